@@ -24,7 +24,7 @@ PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1
 # All other packages.
 UNIT = $$(go list ./... | grep -v -E '/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)')
 
-.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench clean
+.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench bench-peers clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -155,6 +155,12 @@ bench-short: ## that the index costs the same with ten times the rows, as ratios
 
 bench: ## everything that is measured; PORTICO_BENCH_LONG=1 goes to 10 million rows
 	go test -timeout 60m -run '^$$' -bench . -benchmem ./...
+
+PEERS_ROUNDS ?= 5
+
+bench-peers: ## Portico beside nginx, HAProxy, Caddy and ReverseProxy, into docs/performance.md: eight minutes; PEERS_ROUNDS=2 takes three
+	test/prepare.sh peers
+	go test ./test/bench/compare -count=1 -timeout 20m -v -run '^TestPeers$$' -peers.rounds $(PEERS_ROUNDS) -peers.write
 
 clean:
 	rm -rf .bin

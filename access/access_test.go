@@ -70,8 +70,8 @@ func TestVisibility(t *testing.T) {
 	}
 }
 
-// What durable work keeps of a principal is the principal. Work of before the
-// flag goes on as whom it was begun by.
+// The payload of durable work keeps the whole principal. Payloads from before the flag
+// keep theirs too.
 func TestStoredPrincipal(t *testing.T) {
 	anyone, _ := Anyone{}.Authenticate(nil)
 	for _, p := range []Principal{anyone, anyone.In("T"), {TenantID: "T", ObjectID: "O", Name: "n", AppID: "a"}, {ObjectID: "O"}} {
@@ -105,7 +105,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// A principal is as valid as the credential by which it came, and no longer.
+// A principal is valid exactly as long as its credential.
 func TestValid(t *testing.T) {
 	hash := func(token string) string {
 		sum := sha256.Sum256([]byte(token))

@@ -10,20 +10,19 @@ import (
 	"portico/arm"
 )
 
-// Authenticator finds out who sent a request. The error is a 401; its
-// challenge goes out with it.
+// Authenticator authenticates requests. The error is a 401; its challenge goes out with
+// it.
 type Authenticator interface {
 	Authenticate(*http.Request) (Principal, *arm.Error)
-	// Valid reports whether a principal that was authenticated at some time, maybe
-	// by another configuration, would still be: by the same credential, where that
-	// is known.
+	// Valid reports whether a principal that was authenticated earlier, maybe by another
+	// configuration, would still be: by the same credential, if that is known.
 	Valid(Principal) bool
 	// Challenge is the value of WWW-Authenticate that accompanies a refusal.
 	Challenge(refusal *arm.Error) string
 }
 
-// Anyone authenticates every request as one fixed principal of every tenant. It
-// is for listeners that only this machine reaches.
+// Anyone authenticates every request as one fixed principal that belongs to every
+// tenant. It is for listeners that only this machine can reach.
 type Anyone struct{}
 
 // anyone is the object id of the fixed principal.
@@ -34,22 +33,22 @@ func (Anyone) Authenticate(*http.Request) (Principal, *arm.Error) { return fixed
 
 func fixed() Principal { return Principal{ObjectID: anyone, Name: "anyone@localhost", AnyTenant: true} }
 
-// Valid holds for the fixed principal alone.
+// Valid reports whether p is the fixed principal.
 func (Anyone) Valid(p Principal) bool { return p.same(fixed()) }
 
-// Challenge is never asked for.
+// Challenge is never called for.
 func (Anyone) Challenge(*arm.Error) string { return "" }
 
-// Tokens authenticates static bearer tokens. Only their SHA-256 is kept, and
-// the look-up goes by it: comparing hashes tells nothing about the tokens.
+// Tokens authenticates static bearer tokens. It keeps only their SHA-256 and looks
+// tokens up by that: timing reveals nothing about a token.
 type Tokens struct {
 	principals map[[sha256.Size]byte]Principal
 	authority  string
 }
 
 // NewTokens returns an authenticator for principals, keyed by the lower-case
-// hexadecimal SHA-256 of their tokens. authority is the URI at which a client
-// may ask for tokens; refused clients learn it.
+// hexadecimal SHA-256 of their tokens. authority is the URI that issues tokens; the
+// challenge names it.
 func NewTokens(principals map[string]Principal, authority string) (*Tokens, error) {
 	t := &Tokens{principals: make(map[[sha256.Size]byte]Principal, len(principals)), authority: authority}
 	for sum, principal := range principals {
@@ -83,13 +82,14 @@ func (t *Tokens) Authenticate(r *http.Request) (Principal, *arm.Error) {
 	return principal, nil
 }
 
-// credential names a token by its hash, from which nobody learns that hash.
+// credential identifies a token by a hash of its hash, which does not reveal the
+// latter.
 func credential(sum []byte) string {
 	name := sha256.Sum256(append([]byte("credential "), sum...))
 	return hex.EncodeToString(name[:16])
 }
 
-// Valid looks for a token of the principal.
+// Valid reports whether one of the principal's tokens is still configured.
 func (t *Tokens) Valid(p Principal) bool {
 	for _, known := range t.principals {
 		if known.same(p) && (p.Credential == "" || p.Credential == known.Credential) {

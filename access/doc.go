@@ -1,5 +1,5 @@
-// Package access answers who calls and what they may do. An [Authenticator]
-// turns a request into a [Principal]; the principal says which subscriptions it
-// can see and under which identity its calls reach the providers. The decisions
-// are pure: whatever data they need is handed in.
+// Package access decides who calls and what they may do. An [Authenticator] turns a
+// request into a [Principal]; the principal decides which subscriptions it can see and
+// under which identity its calls reach the providers. The decisions are pure: callers
+// pass in the data that they need.
 package access

@@ -9,39 +9,39 @@ import (
 
 // Principal is an authenticated caller.
 type Principal struct {
-	// TenantID is the caller's tenant. Without one, and without AnyTenant, a
-	// principal sees nothing.
+	// TenantID is the caller's tenant. A principal with neither TenantID nor AnyTenant
+	// sees nothing.
 	TenantID string
 	ObjectID string
-	// AnyTenant marks the one principal that exists without authentication: it
-	// belongs to every tenant, and has no TenantID.
+	// AnyTenant marks the one principal that exists without authentication: it belongs to
+	// every tenant, and has no TenantID.
 	AnyTenant bool `json:",omitempty"`
-	// Name is what people know the caller by, such as a user principal name.
+	// Name is the caller's display name, such as a user principal name.
 	Name string
-	// AppID is the application that calls, "" for a user.
+	// AppID is the calling application, "" for a user.
 	AppID string
-	// Credential tells apart the credentials of one principal, and nothing else of
-	// them. It is "" where there are none, or it is not known by which one p came.
+	// Credential distinguishes the credentials of one principal, and reveals nothing else
+	// of them. It is "" if there are none, or p's is not known.
 	Credential string `json:",omitempty"`
 }
 
-// same reports whether p is who another principal is, whatever people call them.
+// same reports whether p and another principal are the same, whatever their names.
 func (p Principal) same(other Principal) bool {
 	return p.AnyTenant == other.AnyTenant && arm.EqualFold(p.TenantID, other.TenantID) && p.ObjectID == other.ObjectID && p.AppID == other.AppID
 }
 
-// CanSee reports whether a subscription of tenant exists at all for p.
-// Subscriptions of other tenants are as if they were not there.
+// CanSee reports whether a subscription of tenant exists for p. Subscriptions of other
+// tenants do not.
 func (p Principal) CanSee(tenant string) bool {
 	return p.AnyTenant || p.TenantID != "" && arm.EqualFold(p.TenantID, tenant)
 }
 
-// Caller tells the principal from all others, for whoever shares something out among
-// callers. It is not for logs.
+// Caller identifies the principal among all others, for budgets per caller. It is not
+// for logs.
 func (p Principal) Caller() string { return arm.Fold(p.TenantID) + " " + p.ObjectID }
 
-// In returns p as it acts in tenant: the principal of every tenant takes that
-// of the subscription it calls.
+// In returns p as it acts in tenant: the principal of every tenant takes the tenant of
+// the subscription that it calls.
 func (p Principal) In(tenant string) Principal {
 	if p.AnyTenant {
 		p.TenantID, p.AnyTenant = tenant, false
@@ -49,8 +49,8 @@ func (p Principal) In(tenant string) Principal {
 	return p
 }
 
-// UnmarshalJSON reads a principal that durable work has kept. The one of every
-// tenant was once stored by its object id and without a tenant alone.
+// UnmarshalJSON reads a principal from a stored payload. Older payloads hold the
+// principal of every tenant as its object id without a tenant.
 func (p *Principal) UnmarshalJSON(text []byte) error {
 	type stored Principal
 	if err := json.Unmarshal(text, (*stored)(p)); err != nil {
@@ -60,7 +60,7 @@ func (p *Principal) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Kind returns the type of identity as systemData names it.
+// Kind returns the type of identity in systemData's words.
 func (p Principal) Kind() string {
 	if p.AppID != "" {
 		return "Application"
@@ -76,8 +76,8 @@ func (p Principal) Signature() string {
 	return p.ObjectID
 }
 
-// Stamp writes the caller's identity onto a call to a provider, in the headers
-// that the contract keeps for it. They must have been stripped before.
+// Stamp writes the caller's identity onto a call to a provider, in the headers that ARM
+// reserves for it. Strip them before.
 func (p Principal) Stamp(h http.Header) {
 	for _, stamp := range [...]struct{ name, value string }{
 		{"X-Ms-Client-Tenant-Id", p.TenantID},
@@ -91,6 +91,6 @@ func (p Principal) Stamp(h http.Header) {
 			h[stamp.name] = []string{stamp.value}
 		}
 	}
-	// No role is looked at yet: whoever is authenticated may act.
+	// Roles are not evaluated yet: every authenticated caller may act.
 	h["X-Ms-Client-Authorization-Source"] = []string{"Bypassed"}
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// LastModified is the system data of a call by which Portico itself changes or
-// deletes a resource for p: its provider records who did so, and when (common
-// headers, x-ms-arm-resource-system-data).
+// LastModified is the system data of a call by which Portico changes or deletes a
+// resource for p: its provider records by whom, and when (common headers,
+// x-ms-arm-resource-system-data).
 func (p Principal) LastModified(at time.Time) string {
 	text, err := json.Marshal(map[string]string{
 		"lastModifiedBy": p.Signature(), "lastModifiedByType": p.Kind(),

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// otherThings are what the code of a 404 may name instead of a resource, folded.
+// otherThings are things other than a resource that the code of a 404 may name, folded.
 var otherThings = map[string]bool{
 	"tenant": true, "managementgroup": true, "subscription": true, "resourcegroup": true,
 	"provider": true, "resourceprovider": true, "namespace": true, "resourcenamespace": true, "registration": true,
@@ -14,18 +14,18 @@ var otherThings = map[string]bool{
 	"operation": true, "operationresult": true, "operationstatus": true,
 }
 
-// absences are the ends of codes that say that something is not there, folded.
+// absences are the suffixes of codes that report an absence, folded.
 var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 
-// MaxFaultBody is the longest body, in bytes, that is read as a provider's error: a
-// longer one has another purpose than to say what went wrong.
+// MaxFaultBody is the longest body, in bytes, that is read as a provider's error:
+// longer ones hold something else.
 const MaxFaultBody = 256 << 10
 
-// SaysAbsent reports whether the body of a provider's 404 says that the resource of
-// an ID is not there: it is ARM's error envelope, with a code that speaks of a
-// resource. A code that speaks of its subscription, group, namespace or route says
-// nothing of the resource, nor does a body of any other form. Where the code names no
-// thing at all (NotFound), message or target must name the resource.
+// SaysAbsent reports whether the body of a provider's 404 says that the resource of an
+// ID does not exist: it is ARM's error envelope, with a code about a resource. A code
+// about its subscription, group, namespace or route proves nothing, nor does a body of
+// any other form. If the code names no thing at all (NotFound), message or target must
+// name the resource.
 func SaysAbsent(body []byte, id string) bool {
 	var envelope struct {
 		Error struct {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ambiguity says why servers may take a name for another one, which a lock or a
-// permission may stand on; "" where nothing speaks against it. Servers trim names,
-// compose their letters, drop what is not shown, and fold letters by tables of
-// their own, and no encoding keeps them from that.
+// ambiguity says why servers may mistake a name for another, which may have a lock or a
+// permission; "" if it is unambiguous. Servers trim names, compose their letters, drop
+// invisible characters, and fold letters by their own tables; no encoding prevents
+// that.
 func ambiguity(name string) string {
 	switch {
 	case name[0] == ' ' || name[len(name)-1] == ' ':
@@ -48,15 +48,15 @@ func asciiOnly(s string) bool {
 // character has one spelling.
 func Composed(s string) bool { return asciiOnly(s) || norm.NFC.IsNormalString(s) }
 
-// ignorable reports whether r is shown as nothing by itself though it is a letter
-// or a mark: Hangul fillers, variation selectors, the grapheme joiner.
+// ignorable reports whether r is invisible by itself although it is a letter or a mark:
+// Hangul fillers, variation selectors, the grapheme joiner.
 func ignorable(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r))
 }
 
-// foldsToASCII reports whether a case mapping of r, a letter beyond ASCII, is an
-// ASCII letter: of İ, ı, ſ and the Kelvin sign. Portico folds none of them so (see
-// [Fold]), but servers that map to the other case first do.
+// foldsToASCII reports whether a case mapping of r, a letter beyond ASCII, is an ASCII
+// letter: İ, ı, ſ and the Kelvin sign. Portico does not fold them (see [Fold]), but
+// servers that map to the other case first do.
 func foldsToASCII(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.ToUpper(r) < utf8.RuneSelf || unicode.ToLower(r) < utf8.RuneSelf)
 }

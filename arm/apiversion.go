@@ -32,8 +32,7 @@ func ValidAPIVersion(v string) bool {
 	return len(v) == 10 || v[10] == '-' && milestone(v) >= 0
 }
 
-// milestone ranks the suffix of a version: -1 when it is none that the
-// contract knows.
+// milestone ranks the suffix of a version; -1 if the contract does not know it.
 func milestone(v string) int {
 	if len(v) == 10 {
 		return len(milestones)

@@ -88,19 +88,18 @@ const (
 	UnsupportedMediaType                 Code = "UnsupportedMediaType"
 )
 
-// fault is what a code stands for: the status that carries it and the form of
-// its message.
+// fault is the status of a code and the form of its message.
 type fault struct {
 	status int
 	text   string
 }
 
-// StatusClientClosed is the status of [ClientClosedRequest], which the standard
-// lacks. It is for the log and the metrics: nobody reads the answer.
+// StatusClientClosed is the status of [ClientClosedRequest], which the standard lacks.
+// It is for the log and the metrics: no client reads the answer.
 const StatusClientClosed = 499
 
-// faults holds each code's status and ARM's own words for it. Where ARM has
-// several wordings for one code, the variants stand in wordings.
+// faults holds each code's status and ARM's wording. If ARM has several wordings for a
+// code, the others are in wordings.
 var faults = map[Code]fault{
 	AuthenticationFailed:       {http.StatusUnauthorized, "Authentication failed. The 'Authorization' header is missing."},
 	InvalidAuthenticationToken: {http.StatusUnauthorized, "The access token is invalid."},

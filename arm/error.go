@@ -17,21 +17,21 @@ type Error struct {
 	Details        []Error          `json:"details,omitempty"`
 	AdditionalInfo []AdditionalInfo `json:"additionalInfo,omitempty"`
 
-	// RetryAfter is the pause asked of the client, rounded up to whole
-	// seconds when it is sent; zero asks for none.
+	// RetryAfter is the pause asked of the client, sent in whole seconds, rounded up; zero
+	// asks for none.
 	RetryAfter time.Duration `json:"-"`
 	// Allow names the methods that a 405 permits.
 	Allow []string `json:"-"`
-	// Cause is what lies behind the fault, for the log only: it never
-	// reaches a client.
+	// Cause is the reason behind the fault, for the log only: it never reaches a client.
 	Cause error `json:"-"`
 }
 
 const (
-	// MaxRetryAfter bounds the pauses that clients are asked for: they give up at
-	// once when it is longer.
+	// MaxRetryAfter bounds the pauses asked of clients: they give up at once if it is
+	// longer.
 	MaxRetryAfter = time.Minute
-	// OutageRetryAfter is the pause asked for while what an answer needs is down.
+	// OutageRetryAfter is the pause asked for while something that an answer needs is
+	// down.
 	OutageRetryAfter = 5 * time.Second
 )
 
@@ -41,8 +41,8 @@ type AdditionalInfo struct {
 	Info json.RawMessage `json:"info"`
 }
 
-// NewError returns the error that code stands for, its message filled with
-// args in the order of ARM's wording. Long texts among them are shown cut.
+// NewError returns the error of a code, its message filled with args in the order of
+// ARM's wording. Long texts among them are cut.
 func NewError(code Code, args ...any) *Error {
 	f, known := faults[code]
 	if !known {
@@ -60,12 +60,12 @@ func format(text string, args []any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// longestShown is how much an error shows of one text of a client or a provider:
-// more than any ID has, and less than would make the error many times as long as
+// longestShown is how much an error shows of one text from a client or a provider:
+// longer than any ID, but short enough that the error stays no longer than a few times
 // what it refuses.
 const longestShown = 8 << 10
 
-// shown is a text as an error shows it.
+// shown cuts a text to what an error shows of it.
 func shown(s string) string {
 	if len(s) > longestShown {
 		s = strings.ToValidUTF8(s[:longestShown], "") + "…"
@@ -79,7 +79,7 @@ func (e *Error) About(target string) *Error {
 	return e
 }
 
-// Because returns the error with the cause that the log shall show.
+// Because returns the error with a cause for the log.
 func (e *Error) Because(err error) *Error {
 	e.Cause = err
 	return e
@@ -91,15 +91,13 @@ func (e *Error) WithStatus(status int) *Error {
 	return e
 }
 
-// Shown returns the error with code and message of a provider, as an error shows
-// them.
+// Shown returns the error with its code and message, which are a provider's, cut.
 func (e *Error) Shown(code, message string) *Error {
 	e.Code, e.Message = Code(shown(code)), shown(message)
 	return e
 }
 
-// Saying returns the error with a message of its own in place of the code's
-// usual wording.
+// Saying returns the error with its own message instead of the code's usual wording.
 func (e *Error) Saying(message string, args ...any) *Error {
 	e.Message = format(message, args)
 	return e
@@ -109,21 +107,21 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Body returns the envelope as JSON: {"error":{…}}, both names in lower case,
-// since clients look them up case-sensitively.
+// Body returns the envelope as JSON: {"error":{…}}, with names in lower case, as
+// clients look them up case-sensitively.
 func (e *Error) Body() []byte {
 	body, err := json.Marshal(struct {
 		Error *Error `json:"error"`
 	}{e})
-	if err != nil { // only AdditionalInfo can hold bytes that are no JSON
+	if err != nil { // only AdditionalInfo can hold invalid JSON
 		panic(fmt.Sprintf("arm: error %s cannot be rendered: %v", e.Code, err))
 	}
 	return body
 }
 
-// NoProviderFound returns NoRegisteredProviderFound in the wording that fits:
-// location is empty where none is concerned. fullType is "Namespace/type/…";
-// the message names the type without its namespace, as ARM does.
+// NoProviderFound returns NoRegisteredProviderFound in the wording that fits: location
+// is empty if the request has none. fullType is "Namespace/type/…"; the message names
+// the type without its namespace, as ARM does.
 func NoProviderFound(location, apiVersion, fullType string, versions, locations []string) *Error {
 	_, name, found := strings.Cut(fullType, "/")
 	if !found {
@@ -138,16 +136,16 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 	return NewError(NoRegisteredProviderFound, location, apiVersion, name, supported, strings.Join(locations, ", "))
 }
 
-// NoTemplates returns InvalidResourceType for what deploys templates or exports
-// them, and says that nothing does here.
+// NoTemplates returns InvalidResourceType for a request that deploys or exports
+// templates; nothing here does.
 func NoTemplates(apiVersion string) *Error {
 	e := NewError(InvalidResourceType, "Microsoft.Resources", apiVersion).About("resourceType")
 	e.Message += " Template deployments, and the export of templates, are out of the scope of this service: make each resource by a request of its own."
 	return e
 }
 
-// Unreachable returns BadGatewayConnection for the endpoint of a region, which it
-// names unless that is empty.
+// Unreachable returns BadGatewayConnection for the endpoint of a region. The message
+// names the region unless it is empty.
 func Unreachable(namespace, region string) *Error {
 	e := NewError(BadGatewayConnection, namespace)
 	if region != "" {
@@ -156,9 +154,9 @@ func Unreachable(namespace, region string) *Error {
 	return e.About(region)
 }
 
-// NotRegistered returns MissingSubscriptionRegistration with the details from
-// which clients of every age take the namespace that they then register. state
-// is that of a registration which has ended; empty where there never was one.
+// NotRegistered returns MissingSubscriptionRegistration. From its details, clients of
+// every age read the namespace to register. state is that of a registration that has
+// ended; empty if there never was one.
 func NotRegistered(namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state != "" {
@@ -167,14 +165,13 @@ func NotRegistered(namespace, state string) *Error {
 	return e.ofNamespace(namespace)
 }
 
-// NotRegisteredThere returns MissingRegistrationForLocation, likewise. typeName
-// is the type without its namespace, location a region's display name.
+// NotRegisteredThere returns MissingRegistrationForLocation, with such details.
+// typeName is the type without its namespace, location a region's display name.
 func NotRegisteredThere(namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).ofNamespace(namespace)
 }
 
-// TargetNotRegistered is NotRegistered of the subscription that resources are to be
-// moved to.
+// TargetNotRegistered is NotRegistered for the target subscription of a move.
 func TargetNotRegistered(subscription, namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state == "" {
@@ -185,8 +182,7 @@ func TargetNotRegistered(subscription, namespace, state string) *Error {
 	return e.ofNamespace(namespace)
 }
 
-// TargetNotRegisteredThere is NotRegisteredThere of the subscription that resources
-// are to be moved to.
+// TargetNotRegisteredThere is NotRegisteredThere for the target subscription of a move.
 func TargetNotRegisteredThere(subscription, namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).
 		Saying("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order to have access to this location.", subscription, typeName, location).

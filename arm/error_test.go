@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// An error is not many times as long as what it refuses: long texts are shown cut,
-// wherever they stand.
+// An error is not many times as long as what it refuses: it cuts long texts wherever
+// they appear.
 func TestErrorsShowLongTextsCut(t *testing.T) {
 	long := strings.Repeat("é<", 1<<20)
 	for _, e := range []*Error{

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// WeakETag returns the entity tag of a representation: weak and quoted,
-// SHA-512 over its compact JSON. The caller leaves out what is volatile (the
-// tag itself, times of systemData, provisioningState). It panics on a value
-// that has no JSON form.
+// WeakETag returns the entity tag of a representation: weak and quoted, SHA-512 over
+// its compact JSON. The caller omits volatile fields (the tag itself, times of
+// systemData, provisioningState). It panics on a value without a JSON form.
 func WeakETag(representation any) string {
 	text, err := json.Marshal(representation)
 	if err != nil {
@@ -73,8 +72,8 @@ func splitTags(line string) []string {
 	return append(fields, line[start:])
 }
 
-// opaque strips what weak comparison ignores: the weakness mark, and the
-// quotes, which some clients forget.
+// opaque strips what weak comparison ignores: the weakness mark, and the quotes, which
+// some clients omit.
 func opaque(tag string) string {
 	tag = strings.TrimPrefix(tag, "W/")
 	if len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' {
@@ -95,8 +94,8 @@ func (l tagList) matches(etag string) bool {
 	return false
 }
 
-// Write checks the conditions of a write against the present state: etag is ""
-// where nothing exists. It returns nil or PreconditionFailed about target.
+// Write checks the conditions of a write against the current state: etag is "" if
+// nothing exists. It returns nil or PreconditionFailed about target.
 func (c Preconditions) Write(etag, target string) *Error {
 	if c.ifMatch.present && (etag == "" || !c.ifMatch.matches(etag)) {
 		return NewError(PreconditionFailed, "If-Match", target).About(target)
@@ -107,8 +106,8 @@ func (c Preconditions) Write(etag, target string) *Error {
 	return nil
 }
 
-// NotModified reports whether a GET of the representation tagged etag is
-// answered by 304.
+// NotModified reports whether a GET of the representation with this etag is answered by
+// 304.
 func (c Preconditions) NotModified(etag string) bool {
 	return c.ifNoneMatch.present && c.ifNoneMatch.matches(etag)
 }

@@ -5,8 +5,8 @@ import "strings"
 // maxFeatureName bounds the name of a feature, without its namespace.
 const maxFeatureName = 128
 
-// ValidFeatureName reports whether s can name a feature of a provider: ASCII
-// letters, digits, full stops, hyphens and underscores.
+// ValidFeatureName reports whether s may name a feature of a provider: ASCII letters,
+// digits, full stops, hyphens and underscores.
 func ValidFeatureName(s string) bool {
 	if s == "" || len(s) > maxFeatureName {
 		return false
@@ -21,7 +21,7 @@ func ValidFeatureName(s string) bool {
 	return true
 }
 
-// CutFeature takes the full name of a feature apart, "Namespace/name".
+// CutFeature splits the full name of a feature, "Namespace/name".
 func CutFeature(full string) (namespace, name string, ok bool) {
 	namespace, name, found := strings.Cut(full, "/")
 	return namespace, name, found && ValidNamespace(namespace) && ValidFeatureName(name)

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// Fold returns the form in which identifiers are compared: two texts name the
-// same thing exactly when their folds are equal bytes. It returns s itself,
-// without allocating, when s is folded already.
+// Fold returns the form in which identifiers are compared: two texts name the same
+// thing exactly if their folds are equal bytes. It returns s itself, without
+// allocating, if s is already folded.
 //
-// Letters fold to lower case by Unicode's simple mappings. A letter beyond
-// ASCII never folds into ASCII: the Kelvin sign is not k, so no look-alike can
-// pass for a name that a rule or a lock was written for.
+// Letters fold to lower case by Unicode's simple mappings. A letter beyond ASCII never
+// folds into ASCII: the Kelvin sign is not k, so no look-alike can pass for a name in a
+// rule or a lock.
 func Fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
@@ -35,7 +35,7 @@ func AppendFold(dst []byte, s string) []byte {
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && n == 1 {
-			dst = append(dst, c) // an invalid byte stands for itself only
+			dst = append(dst, c) // an invalid byte stays as it is
 			i++
 			continue
 		}
@@ -46,8 +46,8 @@ func AppendFold(dst []byte, s string) []byte {
 }
 
 func foldRune(r rune) rune {
-	// Up first: letters such as the final sigma reach their common form only
-	// by way of their capital.
+	// Map to upper case first: letters such as the final sigma reach their common form
+	// only through their capital.
 	if f := unicode.ToLower(unicode.ToUpper(r)); f >= utf8.RuneSelf {
 		return f
 	}

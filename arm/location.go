@@ -2,10 +2,10 @@ package arm
 
 import "strings"
 
-// Location returns the normalised name of a location: lower case, without
-// white space, so that "West US", "westus" and "West us" are one (resource
-// reference, Put Resource, field location). It allocates only when s is not
-// normalised yet. The empty result means that s names no location.
+// Location returns the normalised name of a location: lower case, without white space,
+// so that "West US", "westus" and "West us" are one (resource reference, Put Resource,
+// field location). It allocates only if s is not normalised yet. An empty result means
+// that s names no location.
 func Location(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= 0x80 || c <= ' ' || 'A' <= c && c <= 'Z' {
@@ -15,8 +15,8 @@ func Location(s string) string {
 	return s
 }
 
-// GlobalLocation is the location of resources that live in no region, and the
-// key of the endpoint that serves them.
+// GlobalLocation is the location of resources without a region, and the key of the
+// endpoint that serves them.
 const GlobalLocation = "global"
 
 // ValidLocation reports whether s, already normalised, can name a location: an

@@ -34,10 +34,10 @@ func ValidGUID(s string) bool {
 	return true
 }
 
-// ValidGroupName reports whether s may name a resource group: 1 to 90 Unicode
-// letters, decimal digits, and any of - _ . ( ), the last not a full stop
-// (resource reference, arguments); in normalization form C, and without letters
-// that servers take for others.
+// ValidGroupName reports whether s may name a resource group: 1 to 90 Unicode letters,
+// decimal digits, and any of - _ . ( ), not ending in a full stop (resource reference,
+// arguments); in normalization form C, and without letters that servers mistake for
+// others.
 func ValidGroupName(s string) bool {
 	if s == "" || s[len(s)-1] == '.' {
 		return false
@@ -64,8 +64,8 @@ func groupNameRune(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.Is(unicode.Nd, r)) && !ignorable(r) && !foldsToASCII(r)
 }
 
-// InvalidGroupNameCharacters returns the characters of s that a group name may
-// not hold, each once, in the order in which they occur; ARM quotes them.
+// InvalidGroupNameCharacters returns the characters of s that a group name may not
+// contain, each once, in the order of their occurrence; ARM quotes them.
 func InvalidGroupNameCharacters(s string) string {
 	var bad strings.Builder
 	for _, r := range s {
@@ -79,10 +79,9 @@ func InvalidGroupNameCharacters(s string) string {
 // ValidResourceName reports whether s may name a resource; see [CheckResourceName].
 func ValidResourceName(s string) bool { return CheckResourceName(s) == nil }
 
-// CheckResourceName refuses what may not name a resource. The contract wants 1 to
-// 260 characters, none of < > % & : \ ? / and no control character (resource
-// reference, arguments). Names by which some servers find another resource are
-// refused as well.
+// CheckResourceName refuses what may not name a resource. The contract requires 1 to
+// 260 characters, none of < > % & : \ ? / and no control character (resource reference,
+// arguments). Names by which some servers find another resource are refused too.
 func CheckResourceName(s string) *Error {
 	if !allowedName(s) {
 		return NewError(InvalidResourceName, s).About("resourceName")
@@ -125,8 +124,8 @@ func forbiddenInName(c byte) bool {
 	return false
 }
 
-// ValidNamespace reports whether s may be a provider namespace: ASCII letters,
-// digits and full stops, none of these first, last or doubled.
+// ValidNamespace reports whether s may be a provider namespace: ASCII letters, digits
+// and full stops, no full stop first, last or doubled.
 func ValidNamespace(s string) bool {
 	previous := byte('.')
 	for i := 0; i < len(s); i++ {

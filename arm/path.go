@@ -36,8 +36,8 @@ type Path struct {
 	hopCount int8
 }
 
-// PathError tells why a text is no path. Code is the fault that ARM has for the
-// position at which it stands.
+// PathError says why a text is not a path. Code is ARM's fault for the position of the
+// error.
 type PathError struct {
 	Code   Code
 	Reason string // ends the sentence "The request URI is invalid: …"
@@ -61,13 +61,12 @@ const (
 	atOwn  // below a route that only the front door knows
 )
 
-// Parse takes raw apart, the path of a request target as it came over the wire.
-// Percent-encoding is decoded once. Empty segments are collapsed at the start,
-// behind a namespace and at the end, as real clients send them; a first segment
-// that is an encoded scope (/subscriptions%2F…) is decoded into its segments.
-// Anything else that could be read in two ways is a *[PathError]: dot segments,
-// other encoded slashes, double encoding, backslashes, control characters,
-// invalid UTF-8, a fragment.
+// Parse reads raw, the path of a request target as received. It decodes
+// percent-encoding once. It collapses empty segments at the start, behind a namespace
+// and at the end, because real clients send them; it decodes a first segment that is an
+// encoded scope (/subscriptions%2F…) into its segments. Anything else that is ambiguous
+// is a *[PathError]: dot segments, other encoded slashes, double encoding, backslashes,
+// control characters, invalid UTF-8, a fragment.
 func (p *Path) Parse(raw string) error {
 	*p = Path{sub: -1, group: -1}
 	if raw == "" || raw[0] != '/' {
@@ -91,8 +90,8 @@ func (p *Path) Parse(raw string) error {
 	return p.walk(expanded, true)
 }
 
-// canonicalForm reports whether raw can be taken as it stands: no escape, no
-// empty segment, no final slash; and whether that is its encoded form as well.
+// canonicalForm reports whether raw is canonical already: no escape, no empty segment,
+// no final slash; and whether it is its own encoded form too.
 func canonicalForm(raw string) (canonical, plain bool, err error) {
 	canonical, plain = true, true
 	ascii := true
@@ -126,8 +125,8 @@ func canonicalForm(raw string) (canonical, plain bool, err error) {
 	return canonical, plain, nil
 }
 
-// expandScope decodes a first segment that is a whole scope with encoded
-// slashes: generated clients escape the {scope} of extension resources so.
+// expandScope decodes a first segment that is a whole scope with encoded slashes:
+// generated clients escape the {scope} of extension resources like that.
 func expandScope(raw string) (string, error) {
 	first := strings.TrimLeft(raw, "/")
 	rest := ""
@@ -152,8 +151,8 @@ func expandScope(raw string) (string, error) {
 	return "/" + scope + rest, nil
 }
 
-// walk reads raw segment by segment. With build it also assembles the canonical
-// text; without, raw is that text already.
+// walk reads raw segment by segment. With build it also assembles the canonical text;
+// without build, raw is that text.
 func (p *Path) walk(raw string, build bool) error {
 	var text strings.Builder
 	if build {
@@ -202,8 +201,8 @@ func (p *Path) walk(raw string, build bool) error {
 	return nil
 }
 
-// place notes what the segment p.n is, found at the given position, and returns
-// the position of the next.
+// place records the meaning of segment p.n at the given position, and returns the next
+// segment's position.
 func (p *Path) place(at position, segment string) (position, error) {
 	switch at {
 	case atRoot:
@@ -283,7 +282,7 @@ func decodeSegment(segment string) (string, error) {
 	return segment, nil
 }
 
-// checkDecoded refuses what must not come out of an escape.
+// checkDecoded refuses what must not result from an escape.
 func checkDecoded(s string) error {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -343,8 +342,8 @@ func (p *Path) String() string {
 	return p.text
 }
 
-// Escaped returns the path as it is written in a request target. There is one such
-// form of each path, however it came.
+// Escaped returns the path as written in a request target. Each path has one such form,
+// whatever its spelling on arrival.
 func (p *Path) Escaped() string {
 	if p.plain || p.text == "" {
 		return p.String()
@@ -373,17 +372,17 @@ func plainText(s string) bool {
 	return true
 }
 
-// plainLow and plainHigh have a bit for each byte below and above 64 that stands
-// for itself in an escaped path. These are the ones that RFC 3986 lets stand in a
-// segment, without those in which some server sees more than a character: a
-// semicolon begins parameters that servers cut off, a plus sign is taken for a
-// space, an ampersand for the end of a parameter, a colon for that of a scheme.
+// plainLow and plainHigh have a bit for each byte below and above 64 that an escaped
+// path contains as it is: those that RFC 3986 allows in a segment, except those that
+// some server takes for more than a character: a semicolon begins parameters that
+// servers cut off, a plus sign is taken for a space, an ampersand for the end of a
+// parameter, a colon for that of a scheme.
 const (
 	plainLow  uint64 = 1<<'-' | 1<<'.' | 1<<'!' | 1<<'$' | 1<<'\'' | 1<<'(' | 1<<')' | 1<<'*' | 1<<',' | 1<<'=' | (1<<10-1)<<'0'
 	plainHigh uint64 = 1<<('_'-64) | 1<<('~'-64) | 1<<('@'-64) | (1<<26-1)<<('A'-64) | (1<<26-1)<<('a'-64)
 )
 
-// plainByte reports whether c stands for itself in an escaped path.
+// plainByte reports whether an escaped path contains c as it is.
 func plainByte(c byte) bool {
 	switch {
 	case c < 64:
@@ -427,9 +426,8 @@ func (p *Path) at(i int8) string {
 	return p.Segment(int(i))
 }
 
-// Own returns the index of the first segment below the scope that begins no
-// provider hop, and whether there is one: the path is then a route that only
-// the front door itself can know.
+// Own returns the index of the first segment below the scope that begins no provider
+// hop, and whether there is one: only the front door itself can know such a route.
 func (p *Path) Own() (int, bool) {
 	if p.hopCount > 0 {
 		return 0, false

@@ -116,8 +116,8 @@ func TestPathAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Whatever the spelling of a path, it names one thing, and is escaped in one way:
-// with nothing in it by which a server could tell spellings apart.
+// Whatever the spelling of a path, it names one thing and has one escaped form, in
+// which no server can distinguish spellings.
 func TestPathSpellings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const below = sub + "/resourceGroups/rg/providers/Contoso.Compute/virtualMachines/"
@@ -159,8 +159,8 @@ func TestPathSpellings(t *testing.T) {
 	})
 }
 
-// Two names that may be given are the same to Portico where they are to a server
-// that compares them in a common way.
+// Two valid names are equal to Portico if they are equal to a server that compares them
+// in a common way.
 func TestNamesThatServersTakeForTheSame(t *testing.T) {
 	common := map[string]func(string) string{
 		"lower case": strings.ToLower, "upper case": strings.ToUpper,

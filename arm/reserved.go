@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Trademarked words. The first ones cannot be the name of a resource; the others
-// cannot even be a part of it.
+// Trademarked words. The first ones may not be the name of a resource; the others may
+// not even be part of it.
 var (
 	reservedNames = []string{
 		"access", "azure", "bing", "bizspark", "biztalk", "cortana", "directx", "dotnet", "dynamics", "excel",
@@ -16,8 +16,8 @@ var (
 	reservedParts = []string{"login", "microsoft", "windows", "xbox"}
 )
 
-// ReservedName reports whether a resource name is a reserved word, or holds one
-// of those that may be no part of any name, in any casing.
+// ReservedName reports whether a resource name is a reserved word, or contains one that
+// may not be part of a name, in any casing.
 func ReservedName(name string) bool {
 	folded := Fold(name)
 	return slices.Contains(reservedNames, folded) ||

@@ -2,16 +2,15 @@ package arm
 
 import "strings"
 
-// PathOf returns the path by which the resource of an ID is called, as
-// [Path.Parse] reads it. IDs stand in bodies and in the index plainly (resource
-// reference, Get Resource, field id): a number sign in one belongs to a name,
-// where that of a path would begin a fragment. No other character of a legal ID
-// means something else in a path.
+// PathOf returns the request path of a resource's ID, for [Path.Parse]. IDs in bodies
+// and in the index are not escaped (resource reference, Get Resource, field id): a
+// number sign in an ID belongs to a name, but would begin a fragment in a path. No
+// other character of a valid ID has another meaning in a path.
 func PathOf(id string) string { return strings.ReplaceAll(id, "#", "%23") }
 
 // ValidResourceID reports whether s is the fully qualified ID of a resource in a
-// resource group, as IDs stand in bodies: plainly, without host and query
-// (resource reference, arguments).
+// resource group, as in bodies: unescaped, without host and query (resource reference,
+// arguments).
 func ValidResourceID(s string) bool {
 	var p Path
 	if p.Parse(PathOf(s)) != nil || p.String() != s || p.Hops() == 0 || !ValidGUID(p.Subscription()) || !ValidGroupName(p.Group()) {

@@ -14,12 +14,12 @@ const (
 	MaxTagValue = 256
 )
 
-// MaxTags is how many tags are read at all; what may have tags has a lower bound.
+// MaxTags is how many tags are read at all; anything with tags has a lower limit.
 const MaxTags = 2000
 
-// CheckTags returns nil, or the fault of tags: more than limit of them, a name
-// or value of a length that is not allowed, a name with reserved or control
-// characters, two names that differ in case only.
+// CheckTags returns nil, or the fault of tags: more than limit of them, a name or value
+// of invalid length, a name with reserved or control characters, two names that differ
+// only in case.
 func CheckTags(tags map[string]string, limit int) *Error {
 	if len(tags) > limit {
 		return NewError(TagCountExceeded, len(tags), limit).About("tags")
@@ -56,19 +56,17 @@ func reservedInTag(r rune) bool {
 	return strings.ContainsRune(`<>%&\?/`, r) || unicode.IsControl(r)
 }
 
-// TagOperation is what a PATCH of the tags of a scope does with those that it
-// sends.
+// TagOperation is the operation of a PATCH of a scope's tags.
 type TagOperation uint8
 
 // The operations.
 const (
-	// TagReplace leaves the tags that are sent, and no others.
+	// TagReplace replaces all tags by those sent.
 	TagReplace TagOperation = iota
-	// TagMerge adds them to those that there are; of a name that is there
-	// already, the value changes.
+	// TagMerge adds the tags sent; if a name exists already, its value changes.
 	TagMerge
-	// TagDelete takes them away: by name and value or, where no value is sent,
-	// by the name alone.
+	// TagDelete removes the tags sent: by name and value or, if no value is sent, by name
+	// alone.
 	TagDelete
 )
 
@@ -82,8 +80,8 @@ func ParseTagOperation(text string) (TagOperation, bool) {
 	return 0, false
 }
 
-// Apply returns the tags that there are after the operation, in a map of its
-// own. Names match without case; that of the latest write is kept.
+// Apply returns the tags after the operation, in a new map. Names match without case;
+// the spelling of the latest write is kept.
 func (o TagOperation) Apply(current, sent map[string]string) map[string]string {
 	if o == TagReplace {
 		current = nil
@@ -103,8 +101,8 @@ func (o TagOperation) Apply(current, sent map[string]string) map[string]string {
 	return result
 }
 
-// ReservedTagPrefix returns the prefix that the names of tags which are defined
-// ahead of their use may not have, or "".
+// ReservedTagPrefix returns the reserved prefix of a tag's name, or "". Names with it
+// cannot be defined ahead of their use.
 func ReservedTagPrefix(name string) string {
 	for _, prefix := range [...]string{"microsoft", "azure", "windows"} {
 		if strings.HasPrefix(Fold(name), prefix) {

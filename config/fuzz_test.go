@@ -12,13 +12,13 @@ import (
 	"portico/regions"
 )
 
-// FuzzParse feeds texts to Parse. It must not panic; it returns either faults,
-// each with its place and on one line, or a configuration of which everything
-// holds that the rest of the gateway takes for granted (checkConfig).
+// FuzzParse feeds texts to parse. It must not panic; it returns either faults,
+// each with its place and on one line, or a configuration that has every property
+// that the rest of the gateway relies on (checkConfig).
 func FuzzParse(f *testing.F) {
 	f.Add(minimal)
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := Parse("fuzz.yaml", []byte(text))
+		c, err := parse("fuzz.yaml", text)
 		if (c == nil) == (err == nil) {
 			t.Fatalf("got %v and %v", c, err)
 		}

@@ -11,7 +11,7 @@ import (
 type Fault = yamltree.Fault
 
 // Faults are all faults of one configuration, by file and line. It is the
-// error type of [Load] and [Parse].
+// error type of [Load].
 type Faults = yamltree.Faults
 
 // Sources are the files that a configuration was made of.
@@ -30,14 +30,6 @@ func LoadSources(path string) (*Config, Sources, error) {
 	r := files.FromDisk()
 	c, err := finish(r, r.Read(path))
 	return c, r.Sources, err
-}
-
-// Parse reads a configuration from data, under a name that stands in faults
-// and whose folder relative paths begin at. It touches no file: an include is
-// a fault, and whether TLS files can be read is not checked.
-func Parse(name string, data []byte) (*Config, error) {
-	var r files.Reader
-	return finish(&r, r.ReadText(name, data))
 }
 
 func finish(r *files.Reader, root *yamltree.Node) (*Config, error) {

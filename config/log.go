@@ -34,14 +34,6 @@ func logClasses() []struct{ name, doc string } {
 	}
 }
 
-// LogClasses are the classes of Log.OneIn.
-func LogClasses() (names []string) {
-	for _, class := range logClasses() {
-		names = append(names, class.name)
-	}
-	return names
-}
-
 func (l *Log) rows() *setting.Setting {
 	return setting.Mapping("log", "What is written of requests. All else goes to the standard error, from the level of `--log-level` on.",
 		setting.Value("audit", &l.Audit, rule.Text(), AuditStderr,

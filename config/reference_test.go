@@ -171,7 +171,7 @@ func suggested(t *testing.T, path string) []string {
 	keys := strings.Split(path, ".")
 	keys[len(keys)-1] = "wibble"
 	text := strings.Join(keys, ": {") + ": 1" + strings.Repeat("}", len(keys)-1)
-	_, err := Parse("x.yaml", []byte(text))
+	_, err := parse("x.yaml", text)
 	var faults Faults
 	if !errors.As(err, &faults) {
 		t.Fatalf("%s: %v", text, err)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// scan has a stream scanned in parts of the lengths that cut gives.
+// scan scans a stream in parts of the lengths that cut gives.
 func scan(stream []byte, cut func(most int) int) *headScanner {
 	h := new(headScanner)
 	for len(stream) > 0 {
@@ -24,8 +24,8 @@ func scan(stream []byte, cut func(most int) int) *headScanner {
 	return h
 }
 
-// Of well-formed requests, however they are cut, the first that has a length and
-// chunks is found, and no other; all before it are told apart.
+// The scanner finds the first well-formed request with both a length and chunks, and no
+// other, however the stream is cut; it counts all heads before it.
 func TestHeads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stream bytes.Buffer
@@ -74,10 +74,10 @@ func TestHeads(t *testing.T) {
 	})
 }
 
-// fataler is what tests and checks have in common.
+// fataler is what tests and fuzz targets have in common.
 type fataler interface{ Fatalf(string, ...any) }
 
-// requireRead has net/http read the same bytes, up to where a server ends the
+// requireRead lets net/http read the same bytes, until a server would end the
 // connection, and compares.
 func requireRead(t fataler, stream []byte, h *headScanner) {
 	all := &countingReader{r: bytes.NewReader(stream)}
@@ -112,7 +112,7 @@ func requireRead(t fataler, stream []byte, h *headScanner) {
 	}
 }
 
-// skipEmpty is what a server does behind a POST.
+// skipEmpty skips empty lines after a POST, as a server does.
 func skipEmpty(r *bufio.Reader) {
 	next, _ := r.Peek(4)
 	for _, b := range next {
@@ -123,8 +123,8 @@ func skipEmpty(r *bufio.Reader) {
 	}
 }
 
-// headOf is the header of a request as package textproto has it, before net/http
-// takes anything out, and whether any of its lines is folded.
+// headOf returns the header of a request as package textproto reads it, before net/http
+// removes anything, and reports whether any of its lines is folded.
 func headOf(message []byte) (lines textproto.MIMEHeader, folded bool) {
 	r := textproto.NewReader(bufio.NewReader(bytes.NewReader(message)))
 	if _, err := r.ReadLine(); err != nil {
@@ -134,7 +134,7 @@ func headOf(message []byte) (lines textproto.MIMEHeader, folded bool) {
 	return lines, bytes.Contains(message, []byte("\n ")) || bytes.Contains(message, []byte("\n\t"))
 }
 
-// countingReader counts what is read.
+// countingReader counts the bytes read.
 type countingReader struct {
 	r io.Reader
 	n int
@@ -146,8 +146,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Whatever comes, the head that net/http reads as one with a length and chunks is
-// found, and it does not matter how the bytes are cut.
+// For any stream, the scanner finds the head that net/http reads as one with a length
+// and chunks, however the bytes are cut.
 func FuzzHeads(f *testing.F) {
 	for _, seed := range []string{
 		"GET / HTTP/1.1\r\nHost: a\r\n\r\nPUT / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -169,7 +169,7 @@ func FuzzHeads(f *testing.F) {
 	})
 }
 
-// The common head costs no memory.
+// A common head needs no allocation.
 func TestHeadsAllocateNothing(t *testing.T) {
 	h := new(headScanner)
 	request := []byte("PUT / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nAuthorization: Bearer x\r\n\r\n{}")

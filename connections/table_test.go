@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wire is a connection that goes nowhere.
+// wire is a connection without a peer.
 type wire struct {
 	net.Conn
 	from   string
@@ -22,8 +22,8 @@ func (w *wire) Close() error         { w.closed = true; return nil }
 
 func trusted(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.9") }
 
-// Whatever comes and goes, no bound is passed, the table counts what is open, and
-// nobody loses a connection to an address that has as many.
+// In any order of events the table keeps its bounds, counts the open connections, and
+// evicts no connection for an address that has as many.
 func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const all, perAddress = 7, 4
@@ -84,21 +84,21 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// A connection over which somebody was authenticated is not closed by the table for
-// being idle; one that waits for a request is, one that has a request is not.
+// The idle bound closes a connection that waits for a request, but not one that has a
+// request, nor one with an authenticated request.
 func TestIdle(t *testing.T) {
 	refused := make(chan string, 10)
 	table := New(Options{MaxConnections: 10, MaxPerAddress: 10, IdleUnauthenticated: time.Millisecond, Trusted: trusted, OnRefused: func(reason string) { refused <- reason }})
 	silent, busy, known := table.admit(&wire{from: "192.0.2.1:1"}), table.admit(&wire{from: "192.0.2.1:2"}), table.admit(&wire{from: "192.0.2.1:3"})
 	Authenticated(table.ConnContext(t.Context(), known))
-	Authenticated(t.Context()) // of no connection of a table
+	Authenticated(t.Context()) // a connection of no table
 	table.ConnState(busy, http.StateActive)
 	table.ConnState(known, http.StateIdle)
 	table.ConnState(silent, http.StateNew)
 	if reason := <-refused; reason != ReasonUnauthenticated || table.Count() != 2 {
 		t.Errorf("%s, %d open", reason, table.Count())
 	}
-	table.ConnState(silent, http.StateIdle) // late, of a connection that has gone
+	table.ConnState(silent, http.StateIdle) // late: the connection is already closed
 	if silent.idle != nil || busy.idle != nil || known.idle != nil {
 		t.Error("a connection waits to be closed that must not")
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// secureServer is a server over ListenTLS, and what its table has refused.
+// secureServer is a server over ListenTLS; it records what its table refused.
 type secureServer struct {
 	*http.Server
 	table   *Table
@@ -30,7 +30,7 @@ func newSecure(idle time.Duration, h http.Handler) *secureServer {
 	pairs := httptest.NewUnstartedServer(nil)
 	pairs.StartTLS() // for its certificate
 	pairs.Close()
-	s := &secureServer{refused: make(chan string, 100), failed: make(chan error, 100), served: make(chan error, 1), config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // who answers is not the question
+	s := &secureServer{refused: make(chan string, 100), failed: make(chan error, 100), served: make(chan error, 1), config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the server's identity does not matter here
 	s.table = New(Options{MaxConnections: 100, MaxPerAddress: 100, IdleUnauthenticated: idle, Trusted: func(netip.Addr) bool { return false }, OnRefused: func(reason string) { s.refused <- reason }})
 	config := &tls.Config{Certificates: pairs.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
 	s.Server = &http.Server{Handler: h, TLSConfig: config, ConnState: s.table.ConnState, ConnContext: s.table.ConnContext, ReadHeaderTimeout: time.Minute}
@@ -69,7 +69,7 @@ func (s *secureServer) dial(t *testing.T) net.Conn {
 	return c
 }
 
-// Handlers see the same of TLS by either protocol, and the table's connection.
+// Handlers see the same of TLS over either protocol, and the table's connection.
 func TestHandlersSeeTheTLSState(t *testing.T) {
 	s := startSecure(t, time.Hour, time.Minute, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS == nil || !r.TLS.HandshakeComplete || r.Context().Value(connKey{}) == nil || Ambiguous(r.Context()) {
@@ -95,8 +95,8 @@ func TestHandlersSeeTheTLSState(t *testing.T) {
 	}
 }
 
-// Handshakes that fail or never end are counted and make room; nobody else waits for
-// them.
+// Failed and endless handshakes are counted and free their places; they delay nobody
+// else.
 func TestHandshakesThatFail(t *testing.T) {
 	t.Run("as they are none", func(t *testing.T) {
 		s := startSecure(t, time.Hour, time.Hour, http.NotFoundHandler())
@@ -145,7 +145,7 @@ func TestHandshakesThatFail(t *testing.T) {
 	})
 }
 
-// A handler learns of a length beside chunks, with TLS and without.
+// A handler learns that a request has a length beside chunks, with TLS and without.
 func TestAmbiguousReportsALengthBesideChunks(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if Ambiguous(r.Context()) {

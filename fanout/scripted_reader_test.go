@@ -142,11 +142,7 @@ func (l *listClient) open(link string) {
 	if err := l.Path.Parse(target.EscapedPath()); err != nil {
 		l.t.Fatal(err)
 	}
-	q, fault := routing.ParseQuery(target.RawQuery)
-	if fault != nil {
-		l.t.Fatal(fault)
-	}
-	l.Query = q
+	l.Query = routing.Query{Raw: target.RawQuery}
 }
 
 // next asks for the page and goes on to the one behind it. It returns the

@@ -25,6 +25,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/config"
+	"portico/config/configtest"
 	"portico/fanout"
 	"portico/gateway/polling"
 	"portico/inventory"
@@ -203,11 +204,7 @@ subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
 	if types == "" {
 		types = fmt.Sprintf(declarations, strings.Join(endpoints, ", "))
 	}
-	cfg, err := config.Parse("test.yaml", []byte(text+types))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return cfg
+	return configtest.Load(s.t, text+types)
 }
 
 func (s *site) openStore() {
@@ -471,9 +468,5 @@ func (s *site) subscribe(id, tenant string, state inventory.SubscriptionState) {
 // recordedOperation returns the stored operation of a polling URL.
 func (s *site) recordedOperation(target string) (inventory.Operation, error) {
 	path, raw, _ := strings.Cut(target, "?")
-	query, fault := routing.ParseQuery(raw)
-	if fault != nil {
-		return inventory.Operation{}, fault
-	}
-	return s.store.Operation(context.Background(), subscription, routing.PollToken(path, query))
+	return s.store.Operation(context.Background(), subscription, routing.PollToken(path, routing.Query{Raw: raw}))
 }

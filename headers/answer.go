@@ -25,7 +25,7 @@ var linkNames = set("Location", "Azure-Asyncoperation", "Operation-Location")
 // reserved families, and the pause in milliseconds, which Retry-After stands for.
 var ownAnswers = set(tracing.FailureCauseHeader, tracing.ClientRequestHeader, "X-Ms-Retry-After-Ms")
 
-// serviceRequestID is of a reserved family, and yet some providers' own.
+// serviceRequestID belongs to a reserved family, but some providers send their own.
 const serviceRequestID = "X-Ms-Arm-Service-Request-Id"
 
 // PassesToClients reports whether a header of any provider's answer passes to the
@@ -35,9 +35,9 @@ func PassesToClients(name string) bool {
 		ofMicrosoft(name) && !ownAnswers[name] && (name == serviceRequestID || !tracing.Reserved(name))
 }
 
-// ToClient copies to an answer what passes of the headers that a provider sent, with
-// those in also, which the map lets through. Of more than clients take, what is no
-// standard header goes first; it returns how many lines went for that.
+// ToClient copies to an answer the provider's headers that pass: those that always do,
+// and those in also, which the region map lists. If they exceed what clients accept, it
+// removes non-standard headers first. It returns how many lines it removed.
 func ToClient(to, from http.Header, also map[string]bool) (dropped int) {
 	var all volume
 	for name, values := range from {
@@ -55,8 +55,7 @@ func ToClient(to, from http.Header, also map[string]bool) (dropped int) {
 	return trim(to, from)
 }
 
-// trim removes from an answer what does not fit of the headers that came from a
-// provider.
+// trim removes from an answer the provider's headers that do not fit.
 func trim(to, from http.Header) (dropped int) {
 	names := slices.SortedFunc(maps.Keys(from), func(a, b string) int {
 		if answerNames[a] != answerNames[b] {

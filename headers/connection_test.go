@@ -10,7 +10,7 @@ func TestRemoveHopByHop(t *testing.T) {
 	for _, c := range []struct{ h, rest http.Header }{
 		{http.Header{}, http.Header{}},
 		{http.Header{"X-Kept": {"1"}, "Connection": {"close"}}, http.Header{"X-Kept": {"1"}}},
-		{ // every line counts, also behind an empty one
+		{ // lines after an empty one count too
 			http.Header{"Connection": {"", "x-first ,, X-SECOND", "\tx-third"}, "X-First": {"1"}, "X-Second": {"2"}, "X-Third": {"3", "4"}, "X-Fourth": {"5"}},
 			http.Header{"X-Fourth": {"5"}},
 		},

@@ -25,7 +25,7 @@ func TestToProvider(t *testing.T) {
 	}
 }
 
-// The call's map is all that is made for the headers of a call.
+// ToProvider allocates only the map of the call.
 func TestPassingAllocatesNothingPerHeader(t *testing.T) {
 	few, many := http.Header{}, http.Header{}
 	for name := range requestNames {
@@ -105,7 +105,7 @@ func TestToClient(t *testing.T) {
 	}
 }
 
-// Of too many headers the standard ones stay.
+// If there are too many headers, the standard ones stay.
 func TestToClientDropsTheRestFirst(t *testing.T) {
 	from := http.Header{"Etag": {"a"}, "Content-Type": {"b"}, "Location": {"c"}, "X-Ms-Many": slices.Repeat([]string{"a"}, mostLines), "X-Ms-Long": {strings.Repeat("a", mostBytes)}}
 	for i := range 100 {

@@ -11,8 +11,8 @@ import (
 // longestName bounds the names that a map can list.
 const longestName = 64
 
-// actsOnOrigin are headers of an answer by which a provider would speak for the
-// gateway's host to browsers, or command a proxy in front of it.
+// actsOnOrigin are headers of an answer that would let a provider act as the gateway's
+// host towards browsers, or command a proxy in front of it.
 var (
 	actsOnOrigin = set(
 		"Cache-Control", "Clear-Site-Data", "Content-Security-Policy", "Date", "Expires", "Nel", "Pragma", "Public-Key-Pins", "Refresh", "Report-To", "Reporting-Endpoints",
@@ -22,16 +22,15 @@ var (
 	actPrefixes = []string{"Access-Control-", "X-Accel-", "X-Reproxy-"}
 )
 
-// MayRequest reports whether a map can list a header of requests, in any casing: it
-// concerns more than one connection, and is neither of the message's frame nor
-// reserved.
+// MayRequest reports whether a region map can list a request header, in any casing: the
+// header is not hop-by-hop, not part of the message's framing, and not reserved.
 func MayRequest(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	return mayPass(name) && (PassesToProviders(name) || !tracing.Reserved(name))
 }
 
-// MayAnswer reports whether a map can list a header of answers, in any casing. Beside
-// those of MayRequest, headers are excluded that act on the gateway's own host.
+// MayAnswer reports whether a region map can list an answer header, in any casing. It
+// excludes what MayRequest excludes, and headers that act on the gateway's own host.
 func MayAnswer(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	acts := actsOnOrigin[name] || ownAnswers[name] ||

@@ -9,7 +9,7 @@ import (
 )
 
 // requestNames are the standard headers of a request that providers understand, in
-// canonical form. Content-Length and Host are written anew with each call.
+// canonical form. Content-Length and Host are set for each call.
 var requestNames = set(
 	"Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language",
 	"Cache-Control", "Pragma", "Date", "Prefer", "User-Agent",
@@ -19,7 +19,7 @@ var requestNames = set(
 	"Traceparent", "Tracestate",
 )
 
-// usedHere are further headers by which the gateway judges a request.
+// usedHere are further headers that the gateway itself evaluates.
 var usedHere = set("Authorization", "Content-Length", "Host", "Transfer-Encoding")
 
 // PassesToProviders reports whether a header of a request passes to every provider.
@@ -28,8 +28,9 @@ func PassesToProviders(name string) bool {
 	return requestNames[name] || ofMicrosoft(name) && (name == tracing.ClientRequestHeader || !tracing.Reserved(name))
 }
 
-// ToProvider returns the headers of a request that pass to a provider, to which the
-// map lets the ones in also through. Their values are shared with the request.
+// ToProvider returns the headers of a request that pass to a provider: those that
+// always do, and those in also, which the region map lists. Their values are shared
+// with the request.
 func ToProvider(from http.Header, also map[string]bool) http.Header {
 	to := make(http.Header, len(from)+stamps)
 	for name, values := range from {
@@ -38,7 +39,7 @@ func ToProvider(from http.Header, also map[string]bool) http.Header {
 		}
 	}
 	for name := range connectionOptions(from) {
-		if !PassesToProviders(name) { // those are refused: see NamedByConnection
+		if !PassesToProviders(name) { // NamedByConnection finds these, and the request is refused
 			delete(to, name)
 		}
 	}
@@ -66,10 +67,10 @@ func TooMuchForProvider(from http.Header, also map[string]bool) bool {
 	return !passing.fits()
 }
 
-// NamedByConnection returns a header that a request's Connection lines name though
-// it concerns more than the connection: one that the gateway judges the request by,
-// or that providers do. Were it removed as RFC 9110 (section 7.6.1) wants it, the
-// request would arrive without a condition that it was judged with. Empty is none.
+// NamedByConnection returns a header that the Connection lines of a request name
+// although it is not hop-by-hop: the gateway or providers evaluate it. If it were
+// removed as RFC 9110 (section 7.6.1) demands, the provider would not see a condition
+// that the gateway evaluated. It returns "" if there is none.
 func NamedByConnection(h http.Header) string {
 	for name := range connectionOptions(h) {
 		if usedHere[name] && name != "Transfer-Encoding" || PassesToProviders(name) {
@@ -93,8 +94,8 @@ func connectionOptions(h http.Header) func(yield func(string) bool) {
 	}
 }
 
-// ofMicrosoft reports whether a canonical name begins with x-ms- and is spelled in a
-// way that no server takes for another name.
+// ofMicrosoft reports whether a canonical name begins with x-ms- and has a spelling
+// that no server takes for another name.
 func ofMicrosoft(name string) bool { return strings.HasPrefix(name, "X-Ms-") && plain(name) }
 
 // plain reports whether a name consists of letters, digits and hyphens.

@@ -51,8 +51,7 @@ func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (te
 // be durable: what is lost is tried again. jobrow.ErrLeaseLost when the caller no
 // longer holds the job.
 func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
-	held := *j
-	err := s.write(ctx, engine.Unflushed, groupRecordLocks(held.Subscription, held.Subject), func(t *tx) error {
+	return s.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
 		if err := held.CheckHeld(t.Tx); err != nil {
 			return err
 		}
@@ -68,10 +67,6 @@ func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload
 		}
 		return nil
 	})
-	if err == nil && payload != "" {
-		j.Payload = payload
-	}
-	return err
 }
 
 // RecordDeletionError keeps what a provider said of a resource whose accepted delete

@@ -56,9 +56,8 @@ const (
 // new ID exists; ErrSubscriptionNotFound: either subscription is Deleted, and the
 // move must send nothing more; jobrow.ErrLeaseLost as ever.
 func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
-	held := *j
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
-	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
+	return s.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
 		_, to, err := t.movingPair(&held, c.Source, c.Target)
 		if err != nil {
 			return err
@@ -80,10 +79,6 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 		}
 		return nil
 	})
-	if err == nil {
-		j.Payload = payload
-	}
-	return err
 }
 
 func (s *Store) recordMoveIntents(t *tx, j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {

@@ -28,9 +28,8 @@ type MoveResult struct {
 // and are verified there. Their locks, tags and follows move along, tombstones stay
 // behind.
 func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
-	held := *j
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
-	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
+	return s.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
 		_, to, err := t.movingPair(&held, r.Source, r.Target)
 		if err != nil {
 			return err
@@ -55,10 +54,6 @@ func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 		}
 		return nil
 	})
-	if err == nil {
-		j.Payload = payload
-	}
-	return err
 }
 
 // settle ends the intents of a member and records what became of it.

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"portico/config"
+	"portico/config/configtest"
 	"portico/inventory"
 	"portico/inventory/storetest"
 	"portico/routing"
@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 		t.Cleanup(server.Close)
 		endpoints = append(endpoints, fmt.Sprintf("%s: [%q]", region, server.URL))
 	}
-	cfg, err := config.Parse("test.yaml", fmt.Appendf(nil, `
+	cfg := configtest.Load(t, fmt.Sprintf(`
 server: {publicURL: "https://portico.example", region: westus}
 auth: {mode: none}
 regions: [{name: westus}, {name: eastus}]
@@ -60,11 +60,9 @@ providers:
       - {name: catalogs/items, kind: tracked, apiVersions: ["2024-01-01"]}
       - {name: catalogs/items/parts, kind: tracked, apiVersions: ["2024-01-01"]}
 `, strings.Join(endpoints, ", ")))
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "portico.db")
 	storetest.CreateDatabase(t, path)
+	var err error
 	w.store, err = inventory.Open(t.Context(), inventory.Options{
 		DSN: path, SendWithin: time.Second, CallLimit: time.Second, LateWriteWindow: time.Second, TombstoneAge: time.Hour, JobRecords: time.Hour,
 		CacheTTL: time.Minute, CacheEntries: 100,

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// Declaration is what a Map is made of: regions and providers as somebody
-// wrote them, in file order.
+// Declaration is the source of a Map: regions and providers as declared, in file order.
 type Declaration struct {
 	Regions   []Region
 	Providers []ProviderDeclaration
 }
 
-// ProviderDeclaration declares one resource provider. Endpoints and Template
-// serve the provider's own calls and every type that names none of its own.
+// ProviderDeclaration declares one resource provider. Endpoints and Template serve the
+// provider's own calls and every type that has none.
 type ProviderDeclaration struct {
 	Namespace    string
 	Registration Registration
 	Features     []string // names without the namespace
-	// InternalSubscriptions are the provider's own: what is made there on behalf
-	// of customers has to say for which resource.
+	// InternalSubscriptions are the provider's own: resources that it creates there on
+	// behalf of customers must name the customer's resource.
 	InternalSubscriptions []string
-	// RequestHeaders and AnswerHeaders pass beside those that pass for any provider.
+	// RequestHeaders and AnswerHeaders pass in addition to those that pass for any
+	// provider.
 	RequestHeaders, AnswerHeaders []string
-	// RedirectHosts are where the provider may redirect clients to: a host, or all
-	// below it after "*.", maybe with a port.
+	// RedirectHosts are where the provider may redirect clients to: a host, or after "*."
+	// every host below a name, with an optional port.
 	RedirectHosts []string
 	Types         []TypeDeclaration
 	Addresses
@@ -35,8 +35,8 @@ type ProviderDeclaration struct {
 type Addresses struct {
 	// Endpoints are the addresses by normalised region, or by "global".
 	Endpoints map[string][]*url.URL
-	// Template is the address of every region that Endpoints does not name,
-	// with placeholders as in [Expand]. It never makes a global endpoint.
+	// Template is the address for every region that Endpoints lacks, with placeholders as
+	// in [Expand]. It never makes a global endpoint.
 	Template string
 }
 
@@ -46,13 +46,13 @@ type TypeDeclaration struct {
 	// "virtualMachines/disks". The parent of a nested type is declared too.
 	Name string
 	Kind Kind
-	// Routing of a nested type is ignored: it is its parent's.
+	// Routing of a nested type is ignored: its parent's applies.
 	Routing Routing
-	// Subservice fills templates; a nested type without one has its parent's.
+	// Subservice fills templates; a nested type without one inherits its parent's.
 	Subservice  string
 	APIVersions []string
-	// Locations are normalised regions; none means every region for which the
-	// type has an endpoint. Those of nested and global types are ignored.
+	// Locations are normalised regions; none means every region with an endpoint of the
+	// type. Those of nested and global types are ignored.
 	Locations       []string
 	DeletionPolicy  DeletionPolicy
 	Capabilities    Capabilities
@@ -63,7 +63,7 @@ type TypeDeclaration struct {
 	Addresses
 }
 
-// Placeholders are the words, in braces, that an endpoint template may hold.
+// Placeholders are the words, in braces, of an endpoint template.
 func Placeholders() []string { return []string{"{region}", "{subservice}", "{namespace}"} }
 
 // Expand fills an endpoint template: {region}, {subservice} and {namespace},
@@ -76,6 +76,6 @@ func Expand(template, region, subservice, namespace string) string {
 	).Replace(template)
 }
 
-// WantsSubservice reports whether template holds {subservice}, and so serves
-// only types that have one.
+// WantsSubservice reports whether template contains {subservice}, and so serves only
+// types that have one.
 func WantsSubservice(template string) bool { return strings.Contains(template, "{subservice}") }

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Endpoint is one regional endpoint of a provider, reachable at one or more
-// addresses. Within a Map, the same addresses in the same region are the same
-// *Endpoint, whoever declared them: limits, health and connections belong to
-// it. Each URL has a scheme and a host, nothing else.
+// Endpoint is one regional endpoint of a provider, reachable at one or more addresses.
+// Within a Map, the same addresses in the same region are the same *Endpoint, wherever
+// they are declared: limits, health and connections belong to it. Each URL has a scheme
+// and a host, nothing else.
 type Endpoint struct {
 	Region string // normalised, or "global"
 	URLs   []*url.URL
 }
 
-// String returns the addresses, separated by commas. Together with Region it
-// is the same in every Map that declares the endpoint so.
+// String returns the addresses, separated by commas. Region and String together
+// identify the endpoint in every Map that declares it.
 func (e *Endpoint) String() string {
 	addresses := make([]string, len(e.URLs))
 	for i, u := range e.URLs {

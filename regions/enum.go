@@ -15,7 +15,7 @@ func Registrations() []Registration { return []Registration{Required, Automatic}
 
 func (r Registration) String() string { return name(r, "required", "automatic") }
 
-// Kind says how much of a resource type the gateway knows (addendum, Designing
+// Kind is how much of a resource type the gateway knows (addendum, Designing
 // Resources).
 type Kind uint8
 
@@ -31,7 +31,7 @@ func Kinds() []Kind { return []Kind{Tracked, ProxyOnly, Extension} }
 
 func (k Kind) String() string { return name(k, "tracked", "proxyOnly", "extension") }
 
-// Routing says whether a type's instances lie in regions or in one place.
+// Routing decides whether a type's instances lie in regions or in one place.
 type Routing uint8
 
 // The ways of routing.
@@ -45,12 +45,12 @@ func Routings() []Routing { return []Routing{Regional, Global} }
 
 func (r Routing) String() string { return name(r, "regional", "global") }
 
-// DeletionPolicy says what becomes of a resource's children when it is deleted.
+// DeletionPolicy is what happens to a resource's children when it is deleted.
 type DeletionPolicy uint8
 
 // The deletion policies.
 const (
-	Cascade DeletionPolicy = iota // they go with it
+	Cascade DeletionPolicy = iota // they are deleted with it
 	Refuse                        // it cannot be deleted while it has any
 )
 
@@ -59,20 +59,18 @@ func DeletionPolicies() []DeletionPolicy { return []DeletionPolicy{Cascade, Refu
 
 func (p DeletionPolicy) String() string { return name(p, "cascade", "refuse") }
 
-// RegionFailure says what a list over several regions answers when a region
-// fails.
+// RegionFailure is how a list over several regions answers if a region fails.
 type RegionFailure uint8
 
-// What a list does when a region fails. Inherit is a type's zero value: the
-// setting for all lists applies.
+// The answers. Inherit is a type's zero value: the setting for all lists applies.
 const (
 	Inherit RegionFailure = iota
 	Fail                  // the list fails as a whole
-	Partial               // the list goes out and names the regions that it lacks
+	Partial               // the list is answered and names the failed regions
 )
 
-// RegionFailures returns every value that may be written; Inherit is written
-// by leaving the setting out.
+// RegionFailures returns every value that can be written; Inherit is written by
+// omitting the setting.
 func RegionFailures() []RegionFailure { return []RegionFailure{Fail, Partial} }
 
 func (f RegionFailure) String() string { return name(f, "inherit", "fail", "partial") }

@@ -12,7 +12,7 @@ import (
 type Region struct {
 	Name         string
 	DisplayName  string
-	PairedRegion string // the name of another region, shown to clients only
+	PairedRegion string // the name of another region, only shown to clients
 
 	Geography        string
 	GeographyGroup   string
@@ -45,7 +45,7 @@ func (m *Map) Region(name string) (Region, bool) {
 	return m.regions[i], true
 }
 
-// HasRegion reports whether a region is declared, or an endpoint lies in it.
+// HasRegion reports whether a region is declared or has an endpoint.
 func (m *Map) HasRegion(name string) bool {
 	_, declared := m.byName[name]
 	return declared || slices.ContainsFunc(m.endpoints, func(e *Endpoint) bool { return e.Region == name })
@@ -54,15 +54,15 @@ func (m *Map) HasRegion(name string) bool {
 // Providers returns all providers, sorted by folded namespace.
 func (m *Map) Providers() []*Provider { return m.providers }
 
-// Endpoints returns every endpoint that serves anything, each once, by region
-// and addresses.
+// Endpoints returns every endpoint that serves anything, each once, by region and
+// addresses.
 func (m *Map) Endpoints() []*Endpoint { return m.endpoints }
 
 // Provider returns the provider of a namespace in any casing, or nil. It does
 // not allocate.
 func (m *Map) Provider(namespace string) *Provider {
-	// Keys are ASCII, and nothing beyond ASCII folds into it: a longer text
-	// cannot match, and a shorter one fits the buffer in all but freak maps.
+	// Keys are ASCII, and nothing beyond ASCII folds into ASCII: a longer text cannot
+	// match, and a shorter one fits the buffer except in extreme maps.
 	if len(namespace) > m.longest {
 		return nil
 	}
@@ -80,8 +80,8 @@ func (m *Map) Type(fullName string) *ResourceType {
 	return nil
 }
 
-// InternalTo returns the provider that keeps what it makes on behalf of its
-// customers in a subscription, whose id is in any casing, or nil.
+// InternalTo returns the provider whose internal subscription has this id, in any
+// casing, or nil.
 func (m *Map) InternalTo(subscription string) *Provider {
 	if len(m.internal) == 0 {
 		return nil
@@ -89,5 +89,5 @@ func (m *Map) InternalTo(subscription string) *Provider {
 	return m.internal[arm.Fold(subscription)]
 }
 
-// keyBuffer is the room that lookups have on the stack for a folded key.
+// keyBuffer is the stack space of lookups for a folded key.
 const keyBuffer = 256

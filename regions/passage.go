@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// PassesRequest reports which headers of requests, by canonical name, pass to the
-// provider beside those that pass to any.
+// PassesRequest returns the request headers, by canonical name, that pass to this
+// provider in addition to those that pass to all.
 func (p *Provider) PassesRequest() map[string]bool { return p.requestHeaders }
 
-// PassesAnswer reports which headers of the provider's answers, by canonical name,
-// pass to clients beside those that pass from any.
+// PassesAnswer returns the headers of the provider's answers, by canonical name, that
+// pass to clients in addition to those that pass from all.
 func (p *Provider) PassesAnswer() map[string]bool { return p.answerHeaders }
 
 func canonicalNames(names []string) map[string]bool {
@@ -46,8 +46,7 @@ func (p *Provider) RedirectsTo(to *url.URL) bool {
 	})
 }
 
-// plainHost reports whether clients cannot read a host and port in another way than
-// net/url does.
+// plainHost reports whether clients read a host and port exactly as net/url does.
 func plainHost(host string) bool {
 	return host != "" && strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789-.:") == ""
 }
@@ -62,10 +61,10 @@ func standardPort(scheme string) string {
 	return ""
 }
 
-// redirectHost is a host that clients may be redirected to.
+// redirectHost is a host to which clients may be redirected.
 type redirectHost struct {
 	name  string // in lower case
-	below bool   // it is all hosts below the name
+	below bool   // matches all hosts below the name
 	port  string // empty: the scheme's own
 }
 

@@ -42,8 +42,8 @@ func (p *Provider) TypeNamed(name string) *ResourceType {
 	return p.byKey[string(arm.AppendFold(buf[:0], name))]
 }
 
-// Endpoints returns every endpoint that serves the provider or one of its types,
-// each once, in the order of region and address.
+// Endpoints returns every endpoint that serves the provider or one of its types, each
+// once, by region and address.
 func (p *Provider) Endpoints() []*Endpoint {
 	distinct := map[*Endpoint]bool{}
 	for _, e := range p.endpoints {
@@ -59,8 +59,7 @@ func (p *Provider) Endpoints() []*Endpoint {
 	})
 }
 
-// Feature returns a feature of the provider by its name in any casing, as it was
-// declared.
+// Feature returns a feature of the provider by its name in any casing, as declared.
 func (p *Provider) Feature(name string) (declared string, ok bool) {
 	i := slices.IndexFunc(p.Features, func(f string) bool { return arm.EqualFold(f, name) })
 	if i < 0 {
@@ -69,7 +68,7 @@ func (p *Provider) Feature(name string) (declared string, ok bool) {
 	return p.Features[i], true
 }
 
-// Endpoint returns the provider's own endpoint in a normalised region, or of
-// "global", which serves calls that name none of its types; nil where it has
-// none. A template that wants a {subservice} makes no such endpoint.
+// Endpoint returns the provider's own endpoint in a normalised region, or of "global",
+// which serves calls without a type; nil if it has none. A template with {subservice}
+// makes no such endpoint.
 func (p *Provider) Endpoint(region string) *Endpoint { return p.endpoints[region] }

@@ -208,8 +208,7 @@ func TestEmptyMap(t *testing.T) {
 	}
 }
 
-// TestUncheckedDeclaration makes sure that what should not be there does no
-// harm.
+// TestUncheckedDeclaration checks that invalid declarations do no harm.
 func TestUncheckedDeclaration(t *testing.T) {
 	m := regions.New(regions.Declaration{
 		Regions: []regions.Region{{Name: "westus", DisplayName: "first"}, {Name: "westus", DisplayName: "second"}},

@@ -10,10 +10,9 @@ import (
 	"portico/arm"
 )
 
-// New resolves a declaration that has been checked. Of what should not be
-// there it makes the least: of duplicates the first counts, a template that
-// does not expand to an address makes no endpoint, a nested type whose parent
-// is not declared has no parent.
+// New resolves a checked declaration. It makes the least of invalid ones: of duplicates
+// the first counts, a template that does not expand to an address makes no endpoint, a
+// nested type whose parent is not declared has no parent.
 func New(d Declaration) *Map {
 	r := resolver{
 		m: &Map{
@@ -83,7 +82,7 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 	}
 }
 
-// newType enters a type with what it says of itself.
+// newType adds a type with its own declarations.
 func (r *resolver) newType(p *Provider, d *TypeDeclaration) *ResourceType {
 	key := arm.Fold(d.Name)
 	if p.byKey[key] != nil {
@@ -110,8 +109,8 @@ func (r *resolver) newType(p *Provider, d *TypeDeclaration) *ResourceType {
 	return t
 }
 
-// finishType adds what a type has from its parent, which is finished, and from
-// its provider.
+// finishType adds what a type inherits from its parent, which is finished, and from its
+// provider.
 func (r *resolver) finishType(t *ResourceType, declared map[*ResourceType]*TypeDeclaration, provider Addresses) {
 	if i := strings.LastIndexByte(t.Name, '/'); i > 0 {
 		t.Parent = t.Provider.TypeNamed(t.Name[:i])
@@ -181,8 +180,8 @@ func (r *resolver) share(region string, urls []*url.URL) *Endpoint {
 	return e
 }
 
-// parentsFirst orders types so that each follows its parent, wherever they
-// were declared.
+// parentsFirst orders types so that each follows its parent, in any order of
+// declaration.
 func parentsFirst(types []*ResourceType) []*ResourceType {
 	ordered := slices.Clone(types)
 	slices.SortStableFunc(ordered, func(a, b *ResourceType) int {

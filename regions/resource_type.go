@@ -17,12 +17,12 @@ type ResourceType struct {
 	Key      string // the folded FullName
 
 	Kind        Kind
-	Routing     Routing // of a nested type: its parent's
+	Routing     Routing // for a nested type, its parent's
 	Subservice  string
 	APIVersions []string // newest first
-	// Locations are where instances may be made, normalised: as declared, else
-	// every region with an endpoint; "global" alone for global types; the
-	// parent's for nested types.
+	// Locations are where instances may be created, normalised: as declared, else every
+	// region with an endpoint; "global" alone for global types; the parent's for nested
+	// types.
 	Locations      []string
 	DeletionPolicy DeletionPolicy
 	Capabilities   Capabilities
@@ -30,20 +30,20 @@ type ResourceType struct {
 	// effect; 0 means the setting for all types.
 	LateWriteWindow time.Duration
 	OnRegionFailure RegionFailure
-	SKUs            []SKU // in which new resources can be made; none: the map does not say
+	SKUs            []SKU // for new resources; none: the map does not say
 
 	endpoints map[string]*Endpoint
 }
 
-// Capabilities are what a provider says of a type.
+// Capabilities are a provider's statements about a type.
 type Capabilities struct {
 	Move  bool // instances can move between groups and subscriptions
 	Tags  bool // instances can be tagged
 	ETags bool // instances have entity tags and obey preconditions
 }
 
-// Supports reports whether the type has an api-version, in any casing. It does
-// not allocate.
+// Supports reports whether the type has an api-version, in any casing. It does not
+// allocate.
 func (t *ResourceType) Supports(apiVersion string) bool {
 	for _, v := range t.APIVersions {
 		if arm.EqualFold(v, apiVersion) {
@@ -53,8 +53,8 @@ func (t *ResourceType) Supports(apiVersion string) bool {
 	return false
 }
 
-// DefaultAPIVersion returns the newest version that is no preview, or of previews
-// alone the newest.
+// DefaultAPIVersion returns the newest stable version, or the newest preview if there
+// is no other.
 func (t *ResourceType) DefaultAPIVersion() string {
 	for _, v := range t.APIVersions { // newest first
 		if arm.StableAPIVersion(v) {
@@ -64,27 +64,24 @@ func (t *ResourceType) DefaultAPIVersion() string {
 	return t.APIVersions[0]
 }
 
-// OffersLocation reports whether instances may be made in a normalised
-// location.
+// OffersLocation reports whether instances may be created in a normalised location.
 func (t *ResourceType) OffersLocation(normalised string) bool {
 	return slices.Contains(t.Locations, normalised)
 }
 
-// Endpoint returns what serves the type in a normalised region, or as
-// "global", or nil. The nearest level that knows the region decides: the
-// type's own endpoints, its template, then likewise those of its parents (a
-// nested resource is served where its parent is), then the provider's.
+// Endpoint returns the endpoint of the type in a normalised region, or of "global", or
+// nil. The nearest level with the region decides: the type's own endpoints, its
+// template, then likewise those of its parents (a nested resource is served where its
+// parent is), then the provider's.
 func (t *ResourceType) Endpoint(region string) *Endpoint { return t.endpoints[region] }
 
-// Fans reports whether lists of the type are made of what several regions hold,
-// or would be if the map had several for it: it is regional, tracked, and stands
-// alone.
+// Fans reports whether lists of the type are merged from several regions, or would be
+// if the map had several: it is regional, tracked, and has no parent.
 func (t *ResourceType) Fans() bool {
 	return t.Kind == Tracked && t.Routing == Regional && t.Parent == nil
 }
 
-// EffectiveRegions returns the regions whose endpoints may hold instances:
-// "global" alone for global types, the parent's for nested ones. Instances of
-// a regional extension on a scope without a region are not counted here: the
-// global endpoint has them.
+// EffectiveRegions returns the regions whose endpoints may hold instances: "global"
+// alone for global types, the parent's for nested ones. It omits instances of a
+// regional extension on a scope without a region: the global endpoint has them.
 func (t *ResourceType) EffectiveRegions() []string { return t.Locations }

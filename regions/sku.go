@@ -6,45 +6,43 @@ import (
 	"portico/arm"
 )
 
-// SKU is one of those in which a type's resources can be made (resource
-// reference, Put Resource, field sku; addendum, Enumerating SKUs for a new
-// resource). What is not set is empty.
+// SKU is one of the SKUs of a type (resource reference, Put Resource, field sku;
+// addendum, Enumerating SKUs for a new resource). Unset fields are empty.
 type SKU struct {
 	Name, Tier, Size, Family, Kind string
-	// Locations are those of the type where it is offered, normalised, and Zones
-	// the zones in some of them.
+	// Locations are the type's locations, normalised, that offer the SKU, and Zones the
+	// zones in some of them.
 	Locations []string
 	Zones     map[string][]string
-	// APIVersions are those of the type by which it is offered, newest first.
+	// APIVersions are the type's versions that offer it, newest first.
 	APIVersions []string
-	// RequiredFeatures are features, "Namespace/name", for all of which a
-	// subscription must be registered; RequiredQuotaIDs are offers, of which it
-	// must have one.
+	// RequiredFeatures are features, "Namespace/name"; a subscription must be registered
+	// for all of them. RequiredQuotaIDs are offers; it must have one of them.
 	RequiredFeatures, RequiredQuotaIDs []string
 	Capacity                           *SKUCapacity // nil: it does not scale
 	Capabilities                       []SKUCapability
 	Costs                              []SKUCost
 }
 
-// SKUCapacity is how resources of a SKU scale out and in. Where the scale type
-// is None the numbers mean nothing.
+// SKUCapacity is how resources of a SKU scale. If the scale type is None, the numbers
+// mean nothing.
 type SKUCapacity struct {
 	Minimum, Maximum, Default int64
 	ScaleType                 ScaleType
 }
 
-// SKUCapability is something that a SKU can do.
+// SKUCapability is a capability of a SKU.
 type SKUCapability struct{ Name, Value string }
 
-// SKUCost is what a SKU is metered by.
+// SKUCost is a meter of a SKU.
 type SKUCost struct {
 	MeterID      string
 	Quantity     int64
 	ExtendedUnit string
 }
 
-// ScaleType is who changes a capacity (addendum, Enumerating SKUs for an
-// existing resource, capacity.scaleType).
+// ScaleType says who changes a capacity (addendum, Enumerating SKUs for an existing
+// resource, capacity.scaleType).
 type ScaleType uint8
 
 // The scale types, by the words of the contract.
@@ -59,8 +57,8 @@ func ScaleTypes() []ScaleType { return []ScaleType{ScaleNone, ScaleManual, Scale
 
 func (s ScaleType) String() string { return name(s, "None", "Manual", "Automatic") }
 
-// OfferedIn reports whether the SKU is offered by an api-version, in any casing,
-// to a subscription with an offer and the features that has finds.
+// OfferedIn reports whether an api-version, in any casing, offers the SKU to a
+// subscription with this offer and the features that has finds.
 func (s *SKU) OfferedIn(apiVersion, offer string, has func(feature string) bool) bool {
 	same := func(a string) func(string) bool { return func(b string) bool { return arm.EqualFold(a, b) } }
 	if !slices.ContainsFunc(s.APIVersions, same(apiVersion)) {
@@ -72,7 +70,7 @@ func (s *SKU) OfferedIn(apiVersion, offer string, has func(feature string) bool)
 	return !slices.ContainsFunc(s.RequiredFeatures, func(f string) bool { return !has(f) })
 }
 
-// resolveSKUs fills in what SKUs have from their type, which is finished.
+// resolveSKUs completes SKUs from their type, which is finished.
 func (t *ResourceType) resolveSKUs(declared []SKU) {
 	for _, s := range declared {
 		if len(s.Locations) == 0 {
@@ -89,6 +87,6 @@ func (t *ResourceType) resolveSKUs(declared []SKU) {
 	}
 }
 
-// SKUTypes returns the provider's types that have SKUs in the map, parents
-// before those nested in them.
+// SKUTypes returns the provider's types that have SKUs in the map, parents before the
+// types nested in them.
 func (p *Provider) SKUTypes() []*ResourceType { return p.skuTypes }

@@ -12,23 +12,23 @@ import (
 	"portico/jsonscan"
 )
 
-// Body is what the front door reads of a request's content; the bytes go on to
-// the provider as they came.
+// Body is what the front door reads of a request's content; the bytes go on to the
+// provider unchanged.
 type Body struct {
-	// Location is the top-level member of that name, as written; HasLocation
-	// tells whether there is one that is not null.
+	// Location is the top-level member of that name, as written; HasLocation reports
+	// whether it is present and not null.
 	Location    string
 	HasLocation bool
-	// Tags are the top-level tags; HasTags tells whether there are any to
-	// check. TagCount is how many there are: beyond [arm.MaxTags] they are counted alone.
+	// Tags are the top-level tags; HasTags reports whether there are any to check.
+	// TagCount is their number: those beyond [arm.MaxTags] are only counted.
 	Tags     map[string]string
 	HasTags  bool
 	TagCount int
-	// NullTags tells that tags are sent as null.
+	// NullTags reports whether tags are sent as null.
 	NullTags bool
 }
 
-// longestLocation bounds a location as it is written, far beyond any name of one.
+// longestLocation bounds a location as written, far beyond any location's name.
 const longestLocation = 1024
 
 // ReadObject checks that content is one JSON object and reads its location and
@@ -141,7 +141,7 @@ var errNoText = errors.New("no text")
 
 func badContent(what string) *arm.Error { return arm.NewError(arm.InvalidRequestContent, what) }
 
-// CheckJSON checks that content, where there is any, is one JSON value.
+// CheckJSON checks that content, if there is any, is one JSON value.
 func CheckJSON(content []byte) *arm.Error {
 	if len(content) == 0 {
 		return nil
@@ -152,10 +152,10 @@ func CheckJSON(content []byte) *arm.Error {
 	return nil
 }
 
-// CheckContentType refuses content that is not declared, once, to be JSON, and
-// content in a coding or a set of characters in which a provider would read
-// something else than was checked here. Without content no declaration is asked
-// for. The result is an error value, so that nil stays nil.
+// CheckContentType refuses content unless it is declared, once, to be JSON. It also
+// refuses codings and character sets in which a provider would read something else than
+// was checked here. Without content it needs no declaration. It returns an error, not
+// an *arm.Error, so that nil stays nil.
 func CheckContentType(h http.Header, content []byte) error {
 	if len(content) == 0 {
 		return nil
@@ -171,8 +171,8 @@ func CheckContentType(h http.Header, content []byte) error {
 	return nil
 }
 
-// plainJSON holds for the media types of JSON, in a set of characters that has
-// ASCII where UTF-8 has it. Parameters that cannot be read may name no other one.
+// plainJSON reports whether a media type is JSON in a character set that agrees with
+// UTF-8 on ASCII. Parameters that cannot be parsed may hide another set.
 func plainJSON(sent string) bool {
 	media, parameters, err := mime.ParseMediaType(sent)
 	if errors.Is(err, mime.ErrInvalidMediaParameter) && !strings.Contains(strings.ToLower(sent), "charset") {

@@ -66,8 +66,7 @@ func TestReadObjectRefusals(t *testing.T) {
 	}
 }
 
-// Tags beyond all bounds are counted, not read, and a location of that kind is
-// refused.
+// Tags beyond MaxTags are counted, not read; a location that is too long is refused.
 func TestReadObjectCountsFirst(t *testing.T) {
 	for n, kept := range map[int]int{3: 3, arm.MaxTags: arm.MaxTags, arm.MaxTags + 1: 0} {
 		var text strings.Builder
@@ -133,8 +132,8 @@ func TestCheckContentType(t *testing.T) {
 	}
 }
 
-// What encoding/json reads, ReadObject reads alike, but for texts that two
-// parsers could read in two ways.
+// What encoding/json reads, ReadObject reads alike, except texts that two parsers could
+// read in two ways.
 func FuzzReadObject(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		body, fault := ReadObject(text)
@@ -153,9 +152,9 @@ func FuzzReadObject(f *testing.F) {
 	})
 }
 
-// decodeLocation reads the location by encoding/json, nil when it is absent or
-// null. plain holds for an object without tags whose location is a string and
-// whose spelling leaves no doubt.
+// decodeLocation reads the location by encoding/json, nil if it is absent or null.
+// plain reports whether the content is an object without tags, with a string as
+// location and an unambiguous spelling.
 func decodeLocation(text []byte) (location *string, plain bool) {
 	var decoded struct {
 		Location *string `json:"location"`
@@ -164,7 +163,7 @@ func decodeLocation(text []byte) (location *string, plain bool) {
 		return nil, false
 	}
 	members := json.NewDecoder(bytes.NewReader(text))
-	_, _ = members.Token() // the brace: the text is known to be an object
+	_, _ = members.Token() // this is the brace: the text is an object
 	for seen := 0; members.More(); {
 		token, err := members.Token()
 		key, ok := token.(string)

@@ -8,10 +8,9 @@ import (
 	"portico/regions"
 )
 
-// Check holds the request to the rules for common arguments, in the order
-// subscription, group, namespace, type, names, api-version. It returns the
-// first fault, or nil. bodyLocation is the location that a PUT carries, for
-// the wording of a fault alone.
+// Check checks the common arguments of a request, in the order subscription, group,
+// namespace, type, names, api-version. It returns the first fault, or nil. bodyLocation
+// is the location in the content of a PUT; it only appears in the fault's text.
 func (r *Request) Check(m *regions.Map, bodyLocation string) *arm.Error {
 	if fault := r.checkScope(); fault != nil {
 		return fault
@@ -86,7 +85,7 @@ func checkNames(hop arm.Hop) *arm.Error {
 	return nil
 }
 
-// CheckNames holds the names in an ID, as [ClassifyID] read it from a body, to the
+// CheckNames checks the names in an ID, which [ClassifyID] read from a body, by the
 // rules for names in paths.
 func (r *Request) CheckNames() *arm.Error {
 	if fault := r.checkScope(); fault != nil {
@@ -100,14 +99,14 @@ func (r *Request) CheckNames() *arm.Error {
 	return nil
 }
 
-// typeKnown holds for the types that requests of their class must have
-// declared; a host of an extension must be of a declared type. What stands on a
-// resource is an extension, or below one.
+// typeKnown reports whether a hop's type is declared, where its class demands that. The
+// host of an extension must be of a declared type. Only an extension, or a type below
+// one, stands on another resource.
 func (r *Request) typeKnown(provider *regions.Provider, i int) bool {
 	t := r.Type
 	if i < r.Path.Hops()-1 {
 		hop := r.Path.Hop(i)
-		t = typeOf(provider, hop, hop.Len()/2) // a further hop begins behind a name only
+		t = typeOf(provider, hop, hop.Len()/2) // a further hop begins only behind a name
 	} else if r.Class != Instance && r.Class != Collection && r.Class != Below {
 		return true
 	}
@@ -153,7 +152,7 @@ func (r *Request) checkMethod() *arm.Error {
 
 func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 	v := r.Query.APIVersion
-	if r.Class == NoRoute || r.Class == Poll { // a polling URL is the provider's to shape
+	if r.Class == NoRoute || r.Class == Poll { // the provider decides the form of a polling URL
 		return nil
 	}
 	if v == "" {
@@ -171,7 +170,7 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 	return nil
 }
 
-// supportedVersions are named where an api-version is malformed.
+// supportedVersions are those that the fault of a malformed api-version lists.
 func (r *Request) supportedVersions() []string {
 	if r.Type != nil {
 		return r.Type.APIVersions
@@ -179,8 +178,8 @@ func (r *Request) supportedVersions() []string {
 	return ownVersions
 }
 
-// checkSKUs wants an api-version and a location that one of the types has whose
-// SKUs are asked for.
+// checkSKUs requires that one of the types whose SKUs are requested supports the
+// api-version and the location.
 func (r *Request) checkSKUs() *arm.Error {
 	supported, offered := false, r.Location == ""
 	for _, t := range r.SKUTypes {
@@ -201,7 +200,7 @@ func (r *Request) checkSKUs() *arm.Error {
 	return arm.NoProviderFound(r.Location, r.Query.APIVersion, r.Provider.Namespace+name, versions, locations).About(target)
 }
 
-// Unroutable is the answer where a path is well-formed but leads nowhere.
+// Unroutable is the answer to a well-formed path that leads nowhere.
 func (r *Request) Unroutable() *arm.Error {
 	return arm.NewError(arm.HTTPResourceNotFound, r.Path.String())
 }

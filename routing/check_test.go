@@ -61,7 +61,7 @@ func TestCheckRefuses(t *testing.T) {
 		code           arm.Code
 		about          string
 	}{
-		// Each fault hides those that follow it in the order of the arguments.
+		// In the order of the arguments, each fault hides the later ones.
 		{"FOO", badSub + badGroup + "/providers/no-namespace/b-d/a%3A/x", 400, arm.InvalidSubscriptionID, "subscriptionId"},
 		{"FOO", sub + badGroup + "/providers/no-namespace/b-d/a%3A", 400, arm.InvalidResourceGroup, "resourceGroupName"},
 		{"FOO", rg + "/providers/no-namespace/b-d/a%3A", 400, arm.InvalidResourceNamespace, "resourceProviderNamespace"},
@@ -89,10 +89,10 @@ func TestCheckRefuses(t *testing.T) {
 		{"GET", sub + "?api-version=2024-13-01", 400, arm.InvalidAPIVersionParameter, "api-version"},
 		{"GET", sub + compute + "/locations/westus/usages", 400, arm.MissingAPIVersionParameter, "api-version"},
 
-		// The hosts of extensions are held to the rules too.
+		// Hosts of extensions are checked too.
 		{"GET", vms + guard + "/guards/g" + v, 400, arm.InvalidResourceType, "resourceType"},
 		{"GET", rg + compute + guard + "/guards/g" + v, 400, arm.InvalidResourceType, "resourceType"},
-		// Nothing but extensions stands on a resource.
+		// Only extensions stand on a resource.
 		{"PUT", vms + "/a" + compute + "/virtualMachines/b" + v, 404, arm.InvalidResourceType, "resourceType"},
 		{"GET", vms + "/a" + compute + "/virtualMachines" + v, 404, arm.InvalidResourceType, "resourceType"},
 		{"POST", vms + "/a" + compute + "/virtualMachines/b/start" + v, 404, arm.InvalidResourceType, "resourceType"},

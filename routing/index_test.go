@@ -13,7 +13,7 @@ import (
 	"portico/inventory/locations"
 )
 
-// memory is an index that is a few maps.
+// memory is an index made of a few maps.
 type memory struct {
 	subscriptions map[string]inventory.Subscription
 	groups        map[string]inventory.Group // by folded name
@@ -23,7 +23,7 @@ type memory struct {
 	operations    map[string]inventory.Operation
 	removalOpen   map[string]bool
 	uncovered     map[string][]string // by type key
-	// failing names the method that fails.
+	// failing is the name of the method that fails
 	failing string
 }
 
@@ -74,14 +74,14 @@ func (m *memory) add(id, typeKey, region string) {
 	}
 }
 
-// change edits the row of id.
+// change edits the row of an id.
 func (m *memory) change(id string, edit func(*inventory.Resource)) {
 	row := m.rows[arm.Fold(id)]
 	edit(&row)
 	m.rows[row.Key] = row
 }
 
-// cache makes memory say that id lies in region.
+// cache makes memory say that a resource lies in region.
 func (m *memory) cache(id, region string) {
 	m.cached[arm.Fold(id)] = locations.Located{Region: region, Found: true, Cached: true, Phase: index.Live, Generation: [16]byte{99}}
 }

@@ -19,7 +19,7 @@ func (s *resolution) instance() error {
 	case t.Kind == regions.ProxyOnly:
 		return s.unlessAbsent(s.untracked(t))
 	case s.d.Group.Key == "":
-		return s.r.Unroutable() // tracked resources live in groups
+		return s.r.Unroutable() // tracked resources need a group
 	}
 	hop := s.r.Path.LastHop()
 	if n := trackedAbove(t, hop.Len()); n > 0 {
@@ -31,8 +31,8 @@ func (s *resolution) instance() error {
 	return s.stored(t)
 }
 
-// unlessAbsent returns err, but nil for a DELETE for which missing has found that
-// there is nothing to delete: that is answered without a call.
+// unlessAbsent returns err, or nil if missing decided that a DELETE has nothing to
+// delete: it is answered without a call.
 func (s *resolution) unlessAbsent(err error) error {
 	if s.d.Answer == Absent {
 		return nil
@@ -40,8 +40,8 @@ func (s *resolution) unlessAbsent(err error) error {
 	return err
 }
 
-// trackedAbove returns how many segments of a hop name the nearest tracked
-// resource above that of type t which the first n name, 0 where there is none.
+// trackedAbove returns how many segments of a hop name the nearest tracked resource
+// above the one of type t that the first n segments name; 0 if there is none.
 func trackedAbove(t *regions.ResourceType, n int) int {
 	for t := t.Parent; t != nil; t = t.Parent {
 		if n -= 2; t.Kind == regions.Tracked {
@@ -51,7 +51,7 @@ func trackedAbove(t *regions.ResourceType, n int) int {
 	return 0
 }
 
-// read routes a GET by the index's row, which may come from the cache.
+// read routes a GET by the index's row, possibly a cached one.
 func (s *resolution) read(t *regions.ResourceType) error {
 	var buffer [512]byte
 	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(buffer[:0], s.r.Path.String()), s.r.Received)
@@ -74,8 +74,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 	return s.serve(t, row.Region)
 }
 
-// stored routes everything that might change something, and HEAD, by the store
-// itself.
+// stored routes writes and HEAD by the store itself, not the cache.
 func (s *resolution) stored(t *regions.ResourceType) error {
 	row, removalOpen, err := s.currentRow()
 	switch {
@@ -96,16 +95,16 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 			return err
 		}
 		if t.Parent == nil && s.d.Location != row.Location && t.Endpoint(row.Region) != nil {
-			// Should the row go before the intent is recorded, the write must not
-			// make the resource where the row lay.
+			// If the row disappears before the intent is recorded, the write must not create the
+			// resource in the row's region.
 			return s.placeNew(t)
 		}
 	}
 	return s.serve(t, row.Region)
 }
 
-// currentRow returns the row of the instance that the request names. removalOpen is
-// for HEAD alone: no other method trusts a row without asking its provider.
+// currentRow returns the row of the instance that the request names. removalOpen is for
+// HEAD alone: for all other methods the provider is asked.
 func (s *resolution) currentRow() (row inventory.Resource, removalOpen bool, err error) {
 	key, hop := s.r.Key(), s.r.Path.LastHop()
 	if s.r.Method == http.MethodHead {
@@ -130,8 +129,8 @@ func (s *resolution) withoutRow(t *regions.ResourceType) error {
 	return s.absent()
 }
 
-// placeExisting checks the location of a PUT against the row. The writer of the
-// intent refuses a location that differs, once it is sure that the row still stands.
+// placeExisting checks the location of a PUT against the row. A location that differs
+// is refused when the intent is recorded, if the row still exists.
 func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resource) error {
 	if t.Parent != nil {
 		if s.body.HasLocation && arm.Location(s.body.Location) != row.Location {
@@ -150,7 +149,7 @@ func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resour
 	return nil
 }
 
-// placeNew finds the region of a new resource by the location in its body.
+// placeNew finds the region of a new resource from the location in its body.
 func (s *resolution) placeNew(t *regions.ResourceType) error {
 	if t.Parent != nil {
 		return s.placeNested(t)
@@ -169,8 +168,8 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 	return s.serve(t, region)
 }
 
-// placeNested puts a new nested resource into the region of the nearest tracked
-// resource above it. If none is tracked, the types above have one region only.
+// placeNested puts a new nested resource into the region of its nearest tracked
+// ancestor. If none is tracked, the types above have one region only.
 func (s *resolution) placeNested(t *regions.ResourceType) error {
 	var region string
 	hop := s.r.Path.LastHop()
@@ -208,8 +207,7 @@ func (s *resolution) absent() error {
 	return s.r.NotFound()
 }
 
-// NotFound is ARM's answer for the instance that r names, when it does not
-// exist.
+// NotFound is ARM's answer if the instance that r names does not exist.
 func (r *Request) NotFound() *arm.Error {
 	hop := r.Path.LastHop()
 	return r.notFound(hop, hop.Len())
@@ -228,7 +226,7 @@ func (r *Request) notFound(hop arm.Hop, n int) *arm.Error {
 	return arm.NewError(arm.ResourceNotFound, name, group).About(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
-// parentMissing turns the absence of the tracked parent into ARM's answer.
+// parentMissing returns ARM's answer if the tracked parent does not exist.
 func (s *resolution) parentMissing(err error) error {
 	if !errors.Is(err, inventory.ErrNotFound) {
 		return err
@@ -237,14 +235,14 @@ func (s *resolution) parentMissing(err error) error {
 	return s.r.parentNotFound(hop, trackedAbove(s.r.Type, hop.Len()))
 }
 
-// parentNotFound is ARM's answer to a request about a resource below the one that
-// the first n segments of hop name, if that one does not exist.
+// parentNotFound is ARM's answer if the resource that the first n segments of hop name
+// does not exist, but the request is about one below it.
 func (r *Request) parentNotFound(hop arm.Hop, n int) *arm.Error {
 	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).About(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
-// untracked serves proxy-only resources: at the top level they have one
-// region, nested ones that of their nearest tracked ancestor.
+// untracked serves proxy-only resources: top-level ones have one region, nested ones
+// that of their nearest tracked ancestor.
 func (s *resolution) untracked(t *regions.ResourceType) error {
 	if t.Parent == nil {
 		region := arm.GlobalLocation
@@ -276,7 +274,7 @@ func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 	hop := s.r.Path.Hop(hopIndex)
 	provider := s.Map.Provider(hop.Namespace())
 	if provider == nil {
-		return arm.GlobalLocation, nil // the front door's own resources lie in no region
+		return arm.GlobalLocation, nil // the front door's own resources have no region
 	}
 	for n := segments; n >= 2; n -= 2 {
 		t := typeOf(provider, hop, n/2)
@@ -296,8 +294,8 @@ func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 	return arm.GlobalLocation, nil
 }
 
-// hostRegion returns the region of extensions of type t at a hop: that of their
-// host, or "global" if the host has none or t has no endpoint there.
+// hostRegion returns the region of extensions of type t at a hop: that of their host,
+// or "global" if they have no host or t has no endpoint there.
 func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, error) {
 	if t.Routing == regions.Global || hopIndex == 0 {
 		return arm.GlobalLocation, nil
@@ -309,9 +307,9 @@ func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, 
 	return region, err
 }
 
-// tracked returns the region of the tracked resource that the first n segments of
-// hop name; the request is about the resource that the first segments name. Reads go
-// by the cache, all else by the store.
+// tracked returns the region of the tracked resource that the first n segments of hop
+// name; the request is about the resource that the first segments name. Reads use the
+// cache, everything else the store.
 func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	end := hop.Start() + 2 + n
 	var buffer [512]byte
@@ -335,8 +333,8 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	return row.Region, err
 }
 
-// missing says what does not exist: the resource itself, one above it, or the host
-// of the extension that it is or lies below.
+// missing returns the fault for what does not exist: the resource itself, an ancestor,
+// or the host of the extension that the request names or lies below.
 func (s *resolution) missing(hop arm.Hop, n, segments int) error {
 	if s.r.Method == http.MethodDelete && s.r.Class == Instance {
 		s.d.Answer = Absent

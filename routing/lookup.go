@@ -12,31 +12,30 @@ import (
 	"portico/regions"
 )
 
-// Sought is a tracked resource that has no row, and whose absence was not seen
-// either: a front door may stand before resources that already exist, and must
-// neither call one absent nor create it a second time.
+// Sought is a tracked resource without a row whose absence is not established: a front
+// door may stand before resources that already exist. It must not call one absent, nor
+// create it a second time.
 type Sought struct {
 	Subscription inventory.Subscription
 	Group        inventory.Group
 	Type         *regions.ResourceType
-	ID           string // names as the request wrote them, the rest as declared
+	ID           string // names as in the request, the rest as declared
 	Key          string // the folded ID
-	APIVersion   string // one that the type has
-	// Endpoints are where it may be, one per region, in the map's order.
+	APIVersion   string // one that the type supports
+	// Endpoints are those that may have it, one per region, in the map's order.
 	Endpoints []*regions.Endpoint
 }
 
-// SearchNeededError says that a request cannot be resolved before Sought was
-// searched for.
+// SearchNeededError means that a request cannot be resolved before a search for Sought.
 type SearchNeededError struct{ Sought Sought }
 
 func (e *SearchNeededError) Error() string {
 	return "the index does not know whether the resource " + e.Sought.Key + " exists"
 }
 
-// StoredLocation returns the location of the tracked resource that r names, or of
-// the nearest one above it, by the index alone; "" if principal may not know of it,
-// and if there is none. It serves the wording of faults.
+// StoredLocation returns the location of the tracked resource that r names, or of its
+// nearest tracked ancestor, from the index alone. It returns "" if there is none, or p
+// may not see it. Faults show it.
 func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Principal) string {
 	var d Decision
 	if r.Type == nil || rt.scope(ctx, r, p, &d) != nil || d.Group.Key == "" {
@@ -68,8 +67,9 @@ func (s *resolution) keyOf(hop arm.Hop, n int) string {
 	return arm.Fold(s.r.Path.Prefix(hop.Start() + 2 + n))
 }
 
-// unindexed judges a resource that had no row: ErrNotFound if its absence was seen,
-// or it was searched for; else a *[SearchNeededError].
+// unindexed decides about a resource without a row. It returns ErrNotFound if the
+// resource's absence is established or it was searched for, else a
+// *[SearchNeededError].
 func (s *resolution) unindexed(hop arm.Hop, n int, key string) (inventory.Resource, error) {
 	if s.d.Subscription.Covered || s.d.Group.Key == "" || slices.Contains(s.searched, key) {
 		return inventory.Resource{}, inventory.ErrNotFound
@@ -81,13 +81,13 @@ func (s *resolution) unindexed(hop arm.Hop, n int, key string) (inventory.Resour
 	case len(sought.Endpoints) > 0:
 		return inventory.Resource{}, &SearchNeededError{sought}
 	}
-	// A sweep may have made row and coverage since there was no row.
+	// A sweep may have written the row and the coverage since the row was read.
 	return s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 }
 
-// sought says what to search for and where: in every region that may hold the type
-// and where absence was not seen; below a tracked parent, in the parent's region
-// alone. ErrNotFound means that the parent does not exist.
+// sought returns what to search for and where: in every region that may hold the type
+// and whose coverage is missing; below a tracked parent, in the parent's region alone.
+// ErrNotFound means that the parent does not exist.
 func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	provider := s.Map.Provider(hop.Namespace())
 	t := typeOf(provider, hop, n/2)
@@ -120,8 +120,8 @@ func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	return sought, nil
 }
 
-// unseen returns the regions of a type where absence was not seen. It has to be
-// called before the rows are read: a sweep makes the rows first.
+// unseen returns the regions of a type without coverage. Call it before reading the
+// rows: a sweep writes the rows first.
 func (s *resolution) unseen(t *regions.ResourceType) ([]string, error) {
 	if s.d.Subscription.Covered {
 		return nil, nil
@@ -130,7 +130,7 @@ func (s *resolution) unseen(t *regions.ResourceType) ([]string, error) {
 }
 
 // emptyUnasked reports whether the list of a namespace that the subscription never
-// registered is empty without asking anyone: no region may hold any of the type.
+// registered is empty without a call: no region may hold any resource of the type.
 func (s *resolution) emptyUnasked() (bool, error) {
 	t := s.r.Type
 	if t.Kind != regions.Tracked {
@@ -144,8 +144,8 @@ func (s *resolution) emptyUnasked() (bool, error) {
 	return len(held) == 0, err
 }
 
-// noEndpoint is the error for a region that holds, or may hold, a resource and has
-// left the map: an outage, not an absence.
+// noEndpoint is the fault for a region that may hold a resource but has left the map:
+// an outage, not an absence.
 func noEndpoint(t *regions.ResourceType, region string) *arm.Error {
 	return arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
 		Saying("No endpoint is configured that serves the type '%s' in the location '%s', where the resource lies.", t.FullName, region).About(region)

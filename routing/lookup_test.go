@@ -11,10 +11,10 @@ import (
 	"portico/arm"
 )
 
-// scout searches for what an estate holds, and notes where.
+// scout searches for existing resources, and records its searches.
 type scout struct {
 	index  *memory
-	estate map[string]string // region by id
+	exists map[string]string // region by id
 	fails  error
 	asked  []string
 }
@@ -28,7 +28,7 @@ func (s *scout) search(sought Sought) error {
 	if s.fails != nil {
 		return s.fails
 	}
-	for id, region := range s.estate {
+	for id, region := range s.exists {
 		if arm.Fold(id) == sought.Key && slices.Contains(names, region) {
 			s.index.add(id, sought.Type.Key, region)
 		}
@@ -36,8 +36,8 @@ func (s *scout) search(sought Sought) error {
 	return nil
 }
 
-// estate is a subscription of which nothing was seen but what memory holds.
-func estate(holds map[string]string) *scout {
+// newScout has a subscription without coverage, whose rows memory holds.
+func newScout(holds map[string]string) *scout {
 	index := newMemory()
 	s := index.subscriptions[subID]
 	s.Covered = false
@@ -46,7 +46,7 @@ func estate(holds map[string]string) *scout {
 		index.uncovered[typeKey] = []string{"westus", "eastus"}
 	}
 	index.uncovered["contoso.compute/zones"] = []string{arm.GlobalLocation}
-	return &scout{index: index, estate: holds}
+	return &scout{index: index, exists: holds}
 }
 
 func (s *scout) resolve(t *testing.T, method, path, content string) string {
@@ -72,13 +72,13 @@ func (s *scout) resolveBy(t *testing.T, rt Router, r *Request, body Body) string
 		d, err := rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, body, searched...)
 		needed, search := errors.AsType[*SearchNeededError](err)
 		if !search {
-			return told(d, err)
+			return describe(d, err)
 		}
 		if slices.Contains(searched, needed.Sought.Key) {
 			t.Fatalf("%s was searched for already", needed.Sought.Key)
 		}
 		if err := s.search(needed.Sought); err != nil {
-			return told(d, err)
+			return describe(d, err)
 		}
 		searched = append(searched, needed.Sought.Key)
 	}
@@ -103,7 +103,7 @@ func TestUnknownResourcesAreLookedFor(t *testing.T) {
 		{"DELETE", old, "", eastCompute, []string{vm}},
 		{"POST", old + "/start", "", eastCompute, []string{vm}},
 		{"PUT", old, `{"location":"eastus"}`, eastCompute, []string{vm}},
-		{"PUT", old, `{"location":"westus"}`, westCompute, []string{vm}}, // for the writer of the intent to refuse
+		{"PUT", old, `{"location":"westus"}`, westCompute, []string{vm}}, // the recording of the intent refuses it
 		{"GET", old + guard + "/stamps/s", "", "https://eastus.stamps", []string{vm}},
 		{"GET", old + "/agents/a", "", eastCompute, []string{vm}},
 		{"PUT", old + "/agents/a", "{}", eastCompute, []string{vm}},
@@ -112,9 +112,9 @@ func TestUnknownResourcesAreLookedFor(t *testing.T) {
 		{"GET", itsDisk, "", eastCompute, []string{vm, vmDisk}},
 		{"DELETE", itsDisk, "", eastCompute, []string{vm, vmDisk}},
 		{"PUT", old + "/disks/new", "{}", eastCompute, []string{vm, "Contoso.Compute/virtualMachines/Old/disks/new eastus"}},
-		{"PUT", rg + compute + "/zones/z/records/new", "{}", globalCompute, nil}, // that type is covered
+		{"PUT", rg + compute + "/zones/z/records/new", "{}", globalCompute, nil}, // that type has coverage
 
-		// What is nowhere is asked for once.
+		// A resource that exists nowhere is searched for once.
 		{"GET", vms + "/none", "", "404 ResourceNotFound", []string{noVM}},
 		{"HEAD", vms + "/none", "", "404 ResourceNotFound", []string{noVM}},
 		{"DELETE", vms + "/none", "", "absent", []string{noVM}},
@@ -124,12 +124,12 @@ func TestUnknownResourcesAreLookedFor(t *testing.T) {
 		{"PUT", vms + "/none/disks/d", "{}", "404 ParentResourceNotFound", []string{noVM}},
 		{"GET", rg + compute + "/zones/none", "", "404 ResourceNotFound", []string{"Contoso.Compute/zones/none global"}},
 
-		// What is known is not asked for.
+		// A resource with a row is not searched for.
 		{"GET", vms + "/west", "", westCompute, nil},
 		{"DELETE", vms + "/west", "", westCompute, nil},
 		{"GET", vms + "/west/disks/none", "", "404 ResourceNotFound", []string{"Contoso.Compute/virtualMachines/west/disks/none westus"}},
 	} {
-		s := estate(map[string]string{old: "eastus", itsDisk: "eastus"})
+		s := newScout(map[string]string{old: "eastus", itsDisk: "eastus"})
 		if got := s.resolve(t, c.method, c.path, c.content); got != c.want || !slices.Equal(s.asked, c.asked) {
 			t.Errorf("%s %s:\n got %s after %q\nwant %s after %q", c.method, c.path, got, s.asked, c.want, c.asked)
 		}
@@ -137,12 +137,12 @@ func TestUnknownResourcesAreLookedFor(t *testing.T) {
 }
 
 func TestNothingIsLookedForThatWasSeen(t *testing.T) {
-	s := estate(map[string]string{vms + "/old": "eastus"})
+	s := newScout(map[string]string{vms + "/old": "eastus"})
 	s.index.uncovered["contoso.compute/virtualmachines"] = []string{"westus"}
 	if got := s.resolve(t, "GET", vms+"/old", ""); got != "404 ResourceNotFound" || !slices.Equal(s.asked, []string{"Contoso.Compute/virtualMachines/old westus"}) {
 		t.Errorf("%s after %q", got, s.asked)
 	}
-	s = estate(map[string]string{vms + "/old": "eastus"})
+	s = newScout(map[string]string{vms + "/old": "eastus"})
 	s.index.subscriptions[subID] = newMemory().subscriptions[subID]
 	for _, method := range []string{"GET", "HEAD", "DELETE"} {
 		s.resolve(t, method, vms+"/old", "")
@@ -152,24 +152,24 @@ func TestNothingIsLookedForThatWasSeen(t *testing.T) {
 	}
 }
 
-// Where nothing can be said, nothing is: no method may take it for absence.
+// A failed search is not an absence, whatever the method.
 func TestSearchThatFails(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE"} {
 		for _, path := range []string{vms + "/none", vms + "/none/disks/d"} {
-			s := estate(nil)
+			s := newScout(nil)
 			s.fails = errDown
 			if got := s.resolve(t, method, path, `{"location":"eastus"}`); got != errDown.Error() {
 				t.Errorf("%s %s: %s", method, path, got)
 			}
 		}
 	}
-	s := estate(nil)
+	s := newScout(nil)
 	s.index.failing = "Uncovered"
 	if got := s.resolve(t, "GET", vms+"/none", ""); got != errDown.Error() {
 		t.Errorf("%s", got)
 	}
 	// A region without an endpoint cannot be asked.
-	s = estate(nil)
+	s = newScout(nil)
 	s.index.add(vms+"/away", "contoso.compute/virtualmachines", "mars")
 	s.index.uncovered["contoso.compute/virtualmachines/disks"] = []string{"mars"}
 	if got := s.resolve(t, "GET", vms+"/away/disks/d", ""); got != "503 NoRegisteredProviderFound" {
@@ -177,7 +177,7 @@ func TestSearchThatFails(t *testing.T) {
 	}
 }
 
-// swept is an index that a sweep completes while coverage is asked for.
+// swept is an index that a sweep completes during the call of Uncovered.
 type swept struct {
 	*memory
 	found func()
@@ -189,7 +189,7 @@ func (s swept) Uncovered(context.Context, string, string, []string) ([]string, e
 }
 
 func TestSweepBetweenRowAndCoverage(t *testing.T) {
-	s := estate(nil)
+	s := newScout(nil)
 	m := sample(t)
 	for _, c := range []route{{"GET", vms + "/new", "", eastCompute}, {"DELETE", vms + "/new", "", eastCompute}, {"GET", vms, "", "merge " + eastCompute + " " + westCompute}} {
 		delete(s.index.rows, arm.Fold(vms+"/new"))
@@ -202,7 +202,7 @@ func TestSweepBetweenRowAndCoverage(t *testing.T) {
 	}
 }
 
-// A region is left out of a list only where it was seen to hold none.
+// A list omits a region only if it has coverage and no rows.
 func TestListsAskWhereAbsenceWasNotSeen(t *testing.T) {
 	both := "merge " + eastCompute + " " + westCompute
 	for _, c := range []struct {
@@ -215,7 +215,7 @@ func TestListsAskWhereAbsenceWasNotSeen(t *testing.T) {
 		{[]string{"westus", "eastus"}, sub + "/resourceGroups/empty" + compute + "/virtualMachines", both},
 		{[]string{"westus", "eastus"}, sub + compute + "/virtualMachines", both},
 	} {
-		s := estate(nil)
+		s := newScout(nil)
 		s.index.uncovered["contoso.compute/virtualmachines"] = c.unseen
 		for _, registered := range []bool{true, false} {
 			if !registered {
@@ -226,14 +226,14 @@ func TestListsAskWhereAbsenceWasNotSeen(t *testing.T) {
 			}
 		}
 	}
-	s := estate(nil)
+	s := newScout(nil)
 	s.index.failing = "Uncovered"
 	if got := s.resolve(t, "GET", sub+compute+"/virtualMachines", ""); got != errDown.Error() {
 		t.Errorf("%s", got)
 	}
 }
 
-// A row that a DELETE may have ended is not called present.
+// HEAD does not answer for a row that a DELETE may have ended.
 func TestHeadOfARowBeingRemoved(t *testing.T) {
 	index := newMemory()
 	index.removalOpen[arm.Fold(vms+"/east")] = true
@@ -247,8 +247,8 @@ func TestHeadOfARowBeingRemoved(t *testing.T) {
 	}
 }
 
-// Nothing that may change something goes by memory, whatever it is placed by;
-// what does says by which resource.
+// Nothing that may change something uses the cache, neither for its own region nor for
+// its parent's; the decision names the resource that it used.
 func TestMemoryServesReadsAlone(t *testing.T) {
 	index := newMemory()
 	index.cache(vms+"/east", "westus")

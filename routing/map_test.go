@@ -19,7 +19,7 @@ const (
 	v   = "?api-version=2024-01-01"
 )
 
-// addresses gives a provider an endpoint in each of the named regions.
+// addresses are a provider's endpoints, one in each of the named regions.
 func addresses(t testing.TB, name string, in ...string) regions.Addresses {
 	t.Helper()
 	endpoints := map[string][]*url.URL{}
@@ -33,7 +33,7 @@ func addresses(t testing.TB, name string, in ...string) regions.Addresses {
 	return regions.Addresses{Endpoints: endpoints}
 }
 
-// sample has types of every kind: nested in each other, global, extending.
+// sample has types of every kind: nested, global, extensions.
 func sample(t testing.TB) *regions.Map {
 	t.Helper()
 	versions := []string{"2024-01-01", "2023-01-01-preview"}

@@ -11,9 +11,8 @@ import (
 	"portico/regions"
 )
 
-// Pollable reports whether the path may be one under which a provider has an
-// operation polled, which it may call what it likes. What the index keeps, and
-// what the front door answers itself, is never one.
+// Pollable reports whether the path may be a polling URL of a provider, which may have
+// any form. The index's resources and the front door's own routes never are.
 func (r *Request) Pollable() bool {
 	switch r.Class {
 	case Poll:
@@ -25,9 +24,9 @@ func (r *Request) Pollable() bool {
 	return false
 }
 
-// FindOperation reports whether a request that lacks some of the common arguments
-// is a poll of an operation that the index knows by its URL, which need not have
-// them. It is a Poll from then on.
+// FindOperation reports whether the request is a poll of an operation that the index
+// knows by its URL. Such a URL may lack some of the common arguments. If so, the
+// request becomes a Poll.
 func (rt *Router) FindOperation(ctx context.Context, r *Request, p access.Principal) (bool, error) {
 	if r.Class == Poll || !r.Pollable() {
 		return false, nil
@@ -43,10 +42,10 @@ func (rt *Router) FindOperation(ctx context.Context, r *Request, p access.Princi
 	return d.Operation != nil, err
 }
 
-// record finds the operation that the request's URL is of. Its path may be that of
-// a resource of the map too: the record counts for who began the operation, and to
-// all others the path is what it was. Any other path of an operation exists for who
-// began it alone, also by methods that are no poll.
+// record finds the operation whose URL the request has. If the path also names a
+// resource of the map, the record counts only for the caller that started the
+// operation; for all others the path names the resource. Any other path of an operation
+// exists only for the caller that started it, whatever the method.
 func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	p = p.In(d.Subscription.TenantID)
 	if r.Pollable() {
@@ -72,13 +71,13 @@ func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d 
 	case own != nil && r.Class == Poll:
 		d.Operation = own
 	case d.Subscription.ID == "" && r.operationID() != "":
-		return r.Unroutable() // there is no right to read at the tenant level
+		return r.Unroutable() // no right to read applies at the tenant level
 	}
 	return nil
 }
 
-// recordedURL finds the operation that was recorded by the request's URL as it is
-// spelled.
+// recordedURL finds the operation that was recorded under the request's URL, spelled as
+// it is.
 func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	record, err := rt.Index.OperationFor(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query), p.TenantID, p.ObjectID)
 	switch {
@@ -88,21 +87,21 @@ func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principa
 		return err
 	case r.Type != nil && (!record.BelongsTo(p.TenantID, p.ObjectID) || arm.EqualFold(record.Origin, r.Path.Escaped())):
 		return nil
-	case record.UnknownOwner() && d.Subscription.ID == "": // of any tenant
+	case record.UnknownOwner() && d.Subscription.ID == "": // it could be any tenant's
 		return nil
 	}
 	d.Operation = &record
 	return nil
 }
 
-// ownOperation finds the caller's operation that the request's URL is of, however
-// that is spelled; nil where there is none that serves the request. One that
-// somebody else began does not exist, also where the caller began another whose URL
-// differs in the query alone.
+// ownOperation finds the caller's operation whose URL the request has, in any spelling;
+// nil if none serves the request. An operation that somebody else started does not
+// exist for the caller, even if the caller started another one whose URL differs only
+// in the query.
 func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*inventory.Operation, error) {
 	scopes := []string{subscription}
 	if subscription != "" && r.operationID() != "" {
-		scopes = append(scopes, "") // the provider may take it for one of the tenant
+		scopes = append(scopes, "") // the provider may serve it at the tenant level too
 	}
 	var own *inventory.Operation
 	for _, scope := range scopes {

@@ -9,8 +9,8 @@ import (
 	"portico/arm"
 )
 
-// operationKinds are the endings of the names under which providers have their
-// operations polled, in lower case.
+// operationKinds are the suffixes, in lower case, of the type names that providers use
+// for operations.
 var operationKinds = []string{"operations", "operation", "operationresults", "operationresult", "operationstatuses", "operationstatus", "operationsstatus", "operationsstatuses"}
 
 func operationKind(segment string) bool {
@@ -18,8 +18,8 @@ func operationKind(segment string) bool {
 	return slices.ContainsFunc(operationKinds, func(kind string) bool { return strings.HasSuffix(folded, kind) })
 }
 
-// operationID returns the operation that the path names, or something below it, "" where
-// none is named as such.
+// operationID returns the id of the operation that the path names or lies below; "" if
+// no segment names one.
 func (r *Request) operationID() string {
 	if r.Type != nil || r.Provider == nil || r.Class == Own || r.Class == NoRoute {
 		return ""
@@ -30,7 +30,7 @@ func (r *Request) operationID() string {
 		if !operationType(kind) && (!operationKind(kind) || r.typeOf(hop, i/2+1) != nil) {
 			continue
 		}
-		// Some servers take off what follows a semicolon, and white space.
+		// Some servers ignore white space, and whatever follows a semicolon.
 		id, _, _ := strings.Cut(hop.Segment(i+1), ";")
 		if id = strings.TrimSpace(id); id != "" {
 			return id
@@ -39,8 +39,8 @@ func (r *Request) operationID() string {
 	return ""
 }
 
-// firstType is where the first type may stand in the last hop: behind the location,
-// if it names one.
+// firstType is the index in the last hop at which the first type may stand: behind the
+// location, if the path names one.
 func (r *Request) firstType() int {
 	if r.Location != "" {
 		return 2
@@ -48,10 +48,10 @@ func (r *Request) firstType() int {
 	return 0
 }
 
-// OperationIdentity returns what is one for all URLs of an operation: its namespace and
-// id, whatever else the path says, and the query. Where the path names an operation
-// under no usual name, its identity is the path, less the spelling of a location. It
-// is "" for paths that are not an operation's alone.
+// OperationIdentity returns what all URLs of an operation have in common: its namespace
+// and id, without the rest of the path and the query. If the path names the operation
+// by no usual type, its identity is the path with its location normalised. It is "" for
+// paths that may name something else.
 func (r *Request) OperationIdentity() string {
 	if r.Type != nil || r.Provider == nil {
 		return ""
@@ -71,9 +71,9 @@ func (r *Request) OperationIdentity() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// PollToken returns the key under which a polling URL is recorded: by path and
-// query alone, since clients may send it to any of the front door's names. The
-// api-version is left out, for some clients set their own.
+// PollToken returns the key of a recorded polling URL: path and query without the host,
+// because clients may use any of the front door's names, and without the api-version,
+// because some clients set their own.
 func PollToken(path string, q Query) string {
 	sum := sha256.Sum256([]byte(arm.Fold(path) + "?" + q.Without("api-version")))
 	return hex.EncodeToString(sum[:])

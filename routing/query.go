@@ -7,20 +7,17 @@ import (
 	"portico/arm"
 )
 
-// Query is the query string of a request. It goes on to the provider as it
-// came; the front door only looks into it.
+// Query is the query string of a request. It goes on to the provider unchanged; the
+// front door only reads it.
 type Query struct {
 	Raw string
-	// APIVersion is the api-version as the client wrote it, "" when absent.
+	// APIVersion is the api-version as the client wrote it, "" if absent.
 	APIVersion string
 }
 
-// ParseQuery looks into a raw query. Whatever two parsers could read in two
-// ways is refused: a broken escape, a second api-version, one beside a semicolon.
-// Parameter names match without case.
-func ParseQuery(raw string) (Query, *arm.Error) { return parseQuery(raw, ownVersions) }
-
-// parseQuery is ParseQuery where the api-versions are supported that a fault names.
+// parseQuery reads a raw query. It refuses what two parsers could read in two ways: a
+// broken escape, a second api-version, an api-version beside a semicolon. Parameter
+// names match without case. A fault lists the supported api-versions.
 func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 	q := Query{Raw: raw}
 	seen := false
@@ -49,9 +46,8 @@ func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 	return q, nil
 }
 
-// hidesVersion reports whether a parser that takes semicolons for separators
-// would find an api-version in pair. Elsewhere a semicolon is plain text, as
-// OData's $expand has it.
+// hidesVersion reports whether a parser that takes semicolons for separators would find
+// an api-version in pair. Elsewhere a semicolon is plain text, as in OData's $expand.
 func hidesVersion(pair string) bool {
 	for part := range strings.SplitSeq(pair, ";") {
 		key, _, _ := strings.Cut(part, "=")
@@ -69,9 +65,8 @@ func unescapeQuery(s string) (string, error) {
 	return url.QueryUnescape(s)
 }
 
-// Get returns the decoded value of the first parameter of that name, in any
-// casing and encoding ($skipToken, $skiptoken and %24skipToken are one), and
-// whether it is there.
+// Get returns the decoded value of the first parameter of that name, in any casing and
+// encoding ($skipToken, $skiptoken and %24skipToken are one), and whether there is one.
 func (q Query) Get(name string) (string, bool) {
 	for rest := q.Raw; rest != ""; {
 		var pair string
@@ -86,7 +81,7 @@ func (q Query) Get(name string) (string, bool) {
 	return "", false
 }
 
-// Without returns the raw query less every parameter of that name.
+// Without returns the raw query without any parameter of that name.
 func (q Query) Without(name string) string {
 	var kept []string
 	for pair := range strings.SplitSeq(q.Raw, "&") {
@@ -99,8 +94,8 @@ func (q Query) Without(name string) string {
 	return strings.Join(kept, "&")
 }
 
-// ownVersions are named to clients that send a malformed api-version where no
-// type's versions apply; any well-formed dated one is accepted there.
+// ownVersions are listed to clients that send a malformed api-version where no type's
+// versions apply; any well-formed date is accepted there.
 var ownVersions = []string{"2022-12-01", "2022-09-01", "2021-04-01", "2019-05-01"}
 
 func invalidVersion(sent string, supported []string) *arm.Error {

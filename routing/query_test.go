@@ -20,7 +20,7 @@ func TestParseQuery(t *testing.T) {
 		{"apiversion=1&api-version2=3", ""},
 		{"api-version=v&$expand=a($select=b;$top=1)", "v"},
 	} {
-		q, fault := ParseQuery(c.raw)
+		q, fault := parseQuery(c.raw, ownVersions)
 		if fault != nil || q.Raw != c.raw || q.APIVersion != c.version {
 			t.Errorf("%q: got %q, %v; want %q", c.raw, q.APIVersion, fault, c.version)
 		}
@@ -42,7 +42,7 @@ func TestParseQuery(t *testing.T) {
 		{"%=1", arm.InvalidQueryParameter, "%"},
 		{"a=b&%zzapi-version=1", arm.InvalidQueryParameter, "%zzapi-version"},
 	} {
-		_, fault := ParseQuery(c.raw)
+		_, fault := parseQuery(c.raw, ownVersions)
 		if fault == nil || fault.Code != c.code || fault.Target != c.target || fault.Status != 400 {
 			t.Errorf("%q: got %+v, want %s about %q", c.raw, fault, c.code, c.target)
 		}

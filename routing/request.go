@@ -17,13 +17,13 @@ const (
 	Own        Class = iota // a route that the front door answers itself
 	NoRoute                 // well-formed, but nothing is there
 	Instance                // a resource
-	Collection              // the resources of one type in a scope or below a parent
-	Below                   // an action or a read directly below a resource, none itself
+	Collection              // the resources of one type, in a scope or below a parent
+	Below                   // an action on a resource, or a read directly below it
 	AtProvider              // an action or a read of a provider as a whole
 	Located                 // something of a provider in the region that the path names
 	Poll                    // the result or status of an asynchronous operation
 
-	Classes = iota // how many there are
+	Classes = iota // the number of classes
 )
 
 var classNames = [...]string{"own", "none", "instance", "collection", "below", "provider", "located", "poll"}
@@ -42,28 +42,28 @@ type Request struct {
 	Path   arm.Path
 	Query  Query
 	Class  Class
-	// Provider is the provider of the last hop; nil for Own and NoRoute, and
-	// where the map has none of that namespace.
+	// Provider is the provider of the last hop; nil for Own and NoRoute, and if the map
+	// has none of that namespace.
 	Provider *regions.Provider
-	// Type is the type of the instance or collection, for Below that of the
-	// resource acted on; nil where the map has none, and for the other classes.
+	// Type is the type of the instance or collection, for Below that of the resource acted
+	// on; nil if the map has none, and for the other classes.
 	Type *regions.ResourceType
-	// Location is the location that the path of a Located request or Poll
-	// names, normalised; "" for a Poll that names none.
+	// Location is the normalised location in the path of a Located request or Poll; "" if
+	// a Poll names none.
 	Location string
-	// SKUTypes are the types whose SKUs are asked for, of what the map knows of
-	// them: an Own request, in a Location if it names one.
+	// SKUTypes are the types whose SKUs an Own request asks for, as far as the map knows
+	// them; limited to Location, if the request names one.
 	SKUTypes []*regions.ResourceType
-	// Received is when the request came in, which cached locations are aged by;
-	// at the zero time none is taken.
+	// Received is when the request arrived; it decides whether a cached location is fresh
+	// enough. If it is zero, none is.
 	Received time.Time
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.
 var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", featuresNamespace}
 
-// featuresNamespace is the one whose paths go on with another provider's
-// namespace, as if that were a resource.
+// featuresNamespace is the namespace whose paths continue with another provider's
+// namespace, as if that were a resource's name.
 const featuresNamespace = "Microsoft.Features"
 
 // OwnNamespace reports whether ns, in any casing, belongs to the front door.
@@ -76,8 +76,8 @@ func OwnNamespace(ns string) bool {
 	return false
 }
 
-// operationTypes are the names under which providers offer the results of
-// asynchronous operations, in every spelling that is in use.
+// operationTypes are the type names under which providers offer the results of
+// asynchronous operations, in every usual spelling.
 var operationTypes = []string{"operationResults", "operationStatuses", "operationsStatus", "operationsStatuses", "operationStatus"}
 
 func operationType(segment string) bool {
@@ -89,18 +89,17 @@ func operationType(segment string) bool {
 	return false
 }
 
-// namesOperation reports whether the type that n segments of hop end in, before a
-// name, is that of operations. Many providers call it "operations", which may as
-// well be a type of the map, or take other methods than GET.
+// namesOperation reports whether the first n segments of hop end in a type of
+// operations, before a name. Many providers call it "operations", which may also be a
+// type of the map, or take other methods than GET.
 func (r *Request) namesOperation(hop arm.Hop, n int) bool {
 	segment := hop.Segment(n - 2)
 	return operationType(segment) ||
 		r.Method == http.MethodGet && arm.EqualFold(segment, "operations") && r.typeOf(hop, n/2) == nil
 }
 
-// Classify reads a request: method, raw path and raw query as they came over
-// the wire. The error tells what is malformed in them; the request is then
-// classified as far as it could be read.
+// Classify reads a request: method, raw path and raw query, as received. The error says
+// what is malformed in them; the request is then classified as far as it could be read.
 func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.Error) {
 	r := &Request{Method: method, Class: NoRoute}
 	if err := r.Path.Parse(rawPath); err != nil {
@@ -112,8 +111,7 @@ func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.
 	return r, fault
 }
 
-// ClassifyID reads a call to the resource, or whatever else, that an ID names as
-// bodies and the index have it.
+// ClassifyID reads a call to what an ID names, as IDs stand in bodies and in the index.
 func ClassifyID(m *regions.Map, method, id string) (*Request, *arm.Error) {
 	return Classify(m, method, arm.PathOf(id), "")
 }
@@ -136,7 +134,7 @@ func pathFault(err error, rawPath string) *arm.Error {
 
 func (r *Request) classify(m *regions.Map) {
 	if r.Path.Hops() == 0 {
-		r.Class = Own // whether such a route exists is for the routes to say
+		r.Class = Own // the routes decide whether such a route exists
 		return
 	}
 	hop := r.Path.LastHop()
@@ -188,11 +186,11 @@ func (r *Request) classifyHop(hop arm.Hop) {
 	}
 }
 
-// skuTypes are the types whose SKUs for new resources a subscription's
-// {ns}/skus, {ns}/{type}/skus or {ns}/locations/{l}[/{type}]/skus asks for
-// (addendum, Enumerating SKUs for a new resource). There are none where the map
-// does not tell them, or has a type of that name: the request is then the
-// provider's. No tracked type has an instance called so outside of a group.
+// skuTypes are the types whose SKUs for new resources are requested by a subscription's
+// {ns}/skus, {ns}/{type}/skus or {ns}/locations/{l}[/{type}]/skus (addendum,
+// Enumerating SKUs for a new resource). It returns none if the map lists no SKUs or has
+// a type of that name: the request is then the provider's. Outside a group, no tracked
+// type has an instance named so.
 func (r *Request) skuTypes(hop arm.Hop, n int) []*regions.ResourceType {
 	if r.Provider == nil || r.Path.Subscription() == "" {
 		return nil
@@ -218,10 +216,9 @@ func (r *Request) skuTypes(hop arm.Hop, n int) []*regions.ResourceType {
 	return []*regions.ResourceType{t}
 }
 
-// classifyOdd takes a hop that ends in a type or an action. What the map
-// declares is a type. Anything else is an action when it is posted, and "skus"
-// of a resource may be read (addendum, Enumerating SKUs for an existing
-// resource).
+// classifyOdd classifies a hop that ends in a type or an action. What the map declares
+// is a type. Anything else is an action if the method is POST, and "skus" of a resource
+// may be read (addendum, Enumerating SKUs for an existing resource).
 func (r *Request) classifyOdd(hop arm.Hop, n int) {
 	r.Class = Collection
 	if r.Type = r.typeOf(hop, n/2+1); r.Type != nil {
@@ -249,22 +246,21 @@ func typeOf(p *regions.Provider, hop arm.Hop, pairs int) *regions.ResourceType {
 	return p.Type(hop.AppendTypeKey(buffer[:0], pairs))
 }
 
-// Reads reports whether the request's method promises to change nothing.
+// Reads reports whether the request's method is a safe one.
 func (r *Request) Reads() bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// Key returns the folded ID of what the path names, as the index knows it.
+// Key returns the folded ID of what the path names: its key in the index.
 func (r *Request) Key() string { return arm.Fold(r.Path.String()) }
 
-// ID returns the ID of the resource that the path names: literals, namespace
-// and type as they are declared, subscription, group and names as the client
-// wrote them.
+// ID returns the ID of the resource that the path names: literals, namespace and type
+// as declared; subscription, group and names as the client wrote them.
 func (r *Request) ID() string {
 	hop := r.Path.LastHop()
 	return r.idOf(r.Type, hop, hop.Len())
 }
 
-// idOf is the same for the resource, of type t, that the first n segments of
-// hop name. A type that the map lacks leaves the client's spelling.
+// idOf is ID for the resource, of type t, that the first n segments of hop name. A type
+// that the map lacks keeps the client's spelling.
 func (r *Request) idOf(t *regions.ResourceType, hop arm.Hop, n int) string {
 	var provider *regions.Provider
 	namespace := hop.Namespace()

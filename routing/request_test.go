@@ -55,7 +55,7 @@ func TestClassify(t *testing.T) {
 		{"GET", vms + "/a" + guard + "/guards/g" + guard + "/marks/m", Instance, "marks", ""},
 		{"GET", rg + "/providers/Microsoft.Authorization/locks/l" + guard + "/marks/m", Instance, "marks", ""},
 
-		// Odd tails are declared types, or actions when posted.
+		// Odd tails are declared types, or actions if posted.
 		{"GET", vms, Collection, "virtualMachines", ""},
 		{"GET", sub + compute + "/virtualmachines", Collection, "virtualMachines", ""},
 		{"GET", vms + "/a/disks", Collection, "virtualMachines/disks", ""},
@@ -143,7 +143,7 @@ func TestClassifyRefusals(t *testing.T) {
 			t.Errorf("%q?%q: got %+v, want %s about %q", c.path, c.query, fault, c.code, c.target)
 		}
 	}
-	// A fault of the query alone leaves the request classified, for the log.
+	// A fault in the query alone leaves the request classified, for the log.
 	if r, _ := Classify(m, "GET", vms+"/a", "x=%zz"); r.Class != Instance || r.Type == nil {
 		t.Errorf("class %s", r.Class)
 	}
@@ -173,7 +173,7 @@ func TestIDs(t *testing.T) {
 		{sub + "/Providers/contoso.compute/ZONES/Z", sub + compute + "/zones/Z", "Z"},
 		{"/PROVIDERS/contoso.compute/QUOTAS/Q", compute + "/quotas/Q", "Q"},
 		{vms + "/providers/disks/Providers", vms + "/providers/disks/Providers", "providers/Providers"},
-		// The host of an extension stays as the client wrote it.
+		// The host of an extension keeps the client's spelling.
 		{rg + "/Providers/CONTOSO.compute/virtualmachines/A/PROVIDERS/contoso.guard/GUARDS/G", rg + "/Providers/CONTOSO.compute/virtualmachines/A" + guard + "/guards/G", "G"},
 		{rg + "/providers/Nobody.knows/THINGS/N", rg + "/providers/Nobody.knows/THINGS/N", "N"},
 	} {

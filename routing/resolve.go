@@ -15,7 +15,7 @@ import (
 	"portico/regions"
 )
 
-// Index is what routing reads of the inventory. Absence is inventory.ErrNotFound.
+// Index is what routing reads from the inventory. Absence is inventory.ErrNotFound.
 type Index interface {
 	Subscription(ctx context.Context, id string) (inventory.Subscription, error)
 	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
@@ -23,63 +23,61 @@ type Index interface {
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
-	// OperationFor is what was recorded of a polling URL, for a caller.
+	// OperationFor returns the record of a polling URL, for a caller.
 	OperationFor(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
-	// OperationByIdentity is what is known of an operation by its identity: whether
-	// somebody else than the caller began it, or else a record of the caller's.
+	// OperationByIdentity returns the caller's record of an operation, by its identity.
+	// others reports whether somebody else started the operation.
 	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own inventory.Operation, others bool, err error)
-	// ResourceAndRemoval is Resource, and whether a DELETE that may have ended the
-	// resource is open.
+	// ResourceAndRemoval is Resource, and reports whether a DELETE is open that may have
+	// ended the resource.
 	ResourceAndRemoval(ctx context.Context, subscription, key string) (row inventory.Resource, removalOpen bool, err error)
-	// Uncovered are those of the regions where the absence of a row is no
-	// absence of a resource.
+	// Uncovered returns those of the regions where a resource may exist without a row.
 	Uncovered(ctx context.Context, subscription, typeKey string, regions []string) ([]string, error)
 }
 
-// Answer is how a resolved request is answered.
+// Answer is the way to answer a resolved request.
 type Answer uint8
 
 // The ways to answer.
 const (
 	Forward   Answer = iota // by the endpoint
 	Merge                   // by the endpoints of several regions
-	EmptyList               // no region can hold any: an empty value, no call
-	Absent                  // a DELETE of what is not there: 204, no call
-	Present                 // a HEAD of what the index knows: 204, no call
+	EmptyList               // no region can hold any resource: an empty list, no call
+	Absent                  // a DELETE of a resource that does not exist: 204, no call
+	Present                 // a HEAD of a resource that the index knows: 204, no call
 )
 
 // Decision says who serves a request.
 type Decision struct {
 	Answer       Answer
-	Subscription inventory.Subscription // zero for calls of the tenant
+	Subscription inventory.Subscription // zero for the tenant's calls
 	Group        inventory.Group        // zero outside a group
 	// Region and Endpoint serve a Forward; Region is "global" for the global
 	// endpoint.
 	Region   string
 	Endpoint *regions.Endpoint
-	// Endpoints serve a Merge, in the order of the region names; none where the
-	// skip token names the regions.
+	// Endpoints serve a Merge, in the order of the region names; nil if the skip token
+	// names the regions.
 	Endpoints []*regions.Endpoint
-	// Row is the index's row of the instance, as the store had it; nil where
-	// there is none or where a cached location was enough.
+	// Row is the index's row of the instance, as read from the store; nil if there is
+	// none, or a cached location was enough.
 	Row *inventory.Resource
-	// Cached reports that Region came from a cache, which happens to reads alone: a
-	// 404 or an empty list from there has to be checked against the store. CachedKey
-	// is the key of the tracked resource whose region was cached, "" for the instance
-	// itself.
+	// Cached reports whether Region came from a cache, which only reads use: check a 404
+	// or an empty list from there against the store. CachedKey is the key of the tracked
+	// resource whose region was cached, "" for the instance itself.
 	Cached    bool
 	CachedKey string
 	// Generation is that of the row by which a read was routed; NeedsVerify reports
-	// that a read may settle something about it.
+	// whether the read's answer may settle something about it.
 	Generation  [16]byte
 	NeedsVerify bool
-	// Parent is the key of the nearest tracked resource above a nested tracked
-	// instance, "" where there is none.
+	// Parent is the key of the nearest tracked ancestor of a tracked instance, "" if there
+	// is none.
 	Parent string
-	// Location is the location that a new row gets.
+	// Location is the location for a new row.
 	Location string
-	// Operation is the record of a Poll's URL, nil when there is none. Its region
-	// may have left the map: there is no Endpoint then.
+	// Operation is the record of a Poll's URL, nil if there is none. If its region has
+	// left the map, there is no Endpoint.
 	Operation *inventory.Operation
 }
 
@@ -89,11 +87,11 @@ type Router struct {
 	Index Index
 }
 
-// Resolve decides who serves a checked request of principal. body is what
+// Resolve decides who serves a checked request of a principal. body is what
 // [ReadObject] found in the content of a PUT. If the index knows an operation by the
-// request's URL, the request is a Poll from then on. The error is an *arm.Error, what
-// the index failed with, or a *[SearchNeededError]: the caller then searches for that
-// resource and resolves again, with the resource's key among those searched for.
+// request's URL, the request becomes a Poll. The error is an *arm.Error, an error of
+// the index, or a *[SearchNeededError]: the caller then searches for that resource and
+// resolves again, with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
 	var d Decision
 	if err := rt.scope(ctx, r, p, &d); err != nil {
@@ -135,8 +133,8 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	return d, err
 }
 
-// ResolveOwn resolves the scope of the front door's own routes: subscription and
-// group exist, are visible and take the method.
+// ResolveOwn resolves the scope of the front door's own routes: it checks that
+// subscription and group exist, are visible and take the method.
 func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
 	var d Decision
 	err := rt.scope(ctx, r, p, &d)
@@ -148,7 +146,7 @@ func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *
 		return err
 	}
 	if err := rt.record(ctx, r, p, d); err != nil || d.Operation != nil {
-		return err // an operation's result outlives the group that it worked in
+		return err // an operation's result outlives the group of its resource
 	}
 	name := r.Path.Group()
 	if name == "" || r.namesGroup() {
@@ -176,7 +174,7 @@ func (rt *Router) subscription(ctx context.Context, r *Request, p access.Princip
 	return nil
 }
 
-// namesGroup reports whether the request names the group itself, whose handlers say
+// namesGroup reports whether the request names the group itself; its handlers decide
 // whether it must exist.
 func (r *Request) namesGroup() bool {
 	_, below := r.Path.Own()
@@ -204,7 +202,7 @@ func (rt *Router) needsRegistration(r *Request, d Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
 }
 
-// GroupClosed is the answer to a write into a group that takes none in its state.
+// GroupClosed is the answer to a write into a group whose state allows none.
 func GroupClosed(state index.GroupState, name string) *arm.Error {
 	code := arm.ResourceGroupBeingDeleted
 	if state == index.GroupMoving {
@@ -213,8 +211,8 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 	return arm.NewError(code, name).About("resourceGroupName")
 }
 
-// registration refuses writes into a namespace for which the subscription is
-// not registered.
+// registration refuses writes into a namespace that the subscription has not
+// registered.
 func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
 	if !rt.needsRegistration(r, d) {
 		return inventory.Registration{}, nil
@@ -226,8 +224,8 @@ func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (inv
 	return registration, err
 }
 
-// registeredThere refuses writes that go to a region which joined the provider
-// when the subscription had registered.
+// registeredThere refuses writes to a region that joined the provider after the
+// subscription's registration.
 func (rt *Router) registeredThere(r *Request, d Decision, registration inventory.Registration) error {
 	if r.Reads() || d.Endpoint == nil || !rt.needsRegistration(r, d) || registration.Covers(d.Region) {
 		return nil
@@ -240,7 +238,7 @@ func (rt *Router) registeredThere(r *Request, d Decision, registration inventory
 }
 
 // NotRegisteredThere refuses a write to a type, named without its namespace, in a
-// region that a registration is not for.
+// region that the registration does not cover.
 func (rt *Router) NotRegisteredThere(p *regions.Provider, typeName, region string) *arm.Error {
 	return arm.NotRegisteredThere(p.Namespace, typeName, rt.displayName(region))
 }
@@ -252,12 +250,12 @@ func (rt *Router) displayName(region string) string {
 	return region
 }
 
-// NotRegistered refuses a write for the state of a registration.
+// NotRegistered refuses a write because of the state of a registration.
 func NotRegistered(p *regions.Provider, state inventory.RegistrationState) *arm.Error {
 	return arm.NotRegistered(p.Namespace, endedState(state))
 }
 
-// endedState names the state of a registration that there was.
+// endedState names the state of a registration that existed; "" if there was none.
 func endedState(state inventory.RegistrationState) string {
 	if state == inventory.NotRegistered {
 		return ""
@@ -265,9 +263,8 @@ func endedState(state inventory.RegistrationState) string {
 	return state.String()
 }
 
-// TargetNotRegistered refuses a move for the state of the registration of the
-// subscription that it leads to; in a region, where t is not nil, that the
-// registration is not for.
+// TargetNotRegistered refuses a move because of the registration of the target
+// subscription: its state or, if t is not nil, a region that it does not cover.
 func (rt *Router) TargetNotRegistered(subscription string, p *regions.Provider, t *regions.ResourceType, state inventory.RegistrationState, region string) *arm.Error {
 	if t != nil {
 		return arm.TargetNotRegisteredThere(subscription, p.Namespace, t.Name, rt.displayName(region))
@@ -275,7 +272,7 @@ func (rt *Router) TargetNotRegistered(subscription string, p *regions.Provider, 
 	return arm.TargetNotRegistered(subscription, p.Namespace, endedState(state))
 }
 
-// resolution is one request on its way through the rules.
+// resolution is one run of Resolve.
 type resolution struct {
 	*Router
 	ctx      context.Context
@@ -285,8 +282,8 @@ type resolution struct {
 	d        *Decision
 }
 
-// serve sets the endpoint of t in region. A region that has rows but has left the
-// map is an outage, not an absence.
+// serve sets the endpoint of t in region. If a region has rows but has left the map,
+// that is an outage, not an absence.
 func (s *resolution) serve(t *regions.ResourceType, region string) error {
 	if region == arm.GlobalLocation && t.Endpoint(region) == nil {
 		return s.noProvider(region, t)
@@ -320,8 +317,8 @@ func (s *resolution) located() error {
 	return nil
 }
 
-// providerEndpoint returns what serves a provider in region: its own endpoint,
-// else that of the first of its types that has one there.
+// providerEndpoint returns the endpoint of a provider in region: its own, else that of
+// the first of its types with one there.
 func providerEndpoint(p *regions.Provider, region string) *regions.Endpoint {
 	if e := p.Endpoint(region); e != nil {
 		return e
@@ -386,19 +383,19 @@ func (s *resolution) collection() error {
 	return s.fanOutRegions(t)
 }
 
-// fanOutRegions finds the regions that may hold resources of t in the request's
-// scope: those with rows in any phase, and those where absence was not seen. A type
-// that several regions serve is merged even if only one of them holds any: the next
-// page may find others there, and must know the token of this one.
+// fanOutRegions finds the regions that may hold resources of t in the request's scope:
+// those with rows in any phase, and those without coverage. If several regions serve
+// the type, the list is merged even if only one of them holds a resource: the next page
+// may find others, and must be able to read this page's token.
 func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
-	if s.r.Method != http.MethodGet { // nothing can be posted to several regions
+	if s.r.Method != http.MethodGet { // a POST cannot go to several regions
 		fault := arm.NewError(arm.MethodNotAllowed, s.r.Method)
 		fault.Allow = []string{http.MethodGet}
 		return fault
 	}
 	several := len(t.EffectiveRegions()) > 1
 	if token, _ := s.r.Query.Get("$skipToken"); token != "" && several {
-		s.d.Answer = Merge // of the regions that the first page began with
+		s.d.Answer = Merge // the token names the regions
 		return nil
 	}
 	unseen, err := s.unseen(t)
@@ -441,10 +438,9 @@ func (s *resolution) extension(t *regions.ResourceType) error {
 	return s.serve(t, region)
 }
 
-// poll serves the result of an operation: from the endpoint that was recorded when
-// its URL was issued, from the location that the path names, from the region of the
-// resource above it, else from the global endpoint. Without a record it belongs to a
-// subscription that the caller sees.
+// poll serves the result of an operation: from the recorded endpoint, the location in
+// the path, the region of the ancestor resource, or the global endpoint, in this order.
+// Without a record, any caller that sees the subscription may poll.
 func (s *resolution) poll() error {
 	if s.d.Operation != nil {
 		return s.recorded(*s.d.Operation)

@@ -14,7 +14,7 @@ import (
 	"portico/inventory/index"
 )
 
-// resolve takes a request, with an api-version, the whole way through.
+// resolve classifies, checks and resolves a request, with an api-version.
 func resolve(t *testing.T, known *memory, method, path, content string) (Decision, error) {
 	t.Helper()
 	m := sample(t)
@@ -36,8 +36,8 @@ func resolve(t *testing.T, known *memory, method, path, content string) (Decisio
 	return rt.Resolve(context.Background(), r, access.Principal{TenantID: tenant}, body)
 }
 
-// told puts a decision into words.
-func told(d Decision, err error) string {
+// describe puts a decision into words.
+func describe(d Decision, err error) string {
 	var fault *arm.Error
 	switch {
 	case errors.As(err, &fault):
@@ -80,7 +80,7 @@ type route struct{ method, path, content, want string }
 func checkRoutes(t *testing.T, known *memory, routes []route) {
 	t.Helper()
 	for _, c := range routes {
-		if got := told(resolve(t, known, c.method, c.path, c.content)); got != c.want {
+		if got := describe(resolve(t, known, c.method, c.path, c.content)); got != c.want {
 			t.Errorf("%s %s %s\n got %s\nwant %s", c.method, c.path, c.content, got, c.want)
 		}
 	}
@@ -93,19 +93,19 @@ func TestTrackedInstances(t *testing.T) {
 	known.add(vms+"/pending", "contoso.compute/virtualmachines", "eastus")
 	known.change(vms+"/pending", func(r *inventory.Resource) { r.Phase = index.Pending })
 	checkRoutes(t, known, []route{
-		// The region is that of the row, in whatever casing it is named.
+		// The region is that of the row, whatever the casing of the ID.
 		{"GET", vms + "/west", "", westCompute},
 		{"GET", strings.ToUpper(vms + "/east"), "", eastCompute},
 		{"PATCH", vms + "/east", `{"location":"westus"}`, eastCompute},
 		{"DELETE", vms + "/east", "", eastCompute},
 		{"GET", rg + compute + "/zones/z", "", globalCompute},
 
-		// HEAD is answered by a row that is beyond doubt, else by the provider.
+		// HEAD is answered by a row that needs no verification, else by the provider.
 		{"HEAD", vms + "/east", "", "present"},
 		{"HEAD", vms + "/doubtful", "", eastCompute},
 		{"HEAD", vms + "/pending", "", eastCompute},
 
-		// What is not there.
+		// Resources that do not exist.
 		{"GET", vms + "/none", "", "404 ResourceNotFound"},
 		{"HEAD", vms + "/none", "", "404 ResourceNotFound"},
 		{"PATCH", vms + "/none", "{}", "404 ResourceNotFound"},
@@ -121,12 +121,12 @@ func TestTrackedInstances(t *testing.T) {
 		{"PUT", vms + "/west", `{"location":"West US"}`, westCompute},
 		{"PUT", vms + "/west", `{}`, "400 LocationRequired"},
 		{"PUT", vms + "/west", `{"location":"mars"}`, "400 LocationNotAvailableForResourceType"},
-		{"PUT", vms + "/west", `{"location":"eastus"}`, eastCompute}, // not where the row lies: for the writer of the intent to refuse
+		{"PUT", vms + "/west", `{"location":"eastus"}`, eastCompute}, // not the row's: the recording of the intent refuses it
 		{"PUT", vms + "/west/disks/d", `{}`, westCompute},
 		{"PUT", vms + "/west/disks/d", `{"location":"WEST us"}`, westCompute},
 		{"PUT", vms + "/west/disks/d", `{"location":"eastus"}`, "400 LocationNotAvailableForResourceType"},
 
-		// A PUT of what is new.
+		// A PUT of a new resource.
 		{"PUT", vms + "/new", `{"location":"East US"}`, eastCompute},
 		{"PUT", vms + "/new", ``, "400 LocationRequired"},
 		{"PUT", vms + "/new", `{"location":null}`, "400 LocationRequired"},
@@ -169,7 +169,7 @@ func TestDecisionsOfInstances(t *testing.T) {
 	if d := decide("GET", vms+"/west", ""); d.Cached || d.NeedsVerify || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
 		t.Errorf("read: %+v", d)
 	}
-	// Memory may be wrong, and says so; nothing but reads goes by it.
+	// A cached location may be wrong, and is marked; only reads use it.
 	if d := decide("GET", vms+"/east", ""); !d.Cached || d.Region != "westus" || d.Generation != [16]byte{99} {
 		t.Errorf("cached: %+v", d)
 	}
@@ -182,7 +182,7 @@ func TestDecisionsOfInstances(t *testing.T) {
 	if d := decide("GET", vms+"/west", ""); !d.NeedsVerify {
 		t.Errorf("a resource that is being deleted: %+v", d)
 	}
-	// What a new row gets.
+	// What a write would record in the row.
 	if d := decide("PUT", vms+"/new", `{"location":"East US"}`); d.Location != "eastus" || d.Row != nil || d.Parent != "" || d.Group.Name != "rG" || d.Subscription.ID != subID {
 		t.Errorf("new: %+v", d)
 	}
@@ -210,7 +210,7 @@ func TestUntrackedInstances(t *testing.T) {
 		{"GET", compute + "/quotas/q", "", globalCompute},
 		{"PUT", compute + "/quotas/q/steps/s", "", globalCompute},
 		{"GET", vms + "/west/agents/a", "", westCompute},
-		{"GET", vms + "/east/agents/a", "", westCompute}, // by memory
+		{"GET", vms + "/east/agents/a", "", westCompute}, // from the cache
 		{"PUT", vms + "/east/agents/a", "{}", eastCompute},
 		{"GET", vms + "/none/agents/a", "", "404 ParentResourceNotFound"},
 		{"PUT", vms + "/none/agents/a", "{}", "404 ParentResourceNotFound"},
@@ -237,7 +237,7 @@ func TestExtensions(t *testing.T) {
 		{"GET", guard + "/guards/g", "", globalGuard},
 		{"GET", rg + compute + "/zones/z" + guard + "/guards/g", "", globalGuard},
 		{"GET", compute + "/quotas/q" + guard + "/stamps/g", "", globalGuard},
-		{"GET", lock + guard + "/guards/g", "", globalGuard}, // the front door's own lie in no region
+		{"GET", lock + guard + "/guards/g", "", globalGuard}, // the front door's own resources have no region
 		{"GET", rg + compute + "/catalogs/c" + guard + "/guards/g", "", globalGuard},
 
 		// The host of an extension may be an extension.
@@ -255,7 +255,7 @@ func TestExtensions(t *testing.T) {
 		{"DELETE", vms + "/none" + guard + "/guards/g", "", "absent"},
 		{"DELETE", vms + "/none/agents/a" + guard + "/stamps/s", "", "absent"},
 		{"DELETE", vms + "/none" + guard + "/stamps/s" + guard + "/guards/g", "", "absent"},
-		{"DELETE", vms + "/none" + guard + "/marks/m", "", globalGuard}, // whatever its host is
+		{"DELETE", vms + "/none" + guard + "/marks/m", "", globalGuard}, // whatever its host
 		{"PATCH", vms + "/none" + guard + "/guards/g", "{}", "404 ResourceNotFound"},
 		{"GET", vms + "/none/disks/d" + guard + "/guards", "", "404 ResourceNotFound"},
 		{"GET", rg + lonely + "/charms/c", "", "400 NoRegisteredProviderFound"}, // a scope without region, no global endpoint
@@ -266,8 +266,8 @@ func TestBelowAndBeside(t *testing.T) {
 	known := newMemory()
 	known.cache(vms+"/east", "westus")
 	checkRoutes(t, known, []route{
-		{"POST", vms + "/east/start", "", eastCompute}, // actions go by the store
-		{"GET", vms + "/east/skus", "", westCompute},   // reads by memory
+		{"POST", vms + "/east/start", "", eastCompute}, // actions use the store
+		{"GET", vms + "/east/skus", "", westCompute},   // reads use the cache
 		{"POST", vms + "/west/agents/a/restart", "", westCompute},
 		{"POST", vms + "/none/start", "", "404 ResourceNotFound"},
 		{"POST", vms + "/none/disks/d/start", "", "404 ResourceNotFound"},
@@ -310,7 +310,7 @@ func TestCollections(t *testing.T) {
 		{"GET", rg + compute + "/zones", "", globalCompute},
 		{"GET", rg + compute + "/catalogs", "", northCompute},
 		{"GET", sub + compute + "/quotas", "", globalCompute},
-		{"GET", vms + "/east/disks", "", westCompute}, // by memory
+		{"GET", vms + "/east/disks", "", westCompute}, // from the cache
 		{"GET", vms + "/west/agents", "", westCompute},
 		{"GET", vms + "/west/agents/a/snapshots", "", westCompute},
 		{"GET", rg + compute + "/catalogs/c/items", "", northCompute},
@@ -322,7 +322,7 @@ func TestCollections(t *testing.T) {
 	if d, err := resolve(t, known, "GET", vms+"/east/disks", ""); err != nil || !d.Cached {
 		t.Errorf("got %+v, %v: the region came from memory", d, err)
 	}
-	// A further page is of the regions that the first one began with.
+	// A further page has the regions of the first one.
 	for _, token := range []string{"$skipToken=x", "%24skiptoken=x"} {
 		if d, err := resolve(t, known, "GET", sub+"/resourceGroups/empty"+compute+"/virtualMachines?"+token, ""); err != nil || d.Answer != Merge || d.Endpoints != nil {
 			t.Errorf("%s: %+v, %v", token, d, err)
@@ -367,14 +367,14 @@ func TestPolls(t *testing.T) {
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/o", "", eastCompute},
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/x", "", "404 ResourceGroupNotFound"},
 
-		// By the record, whatever became of the resource and of the path's location.
+		// By the record, whatever the state of the resource and the path's location.
 		{"GET", vms + "/gone/operationResults/o?t=1", "", eastCompute},
 		{"GET", strings.ToUpper(vms) + "/gone/OPERATIONRESULTS/o?t=1", "", eastCompute},
 		{"GET", sub + compute + "/locations/westus/operationStatuses/o", "", northCompute},
 		{"GET", sub + guard + "/operationResults/o", "", "https://eastus.stamps"},
 		{"GET", sub + compute + "/operationResults/nobody", "", globalCompute},
 
-		// Without one: by the location, the resource, or the global endpoint.
+		// Without a record: by the location, the resource, or the global endpoint.
 		{"GET", sub + compute + "/locations/East%20US/operationResults/x", "", eastCompute},
 		{"GET", sub + compute + "/locations/mars/operationResults/x", "", "400 NoRegisteredProviderFound"},
 		{"GET", vms + "/west/operationsStatus/x", "", westCompute},
@@ -397,7 +397,7 @@ func TestPolls(t *testing.T) {
 	if err != nil || d.Operation == nil || d.Operation.Region != "eastus" {
 		t.Errorf("got %+v, %v", d, err)
 	}
-	// There is a record to be answered by, if no endpoint.
+	// There is a record to be answered by, but no endpoint.
 	for _, standsIn := range []bool{false, true} {
 		record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon", Substitute: standsIn})
 		if d, err := resolve(t, known, "GET", sub+compute+"/operationResults/moon", ""); err != nil || d.Operation == nil || d.Endpoint != nil || d.Region != "moon" {
@@ -409,8 +409,8 @@ func TestPolls(t *testing.T) {
 	}
 }
 
-// An operation may be polled under any path that is not the index's or the front
-// door's own, and is its record's there, whatever the path says otherwise.
+// An operation may be polled under any path that is neither the index's nor the front
+// door's own; its record decides, whatever else the path says.
 func TestPollsOfAnySpelling(t *testing.T) {
 	ann := access.Principal{TenantID: tenant, ObjectID: "ann"}
 	known := newMemory()
@@ -482,8 +482,8 @@ func TestPollsOfAnySpelling(t *testing.T) {
 	}
 }
 
-// Another spelling of an operation's URL serves who began it, by the record where the
-// path says nothing else, and nobody else, by any method.
+// Another spelling of an operation's URL serves the caller that started it, by the
+// record if the path does not contradict it; it serves nobody else, by any method.
 func TestPollsByIdentity(t *testing.T) {
 	known := newMemory()
 	record := func(target, object string, o inventory.Operation) {
@@ -520,7 +520,7 @@ func TestPollsByIdentity(t *testing.T) {
 		{"GET", sub + located + "learned?t=2", eastCompute, eastCompute},
 		{"GET", sub + located + "both?t=4", "", ""},
 		{"GET", sub + located + "both?t=3", "", ""},
-		{"GET", sub + located + "both?t=1", eastCompute, eastCompute}, // whose it is, is told with the record
+		{"GET", sub + located + "both?t=1", eastCompute, eastCompute}, // the record says whose it is
 	} {
 		for object, want := range map[string]string{"ann": c.ann, "bob": c.bob} {
 			path, query, _ := strings.Cut(c.target, "?")
@@ -532,14 +532,14 @@ func TestPollsByIdentity(t *testing.T) {
 			if want == "" {
 				want = "404 HttpResourceNotFound"
 			}
-			if got := told(d, err); got != want {
+			if got := describe(d, err); got != want {
 				t.Errorf("%s %s by %s: %s, want %s", c.method, c.target, object, got, want)
 			}
 		}
 	}
 }
 
-// A store that is down is never taken for an absence.
+// A failed store is never taken for an absence.
 func TestIndexFailures(t *testing.T) {
 	for failing, c := range map[string]route{
 		"Subscription": {"GET", vms + "/west", "", ""},
@@ -562,7 +562,7 @@ func TestIndexFailures(t *testing.T) {
 	checkRoutes(t, known, []route{
 		{"PUT", vms + "/west/disks/new", "{}", errDown.Error()},
 		{"PUT", vms + "/west/agents/a", "{}", errDown.Error()},
-		{"GET", vms + "/none/disks/d", "", errDown.Error()}, // whether the parent is there
+		{"GET", vms + "/none/disks/d", "", errDown.Error()}, // whether the parent exists
 		{"POST", vms + "/west/start", "", errDown.Error()},
 	})
 	known.failing = "Locate"

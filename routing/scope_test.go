@@ -63,7 +63,7 @@ func TestScopes(t *testing.T) {
 		rt := Router{Map: sample(t), Index: newMemory()}
 		for path, want := range map[string]string{
 			rg:                                    "",
-			sub + "/resourceGroups/none":          "", // whether it must exist is for its handler to say
+			sub + "/resourceGroups/none":          "", // its handler decides whether it must exist
 			rg + "/resources":                     "",
 			sub + "/resourceGroups/none/x":        "404 ResourceGroupNotFound",
 			other:                                 "404 SubscriptionNotFound",
@@ -75,7 +75,7 @@ func TestScopes(t *testing.T) {
 				t.Fatal(fault)
 			}
 			d, err := rt.ResolveOwn(context.Background(), r, access.Principal{AnyTenant: true})
-			if got := told(d, err); err != nil && got != want || err == nil && (want != "" || d.Subscription.ID != subID) {
+			if got := describe(d, err); err != nil && got != want || err == nil && (want != "" || d.Subscription.ID != subID) {
 				t.Errorf("%s: got %s, want %s", path, got, want)
 			}
 		}
@@ -89,7 +89,7 @@ func TestRegistrations(t *testing.T) {
 		writes bool
 		list   string
 	}{
-		{inventory.NotRegistered, false, list.want}, // what was found there is shown
+		{inventory.NotRegistered, false, list.want}, // the resources found there are shown
 		{inventory.Registering, true, list.want},
 		{inventory.Registered, true, list.want},
 		{inventory.Unregistering, false, list.want},

@@ -13,6 +13,12 @@
 #   procps       kill, by which the unit reloads
 #   prometheus   runs the dashboards' queries and the alerts; its service is not
 #                started
+#
+# With the argument peers also what `make bench-peers` needs:
+#
+#   haproxy, caddy           Portico is measured beside them; no service of them is
+#                            started or enabled
+#   wrk, nghttp2-client      they send the loads; the latter has h2load
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -30,8 +36,40 @@ install() {
 	command -v apt-get >/dev/null || fail "missing, and no apt-get to install them with: $*"
 	((EUID == 0)) || fail "missing, install them as root: apt-get install $*"
 	say "installing $*"
-	# At run level 1 no package starts its service.
-	DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "$@"
+	local before service
+	before=$(services "$@")
+	forbid_services
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+	for service in $(services "$@"); do
+		if [[ " $before " != *" $service "* ]]; then
+			say "stopping and disabling the service $service"
+			systemctl --quiet disable --now "$service"
+		fi
+	done
+}
+
+# By this file packages ask whether they may start their services. A machine that has
+# one already keeps it.
+policy=/usr/sbin/policy-rc.d
+forbid_services() {
+	[[ ! -e $policy ]] || return 0
+	trap 'rm -f "$policy"' EXIT
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+}
+
+# services prints, on one line, those of some packages' services that run, or will from
+# the next start of the machine on.
+services() {
+	local name found=()
+	if [[ -d /run/systemd/system ]]; then
+		for name in "$@"; do
+			if systemctl --quiet is-active "$name" || systemctl --quiet is-enabled "$name"; then
+				found+=("$name")
+			fi
+		done 2>/dev/null
+	fi
+	printf '%s' "${found[*]-}"
 }
 
 missing=()
@@ -42,6 +80,12 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/
 command -v systemd-analyze >/dev/null || missing+=(systemd)
 [[ -x /bin/kill ]] || missing+=(procps)
 command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(prometheus)
+if [[ ${1:-} == peers ]]; then
+	command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] || missing+=(haproxy)
+	command -v caddy >/dev/null || missing+=(caddy)
+	command -v wrk >/dev/null || missing+=(wrk)
+	command -v h2load >/dev/null || missing+=(nghttp2-client)
+fi
 if ((${#missing[@]} > 0)); then
 	if ((EUID == 0)) && command -v apt-get >/dev/null; then
 		apt-get update -qq

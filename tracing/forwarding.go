@@ -9,18 +9,16 @@ import (
 
 // Client is where a request came from, as far as that can be trusted.
 type Client struct {
-	// Address is the client's IP without zone; the zero value where it is
-	// unknown.
+	// Address is the client's IP without zone; the zero value if unknown.
 	Address netip.Addr
-	// Forwarded is the chain of addresses that trusted proxies told, the
-	// direct peer last, as X-Forwarded-For writes it.
+	// Forwarded is the chain of addresses from the trusted proxies, the direct peer last,
+	// in the form of X-Forwarded-For.
 	Forwarded string
 }
 
-// ClientOf finds the client behind a request from remoteAddr (host:port). The
-// chain of X-Forwarded-For counts only where the peer is one of the trusted
-// proxies; it is read from the right, since everything left of the first
-// address that is no trusted proxy is hearsay.
+// ClientOf finds the client behind a request from remoteAddr (host:port). The chain of
+// X-Forwarded-For counts only if the peer is a trusted proxy. It is read from the right
+// up to the first address that is no trusted proxy: a client could have sent the rest.
 func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 	peer := parseAddress(remoteAddr)
 	client := Client{Address: peer}

@@ -26,22 +26,21 @@ const (
 type Identity struct {
 	// Request is a GUID made for this request. It is never a client's.
 	Request string
-	// Correlation joins all requests of one logical action: the client's
-	// where it is a GUID, else Request.
+	// Correlation joins all requests of one logical action: the client's id if it is a
+	// GUID, else Request.
 	Correlation string
 	// Routing is REGION:yyyyMMddTHHmmssZ:guid, of the front door's own region.
 	Routing string
-	// Client is the client's own id, "" when it sent none. It need not be a
-	// GUID nor unique.
+	// Client is the client's own id, "" if it sent none. It need not be a GUID or unique.
 	Client string
-	// Echo tells that the client wants Client back in the answer.
+	// Echo reports whether the client wants Client back in the answer.
 	Echo bool
 }
 
-// Identify gives a request that arrived at now at a front door in region its
-// ids, from the headers that the client sent. A client-request-id that comes
-// twice or is longer than 256 bytes is InvalidRequestHeader; the identity is
-// valid all the same, so that the refusal can be traced.
+// Identify gives a request its ids, from the headers that the client sent. The request
+// arrived at now, at a front door in region. A client-request-id that is sent twice or
+// is longer than 256 bytes is InvalidRequestHeader; the identity is valid all the same,
+// for the log and the refusal.
 func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error) {
 	id := Identity{Request: uuid.NewString()}
 	id.Routing = strings.ToUpper(region) + ":" + now.UTC().Format("20060102T150405Z") + ":" + id.Request
@@ -63,22 +62,22 @@ func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error
 	return id, nil
 }
 
-// OfCorrelation is the identity of a call of Portico's own, which belongs to a
+// OfCorrelation is the identity of one of Portico's own calls, which belongs to a
 // correlation.
 func OfCorrelation(correlation, region string, now time.Time) Identity {
-	id, _ := Identify(http.Header{CorrelationHeader: {correlation}}, region, now) // no client, so nothing to refuse
+	id, _ := Identify(http.Header{CorrelationHeader: {correlation}}, region, now) // no client id, so no fault
 	return id
 }
 
-// Stamp writes the ids onto a call to a provider. The client's own id is among
-// the headers that pass, and is left as it is.
+// Stamp writes the ids onto a call to a provider. The client's own id is among the
+// headers that pass; Stamp does not change it.
 func (id Identity) Stamp(h http.Header) {
 	h[CorrelationHeader] = []string{id.Correlation}
 	h[RoutingHeader] = []string{id.Routing}
 }
 
 // StampAnswer writes the ids onto the answer to the client. A provider's own
-// x-ms-request-id stays; without one the front door's takes its place.
+// x-ms-request-id stays; if there is none, it is the front door's.
 func (id Identity) StampAnswer(h http.Header) {
 	h[CorrelationHeader] = []string{id.Correlation}
 	h[RoutingHeader] = []string{id.Routing}

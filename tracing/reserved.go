@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// reservedPrefixes begin the names that only the front door may set towards a
-// provider.
+// reservedPrefixes begin the names of headers that only the front door may set on a
+// call to a provider.
 var reservedPrefixes = []string{
 	"x-ms-client-",
 	"x-ms-home-",
@@ -29,9 +29,9 @@ var reservedPrefixes = []string{
 	"impersonate-",
 }
 
-// reservedNames are single names of that kind: credentials and identities, which end
-// here; ids and places that the front door states itself; what would have a provider
-// take a request for another than the one that was judged.
+// reservedNames are such names in full: credentials and identities, which end here; ids
+// and places that the front door states itself; and headers that would make a provider
+// handle another request than the one that was checked.
 var reservedNames = map[string]bool{
 	"authorization":               true,
 	"cf-connecting-ip":            true,
@@ -60,10 +60,10 @@ var reservedNames = map[string]bool{
 	"x-user":                      true,
 }
 
-// Strip removes from h every header that a client may not set, in any casing,
-// and every look-alike: servers behind CGI-like gateways read X_Ms_… and x.ms.…
-// as x-ms-…. It returns how many header lines went because of their spelling
-// alone, so that such attempts can be counted.
+// Strip removes from h every header that a client may not set, in any casing, and every
+// look-alike: servers behind CGI-like gateways read X_Ms_… and x.ms.… as x-ms-…. It
+// returns how many header lines it removed only for their spelling, so that such
+// attempts can be counted.
 func Strip(h http.Header) (lookAlikes int) {
 	var buffer [64]byte
 	for name, values := range h {
@@ -79,8 +79,9 @@ func Strip(h http.Header) (lookAlikes int) {
 	return lookAlikes
 }
 
-// Reserved reports whether a name, in any casing and spelling, is one that only the
-// front door may set. [ClientRequestHeader] is: a client's is let through by name.
+// Reserved reports whether only the front door may set a header of that name, in any
+// casing and spelling. [ClientRequestHeader] is reserved; Strip lets a client's pass by
+// name.
 func Reserved(name string) bool {
 	var buffer [64]byte
 	folded, _ := foldName(buffer[:0], name)
@@ -101,8 +102,8 @@ func reserved(folded []byte) bool {
 	return false
 }
 
-// foldName appends name to dst in lower case with every separator a hyphen, and
-// tells whether a separator was none before.
+// foldName appends name to dst in lower case, with a hyphen for every separator. alike
+// reports whether it replaced a separator.
 func foldName(dst []byte, name string) (folded []byte, alike bool) {
 	for i := range len(name) {
 		c := name[i]

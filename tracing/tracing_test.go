@@ -19,7 +19,7 @@ func TestIdentify(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		sent        http.Header
-		correlation string // "" for a new one
+		correlation string // "" for a new id
 		client      string
 		echo        bool
 		code        arm.Code

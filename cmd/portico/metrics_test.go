@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"portico/config/configtest"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"go.uber.org/zap"
-
-	"portico/config"
 )
 
 var update = flag.Bool("update", false, "write the page of metrics anew")
@@ -23,7 +22,7 @@ const metricsPage = "../../deploy/metrics.md"
 // TestMetricsPage holds the page of metrics to what a service registers, with
 // or without a value.
 func TestMetricsPage(t *testing.T) {
-	cfg, err := config.Parse("page.yaml", fmt.Appendf(nil, `
+	cfg := configtest.Load(t, fmt.Sprintf(`
 server: {publicURL: "http://portico.example", region: westus}
 auth: {mode: none}
 store: {dsn: %q}
@@ -33,9 +32,6 @@ providers:
     endpoints: {westus: ["http://127.0.0.1:1"], global: ["http://127.0.0.1:1"]}
     resourceTypes: [{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}]
 `, filepath.Join(t.TempDir(), "portico.db")))
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, err := newService(context.Background(), cfg, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)

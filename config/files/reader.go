@@ -42,13 +42,6 @@ func (r *Reader) Read(path string) *yamltree.Node {
 	return r.read(path, realPath(path), data)
 }
 
-// ReadText reads data as a file of that name, whose folder relative paths begin
-// at.
-func (r *Reader) ReadText(name string, data []byte) *yamltree.Node {
-	r.first = make(map[string]string)
-	return r.read(name, name, data)
-}
-
 // NamedFile returns the path of a file that a setting names, and reports one that
 // cannot be read.
 func (r *Reader) NamedFile(at *yamltree.Node, setting, path string) string {
@@ -100,10 +93,6 @@ func (r *Reader) read(path, canonical string, data []byte) *yamltree.Node {
 func (r *Reader) include(root, pattern *yamltree.Node) {
 	if pattern.Kind != yamltree.Scalar || pattern.Text == "" {
 		r.refuse(pattern, "an include is no file pattern", "a path or pattern, relative to this file, such as regions/*.yaml")
-		return
-	}
-	if !r.disk {
-		r.refuse(pattern, "include in a configuration that is not read from a file", "everything in one text")
 		return
 	}
 	paths, err := matches(pattern.File, pattern.Text)

@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"portico/config"
+	"portico/config/configtest"
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/inventory"
@@ -61,10 +61,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	c, err := config.Parse("test.yaml", []byte(configuration))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := configtest.Load(t, configuration)
 	path := filepath.Join(t.TempDir(), "portico.db")
 	storetest.CreateDatabase(t, path)
 	store, err := inventory.Open(t.Context(), inventory.Options{
@@ -151,9 +148,9 @@ func (f fixture) guarded(status int, h http.Header) http.Header {
 // recorded returns the record of a polling URL.
 func (f fixture) recorded(target string) (inventory.Operation, error) {
 	path, raw, _ := strings.Cut(target, "?")
-	query, fault := routing.ParseQuery(raw)
+	q, fault := routing.Classify(f.Config.Map, http.MethodGet, path, raw)
 	if fault != nil {
 		return inventory.Operation{}, fault
 	}
-	return f.Store.Operation(f.t.Context(), subscription, routing.PollToken(path, query))
+	return f.Store.Operation(f.t.Context(), subscription, routing.PollToken(q.Path.String(), q.Query))
 }

@@ -1,6 +1,6 @@
-// Package encryption keeps what clients and providers said from readers of a
-// table, or of a copy of it: by AES-256-GCM. Each text is bound to the place that
-// it was encrypted for.
+// Package encryption hides texts of clients and providers from readers of a table, or
+// of its copies, by AES-256-GCM. Each text is bound to the place that it was encrypted
+// for.
 package encryption
 
 import (
@@ -12,13 +12,13 @@ import (
 )
 
 // Options say where the keys are. With neither Keys nor Database the key is in the
-// database, so that a copy of that has it too. A key in the database always
+// database, so a copy of the database contains it. A key in the database always
 // decrypts what it encrypted.
 type Options struct {
-	// Keys are given by the operator: the first encrypts, all of them decrypt.
+	// Keys are the operator's: the first encrypts, all of them decrypt.
 	Keys [][32]byte
-	// Database is a file beside which another one holds a key, which is made if no
-	// other is given; empty: there is none.
+	// Database is the database's file. The key is in a file beside it, which is made if
+	// there are no Keys. Empty: no such file.
 	Database string
 	// Stored returns the key in the database. It makes one if create is set.
 	Stored func(ctx context.Context, create bool) (key [32]byte, found bool, err error)
@@ -33,10 +33,10 @@ type Cipher struct {
 	known cipher.AEAD // from the database; nil: not known yet
 }
 
-// ErrDecrypt says that no key decrypts a text in its place.
+// ErrDecrypt means that no key decrypts a text in its place.
 var ErrDecrypt = errors.New("inventory: what was sealed does not open")
 
-// New reads the keys that there are outside the database.
+// New reads the keys outside the database.
 func New(o Options) (*Cipher, error) {
 	c, keys := &Cipher{stored: o.Stored}, o.Keys
 	if o.Database != "" {
@@ -44,7 +44,7 @@ func New(o Options) (*Cipher, error) {
 		if err != nil {
 			return nil, err
 		}
-		if exists { // also where others have taken its place since
+		if exists { // also if Keys have replaced it since
 			keys = append(keys[:len(keys):len(keys)], key)
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Cipher) Encrypt(ctx context.Context, place, text []byte) ([]byte, error
 	return aead.Seal(nil, nil, text, place), nil
 }
 
-// Decrypt decrypts what was encrypted for a place, or returns ErrDecrypt.
+// Decrypt decrypts a text of a place, or returns ErrDecrypt.
 func (c *Cipher) Decrypt(ctx context.Context, place, text []byte) ([]byte, error) {
 	for _, aead := range c.keys {
 		if plain, err := aead.Open(nil, nil, text, place); err == nil {
@@ -99,9 +99,9 @@ func (c *Cipher) Decrypt(ctx context.Context, place, text []byte) ([]byte, error
 	return plain, nil
 }
 
-// inDatabase returns the cipher of the key in the database, nil where there is
-// none and none is to be made. Several callers may be the first: their key is the
-// same, and none waits longer than its ctx lasts.
+// inDatabase returns the cipher of the key in the database; nil if there is none and
+// create is not set. Concurrent first callers get the same key, and none waits beyond
+// its ctx.
 func (c *Cipher) inDatabase(ctx context.Context, create bool) (cipher.AEAD, error) {
 	c.mu.Lock()
 	known := c.known

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// stored are the keys of a database.
+// stored is a database's key.
 type stored struct {
 	mu   sync.Mutex
 	made bool
@@ -22,7 +22,8 @@ func (s *stored) key(_ context.Context, create bool) (key [32]byte, found bool, 
 	return [32]byte{99}, s.made, nil
 }
 
-// newCipher opens a database, by a file or the key in it, with other keys beside.
+// newCipher opens a database with further keys; its own key is in the database or in a
+// file.
 func newCipher(t *testing.T, file string, in *stored, keys ...[32]byte) *Cipher {
 	t.Helper()
 	c, err := New(Options{Keys: keys, Database: file, Stored: in.key})
@@ -32,8 +33,8 @@ func newCipher(t *testing.T, file string, in *stored, keys ...[32]byte) *Cipher 
 	return c
 }
 
-// While one caller waits for a key of the database, another one that has no time
-// does not wait for it too.
+// If one caller waits for the key in the database, a caller with less time does not
+// wait for it too.
 func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 	asked, release := make(chan struct{}, 2), make(chan struct{})
 	c, err := New(Options{Stored: func(ctx context.Context, _ bool) (key [32]byte, found bool, err error) {
@@ -96,7 +97,7 @@ func TestKeysAreChangedUnderWay(t *testing.T) {
 	if !decrypts(t, c, byFile) {
 		t.Error("what the key beside the database has encrypted is lost once there are others")
 	}
-	// The second does not encrypt yet.
+	// The second key does not encrypt yet.
 	if byBoth := encryptedBy(t, newCipher(t, file, in, one, two)); !decrypts(t, newCipher(t, file, in, one), byBoth) {
 		t.Error("the second key encrypts")
 	}
@@ -111,8 +112,8 @@ func TestKeysAreChangedUnderWay(t *testing.T) {
 	}
 }
 
-// An older database has its key in itself. What that has encrypted can be read,
-// and it encrypts nothing any more.
+// An older database holds its own key. Its texts stay readable, but that key encrypts
+// nothing new.
 func TestAKeyInTheDatabaseStillDecrypts(t *testing.T) {
 	file, in := filepath.Join(t.TempDir(), "portico.db"), &stored{}
 	before := encryptedBy(t, newCipher(t, "", in))

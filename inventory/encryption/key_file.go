@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// keySuffix is added to the name of SQLite's database: the file of the key that
-// encrypts what must not be read in the database, or a copy of it.
+// keySuffix is added to the name of SQLite's database file. That file holds the key
+// that encrypts the texts in the database and its copies.
 const keySuffix = ".key"
 
-// keyFile returns the key beside a database. It makes one where there is none and
-// one is wanted.
+// keyFile returns the key beside a database. If there is none and wanted is set, it
+// makes one.
 func keyFile(database string, wanted bool) (key [32]byte, exists bool, err error) {
 	path := database + keySuffix
 	key, err = readKeyFile(path)
@@ -46,9 +46,9 @@ func readKeyFile(path string) (key [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// makeKeyFile makes a file with a random key, which its owner alone may read. It
-// is there as a whole or not at all, and is on disk before anything is encrypted by
-// it. One that another process has made meanwhile stays.
+// makeKeyFile makes a file with a random key that only its owner may read. The file
+// appears as a whole or not at all, and is on disk before anything is encrypted with
+// its key. If another process made the file in the meantime, that file stays.
 func makeKeyFile(path string) error {
 	var key [32]byte
 	rand.Read(key[:]) // never fails

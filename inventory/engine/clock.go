@@ -9,8 +9,8 @@ import (
 	"portico/timing"
 )
 
-// clock is the store's time where several processes share a store: the server's,
-// read by every transaction that writes, and continued from there.
+// clock is the store's time if several processes share a store: the server's, read by
+// every writing transaction, and continued from there.
 type clock struct {
 	// given replaces the server's time.
 	given func() time.Time
@@ -19,8 +19,8 @@ type clock struct {
 	server, local time.Time // of one instant; zero before the first reading
 }
 
-// The clocks of two replicas differ by clockError at most, as long as the server
-// answers in that time. A reading that took longer is made again, a few times.
+// The clocks of two replicas differ by at most clockError if the server answers within
+// that time. A slower reading is repeated, a few times.
 const (
 	clockError = time.Second
 	clockTries = 3
@@ -41,9 +41,9 @@ func (c *clock) ask(server func(*int64) error) error {
 	}
 }
 
-// set takes what the server said. asked is when it was asked for: the clock may
-// then be ahead by as long as the answer took, but is not behind, so that no
-// intent is recorded to end too early.
+// set sets the clock by the server's answer. asked is when the question was sent: the
+// clock may be ahead by the time of the answer, but is not behind, so that no intent
+// ends too early.
 func (c *clock) set(server, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *clock) now() time.Time {
 	return c.server.Add(timing.Elapsed(c.local, time.Now()))
 }
 
-// stale reports whether the server should be asked again.
+// stale reports whether the clock is due for a reading.
 func (c *clock) stale(limit time.Duration) bool {
 	if c.given != nil {
 		return false

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// commitQueue holds the writes that wait for one connection. Its goroutine commits
-// them in groups.
+// commitQueue holds the writes waiting for one connection. Its goroutine commits them
+// in groups.
 type commitQueue struct {
 	engine   *Engine
 	session  Session
 	queue    chan *Write
-	backlog  []*Write // taken from the queue, maybe of several partitions
+	backlog  []*Write // taken from the queue, possibly of several partitions
 	waiting  atomic.Int64
 	finished chan struct{}
 
 	commits, flushes, writes atomic.Uint64
 }
 
-// tick is how often an idle queue looks whether there is something to do.
+// tick is how often an idle queue checks whether it has something to do.
 const tick = 10 * time.Second
 
 func (q *commitQueue) loop() {
@@ -44,9 +44,9 @@ func (q *commitQueue) loop() {
 	}
 }
 
-// gather takes what waits already, without waiting for more: under load the
-// time of one commit fills the next group. Where rows are locked one by one, a
-// group is of one partition.
+// gather takes the waiting writes without waiting for more: under load the time of one
+// commit fills the next group. If rows are locked one by one, a group has one
+// partition.
 func (q *commitQueue) gather() []*Write {
 	for len(q.backlog) < cap(q.queue) {
 		select {
@@ -80,15 +80,15 @@ func (q *commitQueue) together(a, b *Write) bool {
 	return !a.Locks.Alone && !b.Locks.Alone && (!q.engine.dialect.locksRows || a.Locks.Partition == b.Locks.Partition)
 }
 
-// refresh makes an empty transaction when one is due, which sets the clock and
-// finds out whether the connection still stands.
+// refresh runs an empty transaction if one is due. It sets the clock and checks the
+// connection.
 func (q *commitQueue) refresh() {
 	if q.engine.clock == nil || !q.engine.clock.stale(clockAge) {
 		return
 	}
 	g := q.newGroup(nil)
 	defer g.cancel()
-	if g.transact() != nil { // the next write will see
+	if g.transact() != nil { // the next write will find out
 		q.session.Discard()
 	}
 }
@@ -112,8 +112,8 @@ func (q *commitQueue) commit(writes []*Write) {
 	}
 }
 
-// refuse answers all that waits: trying for each group anew to reach a server
-// that is down would add up its time-outs.
+// refuse answers all waiting writes: if each group tried to reach a server that is
+// down, their time-outs would add up.
 func (q *commitQueue) refuse(err error) {
 	for n := q.waiting.Load(); n > 0; n-- {
 		if len(q.backlog) == 0 {
@@ -136,8 +136,8 @@ func (q *commitQueue) refuse(err error) {
 	}
 }
 
-// context is the queue's own: a caller who gives up must not end the transaction
-// of others.
+// context is independent of the callers': a caller that gives up must not end the
+// transaction of others.
 func (q *commitQueue) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), answerLimit*2/3)
 }

@@ -6,28 +6,28 @@ import "context"
 type Session interface {
 	// Begin starts a transaction, on a new connection if the last was discarded.
 	Begin(ctx context.Context, d Durability) (Conn, error)
-	// Discard closes the connection for good, and with it whatever transaction
-	// is left on it, so that no fault of one transaction reaches the next.
+	// Discard closes the connection for good, with any open transaction, so that no fault
+	// of one transaction reaches the next.
 	Discard()
 }
 
-// Conn is a transaction under way, as its engine runs it.
+// Conn is an open transaction.
 type Conn interface {
 	Source
-	// LocksRows reports whether rows are locked one by one. Otherwise the engine
-	// has one writer.
+	// LocksRows reports whether rows are locked one by one. If not, the engine has one
+	// writer.
 	LocksRows() bool
 	// Exec runs a statement and returns how many rows it affected.
 	Exec(statement string, args ...any) (int64, error)
-	// Later runs a statement whose outcome nobody looks at, at the latest before
-	// the next query or the commit. That then returns its failure.
+	// Later runs a statement whose result nobody needs, at the latest before the next
+	// query or the commit, which then returns its failure.
 	Later(r Request) error
-	// LookUp asks queries, one after the other, in one round trip.
+	// LookUp runs queries, in order, in one round trip.
 	LookUp(queries []Lookup) error
-	// Flush runs what was left for later.
+	// Flush runs the statements of Later.
 	Flush() error
-	// Commit ends the transaction. An error leaves open whether it was
-	// committed, unless retryable or lost says otherwise.
+	// Commit ends the transaction. After an error it may have been committed, unless
+	// retryable or lost reports otherwise.
 	Commit() error
 	Rollback() error
 }
@@ -36,12 +36,12 @@ type Conn interface {
 type Request struct {
 	Statement string
 	Args      []any
-	// one: it changes one row, which the transaction has read as present, or as
-	// absent; ErrOvertaken if that is no longer true.
+	// one: it changes one row, which the transaction has read as present or as absent; the
+	// error is ErrOvertaken if that is no longer true.
 	one bool
 }
 
-// judge judges a statement by the number of rows that it has affected.
+// judge checks the number of rows that a statement affected.
 func (r Request) judge(affected int64) error {
 	if r.one && affected != 1 {
 		return ErrOvertaken
@@ -49,14 +49,14 @@ func (r Request) judge(affected int64) error {
 	return nil
 }
 
-// Lookup is a query, and what takes its rows. A query that only locks rows has
-// no Row.
+// Lookup is a query and the function for its rows. A query that only locks rows has no
+// Row.
 type Lookup struct {
 	Request
 	Row func(Scanner) error
 }
 
-// take hands a row over.
+// take passes a row on.
 func (l Lookup) take(row Scanner) error {
 	if l.Row == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// dialect is what engines differ in: how arguments are written, whether rows are
-// locked one by one, and whose time counts. Their sessions differ in how a
-// transaction begins, and how it commits without waiting for the disk.
+// dialect is how engines differ: the form of arguments, whether rows are locked one by
+// one, and whose time counts. Their sessions differ in how a transaction begins, and
+// how it commits without waiting for the disk.
 type dialect struct {
 	// numbered: arguments are $1, $2 and so on instead of ?.
 	numbered bool
@@ -20,11 +20,10 @@ type dialect struct {
 	now func() time.Time
 }
 
-// ForUpdate ends a query that locks the rows which it finds.
+// ForUpdate ends a query that locks the rows it finds.
 const ForUpdate = " FOR UPDATE"
 
-// text is a statement as the engine wants it. A question mark in it always stands
-// for an argument.
+// text is a statement in the engine's form. Every question mark in it is an argument.
 func (d dialect) text(statement string) string {
 	if !d.locksRows {
 		statement = strings.ReplaceAll(statement, ForUpdate, "")
@@ -44,9 +43,9 @@ func (d dialect) text(statement string) string {
 	}
 }
 
-// arguments are those of a statement as every engine takes them. NUL, and what
-// is not UTF-8, is replaced by U+FFFD: names never contain it, and of what
-// clients and providers say beside names no more than that is lost.
+// arguments returns the arguments of a statement in a form that every engine accepts.
+// U+FFFD replaces NUL and invalid UTF-8: names never contain them, and other texts of
+// clients and providers lose nothing else.
 func arguments(args []any) []any {
 	for i, a := range args {
 		if text, ok := a.(string); ok {
@@ -63,13 +62,13 @@ func plain(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, replacement), "\x00", replacement)
 }
 
-// Micros and Moment turn times into what is stored and back.
+// Micros converts a time to the stored form, Moment converts it back.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// Moment is the time that was stored.
+// Moment returns the stored time.
 func Moment(stored int64) time.Time { return time.UnixMicro(stored).UTC() }
 
-// Flag is a bool as it is stored.
+// Flag is the stored form of a bool.
 func Flag(b bool) int64 {
 	if b {
 		return 1
@@ -77,7 +76,7 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// AtMost is a limit as it is stored: none for 0.
+// AtMost is the stored form of a limit: none for 0.
 func AtMost(limit int) int64 {
 	if limit <= 0 {
 		return math.MaxInt64
@@ -85,7 +84,7 @@ func AtMost(limit int) int64 {
 	return int64(limit)
 }
 
-// NewID makes a random identity of what is stored.
+// NewID returns a random id for a stored object.
 func NewID() (id [16]byte) {
 	rand.Read(id[:]) // never fails
 	return id

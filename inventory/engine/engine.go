@@ -14,15 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The drivers. An SQLite file is for one process, a PostgreSQL database for any
-// number of them.
+// The drivers. One process may use an SQLite file, any number of processes a PostgreSQL
+// database.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
 )
 
-// Options say which database it is. Only Driver, Connections and Now have a
-// default.
+// Options select the database. Only Driver, Connections and Now have a default.
 type Options struct {
 	// Driver is SQLite when empty.
 	Driver string
@@ -35,11 +34,11 @@ type Options struct {
 	// Now is the clock; nil means time.Now with SQLite, and the server's time with
 	// PostgreSQL.
 	Now func() time.Time
-	// Migrations are the files that lead to the present layout.
+	// Migrations are the files that lead to the current layout.
 	Migrations fs.FS
 	// Metrics takes the engine's metrics; it may be nil.
 	Metrics prometheus.Registerer
-	// NewUnit begins what is kept beside a transaction.
+	// NewUnit returns the state that the tables' owner keeps beside a transaction.
 	NewUnit func(*Tx) Unit
 }
 
@@ -111,14 +110,14 @@ func (e *Engine) connect(ctx context.Context) error {
 	return e.connectSQLite(ctx)
 }
 
-// Close refuses further calls, answers the writes that wait, and closes the
-// database. It may be called more than once.
+// Close refuses further calls, answers the waiting writes, and closes the database. It
+// may be called more than once.
 func (e *Engine) Close() error {
 	e.closing.Do(func() {
 		e.writer.close()
 		e.prepared.close()
-		// The writer's connection goes last: the last one to leave moves the
-		// log into the database, which a reader may not.
+		// The writer's connection is closed last: the last one moves the log into the
+		// database, which a reader must not do.
 		err := e.reads.Close()
 		e.writer.discard()
 		if e.writes != nil {
@@ -129,7 +128,7 @@ func (e *Engine) Close() error {
 	return e.closed
 }
 
-// abandon closes what connect had opened when it failed.
+// abandon closes what a failed connect had opened.
 func (e *Engine) abandon() error {
 	var errs []error
 	for _, db := range []*sql.DB{e.reads, e.writes} {
@@ -145,15 +144,15 @@ func (e *Engine) Read(ctx context.Context) Source {
 	return query{ctx: ctx, statements: e.prepared}
 }
 
-// Now is the database's time, which all that share it go by.
+// Now is the database's time, which all its processes share.
 func (e *Engine) Now() time.Time { return e.dialect.now() }
 
-// ClockSlack is by how much two processes that share the database may differ about
-// the time of an event.
+// ClockSlack is by how much two processes that share the database may differ about the
+// time of an event.
 func (e *Engine) ClockSlack() time.Duration { return e.clock.slack() }
 
-// Intercept puts wrap around the connections that write, for tests. No write may
-// be under way.
+// Intercept puts wrap around the writing connections, for tests. No write may be in
+// progress.
 func (e *Engine) Intercept(wrap func(Session) Session) {
 	for _, q := range e.writer.queues {
 		q.session = wrap(q.session)
@@ -162,10 +161,10 @@ func (e *Engine) Intercept(wrap func(Session) Session) {
 
 // Stats counts since Open.
 type Stats struct {
-	Writes  uint64 // writes that were committed
-	Commits uint64 // transactions that held at least one of them
-	Flushes uint64 // those of them that waited for the disk
-	Waiting int    // writes that wait at present
+	Writes  uint64 // committed writes
+	Commits uint64 // transactions with at least one of them
+	Flushes uint64 // of these, transactions that waited for the disk
+	Waiting int    // writes waiting now
 	// Statements were run by reads and writes, those that begin and end a transaction
 	// included.
 	Statements uint64

@@ -16,22 +16,22 @@ import (
 )
 
 var (
-	// ErrUnavailable is wrapped by every error that means that the database cannot
-	// serve at present. What a write with this error did is unknown.
+	// ErrUnavailable is wrapped by every error that means that the database cannot serve
+	// now. The outcome of a write with this error is unknown.
 	ErrUnavailable = errors.New("inventory: the store is unavailable")
 
-	// ErrNotFound says that what was asked for is not in the database.
+	// ErrNotFound means that the database lacks what was asked for.
 	ErrNotFound = errors.New("inventory: not found")
 
 	// ErrClosed is why a closed engine is unavailable.
 	ErrClosed = errors.New("it is closed")
 
-	// ErrOvertaken ends a transaction that made what another one has made since it
-	// looked. The transaction is repeated.
+	// ErrOvertaken ends a transaction that would create what another one created after
+	// this one's read. The transaction is repeated.
 	ErrOvertaken = errors.New("inventory: another transaction was faster")
 
-	// ErrRunSeparately ends a transaction that has to be repeated with its members
-	// in savepoints, to find out which of them is refused.
+	// ErrRunSeparately ends a transaction that must be repeated with its members in
+	// savepoints, to find out which of them is refused.
 	ErrRunSeparately = errors.New("inventory: the batch has to run singly")
 )
 
@@ -51,9 +51,9 @@ func Unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// Classify distinguishes a store that is down, a caller who gave up, and a fault
-// of our own. A deadline that passes while the store works on the call is
-// both the caller's and the store's.
+// Classify distinguishes a store that is down, a caller that gave up, and Portico's own
+// fault. A deadline that passes while the store works on the call counts as both the
+// caller's and the store's.
 func Classify(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrUnavailable) {
 		return err
@@ -78,7 +78,7 @@ func down(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	switch e.Code() & 0xff { // the primary code; the rest tells the variety
+	switch e.Code() & 0xff { // the primary code; the rest is the variety
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
 		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR,
 		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
@@ -89,8 +89,8 @@ func down(err error) bool {
 	return false
 }
 
-// retryable reports that a transaction was rolled back for no fault of its own: it
-// lost against another one, and would do as well now.
+// retryable reports whether a transaction was rolled back only because it lost against
+// another one, and may succeed now.
 func retryable(err error) bool {
 	if errors.Is(err, ErrOvertaken) {
 		return true
@@ -99,9 +99,9 @@ func retryable(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// lost reports that the connection is of no use any more: it broke, the server is
-// going down, or takes no writes. Nothing is said of the next connection, nor,
-// of a commit, whether it was made.
+// lost reports whether the connection is unusable: it broke, the server shuts down, or
+// accepts no writes. It says nothing about the next connection, nor whether a commit
+// was made.
 func lost(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -111,7 +111,7 @@ func lost(err error) bool {
 	return errors.As(err, &network) || brokenOff(err)
 }
 
-// postgresDown reports that the server cannot serve now.
+// postgresDown reports whether the server cannot serve now.
 func postgresDown(err error) bool {
 	if unreached(err) || lost(err) || errors.Is(err, ErrOvertaken) {
 		return true
@@ -133,13 +133,13 @@ func postgresDown(err error) bool {
 	return false
 }
 
-// unreached reports that there was no server to connect to.
+// unreached reports whether there was no server to connect to.
 func unreached(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect)
 }
 
-// brokenOff reports that a connection ended under a call.
+// brokenOff reports whether a connection ended during a call.
 func brokenOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

@@ -14,10 +14,10 @@ const maxGroup = 64
 
 // groupCommit is the writes that share a transaction.
 //
-// At first they run without savepoints, and what they count is added up and
-// checked once, at the end. If one is refused after it has changed something, or
-// fails, or does not fit a quota, everything is rolled back and they run once
-// more, separately: each in a savepoint of its own.
+// At first they run without savepoints, and their counts are added up and checked once,
+// at the end. If one is refused after it has changed something, or fails, or exceeds a
+// quota, everything is rolled back and they run once more, separately: each in a
+// savepoint.
 type groupCommit struct {
 	queue      *commitQueue
 	ctx        context.Context
@@ -26,7 +26,7 @@ type groupCommit struct {
 	separately bool
 
 	results []result
-	// unreachable: no connection was to be had.
+	// unreachable: there was no connection.
 	unreachable bool
 	begun       time.Time // the transaction
 }
@@ -37,14 +37,14 @@ func (q *commitQueue) newGroup(members []*Write) *groupCommit {
 	return g
 }
 
-// How often a transaction is tried that lost against others or its connection,
-// and how long to wait before the next time, at most.
+// How often a transaction is tried that lost against others or lost its connection, and
+// the longest pause before the next try.
 const (
 	transactionTries = 6
 	transactionPause = 30 * time.Millisecond
 )
 
-// run runs the group. An error means that nothing can be said of any member.
+// run runs the group. After an error the outcome of every member is unknown.
 func (g *groupCommit) run() error {
 	for try := 1; ; {
 		err := g.transact()
@@ -61,25 +61,25 @@ func (g *groupCommit) run() error {
 		case try == transactionTries || g.unreachable || g.ctx.Err() != nil:
 			return err
 		case retryable(err):
-			// The transaction that won may take the same rows again.
+			// The winning transaction may take the same rows again.
 			time.Sleep(rand.N(transactionPause * time.Duration(try)))
 		case errors.As(err, &unsure) || !lost(err):
 			return err
 		default:
-			// It broke before its commit was sent, so it left nothing.
+			// It broke before its commit was sent, so it changed nothing.
 			g.queue.session.Discard()
 		}
 		try++
 	}
 }
 
-// commitError is the failure of a commit: it may have been made all the same.
+// commitError is the failure of a commit, which may have been made all the same.
 type commitError struct{ error }
 
 func (e commitError) Unwrap() error { return e.error }
 
-// transact tries the group in one transaction. After any error but
-// ErrRunSeparately and those that a rollback heals, the session is of no use.
+// transact tries the group in one transaction. After any error but ErrRunSeparately and
+// the retryable ones, the session is unusable.
 func (g *groupCommit) transact() error {
 	d := Unflushed
 	for _, m := range g.members {
@@ -128,14 +128,14 @@ func (g *groupCommit) transact() error {
 	return nil
 }
 
-// complete sends what the members left for the end.
+// complete sends the members' work for the end of the transaction.
 func (g *groupCommit) complete(t *Tx, unit Unit) error {
 	err := unit.Complete()
 	if err == nil {
 		err = t.conn.Flush()
 	}
 	if err != nil && !g.separately && !retryable(err) && !down(err) {
-		return ErrRunSeparately // to find out whose it is
+		return ErrRunSeparately // to find out which member is at fault
 	}
 	return err
 }
@@ -152,9 +152,9 @@ func (q *commitQueue) count(written int, d Durability) {
 	}
 }
 
-// runMembers runs all members and returns how many were not refused. Before the
-// first, one round trip locks and reads the rows that they name; each of its
-// statements sees what was committed before it began.
+// runMembers runs all members and returns how many were not refused. One round trip
+// first locks and reads the rows that they name; each of its statements sees what was
+// committed before it began.
 func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 	if err := t.LookUp(unit.Lookups(g.members)...); err != nil {
 		return 0, err
@@ -174,7 +174,7 @@ func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 	return written, nil
 }
 
-// runMember runs one write. An error means that the transaction has to end.
+// runMember runs one write. An error means that the transaction must end.
 func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 	saved := g.separately && len(g.members) > 1
 	if saved {
@@ -188,7 +188,7 @@ func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 		unit.Forget()
 	}
 	if r.err == nil && t.failed != nil {
-		r.err = t.failed // whatever run made of it, the engine will not go on
+		r.err = t.failed // whatever run made of the error, the engine refuses to continue
 	}
 	refused := r.err != nil || r.panicked != nil
 	switch {
@@ -204,7 +204,7 @@ func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 	}
 	if refused {
 		t.failed = nil
-		unit.Forget() // the locks that it took itself are gone
+		unit.Forget() // its own locks are released
 		if _, err := t.conn.Exec("ROLLBACK TO SAVEPOINT member"); err != nil {
 			return err
 		}

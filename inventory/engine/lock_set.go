@@ -2,27 +2,27 @@ package engine
 
 import "cmp"
 
-// LockSet says which rows a write locks, and where it stands among the writes of
-// a transaction.
+// LockSet says which rows a write locks, and its place among the writes of a
+// transaction.
 type LockSet struct {
-	// Partition is what the rows belong to. The writes of one partition share a
-	// queue. Where rows are locked one by one, no others share their transaction.
+	// Partition is what the rows belong to. The writes of one partition share a queue. If
+	// rows are locked one by one, only they share a transaction.
 	Partition string
 	// Place orders the writes of a transaction, and with them the locks of their
 	// rows. Every transaction locks in this order.
 	Place [2]string
-	// Rows are locked, or read behind these locks, before the write runs; in the
-	// order of their kinds.
+	// Rows are locked, or read under these locks, before the write runs; in the order of
+	// their kinds.
 	Rows []Row
-	// Alone: the write shares its transaction with no other, as it locks what has
-	// no place in their order.
+	// Alone: the write shares its transaction with no other, because it locks rows that
+	// have no place in the order.
 	Alone bool
-	// ChangesOwnOnly: what the write changes is read by no other write of its
-	// transaction, unless it takes the same row.
+	// ChangesOwnOnly: no other write of the transaction reads what this one changes,
+	// unless it takes the same row.
 	ChangesOwnOnly bool
 }
 
-// Row is a row, or several, that a write locks.
+// Row is one row, or several, that a write locks.
 type Row struct {
 	Kind uint8 // the owner of the tables numbers them
 	Name string

@@ -10,8 +10,8 @@ import (
 	"portico/meter"
 )
 
-// metrics say how the engine does. Labels are words from lists. Without a
-// registry they count, and nobody sees it.
+// metrics measure the engine. Labels are words from lists. Without a registry nobody
+// sees them.
 type metrics struct {
 	size     prometheus.Histogram
 	lock     prometheus.Observer

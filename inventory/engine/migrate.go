@@ -11,7 +11,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrate brings the database to the layout that the files lead to.
+// migrate brings the database to the layout of the files.
 func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS) error {
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions")}
 	if engine == goose.DialectPostgres {
@@ -32,8 +32,8 @@ func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS)
 	return nil
 }
 
-// checkCollation refuses an engine that does not compare text bytewise: paging
-// and prefixes stand on the order of folded keys.
+// checkCollation refuses an engine that does not compare text bytewise: paging and
+// prefixes rely on the order of folded keys.
 func checkCollation(ctx context.Context, db *sql.DB) error {
 	var bytewise bool
 	err := db.QueryRowContext(ctx,
@@ -47,7 +47,7 @@ func checkCollation(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// createDatabase is how to make a database that is fit.
+// createDatabase is the statement that makes a suitable database.
 const createDatabase = "create it by CREATE DATABASE portico TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C' ENCODING 'UTF8'"
 
 var errCollation = errors.New("the database does not compare text bytewise, its collation is not C: " + createDatabase)

@@ -15,31 +15,30 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Bounds of what is waited for on connections to a PostgreSQL server. The
-// server's own bounds are shorter than ours, so that it is the server that gives
-// up, and says why.
+// Bounds of waits on connections to a PostgreSQL server. The server's own bounds are
+// shorter than ours, so that the server gives up first and says why.
 const (
-	// The server's time is asked for with a transaction when it was not lately,
-	// and in any case after a while.
+	// A transaction reads the server's time if the last reading is older than
+	// clockFresh; an idle queue reads it again after clockAge.
 	clockFresh = time.Second
 	clockAge   = 30 * time.Second
 
-	// planAge is how long a connection that writes keeps its plans.
+	// planAge is how long a writing connection keeps its plans.
 	planAge = time.Second
-	// readerAge is how long one that reads is kept, and its plans with it.
+	// readerAge is how long a reading connection is kept, with its plans.
 	readerAge = time.Minute
 
 	connectLimit   = 3 * time.Second // for one host
 	rowLockLimit   = 4 * time.Second
 	statementLimit = 5 * time.Second
 	readLimit      = 6 * time.Second
-	// abandonedLimit is how long a transaction may idle, and so how long a
-	// replica that was stopped in the middle of one can keep its locks.
+	// abandonedLimit is how long a transaction may idle. A replica that was stopped inside
+	// one keeps its locks no longer.
 	abandonedLimit = 5 * time.Second
 )
 
-// connectPostgres finds the server that takes writes and brings the database to
-// the present layout.
+// connectPostgres finds the server that accepts writes and brings the database to the
+// current layout.
 func (e *Engine) connectPostgres(ctx context.Context) error {
 	config, err := postgresConfig(e.options.DSN)
 	if err != nil {
@@ -71,8 +70,8 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 	return nil
 }
 
-// postgresConfig reads a libpq URL or key=value list. What the DSN says itself
-// wins over the settings made here, but for those that correctness needs.
+// postgresConfig reads a libpq URL or key=value list. The DSN's own settings win over
+// those made here, except those that correctness needs.
 func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -94,8 +93,8 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
-	// What is read decides what is written elsewhere, so a standby, which lags
-	// behind, will not do for it.
+	// Reads decide about writes elsewhere, so a standby, which lags behind, does not
+	// suffice.
 	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	config.AfterConnect = keepDurable
 	config.OnNotice = noteWarning
@@ -104,27 +103,27 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// keepDurable undoes a default by which a commit would not wait for the disk,
-// or for that of the standby that may take over.
+// keepDurable overrides a default by which a commit would not wait for the disk, or for
+// that of the standby that may take over.
 func keepDurable(ctx context.Context, conn *pgconn.PgConn) error {
 	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
 		WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`).ReadAll()
 	return err
 }
 
-// warned is where a connection keeps that its server has warned of something.
+// warned is where a connection keeps that its server sent a warning.
 const warned = "portico.warned"
 
-// noteWarning is called for each notice of the server. A commit whose wait for
-// the standby somebody has ended succeeds all the same, with a warning.
+// noteWarning is called for each notice of the server. If somebody ends a commit's wait
+// for the standby, the commit succeeds, with a warning.
 func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	if notice.SeverityUnlocalized == "WARNING" {
 		conn.CustomData()[warned] = true
 	}
 }
 
-// unreadable says what is wrong with a DSN without a word of it: it may hold a
-// password, and so may any piece that was taken for something else.
+// unreadable describes the fault of a DSN without quoting it: it may hold a password,
+// and so may any piece that was taken for something else.
 func unreadable(err error) error {
 	text := err.Error()
 	if i := strings.LastIndex(text, "`: "); i >= 0 {
@@ -136,8 +135,8 @@ func unreadable(err error) error {
 	return fmt.Errorf("inventory: the DSN is neither a postgres:// URL nor a list of key=value that can be read: %s", text)
 }
 
-// renewIdle returns what closes the connections of a pool that idle. The pool
-// keeps so many.
+// renewIdle returns a function that closes the idle connections of a pool. The pool
+// keeps at most keeps idle ones.
 func renewIdle(pool *sql.DB, keeps int) func() {
 	return func() {
 		pool.SetMaxIdleConns(0)
@@ -145,8 +144,8 @@ func renewIdle(pool *sql.DB, keeps int) func() {
 	}
 }
 
-// connections is how many connections write, and how many read: every fourth of
-// them writes, which is enough, as writes share transactions.
+// connections returns how many connections write and how many read: every fourth
+// writes, which suffices because writes share transactions.
 func (o Options) connections() (writers, readers int) {
 	all := o.Connections
 	if all == 0 {
@@ -156,7 +155,7 @@ func (o Options) connections() (writers, readers int) {
 	return writers, max(1, all-writers)
 }
 
-// checkEncoding refuses a database that cannot hold what is written to it.
+// checkEncoding refuses a database whose encoding cannot hold all texts.
 func checkEncoding(ctx context.Context, db *sql.DB) error {
 	var encoding string
 	if err := db.QueryRowContext(ctx, `SELECT current_setting('server_encoding')`).Scan(&encoding); err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresSession is a connection that writes. The driver prepares each text
-// once per connection.
+// postgresSession is a writing connection. The driver prepares each text once per
+// connection.
 type postgresSession struct {
 	config  *pgx.ConnConfig
 	dialect dialect
 	clock   *clock
 	ran     *atomic.Uint64
-	texts   map[string]string // as the engine wants them
+	texts   map[string]string // in the engine's form
 
 	conn    *pgx.Conn
-	planned time.Time // when the server was last told to plan anew
+	planned time.Time // when the plans were last discarded
 }
 
 const (
@@ -30,10 +30,10 @@ const (
 	// The commit is visible as soon as it returns, and on disk soon after; a
 	// crash may lose the last of them, never their order.
 	postgresUnflushed = "SET LOCAL synchronous_commit = off"
-	// The server plans a prepared statement by the size that its tables have
-	// then, and keeps the plan. One from when they were empty takes any index for
-	// as good as the primary key; by it each look-up reads a whole partition,
-	// until the server has counted rows, minutes later.
+	// The server plans a prepared statement for the current size of its tables, and keeps
+	// the plan. If they were empty then, it takes any index for as good as the primary
+	// key; each look-up by it reads a whole partition, until the server has counted the
+	// rows, minutes later.
 	postgresReplan = "DISCARD PLANS"
 	postgresTime   = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 )
@@ -82,13 +82,13 @@ func (s *postgresSession) text(statement string) string {
 	return text
 }
 
-// postgresConn sends what can wait together with what cannot, in one round
-// trip.
+// postgresConn sends statements that can wait together with those that cannot, in one
+// round trip.
 type postgresConn struct {
 	session *postgresSession
 	ctx     context.Context
 
-	waiting []Request // statements that nobody asked the outcome of
+	waiting []Request // statements of Later, not yet sent
 }
 
 // reply is what a query returned.
@@ -169,11 +169,11 @@ func (c *postgresConn) Exec(statement string, args ...any) (int64, error) {
 }
 
 var (
-	// errRolledBack says that a COMMIT found the transaction broken: the server
-	// tells that by the reply's tag alone.
+	// errRolledBack means that a COMMIT found the transaction broken: the server says so
+	// only in the reply's tag.
 	errRolledBack = errors.New("inventory: the transaction was rolled back")
-	// errNotReplicated says that a COMMIT was made but that the standby may not
-	// have it: should that take over, it was not.
+	// errNotReplicated means that a COMMIT was made but the standby may lack it: after a
+	// fail-over it would be lost.
 	errNotReplicated = errors.New("inventory: the commit no longer waited for the standby")
 )
 
@@ -206,7 +206,7 @@ func (c *postgresConn) end(statement string) error {
 	return Classify(c.ctx, err)
 }
 
-// Flush implements [Conn]: it sends what waits.
+// Flush implements [Conn].
 func (c *postgresConn) Flush() error {
 	if len(c.waiting) == 0 {
 		return nil
@@ -215,7 +215,7 @@ func (c *postgresConn) Flush() error {
 	return err
 }
 
-// ask runs a statement after all that waits.
+// ask runs a statement after all waiting ones.
 func (c *postgresConn) ask(statement string, args []any) (reply, error) {
 	replies, err := c.send(Request{Statement: statement, Args: args})
 	if err != nil {
@@ -224,8 +224,8 @@ func (c *postgresConn) ask(statement string, args []any) (reply, error) {
 	return replies[0], nil
 }
 
-// send runs what waits, and then what is asked, in one round trip. It returns
-// the answers to what is asked.
+// send runs the waiting statements and then the given ones, in one round trip. It
+// returns the replies to the latter.
 func (c *postgresConn) send(asked ...Request) (replies []reply, err error) {
 	var batch pgx.Batch
 	for _, requests := range [...][]Request{c.waiting, asked} {
@@ -294,7 +294,7 @@ func assignAll(dest, values []any) error {
 	return nil
 }
 
-// assign copies a value of one of the types in use to what dest points to, as
+// assign copies a value of one of the types in use to where dest points, as
 // database/sql would.
 func assign(dest, value any) error {
 	into := reflect.ValueOf(dest).Elem()

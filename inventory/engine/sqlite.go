@@ -15,10 +15,10 @@ import (
 // sqliteReaders is the size of the reading pool.
 const sqliteReaders = 8
 
-// lockTimeout is how long another process may keep the file.
+// lockTimeout is how long another process may lock the file.
 const lockTimeout = 5 * time.Second
 
-// connectSQLite opens the file and brings it to the present layout.
+// connectSQLite opens the file and brings it to the current layout.
 func (e *Engine) connectSQLite(ctx context.Context) error {
 	path, err := filepath.Abs(e.options.DSN)
 	if err != nil {
@@ -48,8 +48,8 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	return nil
 }
 
-// createPrivate makes the database's file readable by its owner alone; the
-// engine gives its side files the same mode.
+// createPrivate makes the database's file, readable by its owner alone; the engine
+// gives its side files the same mode.
 func createPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// sqliteSession is the one connection that writes to a file, with its prepared
-// statements.
+// sqliteSession is the one writing connection to a file, with its prepared statements.
 type sqliteSession struct {
 	db      *sql.DB
 	dialect dialect
@@ -16,7 +15,7 @@ type sqliteSession struct {
 
 	conn       *sql.Conn
 	statements *statements
-	durability Durability // as the connection is set
+	durability Durability // the connection's current setting
 }
 
 // In WAL mode NORMAL leaves the flush to the next FULL commit or checkpoint: a

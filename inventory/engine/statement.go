@@ -11,12 +11,11 @@ import (
 // Scanner copies one row's columns out.
 type Scanner func(dest ...any) error
 
-// Source is where rows are read from: the reading pool, or the transaction
-// under way.
+// Source is where rows are read from: the reading pool, or the current transaction.
 type Source interface {
-	// One runs a query for at most one row; no row is sql.ErrNoRows.
+	// One runs a query for at most one row; without a row the error is sql.ErrNoRows.
 	One(statement string, args ...any) Scanner
-	// Each runs a query and hands over its rows.
+	// Each runs a query and passes each of its rows on.
 	Each(row func(Scanner) error, statement string, args ...any) error
 }
 
@@ -40,10 +39,10 @@ func Collect[T any](from Source, scan func(Scanner) (T, error), statement string
 type statements struct {
 	dialect dialect
 	prepare func(ctx context.Context, text string) (*sql.Stmt, error)
-	// renew closes the connections that idle, where those of a server that has
-	// ended are known by nothing but their use; nil elsewhere.
+	// renew closes idle connections, if only their use shows that their server has gone;
+	// nil if there is no server.
 	renew func()
-	// limit bounds one reading, 0 leaves that to the caller.
+	// limit bounds one reading; 0 leaves that to the caller.
 	limit time.Duration
 	// ran counts the statements that were run.
 	ran *atomic.Uint64
@@ -66,7 +65,7 @@ func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, erro
 	if prepared != nil {
 		return prepared, nil
 	}
-	// Not under the lock: the engine may keep one caller waiting, not all.
+	// Without the lock: the engine may make one caller wait, but not all.
 	prepared, err := s.prepare(ctx, s.dialect.text(statement))
 	if err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (s *statements) close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	for _, prepared := range s.ready {
-		prepared.Close() // nothing is left to do about a failure
+		prepared.Close() // a failure cannot be handled
 	}
 	clear(s.ready)
 }
@@ -101,14 +100,14 @@ func (s *statements) isClosed() bool {
 	return s.closed
 }
 
-// query runs statements in a context: the reading half of a transaction, and
-// all that the reading pool does.
+// query runs statements in a context: the reading half of a transaction, and everything
+// that the reading pool does.
 type query struct {
 	ctx        context.Context
 	statements *statements
 }
 
-// fault classifies an error; any that comes of a closed store says so.
+// fault classifies an error; if the store is closed, it says so.
 func (q query) fault(err error) error {
 	if err != nil && q.statements.isClosed() {
 		return Unavailable(ErrClosed)
@@ -150,8 +149,8 @@ func (q query) Each(row func(Scanner) error, statement string, args ...any) erro
 	})
 }
 
-// again reads, within the limit, and once more on another connection
-// if the first one turns out to be broken before anything came of it.
+// again reads, within the limit, and once more on another connection if the first one
+// turns out to be broken before the first row.
 func (q query) again(read func(context.Context) (begun bool, err error)) error {
 	ctx := q.ctx
 	if q.statements.limit > 0 {

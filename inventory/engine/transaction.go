@@ -6,38 +6,37 @@ import (
 	"time"
 )
 
-// Tx is a writing transaction as its members see it.
+// Tx is a writing transaction, as its members see it.
 type Tx struct {
-	// Now is the store's time, read when the member began.
+	// Now is the store's time when the member began.
 	Now time.Time
 
 	conn Conn
-	// savepoints: each member has one, so that what it does is done before it ends.
+	// savepoints: each member has one, so its statements must run before it ends.
 	savepoints bool
-	// isolated: a member's refusal takes back nothing of another.
+	// isolated: a member's refusal undoes nothing of another member.
 	isolated bool
-	// changed: the member under way has changed something.
+	// changed: the current member has changed something.
 	changed bool
-	// failed is the first failure of a statement; the engine may have given up
-	// the transaction then.
+	// failed is the first failure of a statement; the engine may have ended the
+	// transaction then.
 	failed error
 }
 
 // NewTx returns a transaction on a connection that has begun one.
 func NewTx(conn Conn) *Tx { return &Tx{conn: conn} }
 
-// Base implements [Unit] for those who embed a transaction.
+// Base implements [Unit] for types that embed a Tx.
 func (t *Tx) Base() *Tx { return t }
 
 // LocksRows reports whether rows are locked one by one.
 func (t *Tx) LocksRows() bool { return t.conn.LocksRows() }
 
-// Isolated reports whether a refusal of the member under way takes back nothing
-// of another member. Otherwise what members count can be checked once for all of
-// them: see [Unit].
+// Isolated reports whether a refusal of the current member undoes nothing of another
+// member. If not, the counts of all members can be checked at once: see [Unit].
 func (t *Tx) Isolated() bool { return t.isolated }
 
-// MarkChanged says that the member under way has changed something, though it has
+// MarkChanged records that the current member has changed something, although it has
 // run no statement for that yet.
 func (t *Tx) MarkChanged() { t.changed = true }
 
@@ -52,32 +51,32 @@ func (t *Tx) Each(row func(Scanner) error, statement string, args ...any) error 
 	return t.check(t.conn.Each(row, statement, args...))
 }
 
-// Returning is where the rows of a statement are read that changes them.
+// Returning is the Source for the rows of a statement that changes them.
 func (t *Tx) Returning() Source {
 	t.changed = true
 	return t
 }
 
-// Exec runs a statement that changes rows, and returns how many.
+// Exec runs a statement that changes rows, and returns their number.
 func (t *Tx) Exec(statement string, args ...any) (int64, error) {
 	t.changed = true
 	n, err := t.conn.Exec(statement, args...)
 	return n, t.check(err)
 }
 
-// Later runs a statement that changes rows when the engine likes. Another call may
-// return its failure.
+// Later runs a statement that changes rows, at the engine's convenience. Another call
+// may return its failure.
 func (t *Tx) Later(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args})
 }
 
-// ChangeOne is Later for a statement that makes, changes or removes one row. The
-// transaction is repeated if the row is not, or no longer, as it was read.
+// ChangeOne is Later for a statement that creates, changes or removes one row. The
+// transaction is repeated if the row is no longer as it was read.
 func (t *Tx) ChangeOne(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args, one: true})
 }
 
-// LookUp asks queries, in their order and in one round trip.
+// LookUp runs queries, in order, in one round trip.
 func (t *Tx) LookUp(queries ...Lookup) error { return t.check(t.conn.LookUp(queries)) }
 
 func (t *Tx) postpone(r Request) error {

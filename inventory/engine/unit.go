@@ -1,20 +1,20 @@
 package engine
 
-// Unit is what the owner of the tables keeps beside one transaction. It is used by
-// one goroutine.
+// Unit is the state that the tables' owner keeps beside one transaction. One goroutine
+// uses it.
 type Unit interface {
 	// Base is the transaction itself.
 	Base() *Tx
-	// Lookups returns the queries that lock and read the rows of all members, in
-	// the order in which every transaction locks rows.
+	// Lookups returns the queries that lock and read the rows of all members, in the order
+	// in which every transaction locks rows.
 	Lookups(members []*Write) []Lookup
-	// Forget drops what was read behind the locks: it may have changed, or the locks
-	// were given back.
+	// Forget drops what was read under the locks: it may have changed, or the locks were
+	// released.
 	Forget()
-	// Complete runs what the members left for the end of the transaction. It returns
-	// ErrRunSeparately if one of them has to be refused for that.
+	// Complete runs the members' work for the end of the transaction. It returns
+	// ErrRunSeparately if that means refusing one of them.
 	Complete() error
-	// Ended is called when the transaction is over, before its callers are answered;
-	// also if nobody knows whether it was committed.
+	// Ended is called after the transaction, before its callers are answered; also if
+	// nobody knows whether it was committed.
 	Ended()
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Durability is what a write needs of the commit that its caller waits for.
+// Durability is what a write needs of its commit.
 type Durability bool
 
 const (
@@ -19,13 +19,13 @@ const (
 	Unflushed Durability = false
 )
 
-// answerLimit bounds the wait for the commit of a write. Its transaction has two
-// thirds of that.
+// answerLimit bounds the wait for the commit of a write. Its transaction gets two
+// thirds of it.
 const answerLimit = 12 * time.Second
 
-// writer commits the writes that wait, several at a time, and answers each
-// caller only after the commit: also a refusal, which may rest on what another
-// member wrote. It has a queue for each connection that writes.
+// writer commits the waiting writes, several at a time, and answers each caller only
+// after the commit: a refusal too, because it may depend on what another member wrote.
+// It has a queue for each writing connection.
 type writer struct {
 	queues []*commitQueue
 	seed   maphash.Seed
@@ -39,19 +39,18 @@ type Write struct {
 	Locks      LockSet
 	Durability Durability
 	// Run must be a pure function of the transaction: it runs on a goroutine of the
-	// engine, maybe after its caller has given up, and again if the transaction has
-	// to be repeated.
+	// engine, possibly after its caller gave up, and again if the transaction is repeated.
 	Run func(Unit) error
 
-	// taken decides between the queue, which will run the write, and a caller who
-	// gave up waiting: whoever sets it first wins.
+	// taken decides between the queue, which will run the write, and a caller that gives
+	// up: the first to set it wins.
 	taken atomic.Bool
 	done  chan result
 }
 
 type result struct {
 	err error
-	// panicked is what Run panicked with; it continues on the caller's side.
+	// panicked is the value of Run's panic, which continues in the caller.
 	panicked any
 }
 
@@ -65,9 +64,9 @@ func newWriter(e *Engine) *writer {
 	return w
 }
 
-// Do runs one write and waits for its commit. The error of Run is returned as it
-// is, and nothing is written. When ctx ends first, a write that had not begun is
-// never run; of one that had, the outcome is unknown. A Write is used once.
+// Do runs one write and waits for its commit. An error of Run is returned unchanged,
+// and nothing is written. If ctx ends before the write began, it never runs; if ctx
+// ends later, the outcome is unknown. A Write is used once.
 func (e *Engine) Do(ctx context.Context, m *Write) error {
 	w := e.writer
 	if err := ctx.Err(); err != nil {
@@ -86,7 +85,7 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	case <-ctx.Done():
 	}
 	m.taken.Store(true)
-	select { // the answer may have come at the same instant
+	select { // the answer may have come at the same moment
 	case r := <-m.done:
 		return r.unwrap()
 	default:
@@ -94,8 +93,8 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	}
 }
 
-// Commit runs a write that has a result. U is what the owner of the tables keeps
-// beside a transaction.
+// Commit runs a write with a result. U is the state that the tables' owner keeps beside
+// a transaction.
 func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks LockSet, run func(U) (T, error)) (T, error) {
 	// run may outlive this call, so value is only read once its commit is known.
 	var none, value T
@@ -115,10 +114,10 @@ func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks L
 // PieceSize is how many records are ended or removed in one transaction.
 const PieceSize = 100
 
-// InPieces runs a write over records that may be many, a piece in each
-// transaction: none holds what it locks for long, or needs more time than a
-// transaction has, and what was done stays done where a later piece fails. run
-// returns how many records it has ended; InPieces returns their sum.
+// InPieces runs a write over possibly many records, a piece in each transaction: no
+// transaction holds its locks for long or exceeds its time, and earlier pieces stay
+// done if a later one fails. run returns how many records it ended; InPieces returns
+// their sum.
 func InPieces[U Unit, T any](ctx context.Context, e *Engine, all []T, run func(t U, piece []T) (int, error)) (ended int, err error) {
 	for piece := range slices.Chunk(all, PieceSize) {
 		n, err := Commit(ctx, e, Unflushed, LockSet{}, func(u U) (int, error) { return run(u, piece) })
@@ -152,7 +151,7 @@ func (w *writer) enqueue(ctx context.Context, q *commitQueue, m *Write) error {
 	}
 }
 
-// close refuses further writes and returns when those that wait are answered.
+// close refuses further writes and returns when the waiting ones are answered.
 func (w *writer) close() {
 	w.mu.Lock()
 	if !w.closed {

@@ -8,7 +8,7 @@ import (
 	"portico/inventory/index"
 )
 
-// discovery is a virtual machine that a provider was seen to hold just now.
+// discovery is a virtual machine that a provider has just shown.
 func (b *bench) discovery(group, name string) inventory.Discovery {
 	return inventory.Discovery{
 		Resource: inventory.Resource{
@@ -27,7 +27,7 @@ func (b *bench) diskSighting(group, vm, name string) inventory.Discovery {
 	return s
 }
 
-// adopts asserts what becomes of a discovery.
+// adopts asserts the effect of a discovery.
 func (b *bench) adopts(s inventory.Discovery, want inventory.AdoptResult) {
 	b.Helper()
 	got, err := b.Adopt(b.ctx, s)
@@ -248,7 +248,7 @@ func testCoverage(t *testing.T, database Database) {
 	equal(b, uncovered(Sub, diskType), 2)
 	b.ok(b.Cover(b.ctx, Sub, vmType, "eastus", b.clock.Now()))
 	equal(b, uncovered(Sub, vmType), 0)
-	// A region that the map has since been given was never looked at.
+	// A region that the map got later was never searched.
 	left, err = b.Uncovered(b.ctx, Sub, vmType, []string{"northeurope"})
 	b.ok(err)
 	equal(b, len(left), 1)

@@ -12,7 +12,7 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// deletion marks a group, as a client's DELETE does.
+// deletion marks a group, like a client's DELETE.
 func (b *bench) deletion(group, token string) (jobrow.Job, error) {
 	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionRequest{
 		Payload:   func(g inventory.Group) string { return `{"group":"` + g.Name + `"}` },
@@ -20,7 +20,7 @@ func (b *bench) deletion(group, token string) (jobrow.Job, error) {
 	})
 }
 
-// claimDeletion takes the one job of a deletion.
+// claimDeletion claims the one job of a deletion.
 func (b *bench) claimDeletion() jobrow.Job {
 	b.Helper()
 	b.clock.Pass(time.Minute)
@@ -32,7 +32,7 @@ func (b *bench) claimDeletion() jobrow.Job {
 	return jobs[0]
 }
 
-// ofDelete is the write of the deletion of rg, to its one resource.
+// ofDelete is the deletion's write to the one resource of rg.
 func ofDelete() inventory.Write {
 	w := write(index.Delete, "rg", "vm")
 	w.OfGroupDelete = true
@@ -143,7 +143,7 @@ func testDeletion(t *testing.T, database Database) {
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.settle(b.begin(ofDelete()), index.Ambiguous) // R8: it may still hit what is made meanwhile
+		b.settle(b.begin(ofDelete()), index.Ambiguous) // R8: it may still hit a resource created meanwhile
 		left := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}"))
 		equal(b, left.Intents, 1)
 		writes, err := b.GroupWrites(b.ctx, Sub, "rg", 10)
@@ -242,8 +242,8 @@ func testDeletion(t *testing.T, database Database) {
 	})
 }
 
-// A stray's delete holds its group, whether it closes or is given back, and
-// leaves the row of its ID alone.
+// A stray's delete keeps its group open, whether the group closes or is given back, and
+// does not touch the row of the same ID.
 func testStrayDelete(b *bench) {
 	b.group("rg")
 	b.live("rg", "vm")

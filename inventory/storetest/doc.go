@@ -1,5 +1,4 @@
-// Package storetest holds every engine of the inventory to one contract: a
-// suite that needs nothing but a way to open an empty database. What it shows
-// is what the SQL does; the rule that the index changes by has tests of its
-// own beside it.
+// Package storetest tests every engine of the inventory against one contract: the suite
+// needs only a way to open an empty database. It tests the SQL; the rule by which the
+// index changes has its own tests.
 package storetest

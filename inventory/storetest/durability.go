@@ -7,8 +7,8 @@ import (
 	"portico/inventory/index"
 )
 
-// testDurability tells which records wait for the disk. A settle need not: its
-// intent is still open where it is lost. What no intent stands behind has to.
+// testDurability checks which records wait for the disk. A settle need not: if it is
+// lost, its intent is still open. A record without an intent behind it must.
 func testDurability(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
@@ -44,7 +44,7 @@ func testDurability(t *testing.T, database Database) {
 		more := b.Stats().Flushes - before
 		switch c.what {
 		case "an ambiguous end", "the end of a group":
-			more-- // of what comes before it
+			more-- // of the earlier writes
 		}
 		if more != c.flushes {
 			t.Errorf("%s: %d flushes, want %d", c.what, more, c.flushes)
@@ -52,8 +52,8 @@ func testDurability(t *testing.T, database Database) {
 	}
 }
 
-// testText holds that what text cannot contain on every engine keeps no answer
-// from being recorded.
+// testText checks that text which some engine cannot store does not prevent the
+// recording of an answer.
 func testText(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")

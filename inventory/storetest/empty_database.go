@@ -13,9 +13,9 @@ import (
 	"portico/inventory"
 )
 
-// CreateDatabase puts an empty SQLite database of the present layout at path, unless
-// something is there. Opening an absent file would do the same; making the
-// layout again takes longer than the rest of most tests.
+// CreateDatabase copies an empty SQLite database of the current layout to path, unless
+// a file is there. Opening an absent file would do the same, but making the layout
+// takes longer than most tests.
 func CreateDatabase(t testing.TB, path string) {
 	t.Helper()
 	content, err := layout()

@@ -8,7 +8,7 @@ import (
 	"portico/inventory/index"
 )
 
-// closes deletes the group with what Portico's own GETs did not find.
+// closes deletes the group, with the resources that Portico's own GETs did not find.
 func (b *bench) closes(absent map[string][16]byte) {
 	b.Helper()
 	b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{Absent: absent}))
@@ -143,7 +143,7 @@ func testFences(t *testing.T, database Database) {
 		b.clock.Pass(intentLife - time.Second)
 		left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
-		equal(b, len(left), 2) // it may still be applied, to whatever is there then
+		equal(b, len(left), 2) // it may still be applied, to whatever exists then
 		b.clock.Pass(time.Second)
 		left, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, nil)
 		b.ok(err)

@@ -101,8 +101,8 @@ func testQuota(t *testing.T, database Database) {
 		b.ok(define("a", "1"))
 		b.ok(define("b", ""))
 		equal(b, *as[*inventory.QuotaError](b, define("a", "2")), inventory.QuotaError{Kind: inventory.QuotaTagNames, Limit: 3, Current: 3})
-		b.ok(define("A", "1"))                                   // is there
-		for _, of := range [][2]string{{"a", "1"}, {"a", "1"}} { // the second time it is not there
+		b.ok(define("A", "1"))                                   // it exists
+		for _, of := range [][2]string{{"a", "1"}, {"a", "1"}} { // the second time it is gone
 			_, err := b.RemoveTag(b.ctx, Sub, of[0], of[1])
 			b.ok(err)
 		}
@@ -135,7 +135,7 @@ func testQuota(t *testing.T, database Database) {
 		b.live("rg", "vm1")    // an update needs no room
 		b.live("other", "vm5") // nor does another group
 		b.settle(b.begin(disk(index.Put, "rg", "vm1", "d")), index.Succeeded)
-		// Each way in which a row goes makes room.
+		// Each way in which a row is deleted makes room.
 		b.settle(b.begin(write(index.Delete, "rg", "vm0")), index.Gone)
 		b.settle(b.begin(write(index.Put, "rg", "vm5")), index.Refused)
 		b.settle(b.begin(write(index.Put, "rg", "vm5")), index.NotSent)

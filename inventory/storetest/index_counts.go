@@ -10,8 +10,8 @@ import (
 	"portico/inventory/index"
 )
 
-// testIndexCounts counts rows of several subscriptions, some at a time, and open
-// writes; and looks at what the store shows of its work.
+// testIndexCounts counts the rows of several subscriptions, a few at a time, and open
+// writes, and reads the store's statistics.
 func testIndexCounts(t *testing.T, database Database) {
 	registry := prometheus.NewRegistry()
 	b := newBench(t, database, func(o *inventory.Options) { o.Metrics = registry })

@@ -23,8 +23,8 @@ func (b *bench) addInRegion(region string, n int) {
 	}
 }
 
-// claimInRegions claims jobs where there are slots, which it uses up, and returns
-// how many it got of each region.
+// claimInRegions claims jobs for free slots, which it uses up, and returns their number
+// by region.
 func (b *bench) claimInRegions(slots map[string]int) (got string, more bool) {
 	b.Helper()
 	jobs, more, err := b.ClaimJobsByRegion(b.ctx, "owner", lease, "verify", func(region string) bool {

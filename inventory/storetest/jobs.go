@@ -33,7 +33,7 @@ func (b *bench) job(id [16]byte) jobrow.Job {
 	return j
 }
 
-// claim claims jobs and returns their subjects, in the order of their names.
+// claim claims jobs and returns their subjects, sorted.
 func (b *bench) claim(owner string, limit int, kinds ...string) (jobs []jobrow.Job, subjects string) {
 	b.Helper()
 	jobs, err := b.ClaimJobs(b.ctx, owner, lease, limit, kinds...)
@@ -56,8 +56,8 @@ func (b *bench) one(owner string) jobrow.Job {
 	return jobs[0]
 }
 
-// lostLease asserts that a holder can do nothing more, and that what it tried has
-// left no trace.
+// lostLease asserts that a former holder can do nothing more, and that its attempts
+// changed nothing.
 func (b *bench) lostLease(stale jobrow.Job) {
 	b.Helper()
 	before, known := b.Job(b.ctx, Sub, stale.ID)
@@ -177,7 +177,7 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, taken.Payload, `{"n":2}`)
 		equal(b, taken.Attempts, 1)
 		b.lostLease(held)
-		// Progress of which the holder does not know is not undone.
+		// Progress that the holder does not know of is not undone.
 		stale := taken
 		b.ok(b.SaveJob(b.ctx, &taken, `{"n":3}`))
 		b.ok(b.DeferJob(b.ctx, stale, b.clock.Now(), ""))
@@ -195,7 +195,7 @@ func testJobs(t *testing.T, database Database) {
 		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
 		taken := b.one("b")
 		equal(b, taken.State, jobrow.Cancelling)
-		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is under way: nobody loses a lease
+		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is running: nobody loses a lease
 		b.ok(b.EndJob(b.ctx, taken, jobrow.Cancelled, taken.Payload))
 		b.is(b.CancelJob(b.ctx, Sub, held.ID), jobrow.ErrEnded)
 		b.is(b.CancelJob(b.ctx, Sub, [16]byte{1}), inventory.ErrNotFound)

@@ -9,8 +9,8 @@ import (
 	"portico/inventory"
 )
 
-// testLearnedOperations: what is nobody's is bounded, and takes nothing of what is
-// somebody's.
+// testLearnedOperations: records without an owner are limited, and replace none that
+// has one.
 func testLearnedOperations(t *testing.T, database Database) {
 	b := newBench(t, database, func(o *inventory.Options) { o.Limits.LearnedOperations = 3 })
 	named := func(token, object string) inventory.Operation {

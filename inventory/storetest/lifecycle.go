@@ -16,8 +16,8 @@ import (
 
 const computeNamespace = "contoso.compute"
 
-// endpoints are those that may have to be notified: two of a provider that registers
-// by itself, and two of one that does not.
+// endpoints are those that may need notifications: two of a provider that registers
+// automatically, and two of one that does not.
 var endpoints = []inventory.NotificationTarget{
 	{Namespace: "auto", Region: "westus", Address: "http://a1"},
 	{Namespace: "auto", Region: "eastus", Address: "http://a2"},
@@ -25,10 +25,10 @@ var endpoints = []inventory.NotificationTarget{
 	{Namespace: computeNamespace, Region: "eastus", Address: "http://c2", Required: true},
 }
 
-// compute is a change of the registration that needs one.
+// compute is a change of the registration that requires one.
 var compute = inventory.RegistrationChange{Subscription: Sub, Namespace: computeNamespace, Targets: endpoints[2:]}
 
-// notices claims and ends the notices that are due, and returns their targets.
+// notices claims and ends the due notices, and returns their targets.
 func (b *bench) notices() string {
 	b.Helper()
 	jobs, subjects := b.claim("notifier", 100, inventory.NoticeJob)
@@ -84,8 +84,8 @@ func testNotices(t *testing.T, database Database) {
 		equal(b, got.HasFeature("auto/Beta"), on)
 		equal(b, b.notices(), map[int]string{1: auto, 3: auto}[i])
 	}
-	// An endpoint that joins is notified by itself, once; but not of a provider that
-	// asks for a registration.
+	// A new endpoint is notified automatically, once, unless its provider requires
+	// registration.
 	joined := append([]inventory.NotificationTarget{
 		{Namespace: "auto", Region: "northeurope", Address: "http://a3"},
 		{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true},
@@ -94,7 +94,7 @@ func testNotices(t *testing.T, database Database) {
 		b.ok(b.NotifyNewTargets(b.ctx, Sub, joined))
 		equal(b, b.notices(), want)
 	}
-	// What this map lacks another replica's may have.
+	// Another replica's map may have endpoints that this one lacks.
 	b.put(inventory.Subscription{State: inventory.Disabled})
 	equal(b, b.notices(), "auto east@a2 auto northeurope@a3 auto west@a1")
 }
@@ -110,7 +110,7 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	n, err := b.OpenNotices(b.ctx, Sub, "")
 	b.ok(err)
 	equal(b, n, 1)
-	// One that waits is hastened by a change.
+	// A change makes a waiting notice due earlier.
 	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
 	b.ok(b.DeferJob(b.ctx, jobs[0], b.clock.Now().Add(time.Hour), ""))
 	equal(b, b.notices(), "")
@@ -119,7 +119,7 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, n, 2)
 	equal(b, b.notices(), "auto east@a2 auto west@a1")
-	// An endpoint that has gone is not notified again.
+	// An endpoint that has left is not notified again.
 	b.put(inventory.Subscription{OfferID: "paid"})
 	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
 	gone, err := inventory.ReadNotice(jobs[0])
@@ -174,7 +174,7 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	begin(false, inventory.Unregistering)
 	settle(inventory.Unregistered)
 	begin(false, inventory.Unregistered)
-	// A region that joined is registered by registering again.
+	// Registering again registers for a region that joined.
 	_, err = b.Register(b.ctx, compute)
 	b.ok(err)
 	settle(inventory.Registered)
@@ -236,13 +236,13 @@ func testErasing(t *testing.T, database Database) {
 		return e
 	}
 	equal(b, step(), inventory.Erasure{Notices: 4})
-	// Who has found that and is about to wait must not miss the last of them.
+	// A caller that has found the last one and is about to wait must not miss it.
 	held, _ := b.claim("eraser", 1, inventory.EraseJob)
 	equal(b, strings.Count(b.notices(), "@"), 4)
 	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrLeaseLost)
 	equal(b, step(), inventory.Erasure{Intents: 1})
 	b.settle(open, index.NotSent)
-	// What was open could have landed since they confirmed: all are notified once more.
+	// A write open at their confirmation could have landed since: all are notified again.
 	equal(b, step(), inventory.Erasure{Notices: 4})
 	equal(b, strings.Count(b.notices(), "@"), 4)
 	equal(b, step(), inventory.Erasure{Groups: 1})
@@ -267,9 +267,9 @@ func testErasing(t *testing.T, database Database) {
 	unmoved(b)
 }
 
-// testAbsentEndpoints: what the region map lacked when a subscription was deleted
-// is notified when the map has it again, however long it takes, under whatever address;
-// and only then the subscription is recreated.
+// testAbsentEndpoints: an endpoint that the region map lacked at a subscription's
+// deletion is notified once the map has it again, however late and at whatever address;
+// only then can the subscription be recreated.
 func testAbsentEndpoints(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.put(inventory.Subscription{OfferID: "free"})
@@ -344,7 +344,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, created, true)
 
-	// Of one that stands they get the newest version, and later ones.
+	// An existing subscription's endpoints get the newest version, and later ones.
 	b.notices()
 	b.put(inventory.Subscription{State: inventory.Warned})
 	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
@@ -358,9 +358,9 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 	equal(b, b.notices(), "auto east@a2 auto west@a1")
 }
 
-// testUnregisterAgainstCreate is the race of a registration's end: the intent
-// reads Registered, the end finds nothing, and a resource stands in a namespace
-// that nobody may write to.
+// testUnregisterAgainstCreate is the race of a registration's end: the intent reads
+// Registered, the end finds no resource, and a resource exists in a namespace that
+// accepts no writes.
 func testUnregisterAgainstCreate(t *testing.T, database Database) {
 	pair := newPair(t, database)
 	var won [2]int
@@ -381,7 +381,7 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			time.Sleep(max(lead, 0))
-			if i%4 == 3 { // in a group that is only being made
+			if i%4 == 3 { // in a group that is only being created
 				w.Group, w.Key, w.ID = "new"+name, id("new"+name, vm), id("new"+name, vm)
 				begins.group(w.Group)
 			}
@@ -407,11 +407,11 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 	}
 }
 
-// testChangeAgainstNotice: whatever overlaps, an endpoint that does not know the
-// newest version has an open job.
+// testChangeAgainstNotice: in any overlap, an endpoint that does not know the newest
+// version has an open job.
 func testChangeAgainstNotice(t *testing.T, database Database) {
 	pair := newPair(t, database)
-	learnt := map[string]int64{} // the version that each endpoint learnt last
+	learnt := map[string]int64{} // the last version of each endpoint
 	for i := range 60 {
 		changes, notifier := pair[i%2], pair[1-i%2]
 		var wait sync.WaitGroup

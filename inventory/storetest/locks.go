@@ -31,7 +31,7 @@ func (b *bench) lock(group, scope, name string, level inventory.LockLevel) (inve
 	return l, err
 }
 
-// refused is what comes of a write to a resource of the group rg.
+// refused is the result of a write to a resource of the group rg.
 func (b *bench) refused(kind index.WriteKind, name string) error {
 	_, err := b.Begin(b.ctx, write(kind, "rg", name))
 	return err
@@ -47,7 +47,7 @@ func testLockBounds(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		_, err := b.lock("rg", id("rg", "vm"), "l", inventory.LockReadOnly)
-		b.is(err, inventory.ErrNotFound) // it would outlive what it stands on
+		b.is(err, inventory.ErrNotFound) // it would outlive its scope
 		b.live("rg", "vm")
 		for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
 			for i := range inventory.LocksPerScope {
@@ -57,7 +57,7 @@ func testLockBounds(t *testing.T, database Database) {
 			_, err := b.lock(c.group, c.scope, "one more", inventory.LockCanNotDelete)
 			quota := as[*inventory.QuotaError](b, err)
 			equal(b, *quota, inventory.QuotaError{Kind: inventory.QuotaLocks, Limit: 20, Current: 20})
-			_, err = b.lock(c.group, c.scope, "L7", inventory.LockReadOnly) // is there
+			_, err = b.lock(c.group, c.scope, "L7", inventory.LockReadOnly) // it exists
 			b.ok(err)
 			b.ok(b.DeleteLock(b.ctx, Sub, c.group, c.scope, "l7", func(inventory.Lock) error { return nil }))
 			_, err = b.lock(c.group, c.scope, "one more", inventory.LockCanNotDelete)
@@ -84,14 +84,15 @@ func testLockBounds(t *testing.T, database Database) {
 	})
 }
 
-// soon ends before what a test waits for in vain.
+// soon is short: a test that must wait in vain waits no longer.
 func soon(b *bench) context.Context {
 	ctx, cancel := context.WithTimeout(b.ctx, 60*time.Millisecond)
 	b.Cleanup(cancel)
 	return ctx
 }
 
-// waits asserts whether WaitForConflictingWrites sees all conflicting writes end.
+// waits asserts whether WaitForConflictingWrites waits until all conflicting writes
+// have ended.
 func (b *bench) waits(ctx context.Context, group string, l inventory.Lock, want bool) {
 	b.Helper()
 	ended, err := b.WaitForConflictingWrites(ctx, group, l)
@@ -99,8 +100,8 @@ func (b *bench) waits(ctx context.Context, group string, l inventory.Lock, want 
 	equal(b, ended, want)
 }
 
-// A lock waits for the calls under way that it forbids, and not for those that
-// have ended without a definite answer.
+// A lock waits for the calls in progress that it forbids, and not for calls that ended
+// without a definite answer.
 func testLocksWait(t *testing.T, database Database) {
 	for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
 		b := newBench(t, database)
@@ -120,7 +121,7 @@ func testLocksWait(t *testing.T, database Database) {
 			b.waits(soon(b), c.group, l, false)
 		}
 		b.settle(near, index.Ambiguous)  // it may still be applied
-		b.waits(b.ctx, c.group, l, true) // a PUT it does not forbid
+		b.waits(b.ctx, c.group, l, true) // a PUT that it does not forbid
 		l, err = b.lock(c.group, c.scope, "l", inventory.LockReadOnly)
 		b.ok(err)
 		b.waits(soon(b), c.group, l, false)
@@ -129,7 +130,7 @@ func testLocksWait(t *testing.T, database Database) {
 		refuses[*inventory.LockedError](b, b.refused(index.Put, "vm"))
 		_, err = b.lock(c.group, c.scope, "l", inventory.LockCanNotDelete)
 		b.ok(err)
-		b.begin(write(index.Put, "rg", "vm")) // whose sender ends without a word
+		b.begin(write(index.Put, "rg", "vm")) // whose sender disappears
 		l, err = b.lock(c.group, c.scope, "l", inventory.LockReadOnly)
 		b.ok(err)
 		b.waits(soon(b), c.group, l, false)
@@ -187,7 +188,7 @@ func testLocksAtOnce(t *testing.T, database Database) {
 			b.Errorf("round %d: %v is left of a resource that has gone, %v", i, locks, err)
 		}
 		if err := b.DeleteLock(b.ctx, Sub, scope.group, scope.id, "l", func(inventory.Lock) error { return nil }); err != nil && !errors.Is(err, inventory.ErrNotFound) {
-			b.Fatal(err) // it may have gone with what it stood on
+			b.Fatal(err) // its scope may have been deleted with it
 		}
 	}
 }

@@ -130,7 +130,7 @@ func testMove(t *testing.T, database Database) {
 		refuses[*index.GroupStateError](m.bench, m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))
 		_, _, err = m.EditLock(m.ctx, Sub, "rg", id("rg", "vm"), "L", func(*inventory.Lock) (*inventory.Lock, error) { return &inventory.Lock{}, nil })
 		refuses[*index.GroupStateError](m.bench, err)
-		// Whoever changes the group itself does not take it from the job.
+		// A change of the group itself does not take it from the job.
 		for _, name := range []inventory.GroupName{m.from, m.to} {
 			_, _, err = m.EditGroup(m.ctx, name.Subscription, name.Name, func(g *inventory.Group) (*inventory.Group, error) { g.ManagedBy = "x"; return g, nil })
 			m.ok(err)
@@ -332,7 +332,7 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	equal(m.bench, jobs[0].Subject, row.Key)
 	equal(m.bench, jobs[0].Subscription, to)
 	equal(m.bench, jobs[0].Incarnation, follow.Follow)
-	equal(m.bench, m.jobs() != "", true) // each of its row's region
+	equal(m.bench, m.jobs() != "", true) // each in its row's region
 	jobs, err = m.Jobs(m.ctx, jobrow.Query{Kind: inventory.VerifyJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 2)
@@ -350,18 +350,18 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 		m.ok(err)
 		equal(m.bench, len(off), 0)
 	}
-	// What was listed before does not come back.
+	// Old entries of a list do not reappear.
 	seen := m.discovery("rg", "vm")
 	seen.ListedSince = m.clock.Now().Add(-time.Minute)
 	m.adopts(seen, inventory.TooYoung)
-	// Where the target has something now, it looks before it goes.
+	// If the target has a resource now, the move checks before it proceeds.
 	m.ok(m.DeleteLock(m.ctx, to, "target", row.Key+"/disks/d", "L", func(inventory.Lock) error { return nil }))
 	var touched []inventory.WrittenRegion
 	m.ok(m.end(row.Key, to))
 	m.ok(m.end(below.Key, to))
 	m.ok(m.DeleteGroup(m.ctx, to, "target", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, t []inventory.WrittenRegion) error { touched = t; return nil }}))
 	equal(m.bench, fmt.Sprint(touched), fmt.Sprint([]inventory.WrittenRegion{{Type: vmType, Region: "westus"}, {Type: diskType, Region: "westus"}}))
-	// A new one can be made at the old place, as can a new group's.
+	// A new resource can be created at the old place, and a new group too.
 	m.live("rg", "vm")
 }
 
@@ -375,7 +375,7 @@ func asErr(err error) error {
 	return err
 }
 
-// end takes a resource away, as a GET would.
+// end removes a resource, like a GET that finds nothing.
 func (m *mover) end(key, sub string) error {
 	row, err := m.Resource(m.ctx, sub, key)
 	if errors.Is(err, inventory.ErrNotFound) {
@@ -469,8 +469,8 @@ func testMoveOfStrays(t *testing.T, database Database) {
 	equal(m.bench, strays[0].Region, "eastus")
 }
 
-// Whatever a move and writes do at the same time, each write is either before
-// the move, and waited for, or refused.
+// In any overlap of a move and writes, each write is either before the move, which
+// waits for it, or refused.
 func testMoveAgainstWrites(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")

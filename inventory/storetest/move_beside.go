@@ -19,7 +19,7 @@ func computeThere() inventory.RegistrationChange {
 	return c
 }
 
-// stop ends a move of which nothing has moved.
+// stop ends a move that has moved nothing.
 func (m *mover) stop() {
 	m.Helper()
 	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Failed, ``))
@@ -32,7 +32,7 @@ func (m *mover) delete(sub string) {
 	m.ok(err)
 }
 
-// erase takes a step in erasing the one subscription that is Deleted.
+// erase takes one step in erasing the one Deleted subscription.
 func (m *mover) erase() inventory.Erasure {
 	m.Helper()
 	j := m.claimed(inventory.EraseJob)
@@ -44,7 +44,7 @@ func (m *mover) erase() inventory.Erasure {
 	return e
 }
 
-// testMoveBeside holds moves to what else concerns their groups.
+// testMoveBeside checks moves against other changes of their groups.
 func testMoveBeside(t *testing.T, database Database) {
 	t.Run("registrations", func(t *testing.T) { testMoveAndRegistrations(t, database) })
 	for _, sub := range []string{Sub, otherSub} {
@@ -136,13 +136,13 @@ func testMoveAndRegistrations(t *testing.T, database Database) {
 	m.ok(begin())
 	_, err := m.Unregister(m.ctx, computeThere())
 	m.is(err, inventory.ErrNamespaceInUse)
-	_, err = m.Unregister(m.ctx, other) // of which nothing moves
+	_, err = m.Unregister(m.ctx, other) // a move that moves nothing
 	m.ok(err)
 	m.stop()
 	_, err = m.Unregister(m.ctx, computeThere())
 	m.ok(err)
 	equal(m.bench, as[*inventory.RegistrationStateError](m.bench, begin()).State, inventory.Unregistering)
-	// A region that joined later has to be registered for.
+	// The subscription must register for a region that joined later.
 	early := computeThere()
 	early.Targets = endpoints[3:] // of eastus
 	_, err = m.Register(m.ctx, early)
@@ -151,7 +151,7 @@ func testMoveAndRegistrations(t *testing.T, database Database) {
 	equal(m.bench, refused.Key, vmType)
 	equal(m.bench, *as[*inventory.RegistrationStateError](m.bench, refused),
 		inventory.RegistrationStateError{Namespace: computeNamespace, State: inventory.Registering, Region: "westus"})
-	// Within a subscription nothing new is brought into it.
+	// A move within a subscription brings nothing new into it.
 	m.groupIn(Sub, "beside")
 	order.Target = inventory.GroupName{Subscription: Sub, Name: "beside"}
 	m.ok(begin())
@@ -224,7 +224,7 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 		equal(m.bench, m.erase(), inventory.Erasure{})
 		equal(m.bench, m.erase(), inventory.Erasure{Done: true})
 
-		// What is left lies in the other subscription, whose group takes writes.
+		// The rest is in the other subscription, whose group accepts writes.
 		rows := 0
 		for _, sub := range []string{Sub, otherSub} {
 			all, err := m.Resources(m.ctx, inventory.ResourceQuery{Subscription: sub})
@@ -281,7 +281,7 @@ func testMoveAndLocks(t *testing.T, database Database) {
 		t.Errorf("%+v %v", locks, err)
 	}
 	m.ok(m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))
-	// Nothing that has gone, or moved, holds the source back.
+	// Resources that were deleted or moved do not block the source.
 	row = m.row("rg", "gone/disks/d")
 	m.ok(m.end(row.Key, Sub))
 	m.ok(m.DeleteGroup(m.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))

@@ -8,7 +8,8 @@ import (
 	"portico/inventory/index"
 )
 
-// testPatches is about writes that change no existence, but what the index shows.
+// testPatches tests writes that neither create nor delete a resource but change the
+// index's row.
 func testPatches(t *testing.T, database Database) {
 	fresh := func(t *testing.T) (*bench, inventory.Resource) {
 		b := newBench(t, database)

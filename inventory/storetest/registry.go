@@ -107,8 +107,7 @@ func testSubscriptions(t *testing.T, database Database) {
 	})
 }
 
-// pages walks a list to its end and asserts that it is sorted and without
-// repetition.
+// pages walks a list to its end and asserts that it is sorted and has no duplicates.
 func pages[T any](b *bench, page func(after string) ([]T, error), key func(T) string) []string {
 	b.Helper()
 	var all []string
@@ -249,8 +248,8 @@ func testRegistrations(t *testing.T, database Database) {
 	}
 }
 
-// inUse tells whether a namespace, which is registered for that and afterwards,
-// cannot be unregistered as there are resources of it.
+// inUse reports whether resources prevent the unregistration of a namespace, which is
+// registered before and afterwards.
 func (b *bench) inUse(namespace string) bool {
 	b.Helper()
 	c := inventory.RegistrationChange{Subscription: Sub, Namespace: namespace}
@@ -295,7 +294,7 @@ func testOperations(t *testing.T, database Database) {
 	b.ok(b.RenewOperation(b.ctx, Sub, "unknown", o.Until))
 	_, err = b.Operation(b.ctx, Sub, "unknown")
 	b.is(err, inventory.ErrNotFound)
-	// What is known stays; what is not, or no longer, is learned.
+	// Known operations stay; unknown and expired ones are learned.
 	learned := inventory.Operation{Subscription: Sub, Token: "ab", Method: "GET", Namespace: "Contoso.Compute", Region: "westus",
 		Created: b.clock.Now(), Until: b.clock.Now().Add(5 * time.Hour)}
 	b.ok(b.LearnOperation(b.ctx, learned))
@@ -325,7 +324,8 @@ func testOperations(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, n, 1)
 
-	// Those of a write are recorded with its answer, and name what follows it.
+	// Operations of a write are recorded with its answer, and name the job that follows
+	// it.
 	b.group("rg")
 	o.Until = b.clock.Now().Add(time.Hour)
 	second := o

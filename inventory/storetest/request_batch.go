@@ -138,7 +138,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		}
 		want("ann", 0, 0)
 		b.ok(begin("ann", "1", 2000))
-		quota := as[*inventory.QuotaError](b, begin("ann", "2", 100)) // an answer has to fit as well
+		quota := as[*inventory.QuotaError](b, begin("ann", "2", 100)) // an answer must fit as well
 		equal(b, *quota, inventory.QuotaError{Kind: inventory.QuotaBatches, Limit: 2000, Current: 2000})
 		b.ok(begin("bob", "3", 2000))
 		equal(b, as[*inventory.QuotaError](b, begin("eve", "4", 100)).Kind, inventory.QuotaAllBatches)

@@ -38,7 +38,7 @@ func testResources(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		// A refused or unanswered PUT leaves the casing as it is.
+		// A refused or unanswered PUT does not change the casing.
 		b.settle(b.begin(write(index.Put, "RG", "Vm")), index.Refused)
 		equal(b, b.row("rg", "vm").ID, id("rg", "vm"))
 		b.settle(b.begin(write(index.Put, "RG", "vM")), index.Succeeded)
@@ -46,8 +46,8 @@ func testResources(t *testing.T, database Database) {
 		equal(b, b.row("rg", "vm").Name, "vM")
 		b.settle(b.begin(write(index.Patch, "rg", "VM")), index.Succeeded)
 		equal(b, b.row("rg", "vm").Name, "VM")
-		// What the provider shows is what it kept; an ID of something else is
-		// no spelling of this one.
+		// The casing in the provider's answer counts; another resource's ID is no spelling of
+		// this one.
 		for _, seen := range []struct{ id, then string }{{id("Rg", "vm"), id("Rg", "vm")}, {id("rg", "other"), id("Rg", "vm")}, {"", id("Rg", "vm")}} {
 			row := b.row("rg", "vm")
 			settled, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: true, ID: seen.id})
@@ -155,12 +155,12 @@ func testLocations(t *testing.T, database Database) {
 	want.Cached = true
 	equal(b, locate(), want)
 
-	// A write through the store is seen at once.
+	// A write through the store is visible immediately.
 	b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Accepted)
 	equal(b, locate().Phase, index.Deleting)
 	b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 	equal(b, locate().Found, false)
-	// Absence is not remembered.
+	// Absence is not cached.
 	w := write(index.Put, "rg", "vm")
 	w.Region, w.Location = "eastus", "eastus"
 	b.begin(w)

@@ -10,7 +10,7 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// mars is the region that is gone.
+// mars is the region that has left.
 const mars = "mars"
 
 // onMars is a write in that region.
@@ -19,8 +19,8 @@ func onMars(w inventory.Write) inventory.Write {
 	return w
 }
 
-// testRetirement: all that the store has of a region goes, and nothing else; a
-// second time there is nothing to do.
+// testRetirement: all records of a region are deleted, and no others; a second time
+// there is nothing to do.
 func testRetirement(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
@@ -50,7 +50,7 @@ func testRetirement(t *testing.T, database Database) {
 	stray := b.discovery("rg", "stays")
 	stray.Region = mars
 	b.adopts(stray, inventory.Strayed)
-	// A write that has no row, and one that has one elsewhere.
+	// A write without a row, and one whose row is in another region.
 	b.settle(b.begin(onMars(write(index.Delete, "rg", "unknown"))), index.Ambiguous)
 	b.settle(b.begin(onMars(write(index.Delete, "rg", "elsewhere"))), index.Ambiguous)
 	b.live("rg", "elsewhere")
@@ -58,7 +58,7 @@ func testRetirement(t *testing.T, database Database) {
 	b.begin(onMars(write(index.Put, "rg", "vm7")))
 	west := b.begin(write(index.Put, "rg", "other"))
 
-	// What is under way may be of a replica that has the region in its map.
+	// A write in progress may belong to a replica whose map has the region.
 	_, err = b.RetireRegion(b.ctx, mars)
 	if until := as[*inventory.CallsUnderWayError](b, err).Until; !until.After(b.clock.Now()) {
 		b.Fatalf("calls are under way until %v", until)
@@ -127,8 +127,8 @@ func testRetirement(t *testing.T, database Database) {
 	check(retirement(b.Retirement(b.ctx, mars)), inventory.Retirement{})
 }
 
-// testRetirementOfNotices: nobody is notified in a region that was retired, and what
-// waited for that goes on.
+// testRetirementOfNotices: no endpoint in a retired region is notified, and what waited
+// for that continues.
 func testRetirementOfNotices(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.put(inventory.Subscription{OfferID: "free"})
@@ -178,7 +178,7 @@ func testRetirementOfNotices(t *testing.T, database Database) {
 	equal(b, created, true)
 }
 
-// testRetirementBesideMove: what a move has under way stays until it has ended.
+// testRetirementBesideMove: calls of a move in progress stay until they end.
 func testRetirementBesideMove(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")

@@ -11,8 +11,8 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// jobs lists what is to be done, as "kind name" of each subject. What is to be
-// done for a row belongs to its region.
+// jobs lists the open jobs, as "kind name" of each subject. A row's jobs belong to its
+// region.
 func (b *bench) jobs() string {
 	b.Helper()
 	all, err := b.Jobs(b.ctx, jobrow.Query{})
@@ -46,14 +46,14 @@ func (b *bench) accept(ticket inventory.Ticket, path string) [16]byte {
 	return result.Follow
 }
 
-// endFollow ends what follows an accepted write.
+// endFollow ends the job that follows an accepted write.
 func (b *bench) endFollow(ticket inventory.Ticket, follow [16]byte) {
 	b.Helper()
 	_, err := b.EndFollow(b.ctx, ticket.Subscription, ticket.Key, ticket.Kind, follow)
 	b.ok(err)
 }
 
-// followed returns the one job that follows.
+// followed returns the one job that follows a write.
 func (b *bench) followed() (jobrow.Job, inventory.Follow) {
 	b.Helper()
 	all, err := b.Jobs(b.ctx, jobrow.Query{Kind: inventory.FollowJob})
@@ -96,7 +96,7 @@ func testRowJobs(t *testing.T, database Database) {
 		b.clock.Pass(time.Second)
 		held := b.one("a")
 		equal(b, held.Subject, b.row("rg", "vm").Key)
-		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm"))) // it is asked for already
+		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm"))) // it is requested already
 		b.ok(b.RenewJob(b.ctx, &held, lease))
 		equal(b, observe(b, true), true)
 		equal(b, b.jobs(), "")
@@ -133,7 +133,7 @@ func testRowJobs(t *testing.T, database Database) {
 		equal(b, job.Due, b.clock.Now().Add(time.Minute))
 		equal(b, payload, inventory.Follow{Kind: index.Put, Path: "/put", Query: "q"})
 		b.accept(b.begin(write(index.Delete, "rg", "vm")), "/delete")
-		equal(b, b.jobs(), "follow DELETE vm, follow PUT vm, verify vm") // the DELETE found the create followed
+		equal(b, b.jobs(), "follow DELETE vm, follow PUT vm, verify vm") // the DELETE found a create that is followed
 		row, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, follow)
 		b.ok(err)
 		equal(b, row.Verify, true)
@@ -168,7 +168,7 @@ func testRowJobs(t *testing.T, database Database) {
 		jobs, _ := b.claim("a", 1, inventory.FollowJob)
 		b.ok(b.EndFollowByJob(b.ctx, jobs[0]))
 		equal(b, b.row("rg", "vm").FollowPut, false)
-		equal(b, observe(b, false), false) // what the first made may not show yet
+		equal(b, observe(b, false), false) // the effect of the first may not show yet
 		b.stands("vm", index.Pending, true)
 		b.clock.Pass(intentLife)
 		_, err = b.Expire(b.ctx, 10)

@@ -60,7 +60,7 @@ func testScope(t *testing.T, database Database) {
 			_, _, err = b.EditGroup(b.ctx, Sub, "another", unchanged)
 			fits(err, want.writes)
 			fits(b.DeleteGroup(b.ctx, Sub, "old", inventory.DeleteGroupConditions{}), want.deletes)
-			// What is refused has left nothing behind.
+			// A refused change has left nothing behind.
 			if _, err := b.Resource(b.ctx, Sub, id("rg", "new")); (err == nil) != want.writes {
 				t.Errorf("the row: %v", err)
 			}

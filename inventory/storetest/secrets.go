@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A secret is made once, whoever asks first, and outlives the store's users.
+// A secret is made once, by whichever caller is first, and survives the store's
+// processes.
 func testSecrets(t *testing.T, database Database) {
 	open := database(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)

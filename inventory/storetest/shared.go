@@ -16,8 +16,8 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// RunShared runs what an engine has to do beyond [Run] to be shared by several
-// processes: each test has two stores or more over one database.
+// RunShared runs the tests of engines that several processes can share, in addition to
+// [Run]: each test has two stores or more over one database.
 func RunShared(t *testing.T, database Database) {
 	for _, part := range []struct {
 		name string
@@ -49,7 +49,7 @@ func newPair(t *testing.T, database Database, adjust ...func(*inventory.Options)
 	open := database(t)
 	same := func(*testing.T) Opener { return open }
 	a, b := newBench(t, same, adjust...), newBench(t, same, adjust...)
-	// The clock stands still, so that of either will do.
+	// The clock stands still, so either store's will do.
 	return [2]*bench{a, b}
 }
 
@@ -85,7 +85,7 @@ func testReadYourWrites(t *testing.T, database Database) {
 		equal(writer, reader.row("rg", name).Generation, ticket.Generation)
 		row := writer.settle(ticket, index.Succeeded).Row
 		equal(writer, reader.row("rg", name).Generation, row.Generation)
-		// What the one began the other may settle.
+		// One store may settle what the other began.
 		equal(writer, reader.settle(writer.begin(write(index.Delete, "rg", name)), index.Gone).Settled, true)
 		writer.absent(name)
 	}
@@ -116,7 +116,7 @@ func testGroupsAtOnce(t *testing.T, database Database) {
 	unmoved(pair[0])
 }
 
-// unmoved asserts that no quota's usage differs from what it counts.
+// unmoved asserts that every quota's usage equals the count.
 func unmoved(b *bench) {
 	b.Helper()
 	off, err := b.Recount(b.ctx, Sub, false)
@@ -198,8 +198,8 @@ func testQuotaAtOnce(t *testing.T, database Database) {
 	unmoved(pair[1])
 }
 
-// testUsageNeverDrifts writes, answers and looks at a few resources from both
-// stores at once, so that batches of both touch the same rows.
+// testUsageNeverDrifts makes writes, answers and reads of a few resources from both
+// stores at once, so that batches of both change the same rows.
 func testUsageNeverDrifts(t *testing.T, database Database) {
 	pair := newPair(t, database, func(o *inventory.Options) {
 		o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 9}
@@ -224,7 +224,7 @@ func testUsageNeverDrifts(t *testing.T, database Database) {
 	unmoved(pair[0])
 }
 
-// stir makes one write of any kind and end.
+// stir makes one random write and ends it.
 func (b *bench) stir(group, name string) error {
 	w := write(index.Put, group, name)
 	if rand.IntN(3) == 0 {
@@ -253,32 +253,31 @@ func (b *bench) stir(group, name string) error {
 	return err
 }
 
-// testLateAnswers has writes that overlap begun by one store and answered by the
-// other.
+// testLateAnswers makes overlapping writes that one store begins and the other settles.
 func testLateAnswers(t *testing.T, database Database) {
 	pair := newPair(t, database)
 	a, b := pair[0], pair[1]
 	a.group("rg")
 	a.live("rg", "vm")
-	// R5: neither of two writes that oppose each other is proof.
+	// R5: of two opposing writes neither is proof.
 	p, d := a.begin(write(index.Put, "rg", "vm")), b.begin(write(index.Delete, "rg", "vm"))
 	equal(a, b.settle(p, index.Succeeded).Settled, false)
 	equal(a, a.settle(d, index.Gone).Settled, false)
 	b.stands("vm", index.Live, true)
-	// R7: nor is what a GET said of a row that the other has changed since.
+	// R7: nor is a GET's answer about a row that the other has changed since.
 	row := a.row("rg", "vm")
 	b.settle(b.begin(write(index.Put, "rg", "vm")), index.Succeeded)
 	settled, _, err := a.Observe(a.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 	a.ok(err)
 	equal(a, settled, false)
-	// An answer counts once, whoever brings it.
+	// An answer counts once, whichever store records it.
 	ticket := a.begin(write(index.Delete, "rg", "vm"))
 	equal(b, b.settle(ticket, index.Gone).Settled, true)
 	equal(a, a.settle(ticket, index.Gone).Settled, false)
 	a.absent("vm")
 
-	// At once, in any order: of all answers to one DELETE exactly one settles,
-	// and whatever else is open keeps its row flagged or its intent.
+	// At once, in any order: of all answers to one DELETE exactly one settles, and any
+	// other open write keeps its row flagged or its intent.
 	for i := range 40 {
 		name := fmt.Sprint("vm", i)
 		a.live("rg", name)
@@ -314,8 +313,8 @@ func testLateAnswers(t *testing.T, database Database) {
 	}
 }
 
-// testPagingMeanwhile pages through one store while the other writes: what was
-// there all along is listed once.
+// testPagingMeanwhile pages through one store while the other writes: rows that exist
+// throughout are listed once.
 func testPagingMeanwhile(t *testing.T, database Database) {
 	pair := newPair(t, database)
 	a, b := pair[0], pair[1]
@@ -353,8 +352,8 @@ func testPagingMeanwhile(t *testing.T, database Database) {
 	wait.Wait()
 }
 
-// testTakeover has a runner outlive its lease: what it does after another has
-// taken its job is refused.
+// testTakeover makes a runner outlive its lease: after another has taken its job, its
+// writes are refused.
 func testTakeover(t *testing.T, database Database) {
 	open := database(t)
 	clock := NewClock()
@@ -387,7 +386,7 @@ func testTakeover(t *testing.T, database Database) {
 	equal(a, seen.State, jobrow.Done)
 }
 
-// testClaimedOnce has many claim at once: each job goes to one of them.
+// testClaimedOnce claims from many goroutines at once: each job goes to one of them.
 func testClaimedOnce(t *testing.T, database Database) {
 	pair := newPair(t, database)
 	const jobs = 60

@@ -8,8 +8,8 @@ import (
 	"portico/inventory/index"
 )
 
-// testSharedOperations: a provider may answer writes of several callers with the
-// same URL. Each of them keeps it, and nobody else gets it.
+// testSharedOperations: a provider may answer writes of several callers with the same
+// URL. Each of them has it, and nobody else.
 func testSharedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
 	of := func(object, region string) inventory.Operation {
@@ -34,7 +34,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	b.ok(b.LearnOperation(b.ctx, learned))
 	wants("anybody", "", "westus")
 
-	b.ok(b.RecordOperation(b.ctx, of("first", "westus"))) // what was nobody's is whose who began it
+	b.ok(b.RecordOperation(b.ctx, of("first", "westus"))) // a record without an owner becomes that of the caller that started it
 	b.ok(b.RecordOperation(b.ctx, of("second", "eastus")))
 	b.group("rg")
 	third := of("third", "eastus")
@@ -52,7 +52,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	equal(b, o.BelongsTo("t", "fourth"), false)
 	equal(b, o.BelongsTo("another", "third"), false)
 
-	// Each record changes, and is renewed, by itself.
+	// Each record changes and is renewed by itself.
 	o.Region = "northeurope"
 	b.ok(b.RecordOperation(b.ctx, o))
 	b.ok(b.RecordOperation(b.ctx, of("second", "westus")))
@@ -66,14 +66,14 @@ func testSharedOperations(t *testing.T, database Database) {
 	_, err = b.OperationFor(b.ctx, Sub, "ab", "t", "second")
 	b.is(err, inventory.ErrNotFound)
 
-	// What counts no longer is anybody's to take.
+	// An expired record can become anyone's.
 	b.ok(b.RecordOperation(b.ctx, of("second", "westus")))
 	wants("first", "second", "westus")
 	wants("third", "third", "northeurope")
 }
 
-// testOwnedOperations: however a URL of an operation is spelled, it is known who
-// began it, and whether nobody else did.
+// testOwnedOperations: in any spelling of an operation's URL, it is known whether the
+// caller started it, and whether somebody else did.
 func testOwnedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
 	record := func(token, identity, tenant, object string, kept time.Duration) {
@@ -107,12 +107,12 @@ func testOwnedOperations(t *testing.T, database Database) {
 	equal(b, got.HasToken("anns"), true)
 	equal(b, got.HasToken("nobodys"), false)
 
-	// Others who have begun one are others, whoever comes first.
+	// Callers that started one count as others, whoever was first.
 	for _, other := range []string{"bob", "abe"} {
 		record(other, "i", "t", other, time.Hour)
 		wants(Sub, "i", "ann", "", true)
 		wants(Sub, "i", other, "", true)
-		b.clock.Pass(time.Hour) // what has expired counts no longer
+		b.clock.Pass(time.Hour) // an expired record counts no longer
 		wants(Sub, "i", other, "", other == "bob")
 		record("anns", "i", "t", "ann", 2*time.Hour)
 		wants(Sub, "i", "ann", "anns", false)
@@ -121,7 +121,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 	record("abroad", "i", "u", "ann", time.Hour)
 	wants(Sub, "i", "ann", "", true)
 
-	// What was recorded without an identity is given one, once.
+	// A record without an identity gets one, once.
 	record("old", "", "t", "ann", time.Hour)
 	wants(Sub, "o", "bob", "", false)
 	for _, identity := range []string{"o", "p"} {
@@ -131,7 +131,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 		wants(Sub, "p", "bob", "", false)
 	}
 
-	// Of a shared URL, each has a record, and neither is alone.
+	// Each caller of a shared URL has a record, and neither is the only one.
 	record("shared", "s", "t", "ann", time.Hour)
 	record("shared", "s", "t", "bob", time.Hour)
 	wants(Sub, "s", "ann", "", true)

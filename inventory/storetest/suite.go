@@ -15,11 +15,11 @@ import (
 	"portico/inventory/index"
 )
 
-// Database makes an empty database and returns what opens it, as often as a
-// test wants. What it made goes with the test.
+// Database creates an empty database and returns its Opener, which a test may call
+// several times. The database is deleted after the test.
 type Database func(t *testing.T) Opener
 
-// Opener opens a database that Database made; the options lack the DSN.
+// Opener opens a database that Database created; it adds the DSN to the options.
 type Opener func(context.Context, inventory.Options) (*inventory.Store, error)
 
 // Run runs the whole suite.
@@ -86,18 +86,18 @@ func Run(t *testing.T, database Database) {
 // Sub is the subscription that the tests work in.
 const Sub = "00000000-0000-0000-0000-0000000000a1"
 
-// Seed makes the subscription Sub, without which nothing can be written.
+// Seed creates the subscription Sub, without which nothing can be written.
 func Seed(ctx context.Context, store *inventory.Store) error {
 	return store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: Sub, TenantID: "t"}})
 }
 
-// Clock is a clock that stands until it is moved.
+// Clock is a clock that a test moves.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock starts at a time of no meaning.
+// NewClock starts at an arbitrary time.
 func NewClock() *Clock { return &Clock{now: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)} }
 
 // Now is the time.
@@ -107,14 +107,14 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Pass moves the clock on.
+// Pass moves the clock forward.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Options are bounds fit for tests, by a clock of the test's own.
+// Options are limits that suit tests, with the test's own clock.
 func Options(c *Clock) inventory.Options {
 	return inventory.Options{
 		Now:        c.Now,
@@ -125,13 +125,13 @@ func Options(c *Clock) inventory.Options {
 	}
 }
 
-// callLife is how long after Begin a call counts as ended at the latest.
+// callLife is the time after Begin at which a call has certainly ended.
 const callLife = 70 * time.Second
 
-// intentLife is how long after Begin an intent ends by time.
+// intentLife is the time after Begin at which an intent ends.
 const intentLife = callLife + 5*time.Minute
 
-// bench is a store with its clock, and short words for what tests do to it.
+// bench is a store with its clock, and short names for the steps of tests.
 type bench struct {
 	*testing.T
 	*inventory.Store
@@ -234,7 +234,7 @@ func (b *bench) begin(w inventory.Write) inventory.Ticket {
 	return ticket
 }
 
-// begins returns how a write is refused.
+// begins returns the error of a write's Begin.
 func (b *bench) begins(w inventory.Write) error {
 	b.Helper()
 	_, err := b.Begin(b.ctx, w)
@@ -248,7 +248,7 @@ func (b *bench) settle(ticket inventory.Ticket, outcome index.Outcome) inventory
 	return result
 }
 
-// live makes a resource that exists.
+// live creates a resource that exists.
 func (b *bench) live(group, name string) inventory.Resource {
 	b.Helper()
 	return *b.settle(b.begin(write(index.Put, group, name)), index.Succeeded).Row

@@ -126,7 +126,7 @@ func testTags(t *testing.T, database Database) {
 		b.clock.Pass(time.Minute)
 		second, taken := take("/k")
 		equal(b, taken, true)
-		b.ok(b.ReleaseAdvisoryLease(b.ctx, first)) // was not its own any more
+		b.ok(b.ReleaseAdvisoryLease(b.ctx, first)) // was no longer its own
 		_, taken = take("/k")
 		equal(b, taken, false)
 		b.ok(b.ReleaseAdvisoryLease(b.ctx, second))
@@ -164,7 +164,7 @@ func testTagsAtOnce(t *testing.T, database Database) {
 	countUp(pair[0], pair[1], 40)
 }
 
-// countUp adds one tag after the other, in two stores at once, and none is lost.
+// countUp adds one tag after the other, through two stores at once; none is lost.
 func countUp(a, b *bench, n int) {
 	a.Helper()
 	var wait sync.WaitGroup

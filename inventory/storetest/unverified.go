@@ -14,7 +14,7 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// unverified lists what the index is not sure of, by short names, page by page.
+// unverified lists the unverified rows by short names, page by page.
 func (b *bench) unverified(sub string, limit int) (names []string, all map[string]inventory.Unverified) {
 	b.Helper()
 	all = map[string]inventory.Unverified{}
@@ -35,8 +35,8 @@ func (b *bench) unverified(sub string, limit int) (names []string, all map[strin
 	}
 }
 
-// testUnverified lists resources with open writes, and those that are flagged or
-// followed, each once.
+// testUnverified lists resources with open writes, flagged ones and followed ones, each
+// once.
 func testUnverified(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
@@ -112,7 +112,7 @@ func testUnverified(t *testing.T, database Database) {
 	testUnverifiedAmongJobs(b)
 }
 
-// testUnverifiedAmongJobs has more jobs of other kinds than one page passes.
+// testUnverifiedAmongJobs has more jobs of other kinds than one page scans.
 func testUnverifiedAmongJobs(b *bench) {
 	want, _ := b.unverified("", 100)
 	var adding sync.WaitGroup
@@ -134,5 +134,5 @@ func testUnverifiedAmongJobs(b *bench) {
 	}
 	page, err := b.Unverified(b.ctx, inventory.UnverifiedQuery{Subscription: Sub, After: (&jobrow.Job{Subscription: Sub}).Name(), Limit: 100})
 	b.ok(err)
-	equal(b, page.Next != "", true) // it did not look at all of them
+	equal(b, page.Next != "", true) // it did not scan all of them
 }

@@ -63,7 +63,7 @@ func testWrites(t *testing.T, database Database) {
 		w.Location = "eastus"
 		_, err = b.Begin(b.ctx, w)
 		equal(b, as[*inventory.LocationConflictError](b, err).Row.Phase, index.Live)
-		// A DELETE bound for another region would unmake a row it knows nothing of.
+		// A DELETE for another region would delete a row that it does not concern.
 		w = write(index.Delete, "rg", "vm")
 		w.Region = "eastus"
 		_, err = b.Begin(b.ctx, w)
@@ -124,8 +124,8 @@ func testAnswers(t *testing.T, database Database) {
 		ticket := b.begin(write(index.Put, "rg", "dim"))
 		equal(b, b.settle(ticket, index.Ambiguous).Settled, false)
 		b.stands("dim", index.Pending, true)
-		// The intent is still open, so a definite answer may come yet; it never
-		// lifts the flag.
+		// The intent is still open, so a definite answer may follow; it never clears the
+		// flag.
 		equal(b, b.settle(ticket, index.Succeeded).Settled, true)
 		b.stands("dim", index.Live, true)
 	})
@@ -284,13 +284,13 @@ func testTime(t *testing.T, database Database) {
 		b.clock.Pass(intentLife)
 		equal(b, b.settle(late, index.Succeeded).Settled, false)
 		b.stands("settled", index.Pending, true)
-		// The expired PUT overlaps nothing any more, and its row is unverified.
+		// The expired PUT no longer overlaps anything, and its row is unverified.
 		d := b.begin(write(index.Delete, "rg", "begun"))
 		equal(b, d.Row.Generation, begun.Generation)
 		equal(b, b.row("rg", "begun").Verify, true)
 		equal(b, b.settle(d, index.Gone).Settled, true)
 		b.absent("begun")
-		// It was open while the GET was asked, so that proves nothing.
+		// It was open during the GET, so the GET proves nothing.
 		settled, _, err := b.Observe(b.ctx, Sub, seen.Key, seen.Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, false)

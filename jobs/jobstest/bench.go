@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"portico/config"
+	"portico/config/configtest"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -66,10 +66,7 @@ type Bench struct {
 // New makes a bench with a map, as YAML, and with subscriptions.
 func New(t *testing.T, yaml string, subscriptions ...inventory.Subscription) *Bench {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := configtest.Load(t, yaml)
 	b := &Bench{T: t, Path: filepath.Join(t.TempDir(), "portico.db"), Map: cfg.Map, Public: cfg.Server.PublicURL}
 	b.Store = b.Open()
 	b.Client = upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20})
@@ -78,6 +75,22 @@ func New(t *testing.T, yaml string, subscriptions ...inventory.Subscription) *Be
 		t.Fatal(err)
 	}
 	return b
+}
+
+// NewCompute makes a bench with Subscription and one provider, Contoso.Compute at an
+// address, which has these types, as YAML.
+func NewCompute(t *testing.T, address string, types ...string) *Bench {
+	t.Helper()
+	return New(t, fmt.Sprintf(`
+server: {publicURL: "https://portico.example", region: westus}
+auth: {mode: none}
+regions: [{name: westus}]
+providers:
+  - namespace: Contoso.Compute
+    registration: automatic
+    endpoints: {westus: [%[1]q], global: [%[1]q]}
+    resourceTypes: [%[2]s]
+`, address, strings.Join(types, ", ")), inventory.Subscription{ID: Subscription, TenantID: "t", Covered: true})
 }
 
 // Provider is a bench with one group, before a provider that answers as it is told.
@@ -102,18 +115,9 @@ func NewProvider(t *testing.T) *Provider {
 	}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	p.Bench = New(t, fmt.Sprintf(`
-server: {publicURL: "https://portico.example", region: westus}
-auth: {mode: none}
-regions: [{name: westus}]
-providers:
-  - namespace: Contoso.Compute
-    registration: automatic
-    endpoints: {westus: [%[1]q], global: [%[1]q]}
-    resourceTypes:
-      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01", "2025-01-01"]}
-      - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-01-01"]}
-`, server.URL), inventory.Subscription{ID: Subscription, TenantID: "t", Covered: true})
+	p.Bench = NewCompute(t, server.URL,
+		`{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01", "2025-01-01"]}`,
+		`{name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-01-01"]}`)
 	p.Group("g")
 	return p
 }

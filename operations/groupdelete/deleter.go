@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"portico/access"
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/jobrow"
@@ -76,8 +75,8 @@ func (d *Deleter) Succeed(before jobs.Kind) {
 
 // Caller implements [jobs.Commissioned].
 func (d *Deleter) Caller(_ context.Context, job jobrow.Job) (string, error) {
-	p, err := ReadPayload(job)
-	return p.Caller.Caller(), err
+	c, err := jobs.CommissionOf(job)
+	return c.Caller.Caller(), err
 }
 
 // longestWait bounds the pause before a member is tried again, if nobody asked for one.
@@ -95,12 +94,11 @@ type Wait = plan.Wait
 
 // Payload is what the job of a group's deletion keeps.
 type Payload struct {
-	Group       string           `json:"group"` // as it was written
-	Incarnation [16]byte         `json:"incarnation"`
-	Correlation string           `json:"correlation"` // of all its calls
-	Caller      access.Principal `json:"caller"`      // who began it
-	Progress    plan.Progress    `json:"progress"`
-	Waits       []plan.Wait      `json:"waits,omitempty"`
+	Group       string   `json:"group"` // as it was written
+	Incarnation [16]byte `json:"incarnation"`
+	jobs.Commission
+	Progress plan.Progress `json:"progress"`
+	Waits    []plan.Wait   `json:"waits,omitempty"`
 	// Saved is when Progress was recorded: it does not count what came later.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`

@@ -46,17 +46,7 @@ func newDeletionBench(t *testing.T, n int, window string) *deletionBench {
 	y := &deletionBench{group: "g", there: map[string]bool{}, deleted: map[string]int{}, tried: map[string]int{}}
 	server := httptest.NewServer(http.HandlerFunc(y.serve))
 	t.Cleanup(server.Close)
-	y.Bench = jobstest.New(t, fmt.Sprintf(`
-server: {publicURL: "https://portico.example", region: westus}
-auth: {mode: none}
-regions: [{name: westus}]
-providers:
-  - namespace: Contoso.Compute
-    registration: automatic
-    endpoints: {westus: [%[1]q], global: [%[1]q]}
-    resourceTypes:
-      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: %[2]s}
-`, server.URL, window), inventory.Subscription{ID: jobstest.Subscription, TenantID: "t", Covered: true})
+	y.Bench = jobstest.NewCompute(t, server.URL, `{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: `+window+`}`)
 	y.make(n)
 	return y
 }
@@ -121,7 +111,8 @@ func (y *deletionBench) begin() {
 	job, err := y.Store.BeginDeletion(y.T.Context(), jobstest.Subscription, y.group, inventory.DeletionRequest{
 		Payload: func(g inventory.Group) string {
 			return groupdelete.Payload{
-				Group: g.Name, Incarnation: g.Incarnation, Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"},
+				Group: g.Name, Incarnation: g.Incarnation,
+				Commission: jobs.Commission{Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"}},
 			}.String()
 		},
 		Operation: inventory.Operation{Token: "t", Until: time.Now().Add(time.Hour)},

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"portico/access"
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
@@ -50,8 +49,8 @@ func (k *Mover) Succeed(before jobs.Kind) { k.metrics = before.(*Mover).metrics 
 
 // Caller implements [jobs.Commissioned].
 func (k *Mover) Caller(_ context.Context, job jobrow.Job) (string, error) {
-	p, err := ReadPayload(job)
-	return p.Caller.Caller(), err
+	c, err := jobs.CommissionOf(job)
+	return c.Caller.Caller(), err
 }
 
 // Progress is how far a move has come.
@@ -59,18 +58,17 @@ type Progress = plan.Progress
 
 // Payload is what the job of a move keeps, and that of its validation.
 type Payload struct {
-	Source      inventory.GroupName `json:"source"` // as it is written
-	Target      inventory.GroupName `json:"target"`
-	Resources   []string            `json:"resources"`       // the IDs that the caller named
-	Path        string              `json:"path"`            // of the caller's request, as in a request target
-	Query       string              `json:"query,omitempty"` // likewise
-	Correlation string              `json:"correlation"`     // of all its calls
-	Caller      access.Principal    `json:"caller"`          // who began it
-	Begun       time.Time           `json:"begun"`           // when the resources are modified, for all of them
-	Planned     bool                `json:"planned,omitempty"`
-	Calls       []*plan.Call        `json:"calls,omitempty"`
-	Progress    plan.Progress       `json:"progress"`
-	Ended       time.Time           `json:"ended,omitzero"`
+	Source    inventory.GroupName `json:"source"` // as it is written
+	Target    inventory.GroupName `json:"target"`
+	Resources []string            `json:"resources"`       // the IDs that the caller named
+	Path      string              `json:"path"`            // of the caller's request, as in a request target
+	Query     string              `json:"query,omitempty"` // likewise
+	jobs.Commission
+	Begun    time.Time     `json:"begun"` // when the resources are modified, for all of them
+	Planned  bool          `json:"planned,omitempty"`
+	Calls    []*plan.Call  `json:"calls,omitempty"`
+	Progress plan.Progress `json:"progress"`
+	Ended    time.Time     `json:"ended,omitzero"`
 	// Fault is the error that it ended with, as clients get it.
 	Fault json.RawMessage `json:"fault,omitempty"`
 }

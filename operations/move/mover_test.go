@@ -59,7 +59,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 					return move.Payload{
 						Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
 						Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
-						Resources: []string{jobstest.Machine}, Path: "/", Correlation: "c", Planned: c.planned != nil, Calls: c.planned,
+						Resources: []string{jobstest.Machine}, Path: "/", Commission: jobs.Commission{Correlation: "c"}, Planned: c.planned != nil, Calls: c.planned,
 					}.String()
 				},
 				Operation: inventory.Operation{Token: "t", Until: time.Now().Add(time.Hour)},

@@ -1,7 +1,6 @@
 package move_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -32,15 +31,7 @@ func TestValidationThatDoesNotEnd(t *testing.T) {
 				w.WriteHeader(http.StatusAccepted)
 			}))
 			t.Cleanup(provider.Close)
-			b := jobstest.New(t, fmt.Sprintf(`
-server: {publicURL: "https://portico.example", region: westus}
-regions: [{name: westus}]
-providers:
-  - namespace: Contoso.Compute
-    registration: automatic
-    endpoints: {westus: [%[1]q], global: [%[1]q]}
-    resourceTypes: [{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], capabilities: {move: true}}]
-`, provider.URL), inventory.Subscription{ID: jobstest.Subscription, TenantID: "t", Covered: true})
+			b := jobstest.NewCompute(t, provider.URL, `{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], capabilities: {move: true}}`)
 			b.Group("g")
 			b.Group("h")
 			b.Live()
@@ -50,7 +41,7 @@ providers:
 			}
 			payload := move.Payload{
 				Source: inventory.GroupName{Subscription: jobstest.Subscription, Name: "g"}, Target: inventory.GroupName{Subscription: jobstest.Subscription, Name: "h"},
-				Resources: []string{jobstest.Machine}, Path: "/", Correlation: "c",
+				Resources: []string{jobstest.Machine}, Path: "/", Commission: jobs.Commission{Correlation: "c"},
 			}
 			id := jobrow.ID(inventory.ValidateMoveJob, "g")
 			if _, err := b.Store.AddJob(t.Context(), jobrow.Job{

@@ -7,13 +7,12 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/jobs"
-	"portico/operations/groupdelete"
 )
 
-// headerFor carries the ids of a job's call about a row. While the row's group is
-// being deleted they are those of the deletion, all of whose calls have one
-// correlation id. Nothing depends on it: where the deletion cannot be read, they are
-// the job's own.
+// headerFor returns the ids of a job's call about a row. While the row's group is
+// being deleted they are those of the deletion, because all its calls have one
+// correlation id. Nothing depends on it: if the deletion cannot be read, they are the
+// job's own.
 func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, region string, row inventory.Resource) http.Header {
 	group, err := store.Group(ctx, row.Subscription, row.Group)
 	if err != nil || group.State != index.GroupDeleting {
@@ -23,9 +22,9 @@ func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, r
 	if err != nil {
 		return claim.Header(region)
 	}
-	p, err := groupdelete.ReadPayload(job)
-	if err != nil || p.Correlation == "" {
+	deletion, err := jobs.CommissionOf(job)
+	if err != nil || deletion.Correlation == "" {
 		return claim.Header(region)
 	}
-	return jobs.Header(p.Correlation, region)
+	return jobs.Header(deletion.Correlation, region)
 }

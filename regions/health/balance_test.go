@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Where one of four addresses takes ten times as long, choosing the less busy
-// of two gets more done than taking them in turn, and nearly as much as always
-// taking the least busy of all.
+// If one of four addresses takes ten times as long, choosing the less busy of two
+// achieves more than taking turns, and nearly as much as always choosing the least busy
+// of all.
 func TestLessBusyOfTwoGivesMoreThroughput(t *testing.T) {
 	const clients, calls = 16, 20_000
 	took := func(index int) time.Duration {
@@ -16,12 +16,12 @@ func TestLessBusyOfTwoGivesMoreThroughput(t *testing.T) {
 		}
 		return time.Millisecond
 	}
-	// A server works at one call after the other; each client waits for its
-	// answer before it calls again.
+	// A server handles one call at a time; each client waits for its answer before its
+	// next call.
 	run := func(take func(w *world) Choice) (until time.Duration) {
 		w := newWorld(t, Settings{}, 4)
 		start := w.now
-		var free [4]time.Duration // when a server has done what it was given
+		var free [4]time.Duration // when a server finishes its calls
 		var done [clients]time.Duration
 		var held [clients]Choice
 		for n := range calls {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Down is the error of an endpoint none of whose addresses can be reached: nothing
-// is sent.
+// Down is the error of an endpoint without a reachable address: nothing is sent.
 type Down struct {
 	Region     string
 	RetryAfter time.Duration // until the next trial: 1 to 60 seconds

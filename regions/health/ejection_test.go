@@ -13,7 +13,7 @@ func TestErrorsEject(t *testing.T) {
 		return func(c Choice) {
 			switch {
 			case !slices.Contains(bad, c.Index):
-				c.Answered(w.now, time.Millisecond, 501) // an answer like others
+				c.Answered(w.now, time.Millisecond, 501) // a usual answer
 			case c.Index == 0:
 				c.Failed(w.now)
 			default:
@@ -21,7 +21,7 @@ func TestErrorsEject(t *testing.T) {
 			}
 		}
 	}
-	w.calls(30, erring(1)) // too few to tell
+	w.calls(30, erring(1)) // too few to judge
 	w.want(1, true, Closed)
 	w.calls(300, erring(1))
 	w.want(1, false, Closed)
@@ -33,7 +33,7 @@ func TestErrorsEject(t *testing.T) {
 	w.want(0, true, Closed)
 	w.want(2, true, Closed)
 
-	// It comes back in time, slowly, and stays away for longer the next time.
+	// It returns in time, with a slow start, and the next ejection is longer.
 	w.now += 30 * time.Second
 	w.want(1, true, Closed)
 	if counts := w.calls(1000, erring()); counts[1] < 10 || counts[1] > 150 {
@@ -51,7 +51,7 @@ func TestErrorsEject(t *testing.T) {
 	if n := w.address(1).State(w.now).Counts.Ejections[ReasonErrors]; n != 2 {
 		t.Errorf("%d ejections", n)
 	}
-	// What is long ago is forgiven.
+	// Old ejections are forgiven.
 	w.now += time.Hour
 	w.calls(500, erring(1))
 	w.now += 30 * time.Second

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// sample are settings as the configuration has them by default, in round
-// numbers.
+// sample are the configuration's default settings, in round numbers.
 func sample() Settings {
 	return Settings{
 		Failures: 3, Open: time.Second, MaxOpen: 8 * time.Second,
@@ -21,7 +20,7 @@ func sample() Settings {
 	}
 }
 
-// world is a set with a clock, and its notifications.
+// world is a set with a clock and the notifications that it sent.
 type world struct {
 	t        testing.TB
 	registry *Registry
@@ -29,7 +28,7 @@ type world struct {
 	now      time.Duration
 	dice     uint64
 	told     []Change
-	tried    map[trialOf]int // how much had been told of the address when the trial began
+	tried    map[trialOf]int // the number of notifications of the address when the trial began
 }
 
 func newWorld(t testing.TB, s Settings, n int) *world {
@@ -61,7 +60,7 @@ func (w *world) choose() (Choice, error) {
 	return c, err
 }
 
-// calls makes n calls, one after the other, and counts where they went.
+// calls makes n calls, one after the other, and counts the calls of each address.
 func (w *world) calls(n int, of func(c Choice)) []int {
 	w.t.Helper()
 	counts := make([]int, len(w.set.members))
@@ -82,7 +81,7 @@ func (w *world) fine(c Choice) {
 	c.Answered(w.now, time.Millisecond, 200)
 }
 
-// refuse has n calls of an address find no connection.
+// refuse makes n calls of an address fail to connect.
 func (w *world) refuse(i, n int) {
 	for range n {
 		w.address(i).recordUnreachable(w.now, "refused")
@@ -127,7 +126,7 @@ func TestCircuitOfOneAddress(t *testing.T) {
 		t.Errorf("%+v", down)
 	}
 
-	// One trial at a time; each that fails doubles the wait, up to the longest.
+	// One trial at a time; each failed trial doubles the wait, up to the longest.
 	for _, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 8 * time.Second} {
 		w.now += wait - 1
 		w.want(0, false, Open)
@@ -145,7 +144,7 @@ func TestCircuitOfOneAddress(t *testing.T) {
 		w.want(0, false, Open)
 	}
 
-	// A trial that showed nothing is left to the next one, and counts once only.
+	// A trial without a result is left to the next one, and counts only once.
 	w.now += 8 * time.Second
 	first, err := w.choose()
 	if err != nil {
@@ -165,7 +164,7 @@ func TestCircuitOfOneAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.Release()
-	w.down() // the trial under way is another one's
+	w.down() // the running trial is another one's
 }
 
 func TestFailingProbesTakeAnAddressOut(t *testing.T) {
@@ -174,10 +173,10 @@ func TestFailingProbesTakeAnAddressOut(t *testing.T) {
 	w.probe(0, 1, ProbeSucceeded)
 	w.refuse(0, 3)
 	w.want(0, false, Open)
-	w.calls(10, func(Choice) {}) // the last probe connected: calls go on
+	w.calls(10, func(Choice) {}) // the last probe connected: calls continue
 	w.probe(0, 1, ProbeUnreachable)
 	w.down()
-	// A probe makes way for one trial, the next one would be it.
+	// A probe gives way to one trial; the next one would be it.
 	w.probe(0, 1, ProbeSucceeded)
 	w.want(0, false, HalfOpen)
 	c, err := w.choose()
@@ -190,20 +189,20 @@ func TestFailingProbesTakeAnAddressOut(t *testing.T) {
 	c.Release()
 	w.calls(10, w.fine)
 
-	// Without calls, the probes open the circuit by themselves.
+	// Without calls, the probes alone open the circuit.
 	w.probe(0, 3, ProbeUnreachable)
 	w.down()
 	w.probe(0, 2, ProbeSucceeded)
 	w.want(0, true, Closed)
 
-	// What connects but is unwell is called where there is nothing else.
+	// An address that connects but is unhealthy is called if no other is left.
 	w.probe(0, 3, ProbeFailed)
 	w.want(0, false, Closed)
 	w.calls(10, w.fine)
 	w.probe(0, 2, ProbeSucceeded)
 	w.want(0, true, Closed)
 
-	// Without probes the circuit decides alone.
+	// Without probes the circuit alone decides.
 	w.refuse(0, 3)
 	if w.set.Check(w.now) != nil {
 		t.Error("the probe was good")
@@ -222,10 +221,10 @@ func TestCallsGoToHealthyAddresses(t *testing.T) {
 	}
 	w.refuse(0, 3)
 	w.refuse(3, 3)
-	if counts := w.calls(100, w.fine); counts[1] != 100 { // unwell, but it connects
+	if counts := w.calls(100, w.fine); counts[1] != 100 { // unhealthy, but it connects
 		t.Errorf("%v", counts)
 	}
-	// Where nobody probes, a call is the trial, also beside healthy ones.
+	// Without probes a call is the trial, even if there are healthy addresses.
 	w.address(1).SetProbed(false)
 	w.now += time.Second
 	if counts := w.calls(200, w.fine); slices.Contains(counts, 0) {
@@ -277,8 +276,8 @@ func TestLessBusyAddressIsChosen(t *testing.T) {
 	}
 }
 
-// An ejection counts wherever the address serves, yet no endpoint loses more
-// than its share by what another one saw.
+// An ejection counts in every endpoint of the address, but no endpoint loses more than
+// its share because of another's judgement.
 func TestEndpointsShareAddresses(t *testing.T) {
 	w := newWorld(t, sample(), 4)
 	alone, pair := w.registry.Set("westus", "https://a"), w.registry.Set("westus", "https://a", "https://b")
@@ -346,7 +345,7 @@ func TestChangesAreNotified(t *testing.T) {
 	}
 }
 
-// Without settings nothing is judged: calls go round, whatever they come to.
+// Without settings nothing is judged: calls take turns, whatever their results.
 func TestZeroSettingsDisableTheirRules(t *testing.T) {
 	w := newWorld(t, Settings{}, 2)
 	counts := w.calls(400, func(c Choice) {

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// drawn are settings of any sort.
+// drawn are random settings.
 func drawn(t *rapid.T) Settings {
 	return Settings{
 		Failures: rapid.IntRange(0, 4).Draw(t, "failures"),
@@ -29,9 +29,8 @@ func drawn(t *rapid.T) Settings {
 	}
 }
 
-// Whatever happens in whatever order: no more than the share is ejected, no set
-// is down without cause, there is one trial at a time, and what is healthy from
-// then on comes back.
+// In any order of events: no more than the share is ejected, no set is down without
+// cause, there is one trial at a time, and addresses that stay healthy return.
 func TestInvariantsHoldForAnySequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		settings, n := drawn(t), rapid.IntRange(1, 6).Draw(t, "addresses")
@@ -91,7 +90,7 @@ type trialOf struct {
 
 func (c Choice) mark() trialOf { return trialOf{c.Index, c.trial} }
 
-// doubled holds for a trial beside another one that nothing has decided yet.
+// doubled reports whether a trial runs beside another undecided one.
 func (w *world) doubled(held []Choice, c Choice) bool {
 	if c.trial == 0 {
 		return false
@@ -107,7 +106,7 @@ func (w *world) doubled(held []Choice, c Choice) bool {
 	return doubled
 }
 
-// consistent holds at any time.
+// consistent checks what holds at any time.
 func (w *world) consistent(held []Choice) error {
 	s := w.registry.settings.Load()
 	w.set.current(w.now)
@@ -131,7 +130,7 @@ func (w *world) consistent(held []Choice) error {
 		if a.outstanding.Load() != outstanding[i] {
 			return fmt.Errorf("%s: %d calls under way, want %d", a.Name, a.outstanding.Load(), outstanding[i])
 		}
-		// A trial that another call has decided meanwhile is none any more.
+		// A trial that another call has decided is none any more.
 		if a.circuit.trialRunning && (a.circuit.state != HalfOpen || trials[i] != 1) {
 			return fmt.Errorf("%s: trying is %v with %d trials, %v", a.Name, a.circuit.trialRunning, trials[i], a.circuit.state)
 		}
@@ -149,8 +148,8 @@ func (w *world) consistent(held []Choice) error {
 	return nil
 }
 
-// recovers lets all be well: by as many probes as it takes, or by calls, every
-// address is in full use again.
+// recovers makes everything healthy: after enough probes, or calls, every address must
+// be in full use again.
 func (w *world) recovers(t *rapid.T, watched bool) {
 	s := w.registry.settings.Load()
 	if watched {
@@ -175,7 +174,7 @@ func (w *world) recovers(t *rapid.T, watched bool) {
 	}
 }
 
-// quiet is a testing.TB for a world inside of a property.
+// quiet is a testing.TB for a world inside a property.
 type quiet struct {
 	testing.TB
 	t *rapid.T

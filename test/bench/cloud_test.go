@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"portico/test/bench/peers"
 	"portico/test/harness"
 )
 
-// cloud is a number of regions, each with one page of machines that it shows as
-// often as it is asked to, and a Portico in a process of its own before them.
+// cloud is a number of regions, each with one page of machines that it repeats as often
+// as wanted, and a Portico in its own process before them.
 type cloud struct {
 	portico *harness.Portico
 	client  *http.Client
@@ -28,7 +28,7 @@ type cloud struct {
 	held    atomic.Pointer[held]
 }
 
-// held is what the regions have.
+// held is the regions' content.
 type held struct {
 	page  [][]byte // by region: the elements of each of its pages, comma-separated
 	pages int      // of a region
@@ -36,7 +36,7 @@ type held struct {
 
 const listPath = "/subscriptions/" + harness.SubscriptionID + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version
 
-// newCloud has so many regions. A region answers after delay.
+// newCloud has that many regions. Each answers after delay.
 func newCloud(b *testing.B, n int, delay time.Duration) *cloud {
 	b.Helper()
 	c := &cloud{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 5 * time.Minute}, delay: delay}
@@ -77,29 +77,17 @@ func newCloud(b *testing.B, n int, delay time.Duration) *cloud {
 	return c
 }
 
-// holds sets what each region has: so many pages of about so many bytes.
+// holds sets each region's content: the number of pages and their approximate size in
+// bytes.
 func (c *cloud) holds(size, pages int) {
 	h := held{pages: pages}
 	for range c.urls {
-		h.page = append(h.page, machinesOf(len(h.page), size))
+		h.page = append(h.page, peers.Machines(len(h.page), size))
 	}
 	c.held.Store(&h)
 }
 
-// machinesOf are machines of a region, comma-separated.
-func machinesOf(region, size int) []byte {
-	var page bytes.Buffer
-	for i := 0; page.Len() < size; i++ {
-		if i > 0 {
-			page.WriteByte(',')
-		}
-		name := fmt.Sprintf("vm-%02d-%06d", region, i)
-		fmt.Fprintf(&page, `{"id":"/subscriptions/%s/resourceGroups/rg-%02d/providers/Contoso.Compute/virtualMachines/%s","name":"%s","type":"Contoso.Compute/virtualMachines","location":"westus","tags":{"env":"prod","owner":"someone@example.com"},"properties":{"vmId":"00000000-0000-0000-0000-%012d","hardwareProfile":{"vmSize":"Standard_D2s_v3"},"storageProfile":{"osDisk":{"osType":"Linux","diskSizeGB":30,"managedDisk":{"storageAccountType":"Premium_LRS"}},"dataDisks":[{"lun":0,"diskSizeGB":128},{"lun":1,"diskSizeGB":256}]},"networkProfile":{"networkInterfaces":[{"id":"/subscriptions/0/nic-%d","properties":{"primary":true}}]},"provisioningState":"Succeeded","timeCreated":"2024-01-01T00:00:00.0000000Z"}}`, harness.SubscriptionID, i%10, name, name, i, i)
-	}
-	return page.Bytes()
-}
-
-// serve answers as a region does.
+// serve answers like a region.
 func (c *cloud) serve(w http.ResponseWriter, r *http.Request, region int) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method != http.MethodGet {
@@ -174,7 +162,7 @@ func (c *cloud) walk(b *testing.B) (size int64, pages int) {
 	return size, pages
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written text.
 type tail struct{ last []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

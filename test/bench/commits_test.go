@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// A client waits for two transactions, whatever its provider answers: the
-// intent, which is on disk before the provider is asked, and what the answer
-// means, which the next reader sees but nobody waits for the disk for.
+// A client waits for two transactions, whatever its provider answers: the intent, which
+// is on disk before the provider is called, and the answer's effect, which the next
+// reader sees but whose flush nobody waits for.
 func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 				{"DELETE", "c", "409", 409, 1, 1},
 				{"DELETE", "d", "404", 404, 1, 1},
 				{"DELETE", "e", "204", 204, 1, 1},
-				// Nothing is sent for what is not there.
+				// Nothing is sent if nothing exists.
 				{"DELETE", "none", "200", 204, 0, 0},
 				{"PATCH", "none", "200", 404, 0, 0},
 			} {
@@ -73,11 +73,11 @@ func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 	}
 }
 
-// answerAsAsked is a provider that answers as X-Answer says: a status, or
-// broken, then maybe a provisioningState and whether there is something to poll.
+// answerAsAsked is a provider that answers as X-Answer says: a status, or broken, then
+// optionally a provisioningState and whether there is a polling URL.
 func answerAsAsked(w http.ResponseWriter, r *http.Request) {
 	asked := strings.Fields(r.Header.Get("X-Answer"))
-	if len(asked) == 0 { // a question of the gateway's own
+	if len(asked) == 0 { // the gateway's own call
 		asked = []string{"404"}
 	}
 	if asked[0] == "broken" {

@@ -1,7 +1,8 @@
 // Package bench measures Portico against peers in one run. The machine's noise
 // makes absolute times mean little, so each benchmark reports a ratio to
 // something measured beside it; allocations per operation are the steady
-// figure. Run with make bench.
+// figure. Run with make bench. Package compare, below, measures processes beside other
+// proxies.
 //
 // The index has benchmarks of its own beside its code, in package inventory and below.
 // What they promise, and what was measured on two cores that had other work to

@@ -17,14 +17,14 @@ import (
 	"go.uber.org/zap"
 
 	"portico/access"
-	"portico/config"
+	"portico/config/configtest"
 	"portico/gateway"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/upstream"
 )
 
-// The sizes of a group that is deleted, and how fast its providers are.
+// The sizes of the deleted group, and the speed of its providers.
 const (
 	inGroup     = 2000
 	ofTypes     = 10
@@ -33,11 +33,11 @@ const (
 	roundTrip   = 100 * time.Millisecond
 )
 
-// A group of 2,000 resources with dependencies between them costs so many
-// DELETE calls each: reported beside those of a loop that tries whatever is left
-// again and again, and, as a share of the least that the dependencies and the
-// limits allow, its time. Where the dependencies follow an order of the types,
-// the first deletion in a subscription can learn it for the next.
+// The deletion of a group of 2,000 resources with dependencies between them. The
+// benchmark reports the DELETE calls for each resource beside those of a loop that
+// tries the remaining ones again and again, and its time as a share of the least that
+// the dependencies and the limits permit. If the dependencies follow an order of the
+// types, the first deletion in a subscription can learn it for the next.
 func BenchmarkGroupDelete(b *testing.B) {
 	for _, c := range []struct {
 		name           string
@@ -66,7 +66,7 @@ func BenchmarkGroupDelete(b *testing.B) {
 	}
 }
 
-// provider holds resources that need others to go before them.
+// provider holds resources that depend on each other: some must be deleted first.
 type provider struct {
 	named bool
 	urls  []string
@@ -79,8 +79,8 @@ type provider struct {
 
 func typeOf(i int) int { return i * ofTypes / inGroup }
 
-// newProvider draws up to three needs for each resource, among those of the
-// type before its own, or, where the types follow no order, among all before it.
+// newProvider draws up to three dependencies for each resource, among those of the type
+// before its own or, if the types have no order, among all before it.
 func newProvider(b *testing.B, named, ordered bool) *provider {
 	b.Helper()
 	p := &provider{named: named, needs: make([][]int, inGroup), there: make([]bool, inGroup)}
@@ -104,12 +104,12 @@ func newProvider(b *testing.B, named, ordered bool) *provider {
 }
 
 func resourceID(i int) string {
-	// Names that tell nothing of the order.
+	// Names that reveal nothing of the order.
 	return fmt.Sprintf("%s/providers/Contoso.Compute/t%d/%x", group, typeOf(i), uint32(i)*2654435761)
 }
 
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodDelete { // what is listed at the end
+	if r.Method != http.MethodDelete { // the list at the end
 		fmt.Fprint(w, `{"value":[]}`)
 		return
 	}
@@ -139,10 +139,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// depth is the longest chain of needs.
+// depth is the longest chain of dependencies.
 func (p *provider) depth() int {
 	deepest, of := 0, make([]int, inGroup)
-	for i, needs := range p.needs { // each need comes before
+	for i, needs := range p.needs { // each dependency comes first
 		of[i] = 1
 		for _, need := range needs {
 			of[i] = max(of[i], 1+of[need])
@@ -152,8 +152,8 @@ func (p *provider) depth() int {
 	return deepest
 }
 
-// plainLoop counts the calls of a loop that tries what is left, as many at a
-// time, until nothing is.
+// plainLoop counts the calls of a loop that tries the remaining resources, with the
+// same concurrency, until none is left.
 func (p *provider) plainLoop() (calls int) {
 	order, gone := rand.New(rand.NewPCG(3, 4)).Perm(inGroup), make([]bool, inGroup)
 	for left := inGroup; left > 0; {
@@ -181,7 +181,7 @@ func (p *provider) plainLoop() (calls int) {
 	return calls
 }
 
-// deletionWorld is a gateway at work, in front of a provider.
+// deletionWorld is a running gateway before a provider.
 type deletionWorld struct {
 	handler http.Handler
 	store   *inventory.Store
@@ -198,7 +198,7 @@ func (p *provider) newDeletionWorld(b *testing.B) deletionWorld {
 	for i := range ofTypes {
 		types = append(types, fmt.Sprintf(`{name: t%d, kind: tracked, apiVersions: ["2024-01-01"]}`, i))
 	}
-	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, `
+	cfg := configtest.Load(b, fmt.Sprintf(`
 server: {publicURL: "http://portico.example", region: westus}
 auth: {mode: none}
 index: {pollFloor: 100ms}
@@ -210,9 +210,6 @@ providers:
     endpoints: {%s, global: [%q]}
     resourceTypes: [%s]
 `, perEndpoint, inRegions*perEndpoint, strings.Join(names, ", "), strings.Join(endpoints, ", "), p.urls[0], strings.Join(types, ", ")))
-	if err != nil {
-		b.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	store, err := inventory.Open(ctx, inventory.Options{
 		DSN: filepath.Join(b.TempDir(), "portico.db"), SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Minute,
@@ -241,13 +238,13 @@ providers:
 	return deletionWorld{g.Public(), store}
 }
 
-// cost is what a deletion took.
+// cost is the cost of a deletion.
 type cost struct {
 	each float64 // calls per resource
 	took time.Duration
 }
 
-// deleteGroup makes the group with all its resources, and deletes it.
+// deleteGroup creates the group with all its resources, and deletes it.
 func (y deletionWorld) deleteGroup(b *testing.B, p *provider) cost {
 	b.Helper()
 	ctx := b.Context()

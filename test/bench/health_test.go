@@ -10,10 +10,10 @@ import (
 	"portico/regions/health"
 )
 
-// What it costs a call to choose among four addresses: taking them in turn by a
-// plain index; choosing the less busy of two sound ones; the same while one of
-// them is out and one in its slow start; and all that a call tells of its
-// address as well, with the clock that this takes.
+// The cost of choosing among four addresses for a call: taking them in turn by a plain
+// index; choosing the less busy of two healthy ones; the same while one is out and
+// another in its slow start; and with all reports about the call, and the clock that
+// these need.
 func BenchmarkChooseAddress(b *testing.B) {
 	const addresses = 4
 	settings := health.Settings{

@@ -4,14 +4,13 @@ import (
 	"os"
 	"testing"
 
+	"portico/test/bench/peers"
 	"portico/test/harness"
 )
 
-// TestMain runs the benchmarks or, as a process of its own, the peer that
-// decodes and encodes anew.
+// TestMain runs the benchmarks or, as a process of its own, a peer.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == plainMerger {
-		mergePlainly(os.Args[2:])
+	if peers.Role(os.Args[1:]) {
 		return
 	}
 	os.Exit(harness.Main(m))

@@ -10,9 +10,9 @@ import (
 	"portico/inventory/engine"
 )
 
-// A page of /resources costs what is on it: with 100,000 resources in the
-// subscription as with 1,000. Reported is the ratio of the two, per way to
-// narrow the list.
+// The cost of a page of /resources depends on the page alone: it is the same with
+// 100,000 resources in the subscription as with 1,000. The benchmark reports the ratio
+// of the two, for each way to narrow the list.
 func BenchmarkResources(b *testing.B) {
 	small, few := newGateway(b, engine.SQLite, "http://127.0.0.1:1")
 	fill(b, few, 1_000)

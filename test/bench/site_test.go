@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/access"
-	"portico/config"
+	"portico/config/configtest"
 	"portico/gateway"
 	"portico/inventory"
 	"portico/inventory/engine"
@@ -50,7 +50,7 @@ func newGateway(b testing.TB, driver, endpoint string) (http.Handler, *inventory
 
 func newGatewayWith(b testing.TB, driver, endpoint string, metrics gateway.Registry, log *zap.Logger) (http.Handler, *inventory.Store) {
 	b.Helper()
-	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, `
+	cfg := configtest.Load(b, fmt.Sprintf(`
 server: {publicURL: "http://portico.example", region: westus}
 auth: {mode: none}
 regions: [{name: westus}, {name: eastus}]
@@ -61,9 +61,6 @@ providers:
     endpoints: {westus: [%[1]q], eastus: [%[1]q], global: [%[1]q]}
     resourceTypes: [{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}]
 `, endpoint))
-	if err != nil {
-		b.Fatal(err)
-	}
 	ctx := context.Background()
 	store, err := inventory.Open(ctx, inventory.Options{
 		Driver: driver, DSN: database(b, driver), SendWithin: 5 * time.Second, CallLimit: time.Minute,

@@ -16,11 +16,11 @@ import (
 	"portico/inventory/index"
 )
 
-// A create through Portico, split at its provider: until that is asked, which
-// takes the durable commit of the intent, and from its answer to the client's,
-// which takes the visible one of the settle. Beside it run these two alone, on
-// the same store. Reported are medians, and what a write takes beyond its
-// provider as a ratio to the two.
+// A create through Portico, split at its provider: the time until the provider is
+// called, with the durable commit of the intent, and from its answer to the client's,
+// with the visible commit of the settle. The same two commits run alone on the same
+// store. The benchmark reports medians, and the time of a write without its provider as
+// a ratio to the two commits.
 func BenchmarkWrite(b *testing.B) {
 	for _, engine := range engines {
 		b.Run(engine, func(b *testing.B) {

@@ -14,12 +14,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Caller is one of the identities that the suite speaks as.
+// Caller is one of the identities that the suite uses.
 type Caller int
 
-// The callers. Owner and Colleague are of one tenant, Stranger of another.
-// Passport is known by a puid alone, OtherPassport by another; both are of the
-// owner's tenant and exist only without a gateway, which knows no such ids.
+// The callers. Owner and Colleague belong to one tenant, Stranger to another. Passport
+// has only a puid, OtherPassport another; both belong to the owner's tenant and exist
+// only without a gateway, which does not know such ids.
 const (
 	Owner Caller = iota
 	Colleague
@@ -28,7 +28,7 @@ const (
 	OtherPassport
 )
 
-// Identity is the identity of a caller in the headers of the front door.
+// Identity is a caller's identity in the front door's headers.
 type Identity struct {
 	TenantID string
 	ObjectID string
@@ -36,19 +36,19 @@ type Identity struct {
 	Name     string
 }
 
-// Adapter maps the suite's calls to requests: at a provider's own endpoints,
-// with the headers that the front door would set, or at a front door.
+// Adapter maps the suite's calls to requests: at a provider's own endpoints, with the
+// headers that the front door would set, or at a front door.
 type Adapter struct {
 	// Through: a front door stands between the suite and the provider.
 	Through bool
 	// Public is the scheme and host that every link in an answer must have.
 	Public string
-	// Regions are the regions that the provider is served in, without "global".
+	// Regions are the provider's regions, without "global".
 	Regions []string
 	// HasGlobal: the global types are served.
 	HasGlobal bool
-	// Subscription is the owner's, Sibling another of the same tenant, for
-	// which no namespace is registered.
+	// Subscription is the owner's, Sibling another of the same tenant, without registered
+	// namespaces.
 	Subscription, Sibling string
 	// Client makes the calls; it must not follow redirects.
 	Client *http.Client
@@ -61,7 +61,7 @@ type Adapter struct {
 // callLimit bounds one call.
 const callLimit = 30 * time.Second
 
-// Straight is an adapter that calls provider endpoints, by region, directly.
+// Straight is an adapter that calls provider endpoints directly, by region.
 func Straight(endpoints map[string]string) *Adapter {
 	a := &Adapter{
 		Public:       "https://front.contract.example",
@@ -87,19 +87,19 @@ func Straight(endpoints map[string]string) *Adapter {
 	return a
 }
 
-// Door is a front door as the suite needs to know it.
+// Door is what the suite needs to know about a front door.
 type Door struct {
 	URL       string // the public URL, reachable
 	Regions   []string
 	HasGlobal bool
 	// Subscription and Sibling belong to the tenant of Owner and Colleague.
 	Subscription, Sibling string
-	// Owner, Colleague and Stranger have a bearer token each; Stranger's
-	// tenant is another.
+	// Owner, Colleague and Stranger have a bearer token each; Stranger belongs to another
+	// tenant.
 	Owner, Colleague, Stranger Token
 }
 
-// Token is a bearer token with the name that the door knows its bearer by.
+// Token is a bearer token and its bearer's name at the door.
 type Token struct{ Raw, Name string }
 
 // ThroughDoor is an adapter that calls a front door.
@@ -123,13 +123,13 @@ func newClient() *http.Client {
 type call struct {
 	method string
 	target string // path and query
-	region string // whose endpoint is asked when there is no front door
+	region string // the region whose endpoint is called without a front door
 	caller Caller
 	body   []byte
 	header http.Header
 }
 
-// ids are the ids that a request was sent with.
+// ids are the ids sent with a request.
 type ids struct{ correlation, client, routing string }
 
 // request makes the HTTP request of a call.
@@ -162,8 +162,8 @@ func (a *Adapter) request(ctx context.Context, c call) (*http.Request, ids, erro
 	return r, sent, nil
 }
 
-// stamp sets what a front door says of a request (resource reference, the
-// common request headers; addendum, Instrumentation and Tracing).
+// stamp sets a front door's headers (resource reference, the common request headers;
+// addendum, Instrumentation and Tracing).
 func (a *Adapter) stamp(r *http.Request, c call, sent ids) {
 	i := a.identities[c.caller]
 	h := r.Header
@@ -213,8 +213,7 @@ func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
 	return &Answer{call: c, ids: sent, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
 }
 
-// prepare registers what must be registered before the first write; only a
-// front door asks for that.
+// prepare registers what the first write needs; only a front door requires that.
 func (a *Adapter) prepare(ctx context.Context, d *Description) error {
 	if !a.Through {
 		return nil
@@ -235,7 +234,7 @@ func (a *Adapter) prepare(ctx context.Context, d *Description) error {
 	return nil
 }
 
-// putGroup makes a resource group, which only a front door knows.
+// putGroup creates a resource group, which only a front door knows.
 func (a *Adapter) putGroup(ctx context.Context, group, region string) error {
 	if !a.Through {
 		return nil

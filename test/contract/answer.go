@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Answer is what a call came back with. Its methods hold it to what is
-// expected and note in words what is not so.
+// Answer is the answer to a call. Its methods compare it with what is expected and
+// record the differences in words.
 type Answer struct {
 	call   call
 	ids    ids
@@ -21,7 +21,7 @@ type Answer struct {
 	doc any
 }
 
-// String is the call in the words of a report.
+// String is the call, formatted for a report.
 func (c call) String() string {
 	path, rest, _ := strings.Cut(c.target, "?")
 	if at := strings.Index(path, "/resourceGroups/"); at >= 0 {
@@ -50,7 +50,7 @@ func (a *Answer) String() string {
 	return fmt.Sprintf("%d, %s", a.Status, body)
 }
 
-// status expects one of these; another ends the scene.
+// status expects one of these statuses; any other ends the scene.
 func (a *Answer) status(allowed ...int) *Answer {
 	if !slices.Contains(allowed, a.Status) {
 		words := make([]string, len(allowed))
@@ -62,8 +62,7 @@ func (a *Answer) status(allowed ...int) *Answer {
 	return a
 }
 
-// refused expects an error of one of these statuses, in the contract's
-// envelope.
+// refused expects an error with one of these statuses, in the contract's envelope.
 func (a *Answer) refused(allowed ...int) *Answer {
 	return a.status(allowed...).envelope()
 }
@@ -98,7 +97,7 @@ func (a *Answer) empty() *Answer {
 	return a
 }
 
-// named expects the resource to call itself by this id, casing included.
+// named expects the resource to have this id, casing included.
 func (a *Answer) named(id string) *Answer {
 	a.s.check(text(a.doc, "id") == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
 	a.s.check(text(a.doc, "name") == nameOf(id), a.call.String()+" shows the name "+nameOf(id), "%s", text(a.doc, "name"))
@@ -132,7 +131,7 @@ func (a *Answer) running() *Answer {
 // etag is the tag of the header.
 func (a *Answer) etag() string { return a.Header.Get("ETag") }
 
-// link expects a header with an absolute URL on the public host, and gives it.
+// link expects a header with an absolute URL on the public host, and returns it.
 func (a *Answer) link(header string) string {
 	link := a.Header.Get(header)
 	expected := fmt.Sprintf("%s has a header %s with an absolute URL on %s", a.call, header, a.s.Adapter.Public)
@@ -147,8 +146,8 @@ func (a *Answer) link(header string) string {
 	return link
 }
 
-// follow calls the URL of a link by its path and query, whatever its host:
-// whether that is right is for link to say.
+// follow calls the URL of a link by its path and query, whatever its host: link checks
+// that.
 func (s *Scene) follow(link string, from *Answer, options ...option) *Answer {
 	u, err := url.Parse(link)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"portico/test/contract"
 )
 
-// noticed says for each deliberate break of the reference provider which cases
-// hold the rule that it breaks. Each of them must fail.
+// noticed lists for each deliberate break of the reference provider the cases that
+// check the broken rule. Each of them must fail.
 var noticed = map[string][]string{
 	"case-sensitive-names":         {"arguments/group and names match in any casing"},
 	"normalised-casing":            {"arguments/the latest casing is returned"},
@@ -52,9 +52,8 @@ var noticed = map[string][]string{
 	"head-with-body":               {"get/head has no body on the wire"},
 }
 
-// TestBreaks sees the suite notice each rule that the reference provider can
-// be told to break, by the cases that hold it; without a break it notices
-// nothing.
+// TestBreaks checks that the suite notices each rule that the reference provider can be
+// told to break, in the right cases; without a break it notices nothing.
 func TestBreaks(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -89,8 +88,8 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// tryBroken runs the suite against one endpoint with the breaks and gives the
-// cases that failed, each once.
+// tryBroken runs the suite against one endpoint with the breaks and returns the cases
+// that failed, each once.
 func tryBroken(t *testing.T, breaks ...string) []string {
 	t.Helper()
 	var args []string

@@ -2,25 +2,25 @@ package contract
 
 import "slices"
 
-// Case is one rule, and how a provider is held to it. Most run once for each
-// resource type that the rule concerns.
+// Case is one rule, and how to check it. Most run once for each resource type that the
+// rule concerns.
 type Case struct {
 	Name    string // family/what
 	Section string // of the contract
 	Rule    string
-	// Through says what a front door makes of the rule; "" for nothing.
+	// Through says what a front door changes in the rule; "" for nothing.
 	Through string
-	// On chooses the types; nil is for a case that concerns none in
-	// particular, and runs once.
+	// On selects the types; nil is for a case that concerns none in particular, and runs
+	// once.
 	On func(*Type) bool
-	// Once runs the case only for the first type that On chooses.
+	// Once runs the case only for the first type that On selects.
 	Once bool
-	// Side leaves the case to one of the two ways; zero for both.
+	// Side limits the case to one of the two ways; zero means both.
 	Side Side
 	Run  func(*Scene)
 }
 
-// Side says by which way a case can be tried.
+// Side is a way on which a case can run.
 type Side int
 
 // The sides.

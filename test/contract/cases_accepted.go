@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// acceptedCases hold the bodiless 202 of PATCH, DELETE and POST.
+// acceptedCases check the bodiless 202 of PATCH, DELETE and POST.
 func acceptedCases() []Case {
 	return []Case{
 		{
@@ -173,8 +173,8 @@ func acceptedCases() []Case {
 	}
 }
 
-// runs holds the polls of an operation that goes on: the Location 202, bodiless
-// and with itself, the status 200.
+// runs checks the polls of a running operation: the Location answers 202, bodiless and
+// with itself, the status 200.
 func (s *Scene) runs(begun *Answer, p Pattern) {
 	if p.Location {
 		s.follow(begun.link("Location"), begun).status(202).empty().link("Location")
@@ -186,8 +186,8 @@ func (s *Scene) runs(begun *Answer, p Pattern) {
 	}
 }
 
-// operation begins one on a resource of its own, by the pattern of PATCH with
-// the most headers.
+// operation starts an operation on a new resource, by the pattern of PATCH with the
+// most headers.
 func (s *Scene) operation(asked ...Headers) *Answer { return s.operationBy(Owner, asked...) }
 
 func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
@@ -205,7 +205,7 @@ func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
 	return s.patch(id, Object{"tags": Object{"a": "b"}}, as(caller), withAll(best.Headers), withAll(asked...)).status(202)
 }
 
-// polls reads each polling URL of an answer once.
+// polls calls each polling URL of an answer once.
 func (s *Scene) polls(begun *Answer) []*Answer {
 	var all []*Answer
 	for _, header := range []string{"Location", "Azure-AsyncOperation"} {

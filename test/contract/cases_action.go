@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// actionCases hold POST {resource}/{action} that ends at once.
+// actionCases check POST {resource}/{action} that ends immediately.
 func actionCases() []Case {
 	return []Case{
 		{

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// argumentCases hold the common arguments: names, casing, api-versions.
+// argumentCases check the common arguments: names, casing, api-versions.
 func argumentCases() []Case {
 	cases := []Case{
 		{
@@ -87,8 +87,8 @@ func argumentCases() []Case {
 	return cases
 }
 
-// shout and recase are the id in other casings of what a client may write as
-// it likes: group and name.
+// shout and recase are the id in other casings of the parts that a client may spell
+// freely: group and name.
 func shout(id string) string { return recased(id, strings.ToUpper) }
 
 func recase(id string) string {

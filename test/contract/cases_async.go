@@ -4,10 +4,10 @@ import (
 	"net/http"
 )
 
-// asyncTypes are those whose asynchronous writes are tried.
+// asyncTypes are the types whose asynchronous writes are tried.
 func asyncTypes(t *Type) bool { return isTracked(t) && hasOther(t) }
 
-// stateCases hold the property provisioningState.
+// stateCases check the property provisioningState.
 func stateCases() []Case {
 	state := func(s string) Object { return Object{"provisioningState": s} }
 	sent := func(s *Scene, value string) Object {
@@ -46,8 +46,8 @@ func stateCases() []Case {
 	}
 }
 
-// shown are the patterns of PUT that show the resource at once, hidden those
-// that answer 202.
+// shown are the patterns of PUT that show the resource immediately, hidden those that
+// answer 202.
 func (s *Scene) shown() []Pattern  { return s.putPatterns(false) }
 func (s *Scene) hidden() []Pattern { return s.putPatterns(true) }
 
@@ -78,8 +78,7 @@ func (s *Scene) patterns(method string) []Pattern {
 	return found
 }
 
-// long and short ask for a pattern with an operation that does not end, or
-// soon does.
+// long and short request a pattern with an operation that does not end, or soon ends.
 func (s *Scene) long(p Pattern) option {
 	return withAll(p.Headers, s.Description.Asynchrony.Long)
 }
@@ -99,7 +98,7 @@ func (a *Answer) links(p Pattern) *Answer {
 	return a
 }
 
-// ended waits until a resource's state is terminal, or it is gone.
+// ended waits until a resource's state is terminal, or the resource is gone.
 func (s *Scene) ended(id string) *Answer {
 	return s.await(id+" reaches a terminal state", func() (*Answer, bool) {
 		a := s.get(id)
@@ -107,8 +106,8 @@ func (s *Scene) ended(id string) *Answer {
 	})
 }
 
-// statusEnded waits until the operation resource tells a terminal status; every
-// poll must be 200.
+// statusEnded waits until the operation resource has a terminal status; every poll must
+// be 200.
 func (s *Scene) statusEnded(begun *Answer) *Answer {
 	link := begun.link("Azure-AsyncOperation")
 	return s.await("the operation ends", func() (*Answer, bool) {
@@ -117,8 +116,8 @@ func (s *Scene) statusEnded(begun *Answer) *Answer {
 	})
 }
 
-// result waits until the Location no longer says that the operation runs; while
-// it does, each answer has a Location and no body.
+// result waits until the Location no longer reports a running operation; until then,
+// each answer has a Location and no body.
 func (s *Scene) result(begun *Answer) *Answer {
 	link := begun.link("Location")
 	return s.await("the operation ends", func() (*Answer, bool) {
@@ -131,7 +130,7 @@ func (s *Scene) result(begun *Answer) *Answer {
 	})
 }
 
-// asyncPutCases hold PUT that shows what it is making.
+// asyncPutCases check PUT that shows the resource during its creation.
 func asyncPutCases() []Case {
 	return []Case{
 		{
@@ -215,7 +214,7 @@ func asyncPutCases() []Case {
 	}
 }
 
-// acceptedPutCases hold PUT that answers 202, the old model.
+// acceptedPutCases check PUT that answers 202, the old model.
 func acceptedPutCases() []Case {
 	return []Case{
 		{
@@ -264,8 +263,8 @@ func acceptedPutCases() []Case {
 	}
 }
 
-// same expects the answer of a finished Location to be what the synchronous
-// call would have answered: its status, and the resource as it is.
+// same expects a finished Location's answer to equal the synchronous call's: its
+// status, and the current resource.
 func (s *Scene) same(result *Answer, status int, id string) {
 	result.status(status)
 	read := s.get(id).status(200)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bodyCases hold the members whose form the contract fixes.
+// bodyCases check the members whose form the contract fixes.
 func bodyCases() []Case {
 	tags := func(n int) Object {
 		o := Object{}

@@ -18,7 +18,7 @@ func (d *Description) children(of *Type) []*Type {
 	return found
 }
 
-// childCases hold nested resources.
+// childCases check nested resources.
 func childCases() []Case {
 	return []Case{
 		{
@@ -139,7 +139,7 @@ func childCases() []Case {
 	}
 }
 
-// extensionCases hold resources that hang on any scope.
+// extensionCases check extension resources, which can have any scope.
 func extensionCases() []Case {
 	on := func(t *Type) bool { return t.Kind == Extension && writable(t) }
 	scoped := func(s *Scene, scope string) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// etagCases hold how tags are made and shown, and preconditions that the
-// contract's table does not name.
+// etagCases check how tags are made and shown, and preconditions outside the contract's
+// table.
 func etagCases() []Case {
 	return []Case{
 		{
@@ -164,8 +164,8 @@ func (s *Scene) without(version string) bool {
 	return false
 }
 
-// race makes writes of the scene's resource at once, all under one condition,
-// and counts the statuses of their answers; 0 is for no answer.
+// race makes concurrent writes of the scene's resource, all with one condition, and
+// counts the statuses of their answers; 0 means no answer.
 func (s *Scene) race(writers int, method, header, value string, body func(int) any) map[int]int {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -194,9 +194,8 @@ func (s *Scene) race(writers int, method, header, value string, body func(int) a
 	return statuses
 }
 
-// Values of a precondition in the table: the resource's tag is put in for
-// {tag}, its text without W/ for {strong}, the tag that it had before its last
-// change for {old}.
+// Values of a precondition in the table: {tag} is the resource's tag, {strong} its text
+// without W/, {old} the tag before its last change.
 var etagRows = []struct {
 	method string
 	exists bool
@@ -268,7 +267,7 @@ func etagTable() []Case {
 	return cases
 }
 
-// tableValue makes the resource, where the row wants one, and the header that
+// tableValue creates the resource if the row requires one, and returns the header that
 // refers to it.
 func (s *Scene) tableValue(value string, exists bool) string {
 	if !exists {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// headerCases hold what identifies requests and writers, and errors.
+// headerCases check the ids of requests, the identities of writers, and errors.
 func headerCases() []Case {
 	return []Case{
 		{

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// nameCases hold checkNameAvailability, SKUs and the list of operations.
+// nameCases check checkNameAvailability, SKUs and the list of operations.
 func nameCases() []Case {
 	return []Case{
 		{

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// operationCases hold the operation resource that Azure-AsyncOperation names.
+// operationCases check the operation resource that Azure-AsyncOperation names.
 func operationCases() []Case {
 	return []Case{
 		{
@@ -48,7 +48,7 @@ func operationCases() []Case {
 	}
 }
 
-// wellFormed holds the members of an operation resource to their form.
+// wellFormed checks the form of an operation resource's members.
 func (a *Answer) wellFormed(link string) *Answer {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *Answer) wellFormed(link string) *Answer {
 	return a
 }
 
-// inPlace expects the polling URL in the form that was asked for.
+// inPlace expects the polling URL in the requested form.
 func (s *Scene) inPlace(begun *Answer, form Place) {
 	u, err := url.Parse(begun.link("Location"))
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Scene) inPlace(begun *Answer, form Place) {
 	s.check(u.Query().Get("api-version") != "", "the Location has an api-version", "%s", u)
 }
 
-// pollerCases hold who may read an operation.
+// pollerCases check who may read an operation.
 func pollerCases() []Case {
 	return []Case{
 		{
@@ -211,8 +211,8 @@ func pollingURLs(begun *Answer) []string {
 	return links
 }
 
-// exposed are the ids that others may see of the request that began an
-// operation, and of its first poll.
+// exposed are the ids that others may see of the request that started an operation, and
+// of its first poll.
 func (s *Scene) exposed(begun *Answer) map[string]string {
 	all := map[string]string{
 		"the correlation id": begun.ids.correlation, "the client-request id": begun.ids.client, "the routing id": begun.ids.routing,

@@ -1,6 +1,6 @@
 package contract
 
-// patchCases hold PATCH.
+// patchCases check PATCH.
 func patchCases() []Case {
 	tagged := Object{"tags": Object{"tag1": "1", "tag2": "2"}}
 	return []Case{
@@ -85,7 +85,7 @@ func patchCases() []Case {
 	}
 }
 
-// removed lists the paths that a merge-patch takes away.
+// removed lists the paths that a merge-patch removes.
 func removed(at string, patch Object) []string {
 	var paths []string
 	for name, value := range patch {
@@ -99,7 +99,7 @@ func removed(at string, patch Object) []string {
 	return paths
 }
 
-// deleteCases hold DELETE.
+// deleteCases check DELETE.
 func deleteCases() []Case {
 	return []Case{
 		{

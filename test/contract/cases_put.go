@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// putCases hold PUT.
+// putCases check PUT.
 func putCases() []Case {
 	return []Case{
 		{
@@ -87,7 +87,7 @@ func putCases() []Case {
 				elsewhere := s.Adapter.elsewhere(s.place(s.Type))
 				conflict := 409
 				if s.Type.global() {
-					conflict = 400 // no such location for the type
+					conflict = 400 // the type has no such location
 				}
 				s.put(s.id, s.body(s.Type, Object{"location": elsewhere})).refused(by(s, 400, conflict))
 				s.get(s.id).status(200).shows(Object{"location": s.place(s.Type)})

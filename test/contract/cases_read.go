@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// readCases hold GET and HEAD.
+// readCases check GET and HEAD.
 func readCases() []Case {
 	return []Case{
 		{
@@ -60,8 +60,8 @@ func readCases() []Case {
 	}
 }
 
-// rawHead makes a HEAD call on a connection of its own and gives what follows
-// the answer's header: client libraries hide that.
+// rawHead makes a HEAD call on a new connection and returns the bytes after the
+// answer's header, which client libraries hide.
 func (s *Scene) rawHead(id string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, callLimit)
 	defer cancel()
@@ -94,7 +94,7 @@ func (s *Scene) rawHead(id string) ([]byte, error) {
 	return rest, nil
 }
 
-// listCases hold collections and their pages.
+// listCases check collections and their pages.
 func listCases() []Case {
 	return []Case{
 		{
@@ -227,8 +227,8 @@ func listCases() []Case {
 	}
 }
 
-// emptyOrAbsent holds the subscription's list to what an unregistered
-// subscription gets.
+// emptyOrAbsent checks a subscription's list against the answer for an unregistered
+// subscription.
 func (s *Scene) emptyOrAbsent(subscription string) {
 	a := s.get(subscriptionCollection(subscription, s.Type)).status(200, 404)
 	if a.Status == http.StatusOK {
@@ -236,7 +236,7 @@ func (s *Scene) emptyOrAbsent(subscription string) {
 	}
 }
 
-// emptyList expects a collection that has ended and has nothing.
+// emptyList expects a complete collection without elements.
 func (a *Answer) emptyList() {
 	v, _ := lookup(a.doc, "value")
 	array, ok := v.([]any)
@@ -248,7 +248,7 @@ func subscriptionCollection(subscription string, t *Type) string {
 	return "/subscriptions/" + subscription + "/providers/" + t.FullName()
 }
 
-// several makes resources beside the scene's own and gives the ids of all.
+// several creates resources beside the scene's own and returns all ids.
 func (s *Scene) several(n int) []string {
 	var ids []string
 	for i := range n {
@@ -273,7 +273,7 @@ func (l listing) like(id string) []any {
 	return found
 }
 
-// has reports whether there is an item of exactly this id.
+// has reports whether there is an item with exactly this id.
 func (l listing) has(id string) bool {
 	for _, item := range l.items {
 		if text(item, "id") == id {
@@ -297,11 +297,11 @@ func values(a *Answer) []any {
 	return array
 }
 
-// mostPages ends a walk that does not end.
+// mostPages ends an endless walk.
 const mostPages = 1000
 
-// walk reads a collection as clients must: page after page until there is no
-// nextLink, whatever the number of items on a page.
+// walk reads a collection like a client: page after page until there is no nextLink,
+// whatever the number of items on a page.
 func (s *Scene) walk(path string, options ...option) listing {
 	var l listing
 	a := s.get(path, options...)

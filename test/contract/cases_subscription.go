@@ -19,8 +19,8 @@ func subscriptionCases() []Case {
 		subscription = uuid.NewString()
 		return subscription, strings.Replace(s.id, s.Adapter.Subscription, subscription, 1)
 	}
-	// What each state lets a client do: the statuses of GET, PUT and DELETE of a
-	// resource that is there. 0 is for a refusal, whichever.
+	// What each state permits: the statuses of GET, PUT and DELETE of an existing
+	// resource. 0 is any refusal.
 	rows := []struct {
 		state            string
 		get, put, remove int

@@ -28,8 +28,8 @@ func describe(t *testing.T) *contract.Description {
 	return d
 }
 
-// startProvider runs one endpoint of the reference provider, its state in
-// memory, and gives its address.
+// startProvider runs one endpoint of the reference provider, with its state in memory,
+// and returns its address.
 func startProvider(t *testing.T, region string, args ...string) string {
 	t.Helper()
 	args = append([]string{"--region", region, "--listen", "127.0.0.1:0"}, args...)
@@ -102,8 +102,8 @@ func TestThroughPortico(t *testing.T) {
 	}))
 }
 
-// declareProviders puts the description's providers in the place of those of
-// the harness, so that the gateway and the suite know the same types.
+// declareProviders replaces the harness's providers by the description's, so that the
+// gateway and the suite know the same types.
 func declareProviders(t *testing.T, p *harness.Portico, endpoints map[string]string) {
 	t.Helper()
 	var described struct {

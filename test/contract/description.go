@@ -20,14 +20,14 @@ const (
 // Global is the name of the endpoint that serves global types.
 const Global = "global"
 
-// Description is all that the suite knows of a provider. Its form is that of
-// the providers in a region map, with a member "contract" at each type that
-// tells how to exercise it.
+// Description is all that the suite knows about a provider. Its form is that of the
+// providers in a region map, with a member "contract" at each type that says how to
+// exercise it.
 type Description struct {
 	Providers  []*Provider `yaml:"providers"`
 	Asynchrony Asynchrony  `yaml:"asynchrony"`
-	// PageSize is the header by which a list is asked for small pages; without
-	// it the rules on several pages are held by $top alone.
+	// PageSize is the header that requests small pages of a list; without it only $top
+	// tests the rules on several pages.
 	PageSize string `yaml:"pageSize"`
 }
 
@@ -36,12 +36,11 @@ type Provider struct {
 	Namespace     string  `yaml:"namespace"`
 	Registration  string  `yaml:"registration"`
 	ResourceTypes []*Type `yaml:"resourceTypes"`
-	// CheckName names the scopes that checkNameAvailability is served at:
-	// subscription, location.
+	// CheckName names the scopes that serve checkNameAvailability: subscription, location.
 	CheckName []string `yaml:"checkNameAvailability"`
 }
 
-// Type is a resource type as a region map declares it.
+// Type is a resource type as declared in a region map.
 type Type struct {
 	Name           string   `yaml:"name"` // "virtualMachines/disks"
 	Kind           string   `yaml:"kind"`
@@ -69,31 +68,31 @@ type Exercise struct {
 	Body   Object `yaml:"body"`   // a valid body with properties
 	Other  Object `yaml:"other"`  // another, whose properties have other members
 	Change Object `yaml:"change"` // a merge-patch of Body's properties that sets, nests and removes
-	// Kept are top-level members that a PUT may carry and a GET must show.
+	// Kept are top-level members of a PUT that a GET must show.
 	Kept Object `yaml:"kept"`
 	// Refused are top-level members for which a PUT must be refused with 400.
 	Refused []Refused `yaml:"refused"`
-	// SKU and OtherSKU are two values of sku that a resource can change between.
+	// SKU and OtherSKU are two values of sku between which a resource can change.
 	SKU      Object `yaml:"sku"`
 	OtherSKU Object `yaml:"otherSKU"`
-	// SKUs says that the type serves {resource}/skus; HasSKUs that there are any.
+	// SKUs means that the type serves {resource}/skus; HasSKUs that there are any.
 	SKUs    bool     `yaml:"skus"`
 	HasSKUs bool     `yaml:"hasSKUs"`
 	Actions []Action `yaml:"actions"`
-	// DeepInsert is the last name of the proxy-only child type whose instances
-	// a PUT of this type may carry, as an array of {name, properties} in the
-	// member of properties that has the same name.
+	// DeepInsert is the last name of the proxy-only child type whose instances a PUT of
+	// this type may contain, as an array of {name, properties} in the member of properties
+	// with the same name.
 	DeepInsert string `yaml:"deepInsert"`
-	// LongRun is an action that outlives its polling URLs, and the proxy-only
-	// child that tells its state at any time.
+	// LongRun is an action that outlives its polling URLs, and the proxy-only child that
+	// shows its state at any time.
 	LongRun LongRun `yaml:"longRun"`
-	// ReadOnly types take no writes from clients.
+	// ReadOnly types accept no writes from clients.
 	ReadOnly bool `yaml:"readOnly"`
-	// WithoutETags are the api-versions from before ETags.
+	// WithoutETags are the api-versions older than ETags.
 	WithoutETags []string `yaml:"withoutETags"`
 }
 
-// Refused is a faulty body, in words and as members.
+// Refused is an invalid body: a description and its members.
 type Refused struct {
 	Why     string `yaml:"why"`
 	Members Object `yaml:"members"`
@@ -104,7 +103,7 @@ type Action struct {
 	Name         string `yaml:"name"`
 	Status       int    `yaml:"status"` // of the synchronous answer, or of the result
 	Shows        Object `yaml:"shows"`
-	Asynchronous bool   `yaml:"asynchronous"` // even when not asked to be
+	Asynchronous bool   `yaml:"asynchronous"` // even if not requested
 }
 
 // LongRun see [Exercise].
@@ -116,14 +115,14 @@ type LongRun struct {
 
 // Asynchrony says how to request an asynchronous answer.
 type Asynchrony struct {
-	// Short and Long are headers for an operation that ends soon, and for one
-	// that does not end while the suite runs.
+	// Short and Long are headers for an operation that ends soon, and for one that does
+	// not end during the suite.
 	Short Headers `yaml:"short"`
 	Long  Headers `yaml:"long"`
-	// Failed and Canceled are headers for an operation that ends so.
+	// Failed and Canceled are headers for an operation with that result.
 	Failed   Headers `yaml:"failed"`
 	Canceled Headers `yaml:"canceled"`
-	// RetryAfter is the header by which a Retry-After in seconds is asked for.
+	// RetryAfter is the header that requests a Retry-After in seconds.
 	RetryAfter string    `yaml:"retryAfter"`
 	Patterns   []Pattern `yaml:"patterns"`
 	Places     []Place   `yaml:"places"`
@@ -132,7 +131,7 @@ type Asynchrony struct {
 // Headers are request headers.
 type Headers map[string]string
 
-// Pattern is one way of answering before the work is done.
+// Pattern is one way of answering before the work is finished.
 type Pattern struct {
 	Name    string  `yaml:"name"`
 	Method  string  `yaml:"method"`
@@ -148,9 +147,8 @@ type Pattern struct {
 type Place struct {
 	Name    string  `yaml:"name"`
 	Headers Headers `yaml:"headers"`
-	// Path is the form, with {subscription}, {namespace}, {location} and
-	// {resource} standing for what the operation began on, without the
-	// operation's id and the word before it.
+	// Path is the form, with {subscription}, {namespace}, {location} and {resource} of the
+	// operation's target, without the operation's id and the word before it.
 	Path string `yaml:"path"`
 }
 
@@ -181,8 +179,8 @@ func Load(text []byte) (*Description, error) {
 	return d, nil
 }
 
-// normalise gives bodies the values that encoding/json would give them, so
-// that they compare with answers.
+// normalise converts bodies to the values of encoding/json, so that they compare with
+// answers.
 func (t *Type) normalise() error {
 	if !slices.Contains([]string{Tracked, ProxyOnly, Extension}, t.Kind) {
 		return fmt.Errorf("contract: the type %s has the kind %q", t.FullName(), t.Kind)
@@ -224,8 +222,7 @@ func (t *Type) last() string {
 	return last
 }
 
-// version is the api-version that cases use: the first that is no preview and
-// has entity tags.
+// version is the api-version for cases: the first stable one with entity tags.
 func (t *Type) version() string {
 	for _, v := range t.APIVersions {
 		if len(v) == len("2006-01-02") && !slices.Contains(t.Contract.WithoutETags, v) {
@@ -244,7 +241,7 @@ func (d *Description) types() []*Type {
 	return all
 }
 
-// host is the type whose resources extensions are hung on.
+// host is the type whose resources can have extensions.
 func (d *Description) host() *Type {
 	for _, t := range d.types() {
 		if isTop(t) && !t.global() {
@@ -254,8 +251,8 @@ func (d *Description) host() *Type {
 	return nil
 }
 
-// typeAt finds the type that the last provider part of a path names, be it of
-// an instance, a collection or an action; nil where it names none.
+// typeAt finds the type that the last provider part of a path names, whether of an
+// instance, a collection or an action; nil if it names none.
 func (d *Description) typeAt(path string) *Type {
 	at := strings.LastIndex(strings.ToLower(path), "/providers/")
 	if at < 0 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// decode reads JSON into the values of encoding/json; nil when it is none.
+// decode reads JSON into the values of encoding/json; nil if it is invalid.
 func decode(text []byte) any {
 	var v any
 	if json.Unmarshal(text, &v) != nil {
@@ -33,15 +33,14 @@ func lookup(v any, path string) (any, bool) {
 	return v, true
 }
 
-// text is the string at a path, "" where there is none.
+// text is the string at a path, "" if there is none.
 func text(v any, path string) string {
 	found, _ := lookup(v, path)
 	s, _ := found.(string)
 	return s
 }
 
-// mergePatch applies a JSON merge-patch (RFC 7396) and leaves its arguments as
-// they are.
+// mergePatch applies a JSON merge-patch (RFC 7396) without changing its arguments.
 func mergePatch(target, patch any) any {
 	p, ok := patch.(Object)
 	if !ok {
@@ -61,8 +60,7 @@ func mergePatch(target, patch any) any {
 	return merged
 }
 
-// overlay gives base with the members of each further object in place of its
-// own.
+// overlay returns base with the members of each further object replacing its own.
 func overlay(base Object, further ...Object) Object {
 	out := maps.Clone(base)
 	if out == nil {
@@ -74,9 +72,8 @@ func overlay(base Object, further ...Object) Object {
 	return out
 }
 
-// missing compares what an answer has with what it must have at least, member
-// by member, and says in words what lacks; "" when nothing does. Places are
-// compared as places.
+// missing compares an answer with its required members, and describes what is missing;
+// "" if nothing is. Locations are compared as locations.
 func missing(have, want any, at string) string {
 	w, ok := want.(Object)
 	if !ok {
@@ -102,8 +99,8 @@ func missing(have, want any, at string) string {
 	return ""
 }
 
-// lost names a member that one object has and another should not: what a
-// replacement must have taken away.
+// lost names a member that one object has and the other does not; a replacement must
+// have removed it.
 func lost(before, after Object) []string {
 	var names []string
 	for name := range before {
@@ -124,7 +121,7 @@ func place(v any) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }
 
-// show gives a value in the words of a report.
+// show formats a value for a report.
 func show(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -10,31 +10,31 @@ import (
 	"text/tabwriter"
 )
 
-// Fault is one way in which a rule was not kept, in words.
+// Fault describes one violation of a rule.
 type Fault struct {
 	Expected string
 	Got      string
 }
 
-// Result is what became of one case on one resource type.
+// Result is the result of one case on one resource type.
 type Result struct {
 	Case    string
-	Type    string // "" for a case that concerns no single type
+	Type    string // "" if the case concerns no single type
 	Section string // of the contract
-	Rule    string // what the section demands
-	Through string // what a front door makes of it; "" for the same
+	Rule    string // what the section requires
+	Through string // what a front door changes; "" if nothing
 	Faults  []Fault
 }
 
 // Held reports whether the provider kept the rule.
 func (r Result) Held() bool { return len(r.Faults) == 0 }
 
-// Reporter takes results in, from any goroutine, each once.
+// Reporter receives results, from any goroutine, each once.
 type Reporter interface {
 	Report(Result)
 }
 
-// Recorder is a Reporter that keeps what it is given.
+// Recorder is a Reporter that keeps the results.
 type Recorder struct {
 	mu      sync.Mutex
 	results []Result
@@ -58,9 +58,8 @@ func (r *Recorder) Results() []Result {
 	return sorted
 }
 
-// WriteReport writes results as a table: a line for each case with the section
-// that it holds, and below it what was expected and what came where the rule
-// was broken.
+// WriteReport writes results as a table: a line for each case with its section, and
+// below it, for a broken rule, the expected and the actual answer.
 func WriteReport(w io.Writer, results []Result) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	broken := 0

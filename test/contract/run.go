@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// Target is a provider and the way to it.
+// Target is a provider and how to reach it.
 type Target struct {
 	Adapter     *Adapter
 	Description *Description
-	// Types limits the suite to types that it holds true for; nil is for all.
+	// Types limits the suite to types for which it returns true; nil means all.
 	Types func(*Type) bool
-	// OnceEach plays each case on the first type that it concerns, not on all.
+	// OnceEach runs each case only on the first type that it concerns.
 	OnceEach bool
 	// Workers is how many cases run at once, 16 if zero.
 	Workers int
 }
 
-// Run holds the target to every case, and fails t for each rule that is broken,
-// in a subtest named after the case.
+// Run checks every case on the target, and fails t for each broken rule, in a subtest
+// named after the case.
 func Run(t *testing.T, target Target) []Result {
 	t.Helper()
 	var r Recorder
@@ -49,8 +49,8 @@ func Run(t *testing.T, target Target) []Result {
 	return results
 }
 
-// Try holds the target to every case and reports each. Its error is of what
-// kept the suite from trying, never of a broken rule.
+// Try checks every case on the target and reports each. Its error means that the suite
+// could not run, never that a rule was broken.
 func Try(ctx context.Context, target Target, to Reporter) error {
 	if len(target.Adapter.Regions) == 0 {
 		return errors.New("contract: the target has no region")
@@ -88,7 +88,7 @@ type trial struct {
 	on *Type
 }
 
-// plan lists the trials that the target is due.
+// plan lists the trials for the target.
 func plan(target Target) []trial {
 	var trials []trial
 	for _, c := range All() {
@@ -118,7 +118,7 @@ const sceneLimit = 2 * time.Minute
 // scenes numbers scenes, so that no two share a group or a name.
 var scenes atomic.Int64
 
-// run plays the trial. It is false when the description gives no means to.
+// run runs the trial. It returns false if the description gives no means to.
 func (t trial) run(ctx context.Context, target Target) (result Result, tried bool) {
 	result = Result{Case: t.Name, Section: t.Section, Rule: t.Rule, Through: t.Through}
 	if t.on != nil {

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// Scene is what one trial plays in: a resource group of its own, a resource id
-// in it, and the parents and hosts that the resource needs.
+// Scene is the setting of one trial: its own resource group, a resource id in it, and
+// the parents and hosts that the resource needs.
 type Scene struct {
 	*Target
-	Type *Type // nil in a case that concerns none
+	Type *Type // nil if the case concerns no type
 
 	ctx    context.Context
 	number int64
 	region string // where the scene's resources lie
 	group  string // the group's id
-	id     string // of the resource that the case is about
+	id     string // of the case's resource
 
 	faults  []Fault
 	untried bool // the description lacks what the case needs
 }
 
-// stop ends a scene whose further steps would mean nothing.
+// stop ends a scene whose further steps would be meaningless.
 type stop struct{}
 
 func newScene(ctx context.Context, target Target, on *Type, number int64) *Scene {
@@ -54,8 +54,8 @@ func (s *Scene) play(run func(*Scene)) {
 	run(s)
 }
 
-// home makes what a resource of the type hangs on, if anything, and gives the
-// path of the collection that it belongs to.
+// home creates the parent or host of a resource of the type, if it needs one, and
+// returns the path of its collection.
 func (s *Scene) home(t *Type) string {
 	switch {
 	case t.nested():
@@ -68,7 +68,7 @@ func (s *Scene) home(t *Type) string {
 	return s.group + "/providers/" + t.FullName()
 }
 
-// newHost makes a resource for extensions to hang on.
+// newHost creates a resource that can have extensions.
 func (s *Scene) newHost() string {
 	host := s.Description.host()
 	id := s.group + "/providers/" + host.FullName() + "/host"
@@ -76,7 +76,7 @@ func (s *Scene) newHost() string {
 	return id
 }
 
-// collection is the path of the collection that a resource belongs to.
+// collection is the path of a resource's collection.
 func collection(id string) string {
 	before, _, _ := cutLast(id)
 	return before
@@ -87,10 +87,10 @@ func nameOf(id string) string {
 	return name
 }
 
-// beside is the id of another resource of the same collection.
+// beside is the id of another resource in the same collection.
 func beside(id, name string) string { return collection(id) + "/" + name }
 
-// body is a valid body of the type, with location and tags where it has any.
+// body is a valid body of the type, with location and tags if the type has them.
 func (s *Scene) body(t *Type, further ...Object) Object {
 	return s.located(t, overlay(t.Contract.Body, further...))
 }
@@ -109,7 +109,7 @@ func (s *Scene) located(t *Type, body Object) Object {
 	return body
 }
 
-// place is the location of resources of the type in this scene.
+// place is the location of this scene's resources of the type.
 func (s *Scene) place(t *Type) string {
 	if t.global() {
 		return Global
@@ -125,7 +125,7 @@ func (s *Scene) endpoint(path string) string {
 	return s.region
 }
 
-// by gives what is expected on the way that the suite takes.
+// by returns the expectation for the suite's way: straight or through a front door.
 func by[T any](s *Scene, straight, through T) T {
 	if s.Adapter.Through {
 		return through
@@ -159,7 +159,7 @@ func query(part string) option {
 	return func(c *call) { c.target += "&" + part }
 }
 
-// at asks by another api-version.
+// at sets another api-version.
 func at(version string) option {
 	return func(c *call) {
 		path, _, _ := strings.Cut(c.target, "?")
@@ -198,7 +198,7 @@ func (s *Scene) call(method, path string, body any, options ...option) *Answer {
 	return s.do(c)
 }
 
-// do makes a call; no answer ends the scene.
+// do makes a call; without an answer the scene ends.
 func (s *Scene) do(c call) *Answer {
 	a, err := s.Adapter.send(s.ctx, c)
 	if err != nil {
@@ -229,47 +229,47 @@ func (s *Scene) post(path string, body any, options ...option) *Answer {
 	return s.call(http.MethodPost, path, body, options...)
 }
 
-// made puts the scene's resource, as most cases begin.
+// made creates the scene's resource; most cases begin so.
 func (s *Scene) made(further ...Object) *Answer {
 	return s.put(s.id, s.body(s.Type, further...)).status(201)
 }
 
-// fault notes that a rule was broken.
+// fault records a broken rule.
 func (s *Scene) fault(expected, got string) {
 	f := Fault{expected, got}
-	if !slices.Contains(s.faults, f) { // polls may say the same many times
+	if !slices.Contains(s.faults, f) { // polls may repeat the same fault
 		s.faults = append(s.faults, f)
 	}
 }
 
-// fatal notes it and ends the scene.
+// fatal records a broken rule and ends the scene.
 func (s *Scene) fatal(expected, got string) {
 	s.fault(expected, got)
 	panic(stop{})
 }
 
-// pass ends a scene whose case the description gives no means to try: it is not
-// reported, rather than reported as held.
+// pass ends a scene that the description gives no means to try: it is not reported at
+// all, rather than as kept.
 func (s *Scene) pass() {
 	s.untried = true
 	panic(stop{})
 }
 
-// check notes a fault unless ok.
+// check records a fault unless ok.
 func (s *Scene) check(ok bool, expected, got string, args ...any) {
 	if !ok {
 		s.fault(expected, fmt.Sprintf(got, args...))
 	}
 }
 
-// Bounds of waiting for what an operation brings about.
+// Bounds of waits for an operation's effects.
 const (
 	waitLimit = 20 * time.Second
 	waitPause = 25 * time.Millisecond
 )
 
-// await asks until what it asks for is there; nothing within the limit is a
-// fault that ends the scene.
+// await repeats a question until the answer is right; after the limit, that is a fault
+// and the scene ends.
 func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
 	limit := time.NewTimer(waitLimit)
 	defer limit.Stop()
@@ -290,7 +290,7 @@ func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
 	}
 }
 
-// headers lays sets of headers over each other.
+// headers merges sets of headers.
 func headers(sets ...Headers) Headers {
 	all := Headers{}
 	for _, set := range sets {

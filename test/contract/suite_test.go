@@ -125,8 +125,8 @@ put/b Some.Where/things
 	}
 }
 
-// A provider that keeps no rule breaks every case, and each says in words what
-// it missed: no case passes by not looking.
+// A provider that breaks every rule breaks every case, and each reports why: no case
+// passes without a check.
 func TestEveryCaseCanFail(t *testing.T) {
 	d, err := Load([]byte(whole))
 	if err != nil {
@@ -165,10 +165,10 @@ func TestEveryCaseCanFail(t *testing.T) {
 	}
 }
 
-// satisfied are the cases whose rule an empty 200 to everything keeps.
+// satisfied are the cases that an empty 200 to everything satisfies.
 var satisfied = map[string][]string{"answering nothing": {"subscription/notices in any order"}}
 
-// whole describes a provider that every case concerns.
+// whole describes a provider to which every case applies.
 const whole = `
 pageSize: x-page
 asynchrony:

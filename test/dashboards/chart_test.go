@@ -11,7 +11,7 @@ import (
 	"portico/test/harness"
 )
 
-// Sizes of a picture, and of the field of its curves.
+// Sizes of a picture and its plot.
 const (
 	chartWidth, chartHeight            = 800, 250
 	fieldLeft, fieldTop, fieldW, lineH = 60, 34, 680, 18
@@ -20,8 +20,8 @@ const (
 
 var strokes = []string{"#3366cc", "#dc3912", "#109618", "#ff9900", "#990099", "#0099c6", "#666666"}
 
-// chart draws the answer of a panel's query as a picture: curves over time, in
-// the unit's own words, with a line where something happened.
+// chart draws the answer to a panel's query: curves over time, in the unit's own words,
+// with a line for an event.
 func chart(title string, series []harness.Series, legend func(harness.Series) string, unit func(float64) string, from, to, happened time.Time, what string) string {
 	highest := 0.0
 	for _, s := range series {

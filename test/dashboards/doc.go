@@ -1,10 +1,9 @@
-// Package dashboards holds no code but tests: they prove the dashboards and the
-// alert rules of deploy/ with a real Prometheus that asks real gateways.
+// Package dashboards contains only tests: they check the dashboards and the alert rules
+// of deploy/ with a real Prometheus that scrapes real gateways.
 //
-// All sites of the live test run at once, each a scrape job of its own with a
-// fault of its own, beside one that is sound: an alert has to fire for the job
-// whose fault it is meant for, and for no other. Then every query of every panel
-// has to have data. Queries, alerts and variables are read from the files
-// themselves, so nothing can be left out. Alerts that look back for longer than
-// two minutes are proved by promtool on made-up series instead.
+// All sites of the live test run at once, each a scrape job with its own fault, beside
+// a healthy one: an alert must fire for the job with its fault, and for no other. Then
+// every query of every panel must return data. Queries, alerts and variables are read
+// from the files themselves, so none can be left out. Alerts with windows longer than
+// two minutes are checked by promtool on synthetic series instead.
 package dashboards

@@ -19,14 +19,14 @@ import (
 
 var write = flag.Bool("write", false, "write the example of deploy/runbook.md and its pictures anew")
 
-// customer is one of the subscriptions of the site that loses a region, with the
-// regions where it has machines.
+// customer is a subscription of the site that loses a region, with the regions of its
+// machines.
 type customer struct {
 	id, name string
 	regions  []string
 }
 
-// customers are of the site that loses eastus, beside its own subscription.
+// customers belong to the site that loses eastus, beside its own subscription.
 func customers() []customer {
 	return []customer{
 		{"00000000-0000-0000-0000-0000000002a1", "Adatum", []string{"eastus", "westus"}},
@@ -42,8 +42,7 @@ func subscriptions() (all []harness.Subscription) {
 	return all
 }
 
-// settle has the customers make their machines, and returns what they ask for
-// all the time.
+// settle creates the customers' machines, and returns the requests that they repeat.
 func (s *site) settle(t *testing.T) (lanes [][]harness.Request) {
 	t.Helper()
 	for _, c := range customers() {
@@ -60,19 +59,19 @@ func (s *site) settle(t *testing.T) (lanes [][]harness.Request) {
 	return lanes
 }
 
-// finding is what an operator finds out about a broken region, from dashboards
-// and log alone.
+// finding is what an operator learns about a broken region from dashboards and log
+// alone.
 type finding struct {
 	expr      map[string]string // panels' queries, by title
 	regions   []string
 	since     time.Time
 	alerted   time.Time
-	first     time.Time // failing line of the log
+	first     time.Time // a failed line of the log
 	suffering map[string]int
 	panels    map[string][]harness.Series
 }
 
-// investigate asks the panels that the runbook names, and the log.
+// investigate reads the panels that the runbook names, and the log.
 func investigate(t *testing.T, p *harness.Prometheus, s *site, begun, broken time.Time) finding {
 	t.Helper()
 	f := finding{expr: map[string]string{}, panels: map[string][]harness.Series{}, suffering: map[string]int{}}
@@ -104,8 +103,8 @@ func investigate(t *testing.T, p *harness.Prometheus, s *site, begun, broken tim
 	return f
 }
 
-// readLog counts requests for the region that failed, by subscription, which is
-// what the jq line of the runbook does.
+// readLog counts requests for the failed region, by subscription, like the runbook's jq
+// line.
 func (f *finding) readLog(log string, broken time.Time) {
 	for line := range strings.Lines(log) {
 		var entry struct {
@@ -137,7 +136,7 @@ func panelQuery(t *testing.T, file, title string) string {
 	return ""
 }
 
-// check holds the findings to what was really done.
+// check compares the findings with the truth.
 func (f finding) check(t *testing.T, s *site, broken time.Time) {
 	t.Helper()
 	if !slices.Equal(f.regions, []string{"eastus"}) {
@@ -260,7 +259,7 @@ func share(v float64) string {
 	return fmt.Sprintf("%.1f %%", 100*v)
 }
 
-// TestExample holds the example to the queries of the dashboards as they are.
+// TestExample compares the example with the queries of the dashboards.
 func TestExample(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(deploy, "runbook.md"))
 	if err != nil {

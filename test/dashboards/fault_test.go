@@ -16,8 +16,8 @@ import (
 	"portico/test/harness"
 )
 
-// prepareLoss begins what has to wait when eastus is lost: an operation there,
-// and a group with a resource there.
+// prepareLoss starts what must wait when eastus is lost: an operation there, and a
+// group with a resource there.
 func (s *site) prepareLoss(t *testing.T) {
 	t.Helper()
 	s.PutGroup(t, "leaving")
@@ -28,13 +28,13 @@ func (s *site) prepareLoss(t *testing.T) {
 	}).Want(t, 201)
 }
 
-// deleteGroup has that group deleted.
+// deleteGroup deletes that group.
 func (s *site) deleteGroup(t *testing.T) {
 	t.Helper()
 	s.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: s.GroupPath("leaving") + "?api-version=2021-04-01"}).Want(t, 202)
 }
 
-// holdJob has the database undo every claim of the jobs that follow an accepted
+// holdJob makes the database undo every claim of the jobs that follow an accepted
 // write; there is one.
 func (s *site) holdJob(t *testing.T) {
 	t.Helper()
@@ -52,14 +52,14 @@ func (s *site) holdJob(t *testing.T) {
 	}
 }
 
-// sweep has index and providers compared.
+// sweep compares the index with the providers.
 func (s *site) sweep(t *testing.T) {
 	t.Helper()
 	s.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/sweeps", Body: `{}`}).Want(t, 200, 202)
 }
 
-// drift makes resources behind Portico's back, one of them in a second region,
-// and has the index compared.
+// drift creates resources that bypass Portico, one of them in a second region, and
+// compares the index.
 func (s *site) drift(t *testing.T, p providers) {
 	t.Helper()
 	for _, made := range []struct{ region, name string }{{"westus", "unknown"}, {"northeurope", "vm-westus"}} {
@@ -71,7 +71,7 @@ func (s *site) drift(t *testing.T, p providers) {
 	s.sweep(t)
 }
 
-// tokens are a token that every request bears, and one that nobody uses.
+// tokens are one that every request uses, and one that nobody uses.
 func tokens() []harness.Token {
 	named := func(name string) harness.Token {
 		return harness.Token{Raw: name, TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-00000000a11c", Name: name}
@@ -79,7 +79,7 @@ func tokens() []harness.Token {
 	return []harness.Token{named("used"), named("removed")}
 }
 
-// spoilConfiguration takes the second token out of the configuration, and has the
+// spoilConfiguration removes the second token from the configuration, and makes the
 // gateway read a file that it must refuse.
 func (s *site) spoilConfiguration(t *testing.T) {
 	t.Helper()
@@ -89,8 +89,8 @@ func (s *site) spoilConfiguration(t *testing.T) {
 	s.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"}).Want(t, 400)
 }
 
-// useUpFiles has many clients keep connections to the gateway, and then lowers the
-// number of files that it may open to those that it has.
+// useUpFiles makes many clients keep connections to the gateway, and then lowers its
+// limit of open files to their number.
 func (s *site) useUpFiles(t *testing.T) {
 	t.Helper()
 	for range 60 {

@@ -17,7 +17,7 @@ const (
 	rulesFile = deploy + "/prometheus/rules.yaml"
 )
 
-// dashboard is what these tests read of a dashboard.
+// dashboard is the part of a dashboard that these tests read.
 type dashboard struct {
 	UID, Title, Description string
 	Templating              struct{ List []variable }
@@ -62,7 +62,7 @@ func readDashboards(t *testing.T) (all []dashboard) {
 	return all
 }
 
-// rule is one of the file of rules: an alert, or a record.
+// rule is an entry of the file of rules: an alert, or a record.
 type rule struct {
 	Alert, Record, Expr string
 	For                 string
@@ -105,12 +105,12 @@ var (
 	recorded = regexp.MustCompile(`portico:\w+:\w+`)
 )
 
-// longestLive is how far an alert may look back that has to be seen firing.
+// longestLive is the longest window of an alert that must be seen firing.
 const longestLive = 2 * time.Minute
 
-// looksBack is for how long a fault has to last until the alert fires: the
-// longest window of its expression, and of what it asks of recorded series, with
-// the time for which it has to hold.
+// looksBack is how long a fault must last until the alert fires: the longest window of
+// its expression and of the recorded series in it, plus the time for which it must
+// hold.
 func looksBack(t *testing.T, r rule, all []rule) time.Duration {
 	t.Helper()
 	longest := windowOf(t, r.Expr)
@@ -155,8 +155,8 @@ func duration(t *testing.T, parts []string) time.Duration {
 	return d
 }
 
-// filled is an expression as Grafana would send it, with all values of all
-// variables, the panel being so narrow that a rate looks over ten seconds.
+// filled is an expression as Grafana would send it, with all values of all variables,
+// for a panel so narrow that a rate covers ten seconds.
 func filled(expr string) string {
 	expr = strings.NewReplacer("$__rate_interval", "10s").Replace(expr)
 	return regexp.MustCompile(`"\$\w+"`).ReplaceAllString(expr, `".*"`)

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// TestForm holds each dashboard to what its readers need: panels say what they
-// show and in which unit, none covers another, only known variables occur, and from
-// the longest times there is a way to the requests that took them.
+// TestForm checks what each dashboard's readers need: panels state their meaning and
+// unit, none overlaps another, only known variables occur, and the longest durations
+// link to the requests that took them.
 func TestForm(t *testing.T) {
 	uids := map[string]string{}
-	longest := regexp.MustCompile(`^histogram_quantile\(0\.99, .*\(portico_(request|request_own|upstream|provider)_seconds_bucket\b`) // what has exemplars
+	longest := regexp.MustCompile(`^histogram_quantile\(0\.99, .*\(portico_(request|request_own|upstream|provider)_seconds_bucket\b`) // metrics with exemplars
 	for _, d := range readDashboards(t) {
 		if d.UID == "" || d.Title == "" || d.Description == "" || uids[d.UID] != "" {
 			t.Errorf("%s: uid %q (also of %q), title %q, description %q", d.file, d.UID, uids[d.UID], d.Title, d.Description)
@@ -65,8 +65,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestRunbook holds each alert to a severity, texts, and a section of the
-// runbook that is there and tells what to do.
+// TestRunbook checks that each alert has a severity, texts, and a section of the
+// runbook that says what to do.
 func TestRunbook(t *testing.T) {
 	sections := map[string]bool{}
 	text, err := os.ReadFile(deploy + "/runbook.md")
@@ -93,8 +93,8 @@ func TestRunbook(t *testing.T) {
 	}
 }
 
-// TestRules has promtool check the rules, and run those on made-up series whose
-// windows are too long to wait for.
+// TestRules lets promtool check the rules, and run those whose windows are too long to
+// wait for on synthetic series.
 func TestRules(t *testing.T) {
 	absolute, err := filepath.Abs(rulesFile)
 	if err != nil {

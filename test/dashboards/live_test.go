@@ -13,15 +13,14 @@ import (
 	"portico/test/harness"
 )
 
-// Bounds of waits; nothing is measured by them.
+// Bounds of waits; they measure nothing.
 const (
 	soundFor   = 15 * time.Second // of load, before the faults
 	firingTime = 4 * time.Minute  // until every alert has fired
 )
 
-// expected are the alerts that each fault brings about: of these all have to
-// fire, and of the others none, but for those that a fault may bring about as
-// well.
+// expected are the alerts that each fault must cause, and after them those that it may
+// cause; no others may fire.
 type expected struct {
 	must, may map[string]bool // "job alert"
 }
@@ -38,7 +37,7 @@ func (e *expected) mayFire(s *site, alerts ...string) {
 	}
 }
 
-// TestLive makes every fault, waits for every alert, and asks every panel.
+// TestLive causes every fault, waits for every alert, and queries every panel.
 func TestLive(t *testing.T) {
 	shared := startProviders(t)
 	doomed := maps.Clone(shared)
@@ -70,8 +69,8 @@ func TestLive(t *testing.T) {
 	prometheus := harness.StartPrometheus(t, targets, rulesFile)
 
 	want := &expected{must: map[string]bool{}, may: map[string]bool{}}
-	// From the start: its certificate is made for a day, and nobody listens at the
-	// second address of westus.
+	// From the start: its certificate is valid for a day, and the second address of westus
+	// has no listener.
 	want.fires(ledger, "PorticoCertificateExpires", "PorticoEndpointDown")
 	sound.load(t)
 	region.load(t, append(region.settle(t), region.failing())...)
@@ -97,7 +96,7 @@ func TestLive(t *testing.T) {
 	ledger.spoilConfiguration(t)
 	ledger.drift(t, shared)
 	want.fires(full, "PorticoSaturated")
-	want.mayFire(full, "PorticoRegionDown", "PorticoProviderDown") // for its probes no file is left
+	want.mayFire(full, "PorticoRegionDown", "PorticoProviderDown") // no file is left for its probes
 	full.useUpFiles(t)
 	want.fires(gone, "PorticoDown")
 	gone.Portico.Kill(t)
@@ -113,8 +112,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// complete fails the test unless every alert that does not look back for too
-// long is expected of some site.
+// complete fails the test unless some site expects every alert whose window is not too
+// long.
 func (e *expected) complete(t *testing.T) {
 	t.Helper()
 	all := readRules(t)
@@ -129,15 +128,14 @@ func (e *expected) complete(t *testing.T) {
 	}
 }
 
-// watcher looks at the alerts that fire, all the time.
+// watcher watches the firing alerts all the time.
 type watcher struct {
 	prometheus *harness.Prometheus
 	want       *expected
 	fired      map[string]bool
 }
 
-// until looks until done, and fails the test at the first alert that nobody has
-// given cause for.
+// until watches until done, and fails the test at the first alert without a cause.
 func (w *watcher) until(t *testing.T, bound time.Duration, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(bound + time.Minute); !done(); time.Sleep(500 * time.Millisecond) {
@@ -163,8 +161,8 @@ func (w *watcher) until(t *testing.T, bound time.Duration, done func() bool) {
 
 func (w *watcher) all() bool { return len(w.fired) == len(w.want.must) }
 
-// askPanels asks for everything that the dashboards show, and for the values of
-// their variables, since the beginning.
+// askPanels queries everything that the dashboards show, and the values of their
+// variables, since the beginning.
 func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 	t.Helper()
 	asked := 0
@@ -200,7 +198,7 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 	t.Logf("%d queries of panels were asked", asked)
 }
 
-// hasData reports whether an expression had a value at some time that is a number.
+// hasData reports whether an expression ever had a value that is a number.
 func hasData(ctx context.Context, t *testing.T, p *harness.Prometheus, expr string, since time.Time) bool {
 	t.Helper()
 	series, err := p.QueryRange(ctx, expr, since, 2*time.Second)

@@ -12,8 +12,8 @@ import (
 	"portico/test/harness"
 )
 
-// settings find out, follow and give up within seconds. Jobs that nobody works
-// on are overdue after three leases.
+// The settings make the gateway detect, follow and give up within seconds. Jobs that
+// nobody works on are overdue after three leases.
 const settings = `
 index: {sendWithin: 2s, askTimeout: 1s, followLimit: 4s, followRecheck: 1s, pollFloor: 200ms, lateWriteWindow: 1s, callMargin: 1s}
 jobs: {lease: 2s}
@@ -23,14 +23,14 @@ health: {probe: {interval: 1s, timeout: 1s}}
 
 const group = "rg"
 
-// site is one deployment with a fault of its own.
+// site is one deployment with its own fault.
 type site struct {
 	*harness.World
 	job string // its scrape job
 }
 
-// providers are the regional endpoints that the sites share; each site has a
-// subscription of its own there.
+// providers are the regional endpoints that the sites share; each site has its own
+// subscription there.
 type providers map[string]*harness.Contoso
 
 func startProviders(t *testing.T) providers {
@@ -73,11 +73,11 @@ func (s *site) path(name string) string {
 	return s.ResourcePath(group, name) + "?api-version=" + harness.Version
 }
 
-// address is where the metrics are.
+// address is that of the metrics.
 func (s *site) address() string { return strings.TrimPrefix(s.Portico.AdminURL, "http://") }
 
-// load asks for something again and again, until the test ends: each kind of
-// request that the dashboards tell apart, and what is further asked for.
+// load sends requests again and again, until the test ends: each kind that the
+// dashboards distinguish, and the given ones.
 func (s *site) load(t *testing.T, further ...[]harness.Request) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func (s *site) lists() []harness.Request {
 	}
 }
 
-// failing is a write to which the provider answers that it has failed.
+// failing is a write to which the provider answers that it failed.
 func (s *site) failing() []harness.Request {
 	return []harness.Request{{
 		Method: http.MethodPut, Path: s.path("Contoso.Compute/virtualMachines/failing"), Body: machine("westus"), Header: harness.Header("x-contoso-fault", "status=500"),

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Await polls until something holds, and fails the test if it does not within the
+// Await polls until a condition holds, and fails the test if that takes longer than the
 // bound.
 func Await(t testing.TB, bound time.Duration, what string, holds func() bool) {
 	t.Helper()

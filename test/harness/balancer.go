@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Balancer hands TCP connections to those of several Porticos that are ready,
-// in turn, and knows nothing of what goes over them.
+// Balancer distributes TCP connections over those of several Porticos that are ready,
+// in turn; it does not interpret them.
 type Balancer struct {
 	Address string
 
@@ -31,11 +31,10 @@ type backend struct {
 	ready             bool
 }
 
-// balancerPolls is the pause between two looks at /readyz.
+// balancerPolls is the pause between two polls of /readyz.
 const balancerPolls = 50 * time.Millisecond
 
-// StartBalancer listens on an address, without anybody behind it, until the test
-// ends.
+// StartBalancer listens on an address, without Porticos, until the test ends.
 func StartBalancer(t testing.TB) *Balancer {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", FreeAddress(t))
@@ -52,7 +51,7 @@ func StartBalancer(t testing.TB) *Balancer {
 	return b
 }
 
-// Add puts a Portico behind the balancer, and returns when it has found it
+// Add puts a Portico behind the balancer, and returns once the balancer has seen it
 // ready.
 func (b *Balancer) Add(t testing.TB, p *Portico) {
 	t.Helper()
@@ -66,7 +65,7 @@ func (b *Balancer) Add(t testing.TB, p *Portico) {
 	b.Await(t, p)
 }
 
-// Await returns when the balancer has found a Portico ready.
+// Await returns once the balancer has seen a Portico ready.
 func (b *Balancer) Await(t testing.TB, p *Portico) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
@@ -128,7 +127,7 @@ func (b *Balancer) accept(ctx context.Context) {
 	}
 }
 
-// forward joins a connection with one to a Portico, until either end closes.
+// forward connects a connection with one to a Portico, until either ends.
 func (b *Balancer) forward(ctx context.Context, from net.Conn) {
 	defer b.forget(from)
 	if !b.remember(from) {
@@ -149,7 +148,7 @@ func (b *Balancer) forward(ctx context.Context, from net.Conn) {
 	var ways sync.WaitGroup
 	for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
 		ways.Go(func() {
-			_, _ = io.Copy(way[1], way[0]) // either end may go at any time
+			_, _ = io.Copy(way[1], way[0]) // either end may close at any time
 			if c, ok := way[1].(*net.TCPConn); ok {
 				_ = c.CloseWrite()
 			}
@@ -170,7 +169,7 @@ func (b *Balancer) choose() string {
 	return ""
 }
 
-// remember keeps a connection for the end; false when that is there.
+// remember records a connection for the end; it returns false after the end.
 func (b *Balancer) remember(c net.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

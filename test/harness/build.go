@@ -17,19 +17,19 @@ type Binaries struct {
 	Contoso string
 }
 
-// built builds both programs at the first call; a test binary builds at most
-// once, however many tests it has.
+// built builds both programs at the first call; a test binary builds at most once,
+// whatever the number of its tests.
 var built = sync.OnceValues(build)
 
-// builtPoints is built for the Portico with failpoints.
+// builtPoints does the same for the Portico with failpoints.
 var builtPoints = sync.OnceValues(buildPoints)
 
 // buildFolders are where the programs were put; [Main] removes them. They are
 // written before the first build returns and read only after the tests.
 var buildFolders struct{ normal, points string }
 
-// Build returns the programs, building what the environment does not name. It
-// ends the test when they do not build.
+// Build returns the programs, and builds those that the environment does not name. It
+// ends the test if they do not build.
 func Build(t testing.TB) Binaries {
 	t.Helper()
 	b, err := built()
@@ -39,8 +39,8 @@ func Build(t testing.TB) Binaries {
 	return b
 }
 
-// BuildFailpoints returns a Portico built with the tag failpoints, or the one that
-// the environment names; see package failpoint.
+// BuildFailpoints returns a Portico built with the tag failpoints, or the one that the
+// environment names; see package failpoint.
 func BuildFailpoints(t testing.TB) string {
 	t.Helper()
 	program, err := builtPoints()
@@ -111,8 +111,8 @@ func buildPoints() (string, error) {
 	return program, goBuild(root, "./cmd/portico", program, "-tags", "failpoints")
 }
 
-// moduleRoot asks the go command where the portico module lies, so that tests
-// of other modules, which replace it by a path, build the same source.
+// moduleRoot asks the go command for the folder of the portico module, so that tests of
+// other modules, which replace it by a path, build the same source.
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "portico").Output()
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// Certificate is a server certificate for the loopback names, signed by an
-// authority made for it alone.
+// Certificate is a server certificate for the loopback names, signed by a new
+// authority.
 type Certificate struct {
 	CertFile string // PEM
 	KeyFile  string // PEM
-	// AuthorityFile is PEM too: what clients of other languages are given to trust.
+	// AuthorityFile is PEM too: clients in other languages trust it.
 	AuthorityFile string
 	Pool          *x509.CertPool
 }
 
-// NewCertificate makes an authority and a server certificate for 127.0.0.1,
-// ::1 and localhost, and writes the latter into dir. Nothing outlives the test.
+// NewCertificate makes an authority and a server certificate for 127.0.0.1, ::1 and
+// localhost, and writes the latter into dir. Nothing outlives the test.
 func NewCertificate(t testing.TB, dir string) Certificate {
 	t.Helper()
 	authorityKey := newKey(t)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Text is the configuration file that this Portico would have for a
-// configuration: its own addresses and store, and all else as config says.
+// Text is this Portico's configuration file for a configuration: its own addresses and
+// store, and everything else from config.
 func (p *Portico) Text(t testing.TB, config Config) string {
 	t.Helper()
 	f := p.file
@@ -19,7 +19,7 @@ func (p *Portico) Text(t testing.TB, config Config) string {
 	return string(f.render(t))
 }
 
-// Write replaces the configuration file, in one step.
+// Write replaces the configuration file in one step.
 func (p *Portico) Write(t testing.TB, text string) {
 	t.Helper()
 	if err := os.WriteFile(p.ConfigFile+".new", []byte(text), 0o600); err != nil {
@@ -46,9 +46,8 @@ func (p *Portico) signal(t testing.TB, sig syscall.Signal) {
 	}
 }
 
-// Metrics is the page of the metrics. A gateway that does not get it together in
-// time, as on a machine that has too much to do, says so with 503 and is asked
-// again.
+// Metrics is the page of metrics. A gateway that cannot collect it in time, for example
+// on a busy machine, answers 503 and is asked again.
 func (p *Portico) Metrics(t testing.TB) string {
 	t.Helper()
 	for end := time.Now().Add(startBound); ; time.Sleep(20 * time.Millisecond) {
@@ -59,7 +58,7 @@ func (p *Portico) Metrics(t testing.TB) string {
 	}
 }
 
-// Metric reads a metric without labels, as the admin listener shows it.
+// Metric reads a metric without labels from the admin listener.
 func (p *Portico) Metric(t testing.TB, name string) float64 {
 	t.Helper()
 	for line := range strings.Lines(p.Metrics(t)) {

@@ -10,15 +10,14 @@ import (
 	"text/template"
 )
 
-// API versions that every type of the test configuration knows.
+// API versions that every type of the test configuration supports.
 const (
 	Version        = "2024-01-01"
 	VersionPreview = "2024-06-01-preview"
-	VersionOld     = "2023-01-01" // before ETags
+	VersionOld     = "2023-01-01" // older than ETags
 )
 
-// The subscription and tenant that the test configuration declares unless a
-// test says otherwise.
+// The default subscription and tenant of the test configuration.
 const (
 	SubscriptionID = "00000000-0000-0000-0000-000000000001"
 	TenantID       = "00000000-0000-0000-0000-0000000000aa"
@@ -26,46 +25,45 @@ const (
 
 // Token is a static bearer token with its principal.
 type Token struct {
-	Raw      string // what the client sends; the file holds its SHA-256 alone
+	Raw      string // sent by the client; the file contains only its SHA-256
 	TenantID string
 	ObjectID string
 	Name     string
 }
 
-// SHA256 is the form in which the configuration keeps the token.
+// SHA256 is the token's form in the configuration.
 func (t Token) SHA256() string {
 	sum := sha256.Sum256([]byte(t.Raw))
 	return hex.EncodeToString(sum[:])
 }
 
-// Subscription is one that the configuration declares.
+// Subscription is a subscription in the configuration.
 type Subscription struct {
 	ID          string
 	TenantID    string
 	DisplayName string
 	State       string
-	// Uncovered: it may hold what Portico was not there to see.
+	// Uncovered: it may hold resources older than Portico.
 	Uncovered bool
 }
 
-// Config is what a test may vary in the configuration file of a Portico. The
-// zero value, with Endpoints, is a complete one: plain HTTP, no
-// authentication, one subscription.
+// Config is what a test may vary in Portico's configuration file. The zero value, with
+// Endpoints, is complete: plain HTTP, no authentication, one subscription.
 type Config struct {
-	// Endpoints are base URLs by region name, "global" among them; several of one
-	// region are separated by commas.
+	// Endpoints are base URLs by region name, including "global"; commas separate several
+	// of one region.
 	Endpoints map[string]string
 	// Tokens turns on static tokens; without any, auth is none.
 	Tokens []Token
 	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
-	// Listen is the address of the public listener, where a test has to know it
-	// beforehand; a free one by default.
+	// Listen is the address of the public listener, if a test must know it beforehand; a
+	// free one by default.
 	Listen string
-	// PublicURL is what Portico calls itself; its own address by default.
+	// PublicURL is Portico's public URL; its own address by default.
 	PublicURL string
-	// Postgres is the DSN of a PostgreSQL database to keep the state in; the
-	// default is an SQLite file of this Portico's own.
+	// Postgres is the DSN of a PostgreSQL database for the state; the default is this
+	// Portico's own SQLite file.
 	Postgres string
 	// ComputeRegistration and InsightRegistration are "automatic" by default.
 	ComputeRegistration string
@@ -74,44 +72,47 @@ type Config struct {
 	InsightInternal []string
 	// Subscriptions replace the default one.
 	Subscriptions []Subscription
-	// Regions are names of further regions than RegionNames.
+	// Regions are names of further regions beside RegionNames.
 	Regions []string
-	// NoETags leaves out that network interfaces and workspaces have ETags, so that
-	// Portico's own deletes of these carry no condition.
+	// NoETags omits that network interfaces and workspaces have ETags, so that Portico's
+	// own deletes of these have no condition.
 	NoETags bool
-	// Providers is YAML added to the list of providers, its items indented by
-	// two spaces.
+	// Providers is YAML for the list of providers, its items indented by two spaces.
 	Providers string
 	// Drain is how Portico stops, {delay: 10ms, limit: 20s} by default.
 	Drain string
-	// Name is what the cloud calls itself, "Portico test" by default.
+	// Name is the cloud's name, "Portico test" by default.
 	Name string
-	// LoginEndpoint is where it sends clients to sign in, an address that nobody
-	// has by default.
+	// LoginEndpoint is where clients sign in; by default an unused address.
 	LoginEndpoint string
-	// Metadata is YAML added to the metadata section, indented by two spaces.
+	// Metadata is YAML for the metadata section, indented by two spaces.
 	Metadata string
-	// Server is YAML added to the server section, indented by two spaces.
+	// Server is YAML for the server section, indented by two spaces.
 	Server string
-	// Failpoints takes the program that has them; Rules are those that it starts with.
+	// Failpoints uses the program with failpoints; Rules are their rules at its start.
 	Failpoints bool
 	Rules      string
-	// Extra is YAML added at the end: whole sections, such as limits or index.
+	// LogFile takes Portico's log in place of the test's memory, which the log of a
+	// benchmark would fill.
+	LogFile string
+	// Environment is added to that of the process, as "name=value".
+	Environment []string
+	// Extra is YAML at the end: whole sections, such as limits or index.
 	Extra string
 }
 
 // RegionNames are the regions of the test configuration, in its order.
 func RegionNames() []string { return []string{"westus", "eastus", "northeurope"} }
 
-// SteeringHeaders are those by which a client tells contoso how to answer. A map
-// has to let them through.
+// SteeringHeaders are those by which a client tells contoso how to answer. The region
+// map must list them.
 func SteeringHeaders() []string {
 	return []string{"X-Contoso-Async", "X-Contoso-Duration", "X-Contoso-Fault", "X-Contoso-Operation-Path", "X-Contoso-Outcome", "X-Contoso-Page-Size", "X-Contoso-Retry-After"}
 }
 
 func steering() string { return strings.Join(SteeringHeaders(), ", ") }
 
-// file is what the template sees: the test's wishes and the addresses.
+// file is the template's input: the test's configuration and the addresses.
 type file struct {
 	Config
 	Listen, Admin string
@@ -144,8 +145,8 @@ func (c Config) withDefaults(listen string) Config {
 	}
 	c.Drain, c.Name = cmp.Or(c.Drain, "{delay: 10ms, limit: 20s}"), cmp.Or(c.Name, "Portico test")
 	c.LoginEndpoint = cmp.Or(c.LoginEndpoint, "https://login.example/")
-	// Where a test does not set these times, it is not about them: what a busy
-	// machine takes for a write, or a question, is then no reason to refuse it.
+	// A test that does not set these times is not about them: a slow write or question on
+	// a busy machine must then not be refused.
 	if !strings.Contains(c.Extra, "index:") {
 		c.Extra += "\nindex: {sendWithin: 1m, askTimeout: 20s}\n"
 	}

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// ContosoOptions vary a provider endpoint. The zero value keeps its state in
-// a file of the test's folder, so that it survives [Contoso.Kill].
+// ContosoOptions vary a provider endpoint. With the zero value its state is in a file
+// of the test's folder, so it survives [Contoso.Kill].
 type ContosoOptions struct {
 	StateFile string
 	Args      []string // further arguments of the program
 }
 
-// Contoso is a running reference provider: one regional endpoint of both of
-// its namespaces, or the global one.
+// Contoso is a running reference provider: one regional endpoint, or the global one, of
+// both of its namespaces.
 type Contoso struct {
 	Region string
 	URL    string
@@ -78,7 +78,7 @@ func (c *Contoso) Restart(t testing.TB) {
 	c.start(t)
 }
 
-// Try makes a call of the endpoint itself, past Portico.
+// Try makes a call of the endpoint itself, bypassing Portico.
 func (c *Contoso) Try(t testing.TB, r Request) (Answer, error) {
 	return send(t.Context(), c.client, c.URL, "", r)
 }
@@ -88,7 +88,7 @@ func (c *Contoso) Call(ctx context.Context, r Request) (Answer, error) {
 	return send(ctx, c.client, c.URL, "", r)
 }
 
-// Do is [Contoso.Try] for calls whose failure ends the test.
+// Do is [Contoso.Try], but a failure ends the test.
 func (c *Contoso) Do(t testing.TB, r Request) Answer {
 	t.Helper()
 	a, err := c.Try(t, r)
@@ -98,8 +98,7 @@ func (c *Contoso) Do(t testing.TB, r Request) Answer {
 	return a
 }
 
-// Received is one request as the provider received it, its path and query as
-// they stood on the wire.
+// Received is one request as the provider received it, with path and query unchanged.
 type Received struct {
 	Method  string      `json:"method"`
 	Path    string      `json:"path"`
@@ -123,11 +122,11 @@ func (c *Contoso) ForgetRequests(t testing.TB) {
 
 // Notifications are the notifications of one subscription.
 type Notifications struct {
-	// Namespaces and Notices have the latest state and the latest notification of
-	// each namespace, in lower case.
+	// Namespaces and Notices have the latest state and the latest notification of each
+	// namespace, in lower case.
 	Namespaces map[string]string
 	Notices    map[string]Notification
-	Journal    []NotificationEntry // in the order of their arrival
+	Journal    []NotificationEntry // in order of arrival
 }
 
 // NotificationEntry is one notification in the journal.
@@ -145,7 +144,7 @@ type Notification struct {
 	}
 }
 
-// Notifications returns the notifications that the endpoint took, by subscription.
+// Notifications returns the notifications that the endpoint received, by subscription.
 func (c *Contoso) Notifications(t testing.TB) map[string]Notifications {
 	t.Helper()
 	told, err := c.TryNotifications(t.Context())
@@ -155,8 +154,8 @@ func (c *Contoso) Notifications(t testing.TB) map[string]Notifications {
 	return told
 }
 
-// TryNotifications is [Contoso.Notifications] for any goroutine, and for endpoints
-// that may be down.
+// TryNotifications is [Contoso.Notifications] for any goroutine, and for endpoints that
+// may be down.
 func (c *Contoso) TryNotifications(ctx context.Context) (map[string]Notifications, error) {
 	a, err := c.Call(ctx, Request{Method: http.MethodGet, Path: "/contoso/subscriptions"})
 	if err != nil {
@@ -173,7 +172,7 @@ func (c *Contoso) TryNotifications(ctx context.Context) (map[string]Notification
 	return told.Value, nil
 }
 
-// IDs are the ids of all resources that the endpoint holds, as it writes them.
+// IDs are the ids of all resources of the endpoint, in its own spelling.
 func (c *Contoso) IDs(t testing.TB) []string {
 	t.Helper()
 	var ids []string
@@ -181,8 +180,7 @@ func (c *Contoso) IDs(t testing.TB) []string {
 	return ids
 }
 
-// Resources are the ids of all resources that the endpoint holds, in lower
-// case and sorted.
+// Resources are the ids of all resources of the endpoint, in lower case and sorted.
 func (c *Contoso) Resources(t testing.TB) []string {
 	t.Helper()
 	ids := c.IDs(t)
@@ -193,7 +191,7 @@ func (c *Contoso) Resources(t testing.TB) []string {
 	return ids
 }
 
-// Holds reports whether the endpoint holds the resource of this id.
+// Holds reports whether the endpoint has the resource with this id.
 func (c *Contoso) Holds(t testing.TB, id string) bool {
 	t.Helper()
 	return slices.Contains(c.Resources(t), strings.ToLower(id))

@@ -1,9 +1,8 @@
-// Package harness runs Portico the way its users do: as processes. It builds
-// the two programs, starts a `portico serve` and as many `contoso` endpoints
-// as a test wants on free loopback ports, waits for them within bounds, and
-// ends what it started, whatever becomes of the test. Beside them it runs what a
-// test needs of their surroundings: a [Postgres] with standbys, a [Balancer], a
-// [Relay] that can go, a [Prometheus].
+// Package harness runs Portico like its users do: as processes. It builds the two
+// programs, starts a `portico serve` and as many `contoso` endpoints as a test needs
+// on free loopback ports, waits for them within bounds, and ends everything that it
+// started, however the test ends. It also runs a test's surroundings: a [Postgres]
+// with standbys, a [Balancer], a [Relay] that can be stopped, a [Prometheus].
 //
 // A test usually asks for a [World] and speaks HTTP to it:
 //
@@ -12,10 +11,10 @@
 //		Body: `{"location":"westus"}`}).Want(t, 201)
 //	w.Contoso("eastus").Resources(t) // what that provider really holds
 //
-// The package knows neither program's packages, but the names of failpoints: what it
-// proves, it proves from outside. With Config.Failpoints a Portico is built with
-// these; see package failpoint. A program that reports a data race or a panic on its
-// standard error fails the test that started it.
+// The package imports neither program's packages, except the names of failpoints: it
+// tests from outside. Config.Failpoints uses a Portico that has them; see package
+// failpoint. A program that reports a data race or a panic on its standard error
+// fails the test that started it.
 //
 // Environment:
 //

@@ -5,21 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"portico/failpoint"
 )
 
-// environment is what a Portico with failpoints is told of them.
+// environment is added to the test's: the configured variables and, for a Portico that
+// has failpoints, their configuration.
 func (p *Portico) environment() []string {
 	if p.points == "" {
-		return nil
+		return p.file.Environment
 	}
-	return []string{failpoint.ListenVariable + "=" + p.points, failpoint.RulesVariable + "=" + p.Rules}
+	return append(slices.Clone(p.file.Environment), failpoint.ListenVariable+"="+p.points, failpoint.RulesVariable+"="+p.Rules)
 }
 
-// TryPoints tells how often each failpoint was reached. It may be used from any
+// TryPoints returns how often each failpoint was reached. It may be used from any
 // goroutine, as TrySetPoint and TryClearPoint may.
 func (p *Portico) TryPoints(ctx context.Context) (map[failpoint.Point]failpoint.State, error) {
 	a, err := p.point(ctx, Request{Method: http.MethodGet, Path: "/points"})
@@ -43,13 +45,13 @@ func (p *Portico) TrySetPoint(ctx context.Context, at failpoint.Point, rule stri
 	return err
 }
 
-// TryClearPoint takes a failpoint's rule back, and lets go on what is paused there.
+// TryClearPoint removes a failpoint's rule, and releases what is paused there.
 func (p *Portico) TryClearPoint(ctx context.Context, at failpoint.Point) error {
 	_, err := p.point(ctx, Request{Method: http.MethodDelete, Path: "/points/" + string(at)})
 	return err
 }
 
-// Points is [Portico.TryPoints]; no answer ends the test.
+// Points is [Portico.TryPoints]; a failure ends the test.
 func (p *Portico) Points(t testing.TB) map[failpoint.Point]failpoint.State {
 	t.Helper()
 	all, err := p.TryPoints(t.Context())

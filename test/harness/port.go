@@ -8,13 +8,12 @@ import (
 	"testing"
 )
 
-// Ports are taken from below the range from which kernels draw the local
-// ports of outgoing connections: a port kept for a process that is being
-// restarted is then not taken by some client's connection meanwhile.
+// Ports are taken from below the range of the kernel's local ports for outgoing
+// connections: no client's connection can take the port of a process during its
+// restart.
 //
-// They come in blocks, so that test binaries that run at the same time do not
-// choose the same ones: whoever listens on the first port of a block has all of
-// it, until its process ends.
+// They come in blocks, so that concurrent test binaries choose different ones: the
+// process that listens on the first port of a block owns all of it, until it ends.
 const (
 	firstPort = 20000
 	lastPort  = 32000
@@ -23,14 +22,14 @@ const (
 
 var (
 	portsMu sync.Mutex
-	// What is left of the block that was claimed last. None is given out twice, as
-	// a program may not have bound its port yet, or be down for a restart.
+	// The rest of the last claimed block. No port is given out twice: a program may not
+	// have bound its port yet, or be down for a restart.
 	nextPort, endOfPorts int
 	claims               []net.Listener // never closed: the end of the process does it
 )
 
-// FreeAddress returns a loopback address with a port on which nothing listens
-// and which no other call gets, of this test binary or of another one.
+// FreeAddress returns a loopback address with a port that nothing listens on and that
+// no other call gets, in this test binary or another.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	portsMu.Lock()
@@ -52,7 +51,7 @@ func FreeAddress(t testing.TB) string {
 	}
 }
 
-// claimPorts takes a block that nobody has; false where there is none.
+// claimPorts takes a block that nobody has; false if there is none.
 func claimPorts() bool {
 	const blocks = (lastPort - firstPort) / blockSize
 	begin := rand.IntN(blocks)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What one binary claims, no other gets: as long as it lives something listens
-// on the first port of the block, and claiming it anew fails.
+// No other test binary gets a block that one has claimed: while that binary lives,
+// something listens on the block's first port, and another claim fails.
 func TestPortsAreClaimed(t *testing.T) {
 	given := map[string]bool{}
 	for range 2*blockSize + 1 { // of three blocks at least

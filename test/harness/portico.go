@@ -15,22 +15,21 @@ import (
 
 // Portico is a running `portico serve`.
 type Portico struct {
-	// URL is the public listener's address, AdminURL the admin listener's,
-	// both without a final slash.
+	// URL is the public listener's address, AdminURL the admin listener's, both without a
+	// final slash.
 	URL      string
 	AdminURL string
-	// ConfigFile is the configuration that it was started with; a test may
-	// change it before [Portico.Restart].
+	// ConfigFile is the configuration file; a test may change it before [Portico.Restart].
 	ConfigFile string
 	// Database is the SQLite file of its state, unless that is in PostgreSQL.
 	Database string
-	// Client trusts the public listener's certificate, and so does whoever trusts
+	// Client trusts the public listener's certificate, as does anyone who trusts
 	// AuthorityFile; "" without TLS.
 	Client        *http.Client
 	AuthorityFile string
-	// Token is the raw token that Do and Try send, "" when auth is none.
+	// Token is the raw token that Do and Try send, "" if auth is none.
 	Token string
-	// Rules are those of the failpoints with which it starts, if it has these.
+	// Rules are the failpoints' rules at its start, if it has failpoints.
 	Rules string
 
 	points  string // address of their control listener
@@ -41,8 +40,8 @@ type Portico struct {
 	earlier []*Process // that were killed or stopped
 }
 
-// StartReplicas runs several Porticos with one configuration, which has to name
-// a PostgreSQL database. Clients are to know them all by the first one's URL.
+// StartReplicas runs several Porticos with one configuration, which must name a
+// PostgreSQL database. The first one's URL is the public URL of all.
 func StartReplicas(t testing.TB, n int, config Config) []*Portico {
 	t.Helper()
 	var replicas []*Portico
@@ -56,8 +55,8 @@ func StartReplicas(t testing.TB, n int, config Config) []*Portico {
 	return replicas
 }
 
-// StartPortico writes a configuration file, runs `portico serve` with it until
-// the test ends, and returns once it is ready.
+// StartPortico writes a configuration file, runs `portico serve` with it until the test
+// ends, and returns once it is ready.
 func StartPortico(t testing.TB, config Config) *Portico {
 	t.Helper()
 	p := newPortico(t, config)
@@ -65,8 +64,8 @@ func StartPortico(t testing.TB, config Config) *Portico {
 	return p
 }
 
-// RefusedPortico runs `portico serve` with a configuration with which it must
-// not start, and returns what it says on its standard error.
+// RefusedPortico runs `portico serve` with a configuration that must prevent its start,
+// and returns its standard error.
 func RefusedPortico(t testing.TB, config Config) string {
 	t.Helper()
 	p := newPortico(t, config)
@@ -129,13 +128,12 @@ func (p *Portico) start(t testing.TB) {
 	if p.process != nil {
 		p.earlier = append(p.earlier, p.process)
 	}
-	p.process = startWith(t, "portico serve", p.dir, p.program, p.environment(), "serve", "--config", p.ConfigFile)
+	p.process = startLogging(t, p.file.LogFile, "portico serve", p.dir, p.program, p.environment(), "serve", "--config", p.ConfigFile)
 	t.Cleanup(p.Client.CloseIdleConnections)
 	p.waitReady(t)
 }
 
-// waitReady asks /readyz until it answers 200, the process ends or the bound
-// passes.
+// waitReady polls /readyz until it answers 200, the process ends or the bound passes.
 func (p *Portico) waitReady(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
@@ -166,11 +164,10 @@ func (p *Portico) waitReady(t testing.TB) {
 // Kill ends Portico by SIGKILL.
 func (p *Portico) Kill(t testing.TB) { t.Helper(); p.process.Kill(t) }
 
-// Pause stops Portico in its tracks, connections left open, until
-// [Portico.Resume].
+// Pause stops Portico, with connections left open, until [Portico.Resume].
 func (p *Portico) Pause(t testing.TB) { t.Helper(); p.process.Pause(t) }
 
-// Resume lets a paused Portico go on.
+// Resume continues a paused Portico.
 func (p *Portico) Resume(t testing.TB) { t.Helper(); p.process.Resume(t) }
 
 // Stop ends Portico by SIGTERM and expects it to exit cleanly.
@@ -188,13 +185,13 @@ func (p *Portico) Restart(t testing.TB) {
 	p.start(t)
 }
 
-// Pid is the id of the process that runs now.
+// Pid is the id of the running process.
 func (p *Portico) Pid() int { return p.process.Pid() }
 
 // Log is what the running process has logged so far.
 func (p *Portico) Log() string { return p.process.Stderr() }
 
-// Logs is what Portico has logged since the test began, over all its restarts.
+// Logs is what Portico has logged since the test began, including restarts.
 func (p *Portico) Logs() string {
 	var all strings.Builder
 	for _, process := range append(slices.Clone(p.earlier), p.process) {
@@ -209,7 +206,7 @@ func (p *Portico) Try(ctx context.Context, r Request) (Answer, error) {
 	return send(ctx, p.Client, p.URL, p.Token, r)
 }
 
-// Do makes a call of the public listener; no answer ends the test.
+// Do makes a call of the public listener; a failure ends the test.
 func (p *Portico) Do(t testing.TB, r Request) Answer {
 	t.Helper()
 	a, err := p.Try(t.Context(), r)
@@ -224,7 +221,7 @@ func (p *Portico) TryAdmin(ctx context.Context, r Request) (Answer, error) {
 	return send(ctx, p.Client, p.AdminURL, "", r)
 }
 
-// Admin makes a call of the admin listener; no answer ends the test.
+// Admin makes a call of the admin listener; a failure ends the test.
 func (p *Portico) Admin(t testing.TB, r Request) Answer {
 	t.Helper()
 	a, err := send(t.Context(), p.Client, p.AdminURL, "", r)

@@ -15,20 +15,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres is a cluster of a test's own: initialised with the collation C and
-// trust for all who come over loopback, which is the only way to it. fsync and
-// synchronous_commit are on, as in earnest. It ends with the test.
+// Postgres is a test's own cluster: with the collation C and trust for all connections
+// over loopback, which is the only way to it. fsync and synchronous_commit are on, as
+// in production. It ends with the test.
 type Postgres struct {
 	Address string // host:port
 
-	folder   string // of this test; data lies below
+	folder   string // this test's; the data is below it
 	programs postgresPrograms
 	settings []string
 	process  *Process
 }
 
-// StartPostgres initialises a cluster and starts it. settings are further ones
-// of the server, as "name=value".
+// StartPostgres initialises a cluster and starts it. settings are further settings of
+// the server, as "name=value".
 func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	p := newPostgres(t, FreeAddress(t), settings)
@@ -38,11 +38,11 @@ func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	return p
 }
 
-// newPostgres makes the folder of a cluster, which its user can write to.
+// newPostgres makes the folder of a cluster, writable by the server's user.
 func newPostgres(t testing.TB, address string, settings []string) *Postgres {
 	t.Helper()
 	p := &Postgres{Address: address, settings: settings, programs: findPostgres(t)}
-	// Not t.TempDir: its parents are closed to other users.
+	// Not t.TempDir: other users cannot enter its parents.
 	folder, err := os.MkdirTemp("", "portico-postgres-")
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func newPostgres(t testing.TB, address string, settings []string) *Postgres {
 
 func (p *Postgres) data() string { return filepath.Join(p.folder, "data") }
 
-// Start runs the server again after [Postgres.Stop] or [Postgres.Kill], on the
-// same address, and waits until it answers.
+// Start runs the server again after [Postgres.Stop] or [Postgres.Kill], on the same
+// address, and waits until it answers.
 func (p *Postgres) Start(t testing.TB) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(p.Address)
@@ -110,7 +110,7 @@ func (p *Postgres) Wait(t testing.TB) {
 	}
 }
 
-// Stop ends the server, its clients' transactions being rolled back.
+// Stop ends the server; its clients' transactions are rolled back.
 func (p *Postgres) Stop(t testing.TB) { t.Helper(); p.end(t, syscall.SIGINT) }
 
 // Restart stops the server and starts it again; an immediate stop is like a
@@ -128,7 +128,7 @@ func (p *Postgres) Restart(t testing.TB, immediate bool) {
 // Kill ends the server and all its processes by SIGKILL.
 func (p *Postgres) Kill(t testing.TB) {
 	t.Helper()
-	p.Pause(t) // so that it makes no more of them
+	p.Pause(t) // so that it starts no more of them
 	children := p.children()
 	for _, pid := range children {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
@@ -137,8 +137,8 @@ func (p *Postgres) Kill(t testing.TB) {
 	waitGone(t, children)
 }
 
-// Pause stops the server and all its processes in their tracks, connections
-// left open; [Postgres.Resume] lets them go on.
+// Pause stops the server and all its processes, with connections left open, until
+// [Postgres.Resume].
 func (p *Postgres) Pause(t testing.TB) {
 	t.Helper()
 	if err := p.process.signal(syscall.SIGSTOP); err != nil {
@@ -160,8 +160,11 @@ func (p *Postgres) Resume(t testing.TB) {
 	}
 }
 
-// Log is what the server has logged since it was last started.
+// Log is what the server has logged since its last start.
 func (p *Postgres) Log() string { return p.process.Stderr() }
+
+// Pid returns the id of the server's parent process.
+func (p *Postgres) Pid() int { return p.process.Pid() }
 
 // Running reports whether the server is running.
 func (p *Postgres) Running() bool { return p.process != nil && !p.process.Ended() }
@@ -172,7 +175,7 @@ func (p *Postgres) end(t testing.TB, sig syscall.Signal) {
 		t.Errorf("%s: %v", p.process.name, err)
 		return
 	}
-	// A paused process takes no signal but SIGKILL until it goes on.
+	// A paused process reacts only to SIGKILL.
 	_ = p.process.signal(syscall.SIGCONT)
 	if p.process.waitEnd(stopBound) {
 		return
@@ -182,11 +185,10 @@ func (p *Postgres) end(t testing.TB, sig syscall.Signal) {
 	t.Errorf("%s did not end within %v of %v and was killed", p.process.name, stopBound, sig)
 }
 
-// DSN is where a database of the cluster is.
+// DSN names a database of the cluster.
 func (p *Postgres) DSN(database string) string { return dsn(p.Address, database, "") }
 
-// MultiHostDSN is where a database is on whichever of two clusters takes
-// writes at the time.
+// MultiHostDSN names a database on whichever of two clusters accepts writes.
 func MultiHostDSN(database string, a, b *Postgres) string {
 	return dsn(a.Address+","+b.Address, database, "&target_session_attrs=read-write")
 }
@@ -195,8 +197,8 @@ func dsn(hosts, database, further string) string {
 	return "postgres://postgres@" + hosts + "/" + url.PathEscape(database) + "?sslmode=disable&connect_timeout=5" + further
 }
 
-// CreateDatabase makes an empty database, of the collation C unless options,
-// SQL behind CREATE DATABASE, say otherwise, and returns its DSN.
+// CreateDatabase creates an empty database and returns its DSN. Its collation is C
+// unless options, the SQL after CREATE DATABASE, say otherwise.
 func (p *Postgres) CreateDatabase(t testing.TB, name string, options ...string) string {
 	t.Helper()
 	statement := "CREATE DATABASE " + pgx.Identifier{name}.Sanitize()
@@ -207,8 +209,7 @@ func (p *Postgres) CreateDatabase(t testing.TB, name string, options ...string) 
 	return p.DSN(name)
 }
 
-// Exec runs statements in the database postgres, each in a transaction of its
-// own.
+// Exec runs statements in the database postgres, each in its own transaction.
 func (p *Postgres) Exec(t testing.TB, statements ...string) {
 	t.Helper()
 	p.use(t, func(ctx context.Context, conn *pgx.Conn) {
@@ -220,8 +221,8 @@ func (p *Postgres) Exec(t testing.TB, statements ...string) {
 	})
 }
 
-// WaitFor waits until a query of a single boolean, in the database postgres,
-// returns true.
+// WaitFor waits until a query for a single boolean, in the database postgres, returns
+// true.
 func (p *Postgres) WaitFor(t testing.TB, query string) {
 	t.Helper()
 	p.use(t, func(ctx context.Context, conn *pgx.Conn) {
@@ -260,8 +261,8 @@ func (p *Postgres) children() []int {
 	return childrenOf(p.process.cmd.Process.Pid)
 }
 
-// childrenOf reads from the kernel which processes another one has started,
-// where the kernel tells; elsewhere a server's processes end with it.
+// childrenOf asks the kernel for the children of a process, if the kernel can say;
+// elsewhere a server's processes end with it.
 func childrenOf(pid int) (children []int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 type OpenTransaction struct{ conn *pgx.Conn }
 
 // BeginWith begins a transaction in a database and runs a statement in it. The
-// locks of the statement stay until [Held.Release] or the test's end.
+// statement's locks stay until [OpenTransaction.Rollback] or the test's end.
 func (p *Postgres) BeginWith(t testing.TB, database, statement string) *OpenTransaction {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.DSN(database))

@@ -16,15 +16,14 @@ import (
 	"time"
 )
 
-// postgresPrograms is where the server's programs are, and who runs them.
+// postgresPrograms is where the server's programs are, and which user runs them.
 type postgresPrograms struct {
 	folder string
-	user   *syscall.Credential // nil: oneself
+	user   *syscall.Credential // nil: the current user
 }
 
-// findPostgres looks in PATH, then where Debian puts the programs, the latest
-// version first. The server refuses to be run by root, so root has another
-// user run it.
+// findPostgres looks in PATH, then where Debian installs the programs, the latest
+// version first. The server refuses to run as root, so root uses another user.
 func findPostgres(t testing.TB) postgresPrograms {
 	t.Helper()
 	p := postgresPrograms{folder: postgresFolder()}
@@ -48,10 +47,10 @@ func findPostgres(t testing.TB) postgresPrograms {
 	return p
 }
 
-// postgresFolder is the first folder that holds all programs; a path may lead
-// to some of them only.
+// postgresFolder is the first folder that contains all programs; some folders of PATH
+// contain only some.
 func postgresFolder() string {
-	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is a good one
+	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is valid
 	version := func(folder string) int {
 		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder)))
 		return n
@@ -72,7 +71,7 @@ func postgresFolder() string {
 func (p postgresPrograms) command(ctx context.Context, folder, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.folder, name), args...)
 	cmd.Dir = folder
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"} // nothing of PGDATA and its like
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"} // without PGDATA and similar variables
 	dieWithParent(cmd)
 	if p.user != nil {
 		if cmd.SysProcAttr == nil {
@@ -93,8 +92,8 @@ func (p postgresPrograms) run(t testing.TB, folder, name string, args ...string)
 	}
 }
 
-// start runs a server. Its end is the caller's business: SIGTERM, by which
-// other processes are ended, would have it wait for its clients.
+// start runs a server. The caller ends it: SIGTERM, which ends other processes, would
+// make it wait for its clients.
 func (p postgresPrograms) start(t testing.TB, name, folder, program string, args ...string) *Process {
 	t.Helper()
 	process := &Process{
@@ -102,7 +101,7 @@ func (p postgresPrograms) start(t testing.TB, name, folder, program string, args
 		stdout: newTranscript(), stderr: newTranscript(), ended: make(chan struct{}),
 	}
 	process.cmd.Stdout, process.cmd.Stderr = process.stdout, process.stderr
-	// Its own processes keep its standard error open a moment longer.
+	// Its own processes keep its standard error open a little longer.
 	process.cmd.WaitDelay = 5 * time.Second
 	if err := process.cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", name, err)
@@ -114,8 +113,7 @@ func (p postgresPrograms) start(t testing.TB, name, folder, program string, args
 	return process
 }
 
-// waitGone returns when none of the processes is there any more, but as a
-// zombie that nobody has waited for.
+// waitGone returns when all of the processes have ended, except zombies.
 func waitGone(t testing.TB, pids []int) {
 	t.Helper()
 	for deadline := time.Now().Add(stopBound); ; time.Sleep(5 * time.Millisecond) {
@@ -133,7 +131,7 @@ func gone(pid int) bool {
 	if err != nil {
 		return true
 	}
-	// pid (name) state …, and a name may hold anything.
+	// pid (name) state …, and a name may contain anything.
 	fields := splitFields(text[bytes.LastIndexByte(text, ')')+1:])
 	return len(fields) == 0 || fields[0] == "Z" || fields[0] == "X"
 }

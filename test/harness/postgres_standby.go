@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// Standby makes a synchronous streaming standby of p, on a cluster of its own:
-// from now on a flushed commit of p waits until it is on the standby's disk.
+// Standby makes a synchronous streaming standby of p, on a new cluster: from now on a
+// flushed commit of p waits until it is on the standby's disk.
 func (p *Postgres) Standby(t testing.TB) *Postgres {
 	t.Helper()
 	return p.standbyAt(t, FreeAddress(t))
 }
 
-// Rejoin makes a synchronous standby of p anew at the address of another
-// cluster, which has ended: the former primary, after [Postgres.Promote].
+// Rejoin makes another synchronous standby of p at the address of a cluster that has
+// ended: the former primary, after [Postgres.Promote].
 func (p *Postgres) Rejoin(t testing.TB, former *Postgres) *Postgres {
 	t.Helper()
 	if former.Running() {
@@ -37,8 +37,8 @@ func (p *Postgres) standbyAt(t testing.TB, address string) *Postgres {
 	return s
 }
 
-// Promote makes a standby a primary that takes writes by itself. The former
-// primary must have ended: two of them would take writes apart.
+// Promote turns a standby into a primary. The former primary must have ended: otherwise
+// both would accept writes.
 func (p *Postgres) Promote(t testing.TB) {
 	t.Helper()
 	p.Exec(t, "SELECT pg_promote(true, 60)")
@@ -49,7 +49,7 @@ func (p *Postgres) Promote(t testing.TB) {
 func (p *Postgres) setSynchronous(t testing.TB, names string) {
 	t.Helper()
 	p.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = "+names, "SELECT pg_reload_conf()")
-	// The reload reaches each process in its own time, but new connections
-	// always have it.
+	// The reload reaches each process at a different time, but new connections always have
+	// it.
 	p.WaitFor(t, "SELECT current_setting('synchronous_standby_names') = "+names)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A commit that was acknowledged outlives the primary's death: the standby has
-// it, and takes writes once it is promoted.
+// An acknowledged commit survives the primary's death: the standby has it, and accepts
+// writes after its promotion.
 func TestAStandbyTakesOver(t *testing.T) {
 	primary := StartPostgres(t)
 	primary.CreateDatabase(t, "d")
@@ -28,7 +28,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	}
 	standby.Exec(t, "INSERT INTO x VALUES (2)")
 	again := standby.Rejoin(t, primary)
-	session(t, MultiHostDSN("d", primary, standby)) // finds the one that takes writes
+	session(t, MultiHostDSN("d", primary, standby)) // finds the server that accepts writes
 	standby.Exec(t, "INSERT INTO x VALUES (3)")
 	standby.Stop(t)
 	again.Promote(t)

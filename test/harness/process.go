@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// Bounds of every wait for a process. They are generous because the programs
-// may be built with the race detector and share two cores with other tests and
-// whatever else the machine does; no test measures time by them.
+// Bounds of every wait for a process. They are generous because the programs may be
+// built with the race detector and share two cores with other tests and programs; no
+// test measures time by them.
 const (
 	startBound = 3 * time.Minute
 	stopBound  = 2 * time.Minute
 )
 
-// Process is a program that a test started. It ends with the test at the
-// latest.
+// Process is a program that a test started. It ends with the test at the latest.
 type Process struct {
 	name   string
 	cmd    *exec.Cmd
 	stdout *transcript
 	stderr *transcript
+	log    string        // the file that receives standard error in place of stderr
 	ended  chan struct{} // closed after Wait returned
 	err    error         // of Wait; read only after ended
 }
 
-// Start runs a program in folder dir, with args, until the test ends. name
-// stands for it in messages. Prefer [StartPortico] and [StartContoso].
+// Start runs a program in folder dir, with args, until the test ends. Messages call it
+// name. Prefer [StartPortico] and [StartContoso].
 func Start(t testing.TB, name, dir, program string, args ...string) *Process {
 	t.Helper()
 	return startWith(t, name, dir, program, nil, args...)
@@ -41,6 +41,13 @@ func Start(t testing.TB, name, dir, program string, args ...string) *Process {
 
 // startWith is Start with more in the environment.
 func startWith(t testing.TB, name, dir, program string, environment []string, args ...string) *Process {
+	t.Helper()
+	return startLogging(t, "", name, dir, program, environment, args...)
+}
+
+// startLogging is startWith with standard error appended to the file log, unless that
+// is "".
+func startLogging(t testing.TB, log, name, dir, program string, environment []string, args ...string) *Process {
 	t.Helper()
 	p := &Process{
 		name:   name,
@@ -51,8 +58,16 @@ func startWith(t testing.TB, name, dir, program string, environment []string, ar
 	}
 	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	// The race detector would hold each process back for a second at its end,
-	// in wait for races yet to come; with five processes a test that is long.
+	if log != "" {
+		file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close() // the process has its own
+		p.cmd.Stderr, p.log = file, log
+	}
+	// The race detector would delay each process's end by a second, waiting for further
+	// races; with five processes that is long for a test.
 	p.cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=10"), environment...)
 	dieWithParent(p.cmd)
 	if err := p.cmd.Start(); err != nil {
@@ -66,8 +81,8 @@ func startWith(t testing.TB, name, dir, program string, environment []string, ar
 	return p
 }
 
-// WaitLine returns the first line of standard output that begins with prefix,
-// or ends the test when the process ends or the bound passes without one.
+// WaitLine returns the first line of standard output with this prefix. It ends the test
+// if the process ends or the bound passes first.
 func (p *Process) WaitLine(t testing.TB, prefix string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startBound)
@@ -104,8 +119,7 @@ func (p *Process) Stop(t testing.TB, sig syscall.Signal) {
 	}
 }
 
-// Pause stops the process in its tracks, connections left open, until
-// [Process.Resume].
+// Pause stops the process, with connections left open, until [Process.Resume].
 func (p *Process) Pause(t testing.TB) {
 	t.Helper()
 	if err := p.signal(syscall.SIGSTOP); err != nil {
@@ -113,7 +127,7 @@ func (p *Process) Pause(t testing.TB) {
 	}
 }
 
-// Resume lets a paused process go on.
+// Resume continues a paused process.
 func (p *Process) Resume(t testing.TB) {
 	t.Helper()
 	if err := p.signal(syscall.SIGCONT); err != nil {
@@ -131,8 +145,8 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// ExitCode waits for the process to end by itself and returns its exit code,
-// or -1 if a signal ended it.
+// ExitCode waits for the process to end by itself and returns its exit code, or -1 if a
+// signal ended it.
 func (p *Process) ExitCode(t testing.TB) int {
 	t.Helper()
 	if !p.waitEnd(stopBound) {
@@ -161,8 +175,8 @@ func (p *Process) end(t testing.TB, sig syscall.Signal) {
 
 var errEnded = errors.New("exit code 0")
 
-// signal sends sig unless the process has been waited for: its number may
-// belong to another process by then.
+// signal sends sig unless the process has been waited for: its number may belong to
+// another process by then.
 func (p *Process) signal(sig syscall.Signal) error {
 	if p.Ended() {
 		return fmt.Errorf("has ended before: %w", cmp.Or(p.err, errEnded))
@@ -190,6 +204,13 @@ func (p *Process) cleanUp(t testing.TB) {
 			p.waitEnd(stopBound)
 			t.Errorf("%s did not end within %v of SIGTERM and was killed", p.name, stopBound)
 		}
+	}
+	if p.log != "" {
+		text, err := os.ReadFile(p.log)
+		if err != nil {
+			t.Errorf("%s: its log: %v", p.name, err)
+		}
+		_, _ = p.stderr.Write(text)
 	}
 	text := p.stderr.String()
 	for _, sign := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "http: panic serving"} {

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,7 +42,7 @@ func TestProcessKillAndStop(t *testing.T) {
 	}
 }
 
-// recorder is a test that notes its failure instead of failing.
+// recorder is a test that records its failure instead of failing.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -51,8 +53,8 @@ func (r *recorder) Failed() bool              { return len(r.errors) > 0 }
 func (r *recorder) Logf(string, ...any)       {}
 func (r *recorder) Errorf(f string, _ ...any) { r.errors = append(r.errors, f) }
 
-// A program's own report of a race or a panic must fail the test, though its
-// answers were right.
+// A program that reports a race or a panic must fail the test, even if its answers are
+// right.
 func TestProcessReportsRacesAndPanics(t *testing.T) {
 	for _, sign := range []string{"WARNING: DATA RACE", "panic: x", "http: panic serving 1"} {
 		r := &recorder{TB: t}
@@ -92,4 +94,34 @@ func TestTranscriptTail(t *testing.T) {
 	if got := s.tail(1000); !strings.HasPrefix(got, "a long") {
 		t.Errorf("tail %q", got)
 	}
+}
+
+// A log file keeps standard error out of the test's memory, and a panic in it still fails
+// the test.
+func TestProcessLogsToAFile(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, []byte("before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{TB: t}
+	p := startLogging(t, log, "sh", t.TempDir(), "/bin/sh", nil, "-c", "echo oops, panic: x >&2; exec sleep 60")
+	Await(t, startBound, "the log", func() bool {
+		text, err := os.ReadFile(log)
+		return err == nil && string(text) == "before\noops, panic: x\n"
+	})
+	if text := p.Stderr(); text != "" {
+		t.Errorf("in memory: %q", text)
+	}
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.waitEnd(stopBound)
+	p.cleanUp(r)
+	if len(r.errors) != 1 {
+		t.Errorf("%d errors", len(r.errors))
+	}
+	if err := os.Truncate(log, 0); err != nil { // or it fails this test too
+		t.Fatal(err)
+	}
+	p.stderr = newTranscript()
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Prometheus is a running Prometheus of a test's own, on loopback, with its data
-// in the test's folder. It asks its targets every second.
+// Prometheus is a test's own running Prometheus, on loopback, with its data in the
+// test's folder. It scrapes its targets every second.
 type Prometheus struct {
 	URL string
 
@@ -24,9 +24,9 @@ type Prometheus struct {
 	client  *http.Client
 }
 
-// StartPrometheus runs a Prometheus until the test ends. targets are addresses
-// (host:port) to be asked for metrics, by the name of the scrape job; rules are
-// files of rules, which may be none.
+// StartPrometheus runs a Prometheus until the test ends. targets are the addresses
+// (host:port) to scrape, by name of the scrape job; rules are files of rules, possibly
+// none.
 func StartPrometheus(t testing.TB, targets map[string][]string, rules ...string) *Prometheus {
 	t.Helper()
 	program, err := exec.LookPath("prometheus")
@@ -72,8 +72,7 @@ func StartPrometheus(t testing.TB, targets map[string][]string, rules ...string)
 	}
 }
 
-// Series is one line of an answer: its labels, and its values in the order of
-// time.
+// Series is one series of an answer: its labels, and its values in the order of time.
 type Series struct {
 	Labels map[string]string
 	Points []Point
@@ -107,8 +106,8 @@ func (p *Point) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Exemplars returns what one label says of the exemplars of the series that an
-// expression is made of, from a time on.
+// Exemplars returns the values of one label of the exemplars of an expression's series,
+// from a time on.
 func (p *Prometheus) Exemplars(ctx context.Context, expr string, from time.Time, label string) ([]string, error) {
 	query := url.Values{
 		"query": {expr}, "start": {from.UTC().Format(time.RFC3339Nano)}, "end": {time.Now().UTC().Format(time.RFC3339Nano)},
@@ -154,7 +153,7 @@ func (p *Prometheus) QueryRange(ctx context.Context, expr string, from time.Time
 	return all, nil
 }
 
-// Alert is one that is pending or firing.
+// Alert is a pending or firing alert.
 type Alert struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
@@ -162,7 +161,7 @@ type Alert struct {
 	ActiveAt    time.Time         `json:"activeAt"`
 }
 
-// Alerts returns those that are pending or firing.
+// Alerts returns the pending and firing alerts.
 func (p *Prometheus) Alerts(ctx context.Context) ([]Alert, error) {
 	var data struct {
 		Alerts []Alert `json:"alerts"`
@@ -171,7 +170,7 @@ func (p *Prometheus) Alerts(ctx context.Context) ([]Alert, error) {
 	return data.Alerts, err
 }
 
-// ask makes a call of the interface for programs, and reads its data.
+// ask makes a call of the HTTP API, and reads its data.
 func (p *Prometheus) ask(ctx context.Context, path string, into any) error {
 	a, err := send(ctx, p.client, p.URL, "", Request{Method: http.MethodGet, Path: path})
 	if err != nil {

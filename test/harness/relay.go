@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Relay is one more address of a server: it carries connections to it, byte for
-// byte. It can go while the server stays.
+// Relay is another address of a server: it forwards connections, byte for byte. It can
+// stop while the server runs.
 type Relay struct {
 	URL string
 
@@ -54,7 +54,7 @@ func (r *Relay) Restart(t testing.TB) {
 	})
 }
 
-// Kill refuses connections from now on, and resets those there are.
+// Kill refuses connections from now on, and resets the existing ones.
 func (r *Relay) Kill() {
 	r.mu.Lock()
 	r.runs = false
@@ -69,7 +69,7 @@ func (r *Relay) Kill() {
 	r.wait.Wait()
 }
 
-// Accepted is how many connections have come so far.
+// Accepted is the number of connections so far.
 func (r *Relay) Accepted() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *Relay) forward(front net.Conn) {
 	for from, to := range map[net.Conn]net.Conn{front: back, back: front} {
 		both.Go(func() {
 			_, _ = io.Copy(to, from)
-			_ = to.Close() // no half is of use without the other
+			_ = to.Close() // one half is useless without the other
 		})
 	}
 	both.Wait()

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// callBound ends a call whose answer does not come; it lies beyond the 60
-// seconds after which Portico itself gives up on a provider.
+// callBound ends a call without an answer; it exceeds the 60 seconds after which
+// Portico itself gives up on a provider.
 const callBound = 90 * time.Second
 
 // Request is one call. The zero values mean: GET, no body, no headers.
 type Request struct {
 	Method string
-	Path   string // with its query; sent as it is written
+	Path   string // with its query; sent unchanged
 	Body   string // sent as application/json unless Header says otherwise
 	Header http.Header
-	// Anonymous leaves the Authorization header out, which is otherwise the
-	// first token of Portico's configuration.
+	// Anonymous omits the Authorization header, which otherwise has the first token of
+	// Portico's configuration.
 	Anonymous bool
 }
 
@@ -36,7 +36,7 @@ func Header(pairs ...string) http.Header {
 	return h
 }
 
-// Answer is what a call came back with, the body read to its end.
+// Answer is the answer to a call, its body read to the end.
 type Answer struct {
 	Request Request
 	Status  int
@@ -68,7 +68,7 @@ func (a Answer) WantError(t testing.TB, status int, code string) Answer {
 	return a
 }
 
-// ErrorCode is the code of the ARM error in the body, "" when there is none.
+// ErrorCode is the code of the ARM error in the body, "" if there is none.
 func (a Answer) ErrorCode() string {
 	var body struct {
 		Error struct {
@@ -91,7 +91,7 @@ func (a Answer) JSON(t testing.TB) map[string]any {
 	return v
 }
 
-// Values are the objects in the body's value array, or the test ends.
+// Values are the objects in the body's value array; without one the test ends.
 func (a Answer) Values(t testing.TB) []map[string]any {
 	t.Helper()
 	var v struct {
@@ -147,9 +147,8 @@ func send(ctx context.Context, client *http.Client, base, token string, r Reques
 	return Answer{Request: r, Status: resp.StatusCode, Header: resp.Header, Body: text.Bytes()}, nil
 }
 
-// newClient is an HTTP client that uses no proxy and follows no redirect. Who
-// starts a server for it closes its idle connections before the server ends:
-// a server that ends in good order waits for them.
+// newClient is an HTTP client that uses no proxy and follows no redirect. Close its
+// idle connections before its server ends: a server that stops cleanly waits for them.
 func newClient(transport *http.Transport) *http.Client {
 	return &http.Client{
 		Transport:     transport,

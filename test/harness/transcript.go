@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// transcript keeps what a process has printed on one stream and lets others
-// wait for a line of it. It is the io.Writer given to the process.
+// transcript stores the output of a process on one stream and lets others wait for a
+// line. It is the process's io.Writer.
 type transcript struct {
 	mu      sync.Mutex
 	text    []byte
-	changed chan struct{} // closed and replaced at each write
+	changed chan struct{} // closed and replaced by each write
 }
 
 func newTranscript() *transcript {
@@ -36,7 +36,7 @@ func (s *transcript) String() string {
 	return string(s.text)
 }
 
-// tail returns the last n bytes printed, from the start of a line.
+// tail returns the last n bytes, from the start of a line.
 func (s *transcript) tail(n int) string {
 	text := s.String()
 	if len(text) <= n {
@@ -49,8 +49,8 @@ func (s *transcript) tail(n int) string {
 	return "[…]\n" + text
 }
 
-// trouble returns the lines that tell of something that went wrong, the last n
-// bytes of them: where the reason of a failure lies far before its end.
+// trouble returns the lines that report a fault, the last n bytes of them: the reason
+// for a failure may stand far before the end.
 func (s *transcript) trouble(n int) string {
 	found := newTranscript()
 	for line := range strings.Lines(s.String()) {
@@ -64,8 +64,8 @@ func (s *transcript) trouble(n int) string {
 	return found.tail(n)
 }
 
-// waitLine returns the first whole line that begins with prefix, as soon as
-// there is one. It gives up when ctx ends or ended is closed.
+// waitLine returns the first whole line with this prefix, as soon as it is there. It
+// gives up when ctx ends or ended is closed.
 func (s *transcript) waitLine(ctx context.Context, prefix string, ended <-chan struct{}) (string, error) {
 	for {
 		s.mu.Lock()

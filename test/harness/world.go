@@ -8,13 +8,12 @@ import (
 	"testing"
 )
 
-// WorldOptions vary a [World]. Endpoints of Config that a test sets itself
-// take the place of a provider that the world would start.
+// WorldOptions vary a [World]. Endpoints in Config replace the provider that the world
+// would start.
 type WorldOptions struct {
 	Config  Config
 	Contoso ContosoOptions
-	// Replicas is how many Porticos there are, over the database of Config; 0
-	// is one.
+	// Replicas is the number of Porticos, over the database of Config; 0 means one.
 	Replicas int
 }
 
@@ -23,7 +22,7 @@ type WorldOptions struct {
 type World struct {
 	Portico        *Portico   // the first of the replicas
 	Replicas       []*Portico // all
-	Config         Config     // what they were configured with
+	Config         Config     // their configuration
 	SubscriptionID string
 
 	contosos map[string]*Contoso
@@ -37,7 +36,7 @@ func NewWorld(t testing.TB, options WorldOptions) *World {
 	if len(config.Subscriptions) > 0 {
 		w.SubscriptionID = config.Subscriptions[0].ID
 	}
-	endpoints := maps.Clone(config.Endpoints) // of further regions too
+	endpoints := maps.Clone(config.Endpoints) // for further regions too
 	if endpoints == nil {
 		endpoints = map[string]string{}
 	}
@@ -68,9 +67,8 @@ func (w *World) GroupPath(group string) string {
 	return w.SubscriptionPath() + "/resourceGroups/" + group
 }
 
-// ResourcePath is the path, which is also the id, of a resource: typeAndName
-// is "Contoso.Compute/virtualMachines/vm1", nested ones with each type before
-// its name.
+// ResourcePath is the path, and also the id, of a resource: typeAndName is
+// "Contoso.Compute/virtualMachines/vm1"; a nested one has each type before its name.
 func (w *World) ResourcePath(group, typeAndName string) string {
 	return w.GroupPath(group) + "/providers/" + typeAndName
 }
@@ -85,7 +83,7 @@ func (w *World) PutGroup(t testing.TB, group string) {
 	}).Want(t, 200, 201)
 }
 
-// PutResource creates or updates a resource; body is the whole of it.
+// PutResource creates or updates a resource with this body.
 func (w *World) PutResource(t testing.TB, group, typeAndName, body string) Answer {
 	t.Helper()
 	return w.Portico.Do(t, Request{
@@ -95,8 +93,7 @@ func (w *World) PutResource(t testing.TB, group, typeAndName, body string) Answe
 	}).Want(t, 200, 201, 202)
 }
 
-// WantOnlyIn ends the test unless the provider of this region, and no other,
-// holds the resource.
+// WantOnlyIn ends the test unless exactly this region's provider holds the resource.
 func (w *World) WantOnlyIn(t testing.TB, region, id string) {
 	t.Helper()
 	var holders []string

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// secured opens a connection that speaks HTTP/1.1 over TLS.
+// secured opens a TLS connection that speaks HTTP/1.1.
 func (w world) secured(t *testing.T) socket {
 	t.Helper()
 	s := w.socket(t, w.Portico.URL, "127.0.0.1")
-	c := tls.Client(s.Conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}) //nolint:gosec // who answers is not the question
+	c := tls.Client(s.Conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}) //nolint:gosec // the server's identity does not matter here
 	if err := c.HandshakeContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +39,8 @@ type shortAnswer struct {
 	close  bool
 }
 
-// answers sends a stream and reads answers, until there are as many as are wanted or
-// the connection ends.
+// answers sends a stream and reads answers, until it has as many as wanted or the
+// connection ends.
 func (s socket) answers(t *testing.T, want int, write func(io.Writer, string) error, stream string) (all []shortAnswer) {
 	t.Helper()
 	sent := make(chan error, 1)
@@ -62,7 +62,7 @@ func (s socket) answers(t *testing.T, want int, write func(io.Writer, string) er
 		}
 	}
 	_ = s.Close()
-	<-sent // what is left of it may not have found anybody
+	<-sent // the connection may have closed before its end
 	return all
 }
 
@@ -77,8 +77,8 @@ func byteByByte(w io.Writer, stream string) error {
 	return failure
 }
 
-// A message with a length and chunks is refused, wherever it stands among those of
-// its connection and however it comes; those before it are not.
+// A message with a length and chunks is refused, wherever it stands on its connection
+// and however it arrives; earlier ones are not.
 func TestLengthBesideChunksIsRefused(t *testing.T) {
 	t.Parallel()
 	const length, chunked, bare = "Content-Length: %d\r\n", "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\n"
@@ -130,7 +130,7 @@ func TestLengthBesideChunksIsRefused(t *testing.T) {
 			for how, write := range map[string]func(io.Writer, string) error{"at once": atOnce, "byte by byte": byteByByte} {
 				got := w.open(t, secure).answers(t, max(len(c.want), 2), write, c.stream)
 				if c.want == nil {
-					c.want = got[:min(1, len(got))] // whatever it is, it is the last
+					c.want = got[:min(1, len(got))] // in any case it is the last
 				}
 				if !slices.Equal(got, c.want) {
 					t.Errorf("%s, %s, %s: %+v, want %+v", name, c.name, how, got, c.want)

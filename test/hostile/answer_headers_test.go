@@ -11,8 +11,8 @@ import (
 	"portico/test/harness"
 )
 
-// unlistedAnswers are headers by which a provider could act on the origin of the
-// gateway, on servers in front of it, or as the gateway.
+// unlistedAnswers are headers with which a provider could act on the gateway's origin,
+// on servers before it, or as the gateway.
 var unlistedAnswers = []string{
 	"Set-Cookie", "Set-Cookie2", "Clear-Site-Data", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "X-Accel-Redirect", "X-Accel-Buffering", "X-Sendfile",
 	"Refresh", "Link", "WWW-Authenticate", "Proxy-Authenticate", "Authentication-Info", "Content-Location", "Content-Security-Policy", "Service-Worker-Allowed", "SourceMap",
@@ -82,7 +82,7 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 		}
 	}
 
-	// What is put together of several answers, or stands in another.
+	// Answers that are merged from several, or that are embedded in another.
 	thing := w.thing("rg", "last")
 	w.put(t, thing)
 	w.provider.on("GET", "/providers/Evil.Test/things?", hostileAnswer(200, `{"value":[]}`))
@@ -95,8 +95,7 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 	}
 }
 
-// Polls are answered by a provider too, whether by its own URL or by one that stands
-// for it.
+// A provider answers polls too, whether by its own URL or by its replacement.
 func TestAnswerHeadersOfPollsPassByList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Evil: markedAnswers})
@@ -140,8 +139,8 @@ func wantCleanAnswer(t *testing.T, what string, got harness.Answer) {
 	}
 }
 
-// Clients refuse an answer with more headers than they expect: Python's takes a
-// hundred, that of Node 16 KiB.
+// Clients refuse answers with too many headers: Python's takes a hundred, that of Node
+// 16 KiB.
 func TestAnswerHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
@@ -173,7 +172,7 @@ func TestAnswerHeadersAreBounded(t *testing.T) {
 	}
 }
 
-// A provider cannot send clients away for years.
+// A provider cannot make clients wait for years.
 func TestRetryAfterIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

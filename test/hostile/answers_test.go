@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Nor does the form of a provider's answer: a resource of a million tags is passed
-// on, and none of them are kept; what is no JSON does not grow beyond all bounds
-// where it is a text in the answer of a batch.
+// Nor does the form of a provider's answer: a resource with a million tags is passed
+// on, and none of them are stored; invalid JSON does not grow without bound as a text
+// in a batch's answer.
 func TestNoAnswerCostsMuchMoreThanItself(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -33,7 +33,7 @@ func TestNoAnswerCostsMuchMoreThanItself(t *testing.T) {
 			if c.want == "400" {
 				rw.WriteHeader(http.StatusBadRequest)
 			}
-			_, _ = io.WriteString(rw, c.answer) // Portico may have gone
+			_, _ = io.WriteString(rw, c.answer) // Portico may have ended
 		})
 		var attack sync.WaitGroup
 		for range 4 {

@@ -26,7 +26,7 @@ func (b batched) code() string {
 	return fault.Error.Code
 }
 
-// batchOf is a batch of so many GETs of one path.
+// batchOf is a batch of n GETs of one path.
 func batchOf(n int, path string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -35,7 +35,7 @@ func batchOf(n int, path string) string {
 	return `{"requests":[` + strings.Join(parts, ",") + `]}`
 }
 
-// answers are those in the answer to a batch.
+// answers are the answers within a batch's answer.
 func answers(t *testing.T, a harness.Answer) []batched {
 	t.Helper()
 	var got struct{ Responses []batched }
@@ -52,7 +52,7 @@ func statuses(all []batched) (codes []int) {
 	return codes
 }
 
-// inBatch sends a batch of one request, and returns the answer to that.
+// inBatch sends a batch of one request, and returns the answer to it.
 func (w world) inBatch(t *testing.T, method, url string, headers map[string]string) batched {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"requests": []any{map[string]any{"httpMethod": method, "url": url, "headers": headers}}})
@@ -66,13 +66,13 @@ func (w world) inBatch(t *testing.T, method, url string, headers map[string]stri
 	return all[0]
 }
 
-// begin sends a batch that is polled, and returns the path of its result.
+// begin sends a batch that must be polled, and returns the path of its result.
 func (w world) begin(t *testing.T, who harness.Token, body string) string {
 	t.Helper()
 	return w.resultOf(w.as(t, who, http.MethodPost, batchPath, body).Want(t, 202))
 }
 
-// resultOf is the path of the result of a batch that was accepted.
+// resultOf is the path of an accepted batch's result.
 func (w world) resultOf(accepted harness.Answer) string {
 	return strings.TrimPrefix(accepted.Header.Get("Location"), w.Portico.URL)
 }

@@ -14,15 +14,16 @@ import (
 	"portico/test/harness"
 )
 
-const bodySize = 4 << 20 // limits.requestBody, by default
+const bodySize = 4 << 20 // the default of limits.requestBody
 
-// filled is a body of the full size: begin, as many times each as fits, and end.
+// filled is a body of the full size: begin, as many repetitions of each as fit, and
+// end.
 func filled(begin, each, end string) string {
 	n := (bodySize - len(begin) - len(end)) / len(each)
 	return begin + strings.TrimSuffix(strings.Repeat(each, n), ",") + end
 }
 
-// numbered is filled with members whose names are all different.
+// numbered is filled with members of different names.
 func numbered(begin, each, end string) string {
 	var b strings.Builder
 	b.Grow(bodySize)
@@ -37,8 +38,8 @@ func numbered(begin, each, end string) string {
 	return b.String()
 }
 
-// No form of a body makes Portico hold many times its size: four at a time are
-// refused, each by what it has too much of, while good requests are served.
+// No form of a body makes Portico use many times its size: four at a time are refused,
+// each for its own excess, while good requests are served.
 func TestNoBodyCostsMuchMoreThanItself(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -92,8 +93,8 @@ func TestNoBodyCostsMuchMoreThanItself(t *testing.T) {
 		w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
 		w.as(t, carol, http.MethodPost, batch, `{"requests":[`+one+`}]}`).Want(t, 200)
 		attack.Wait()
-		// Four bodies, the buffers that they were read into, and what the collector
-		// leaves for later; not the 150 times as much that some of them took.
+		// Four bodies, the buffers that they were read into, and uncollected garbage; not 150
+		// times as much, as some of them took.
 		if now := peak(t, w.Portico.Pid()); now > before+mostOfAttack {
 			t.Fatalf("%s: the process held %d MiB at its peak, and %d MiB before", c.name, now>>20, before>>20)
 		}
@@ -103,21 +104,21 @@ func TestNoBodyCostsMuchMoreThanItself(t *testing.T) {
 	w.as(t, alice, http.MethodPost, batch, `{"requests":[`+one+`,"headers":{"a":"1","b":["2","3"]}}]}`).Want(t, 200)
 }
 
-// mostOfAttack is what four bodies of 4 MiB may add to the peak of a process, also
-// where the race detector keeps its own account of each byte and garbage waits for a
-// processor. Read without bounds, they took 600 MiB and more.
+// mostOfAttack is what four bodies of 4 MiB may add to a process's peak memory, even if
+// the race detector shadows each byte and garbage waits for a processor. Without bounds
+// they took 600 MiB and more.
 const mostOfAttack = 384 << 20
 
-// refusalOf is an answer's status, and code and target of its error.
+// refusalOf is an answer's status, and its error's code and target.
 func refusalOf(a harness.Answer) string {
 	var fault struct {
 		Error struct{ Code, Target string }
 	}
-	_ = json.Unmarshal(a.Body, &fault) // what is no error has neither
+	_ = json.Unmarshal(a.Body, &fault) // a success has neither
 	return strings.TrimSpace(strings.Join([]string{strconv.Itoa(a.Status), fault.Error.Code, fault.Error.Target}, " "))
 }
 
-// peak is the most memory that a process has ever held.
+// peak is a process's peak memory.
 func peak(t *testing.T, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

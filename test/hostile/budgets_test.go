@@ -54,14 +54,14 @@ func (w world) start(t *testing.T, who harness.Token, n int, request func(i int)
 	return c
 }
 
-// answered returns the answers that have come so far.
+// answered returns the answers so far.
 func (c *concurrentCalls) answered() []harness.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]harness.Answer(nil), c.answers...)
 }
 
-// arrived waits until Portico has so many requests of a crowd in hand or behind it.
+// arrived waits until Portico has accepted or answered that many requests of a crowd.
 func (w world) arrived(t *testing.T, c *concurrentCalls, n int) {
 	t.Helper()
 	eventually(t, "all requests arrived", func() bool {
@@ -82,7 +82,7 @@ func (w world) bounded(t *testing.T, who harness.Token, r harness.Request) harne
 	return answer
 }
 
-// wantThrottled checks that every answer is the refusal of a used-up share.
+// wantThrottled checks that every answer refuses a used-up share.
 func wantThrottled(t *testing.T, answers []harness.Answer) {
 	t.Helper()
 	for _, a := range answers {
@@ -104,7 +104,7 @@ func (p *provider) hang(t *testing.T, method, part string) *hangingCalls {
 	return p.stall(t, method, part, func(http.ResponseWriter) {})
 }
 
-// stall is hang behind what begin has sent.
+// stall is hang after the given requests.
 func (p *provider) stall(t *testing.T, method, part string, begin func(http.ResponseWriter)) *hangingCalls {
 	t.Helper()
 	over := make(chan struct{})
@@ -138,14 +138,14 @@ func (h *hangingCalls) wait(t *testing.T, n int) {
 	})
 }
 
-// open is how many of the requests have not come to an end.
+// open is how many of the requests have not ended.
 func (h *hangingCalls) open() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.reached - h.ended
 }
 
-// holds checks that none of the requests has come to an end yet.
+// holds checks that none of the requests has ended.
 func (h *hangingCalls) holds(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()
@@ -163,7 +163,7 @@ func (p *provider) answerPlainly(part, body string) {
 	})
 }
 
-// theirGroup makes a group of theirs, and a thing in it in each of some regions.
+// theirGroup creates a group of the other tenant, with a thing in each of some regions.
 func (w world) theirThings(t *testing.T, regions ...string) {
 	t.Helper()
 	group := "/subscriptions/" + theirs + "/resourcegroups/theirs"
@@ -173,7 +173,7 @@ func (w world) theirThings(t *testing.T, regions ...string) {
 	}
 }
 
-// ourThings is theirThings for us.
+// ourThings is theirThings for our tenant.
 func (w world) ourThings(t *testing.T, regions ...string) {
 	t.Helper()
 	w.group(t, "ours")
@@ -187,8 +187,8 @@ func usages(subscription, name string) string {
 	return "/subscriptions/" + subscription + "/providers/Evil.Test/locations/westus/" + name + api
 }
 
-// Forty bodies that never end take a share of the memory of contents, and leave the
-// rest to others.
+// Forty endless bodies take one share of the memory for contents, and leave the rest to
+// others.
 func TestStalledBodiesTakeAShare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -236,9 +236,9 @@ func TestStalledBodiesTakeAShare(t *testing.T) {
 	}
 }
 
-// Reads and writes of one caller that a provider holds open leave slots of that
-// provider to others. The order of events is what counts: the other caller is
-// answered before any of the first is released.
+// If a provider holds one caller's reads and writes open, slots of that provider remain
+// for others. The order of events proves it: the other caller is answered before any of
+// the first is released.
 func TestHeldCallsLeaveSlots(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -262,8 +262,8 @@ func TestHeldCallsLeaveSlots(t *testing.T) {
 	}
 }
 
-// Lists of one caller whose regions do not answer leave reads of those regions to the
-// lists of others.
+// If regions do not answer one caller's lists, reads of those regions remain for
+// others' lists.
 func TestHeldListsLeaveReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "upstream: {readsPerEndpoint: 8}\n"})
@@ -284,11 +284,11 @@ func TestHeldListsLeaveReads(t *testing.T) {
 	wantThrottled(t, c.answered())
 }
 
-// small has budgets that a few requests fill.
+// small has budgets that a few requests exhaust.
 const small = "limits: {requestBody: 256KiB, answerBody: 1MiB}\nlists: {memory: 4MiB, totalMemory: 16MiB}\n"
 
-// Lists of one caller whose pages are promised and never come take a share of the
-// memory of lists.
+// Lists of one caller whose announced pages never arrive take one share of the memory
+// for lists.
 func TestPromisedPagesTakeAShare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: small + "batch: {memory: 4MiB, totalMemory: 16MiB}\n"})
@@ -300,7 +300,7 @@ func TestPromisedPagesTakeAShare(t *testing.T) {
 		w.(http.Flusher).Flush()
 	})
 	w.provider.answerPlainly(theirs+"/providers/Evil.Test/things?", `{"value":[],"more":"`+strings.Repeat("x", 500<<10)+`"}`)
-	const lists = 16 // regions take their reads of all
+	const lists = 16 // regions limit the reads of all callers together
 	c := w.start(t, alice, lists, func(int) harness.Request {
 		return harness.Request{Path: "/subscriptions/" + ours + "/providers/Evil.Test/things" + api}
 	})
@@ -313,7 +313,7 @@ func TestPromisedPagesTakeAShare(t *testing.T) {
 	wantThrottled(t, c.answered())
 }
 
-// Batches of one caller that wait for their provider take a share of the memory of
+// Batches of one caller that wait for their provider take one share of the memory for
 // batches.
 func TestHeldBatchesTakeAShare(t *testing.T) {
 	t.Parallel()
@@ -333,8 +333,8 @@ func TestHeldBatchesTakeAShare(t *testing.T) {
 	}
 }
 
-// Long batches of one caller that wait for their provider leave room for the long
-// batch of another.
+// Long batches of one caller that wait for their provider leave room for another's long
+// batch.
 func TestHeldLongBatchesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "batch: {immediate: 1, perCaller: 20}\n"})
@@ -359,8 +359,8 @@ func TestHeldLongBatchesLeaveRoom(t *testing.T) {
 	held.holds(t)
 }
 
-// Deletions of groups of one caller that hang at their provider leave room for that of
-// another caller at the same endpoint.
+// If one caller's deletions of groups hang at their provider, another's deletion at the
+// same endpoint proceeds.
 func TestHeldGroupDeletesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

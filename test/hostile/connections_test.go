@@ -19,7 +19,7 @@ type socket struct {
 	read *bufio.Reader
 }
 
-// socket opens a connection from an address of the loopback network.
+// socket opens a connection from a loopback address.
 func (w world) socket(t *testing.T, base, from string) socket {
 	t.Helper()
 	dialer := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -34,7 +34,7 @@ func (w world) socket(t *testing.T, base, from string) socket {
 	return socket{c, bufio.NewReader(c)}
 }
 
-// ask makes a request over the connection; 0 is none.
+// ask makes a request over the connection and returns the status; 0 if there is none.
 func (s socket) ask(head ...string) (status int, err error) {
 	if _, err := io.WriteString(s, strings.Join(head, "\r\n")+"\r\n\r\n"); err != nil {
 		return 0, err
@@ -71,8 +71,8 @@ func subscriptionGET(w world, token string) []string {
 	return head
 }
 
-// An address cannot take the connections of others: beyond its bound it gets none,
-// and where all are in use, the newest of whoever has most gives way.
+// An address cannot take the connections of others: beyond its limit it gets none, and
+// if all are in use, the newest of the address with the most is closed.
 func TestConnectionsAreShared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Server: "  connections: {all: 12, perAddress: 7, idleUnauthenticated: 10m}\n  trustedProxies: [127.0.0.9/32]\n"})
@@ -113,7 +113,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 }
 
-// A proxy that carries many clients has no bound of its own.
+// A proxy that carries many clients has no limit of its own.
 func TestConnectionsOfATrustedProxy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Server: "  connections: {all: 100, perAddress: 2}\n  trustedProxies: [127.0.0.9/32]\n"})
@@ -122,7 +122,7 @@ func TestConnectionsOfATrustedProxy(t *testing.T) {
 	}
 }
 
-// Connections over which nobody has shown who it is do not stay.
+// Unauthenticated connections do not stay.
 func TestConnectionsWithoutAToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Server: "  connections: {idleUnauthenticated: 1s}\n"})
@@ -157,7 +157,7 @@ func TestConnectionsWithoutAToken(t *testing.T) {
 	known.wantAnswer(t, "with a token, after all those", 200, subscriptionGET(w, alice.Raw)...)
 }
 
-// The admin listener cannot be filled by one address either.
+// One address cannot exhaust the admin listener either.
 func TestConnectionsOfTheAdminListener(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Server: "  connections: {idleUnauthenticated: 10m}\n"})

@@ -12,13 +12,13 @@ import (
 	"portico/test/harness"
 )
 
-// dripping is how a provider keeps an answer back. Each message comes as it is
-// written, and then nothing until the gateway gives up; closed ends it instead.
+// dripping is a way of delaying an answer. Each message is sent, and then nothing until
+// the gateway gives up; closed ends the connection instead.
 type dripping struct {
 	name, message string
-	drip          string // again and again after the message
+	drip          string // repeated after the message
 	closed        bool
-	want          string // the code of the error; empty: what has gone out is broken off
+	want          string // the code of the error; empty: the answer breaks off
 }
 
 const jsonHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -41,7 +41,7 @@ func drips() []dripping {
 	}
 }
 
-// answer writes the message and stays. It ends with the gateway's connection.
+// answer writes the message and waits until the gateway closes its connection.
 func (d dripping) answer(w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -58,11 +58,11 @@ func (d dripping) answer(w http.ResponseWriter, r *http.Request) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	_, _ = conn.Read(make([]byte, 1)) // until the gateway hangs up
+	_, _ = conn.Read(make([]byte, 1)) // until the gateway closes
 }
 
-// Whatever a provider keeps back, its client gets an error, or a broken message:
-// never a success that says less than the provider did.
+// Whatever a provider withholds, its client gets an error or a broken message, never a
+// success that says less than the provider did.
 func TestDrippingAnswersAreNoSuccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "upstream: {callTimeout: 2s}\nindex: {sendWithin: 2s, askTimeout: 2s}\n"})
@@ -89,7 +89,7 @@ func TestDrippingAnswersAreNoSuccess(t *testing.T) {
 	all.Wait()
 }
 
-// In a batch such an answer fails alone; the others are not affected.
+// In a batch only that answer fails; the others are not affected.
 func TestDrippingAnswersInBatchesAreNoSuccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "upstream: {callTimeout: 2s}\nindex: {sendWithin: 2s, askTimeout: 2s}\n"})
@@ -112,7 +112,7 @@ func TestDrippingAnswersInBatchesAreNoSuccess(t *testing.T) {
 	}
 }
 
-// try is as for Alice where the answer may break off.
+// try is as for Alice, but the answer may break off.
 func (w world) try(method, path, body string) (harness.Answer, error) {
 	h := harness.Header("Authorization", "Bearer "+alice.Raw)
 	return w.Portico.Try(context.Background(), harness.Request{Method: method, Path: path, Body: body, Header: h})

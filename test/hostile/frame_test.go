@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The world is one in which attacks could succeed: what is allowed works, and what
-// belongs to the other tenant does not.
+// Attacks could succeed in this world: allowed requests work, and requests for the
+// other tenant's resources do not.
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What stands behind a message whose end two readers may see at different places
-// is not taken for a request: the connection ends with the answer.
+// If two readers may see a message's end at different places, the following bytes are
+// not taken for a request: the connection ends with the answer.
 func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -56,7 +56,7 @@ func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 			t.Errorf("a hidden request reached the provider: %+v", x)
 		}
 	}
-	// What has one end only goes on, as connections do.
+	// A connection continues after a message with an unambiguous end.
 	s := w.socket(t, w.Portico.URL, "127.0.0.1")
 	if _, err := io.WriteString(s, smuggled+smuggled); err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Handshakes that end in nothing are closed, counted and hardly logged; one that does
-// not go on ends as any connection over which nobody is authenticated.
+// Handshakes that fail are closed, counted and hardly logged; one that stalls ends like
+// any unauthenticated connection.
 func TestHandshakesThatFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{TLS: true, Server: "  connections: {idleUnauthenticated: 2s}\n"})

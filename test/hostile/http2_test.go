@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Frames of HTTP/2, and what is in them.
+// Frames of HTTP/2 and their contents.
 const (
 	frameHeaders, frameReset, frameSettings, framePing, frameGoAway, frameContinuation = 1, 3, 4, 6, 7, 9
 
@@ -27,13 +27,13 @@ type frame struct {
 	content     []byte
 }
 
-// h2 is a connection of HTTP/2, frame by frame.
+// h2 is an HTTP/2 connection, frame by frame.
 type h2 struct{ *tls.Conn }
 
 func (w world) http2(t *testing.T) h2 {
 	t.Helper()
 	s := w.socket(t, w.Portico.URL, "127.0.0.1")
-	c := h2{tls.Client(s.Conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})} //nolint:gosec // who answers is not the question
+	c := h2{tls.Client(s.Conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})} //nolint:gosec // the server's identity does not matter here
 	if err := c.HandshakeContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (c h2) receive() (f frame, err error) {
 	return f, err
 }
 
-// ended waits until the other side has given the connection up.
+// ended waits until the other side has closed the connection.
 func (c h2) ended() error {
 	for {
 		f, err := c.receive()
@@ -82,8 +82,7 @@ func (c h2) ended() error {
 	}
 }
 
-// answered waits until the other side has answered a ping, or has given the
-// connection up.
+// answered waits until the other side has answered a ping or closed the connection.
 func (c h2) answered(ping string) error {
 	for {
 		f, err := c.receive()
@@ -96,7 +95,7 @@ func (c h2) answered(ping string) error {
 	}
 }
 
-// headers encodes header fields, none of them compressed.
+// headers encodes header fields without compression.
 func headers(pairs ...string) (block []byte) {
 	for i, text := range pairs {
 		if i%2 == 0 {
@@ -171,8 +170,8 @@ func TestHTTP2IsBounded(t *testing.T) {
 	}
 }
 
-// Streams that are reset as soon as they begin cost the provider no more calls at a
-// time than streams are allowed. Where handlers fall behind, the connection ends.
+// Streams that are reset immediately cause no more concurrent calls to the provider
+// than streams are allowed. If handlers fall behind, the connection ends.
 func TestHTTP2RapidReset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{TLS: true})
@@ -184,7 +183,7 @@ func TestHTTP2RapidReset(t *testing.T) {
 		all.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
-		select { // the call of a write goes on without its client
+		select { // the call of a write continues without its client
 		case <-r.Context().Done():
 		case <-time.After(time.Second):
 		}

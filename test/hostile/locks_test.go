@@ -19,8 +19,8 @@ func (w world) unlock(t *testing.T, scope string) {
 	w.as(t, alice, http.MethodDelete, scope+lockPlace, "").Want(t, 200)
 }
 
-// A lock on a subscription holds for all below it, also for what lies in no group:
-// nothing that it forbids reaches a provider.
+// A lock on a subscription applies to everything below it, also outside of groups: no
+// forbidden request reaches a provider.
 func TestALockOnASubscriptionHoldsForAllBelow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -73,7 +73,8 @@ func TestALockOnASubscriptionHoldsForAllBelow(t *testing.T) {
 	}
 }
 
-// A lock on a scope whose name begins another's holds for the first alone.
+// If one scope's name is the beginning of another's, a lock on it applies to that scope
+// only.
 func TestALockDoesNotHoldForLongerNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

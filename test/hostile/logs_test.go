@@ -16,10 +16,10 @@ import (
 	"portico/test/harness"
 )
 
-// logged is how long a line may take to show.
+// logged bounds the wait for a line.
 const logged = 30 * time.Second
 
-// A credential that a client puts where none belongs is in no line of the log.
+// A misplaced credential of a client appears in no line of the log.
 func TestCredentialsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -65,7 +65,8 @@ func TestCredentialsAreNotLogged(t *testing.T) {
 	}
 }
 
-// What shows as nothing, or changes how a line looks, is escaped in every line.
+// Invisible characters, and those that change how a line looks, are escaped in every
+// line.
 func TestInvisibleCharactersAreEscaped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -86,8 +87,8 @@ func TestInvisibleCharactersAreEscaped(t *testing.T) {
 	}
 }
 
-// Who used the admin listener stands in its audit lines, of reads as well, and
-// whoever was refused has one too.
+// The audit lines of the admin listener name the caller, for reads too; a refused
+// caller has a line too.
 func TestAdminAuditNamesTheCaller(t *testing.T) {
 	t.Parallel()
 	hash := func(token string) string { sum := sha256.Sum256([]byte(token)); return hex.EncodeToString(sum[:]) }

@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// sent makes a call whose path is written byte by byte as given: net/url would
-// clean it. It returns the status and the body.
+// sent makes a call whose path is sent byte by byte: net/url would clean it. It returns
+// the status and the body.
 func (w world) sent(t *testing.T, method, rawPath, body string) (int, string) {
 	t.Helper()
 	base, err := url.Parse(w.Portico.URL)
@@ -37,10 +37,10 @@ func (w world) sent(t *testing.T, method, rawPath, body string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// readings are the resources for which common servers take a path: they cut path
-// parameters off before they decode, decode twice, take a plus sign for a space,
-// trim segments, drop what is not shown, resolve dots, end at a NUL, compose
-// letters, or fold them by other tables than Portico.
+// readings are the resources that common servers read from a path: they cut path
+// parameters off before they decode, decode twice, take a plus sign for a space, trim
+// segments, drop invisible characters, resolve dots, end at a NUL, compose letters, or
+// fold them by other tables than Portico.
 func readings(target string) (all []string) {
 	raw, _, _ := strings.Cut(target, "?")
 	segments := strings.Split(raw, "/")
@@ -91,8 +91,8 @@ func readings(target string) (all []string) {
 	return all
 }
 
-// neverWritten holds what has reached the provider to writes of other resources than
-// one that is locked, however servers read it.
+// neverWritten checks that no write reached the provider which some server could read
+// as one of a locked resource.
 func (w world) neverWritten(t *testing.T, locked, request string) {
 	t.Helper()
 	for _, x := range w.provider.received() {
@@ -104,7 +104,7 @@ func (w world) neverWritten(t *testing.T, locked, request string) {
 	}
 }
 
-// hidden are spellings by which some server takes another name for "disk-é".
+// hidden are spellings of "disk-é" that some server takes for it.
 var hidden = []string{
 	"disk-%C3%A9;x", "disk-%C3%A9;", "disk-%C3%A9%3Bx", "disk-%C3%A9%3bx", "disk-%C3%A9;a=b,c", "disk-\u00e9;x",
 	"disk-%C3%A9.", "disk-%C3%A9..", "disk-%C3%A9%2E", "disk-%C3%A9%20", "%20disk-%C3%A9", "disk-%C3%A9+", "+disk-%C3%A9", "disk-%C3%A9.%20",
@@ -115,9 +115,9 @@ var hidden = []string{
 	"disk-%25C3%25A9", "disk-%C3%A9%253Bx", "disk-%C3%A9%2500", "disk-e%CC%81", "DISK-E%CC%81", "dis%E2%84%AA-%C3%A9", "di%C5%BFk-%C3%A9", "d%C4%B1sk-%C3%A9", "d%C4%B0sk-%C3%A9",
 }
 
-// A lock on a resource is not walked around by a spelling that its provider takes
-// for the locked one: what is locked is refused, what is no legal name is refused,
-// and anything else reaches the provider in a form that it cannot mistake.
+// No spelling that a provider takes for a locked resource evades the lock: what is
+// locked is refused, invalid names are refused, and anything else reaches the provider
+// in an unambiguous form.
 func TestNoSpellingBypassesALock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -203,7 +203,7 @@ func TestOneEncodingReachesTheProvider(t *testing.T) {
 	}
 }
 
-// Names that servers read in several ways are refused, by ARM's codes.
+// Ambiguous names are refused, with ARM's codes.
 func TestNamesThatServersReadInSeveralWays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -226,7 +226,7 @@ func TestNamesThatServersReadInSeveralWays(t *testing.T) {
 	w.wantNothingSent(t)
 }
 
-// What holds for names in paths holds for those in the bodies that Portico reads.
+// The rules for names in paths apply to names in the bodies that Portico reads.
 func TestNamesInBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -254,7 +254,7 @@ func TestNamesInBodies(t *testing.T) {
 			t.Fatalf("move of %q: %d %s", spelling, got.Status, got.Body)
 		}
 		if strings.HasSuffix(spelling, "/") {
-			continue // a group's ID may end so
+			continue // a group's ID may end like this
 		}
 		body = fmt.Sprintf(`{"targetResourceGroup":%s,"resources":[%s]}`, quoted(w.GroupPath(spelling)), quoted(w.thing("rg", "free")))
 		if got := w.as(t, alice, http.MethodPost, move, body); got.Status != 400 {

@@ -10,7 +10,7 @@ import (
 	"portico/test/harness"
 )
 
-// at is the URL of a target on the provider's endpoint of a region.
+// at is the URL of a target on a region's endpoint of the provider.
 func (w world) at(region, target string) string { return w.provider.urls[region] + target }
 
 // answer is a provider's answer with headers.
@@ -25,8 +25,8 @@ func answer(status int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
-// begins has an action of the provider answer with an operation of a region,
-// that somebody then begins. It returns what the client is told to poll.
+// begins makes an action of the provider answer with an operation of a region, which
+// somebody then starts. It returns the polling URL for the client.
 func (w world) begins(t *testing.T, who harness.Token, action, region, poll string) string {
 	t.Helper()
 	path, _, _ := strings.Cut(action, "?")
@@ -58,7 +58,7 @@ func (w world) wantHidden(t *testing.T, who harness.Token, method, target string
 	}
 }
 
-// wantPolled checks that a poll reaches the provider as it was sent.
+// wantPolled checks that a poll reaches the provider unchanged.
 func (w world) wantPolled(t *testing.T, who harness.Token, target string) {
 	t.Helper()
 	w.provider.forget()
@@ -68,8 +68,8 @@ func (w world) wantPolled(t *testing.T, who harness.Token, target string) {
 	}
 }
 
-// spellings are further URLs by which the operation o of a region might be asked
-// for. Exact is its own.
+// spellings are further URLs that might name the operation o of a region. Exact is its
+// own.
 func spellings(scope, exact string) []string {
 	const provider = "/providers/Evil.Test"
 	located := scope + provider + "/locations/westus/"
@@ -85,8 +85,8 @@ func spellings(scope, exact string) []string {
 	}
 }
 
-// Whatever spelling an operation is asked for by, it exists for who began it alone.
-// The one who did is forwarded with the very URL.
+// In any spelling, an operation exists only for the caller that started it. That
+// caller's poll is forwarded with exactly its URL.
 func TestOperationIsNotPolledByAnother(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
@@ -135,8 +135,8 @@ func TestTenantOperationIsNotPolledByAnother(t *testing.T) {
 	w.wantHidden(t, bob, http.MethodGet, "/subscriptions/"+theirs+exact)
 }
 
-// Polls of what Portico has no record of need the right to read in the
-// subscription; at the tenant level there are none.
+// Polls without a record need the right to read in the subscription; at the tenant
+// level there is none.
 func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
@@ -149,7 +149,7 @@ func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 		w.wantHidden(t, who, http.MethodGet, "/providers/Evil.Test/operationResults/unknown")
 		w.wantHidden(t, who, http.MethodGet, "/providers/Evil.Test/locations/westus/operationResults/unknown/result"+api)
 	}
-	// Nor is what a read has named anybody's but the tenant's.
+	// What a read has named belongs to nobody but the tenant.
 	learned := "/subscriptions/" + ours + strings.Replace(tail, "unknown", "learned", 1)
 	w.provider.on(http.MethodGet, "learned", answer(200, `{"status":"InProgress"}`))
 	w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", learned)))
@@ -159,8 +159,8 @@ func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 	w.wantHidden(t, bob, http.MethodGet, learned)
 }
 
-// A read that names an operation of somebody else by another URL gives nobody a
-// right to it.
+// A read that names somebody else's operation by another URL grants nobody access to
+// it.
 func TestReadRecordsNoOperationOfAnother(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
@@ -175,8 +175,8 @@ func TestReadRecordsNoOperationOfAnother(t *testing.T) {
 	}
 }
 
-// Two operations whose URLs differ in their query alone are of those who began
-// them, and any other query is nobody's.
+// Two operations whose URLs differ only in the query belong to those who started them;
+// a URL with any other query belongs to nobody.
 func TestOperationsThatDifferInTheirQuery(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
@@ -194,8 +194,8 @@ func TestOperationsThatDifferInTheirQuery(t *testing.T) {
 	}
 }
 
-// A provider names operations of its own namespace and of the subscription that it
-// was asked in. What else it names is stood in for, and changes nobody's operation.
+// A provider names operations of its own namespace and of the subscription in the
+// request. Any other URL is replaced, and changes nobody's operation.
 func TestProviderCannotClaimAnOperationOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -224,14 +224,14 @@ func TestProviderCannotClaimAnOperationOfAnother(t *testing.T) {
 	w.wantPolled(t, carol, victim)
 }
 
-// An operation of Portico's own, a delete of a group or a batch, exists for who began
-// it alone, too: to others it is as one that never was.
+// One of Portico's own operations, a delete of a group or a batch, exists only for the
+// caller that started it too; to others it looks as if it never existed.
 func TestOwnOperationIsNotPolledByAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	group := w.group(t, "rg")
 	w.put(t, w.thing("rg", "one"))
-	w.provider.on(http.MethodDelete, "/one", answer(429, "{}", "Retry-After", "60")) // so that the delete goes on
+	w.provider.on(http.MethodDelete, "/one", answer(429, "{}", "Retry-After", "60")) // so that the delete continues
 	const version = "?api-version=2021-04-01"
 	job := operationID(w.as(t, alice, http.MethodDelete, group+version, "").Want(t, 202))
 	parts := strings.TrimSuffix(strings.Repeat(`{"httpMethod":"GET","relativeUrl":"/tenants`+version+`"},`, 25), ",")

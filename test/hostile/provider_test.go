@@ -14,12 +14,12 @@ import (
 	"portico/test/harness"
 )
 
-// provider serves every namespace in all regions. It keeps what is PUT, answers
-// at once, and records each request as it came; scripts make it evil.
+// provider serves every namespace in all regions. It stores each PUT, answers
+// immediately, and records each request unchanged; scripts make it evil.
 type provider struct {
 	urls map[string]string // by region
 
-	watch func(*http.Request) // told of each request before it is answered; may be nil
+	watch func(*http.Request) // called with each request before its answer; may be nil
 
 	mu      sync.Mutex
 	held    map[string]string // bodies by path in lower case
@@ -30,19 +30,19 @@ type provider struct {
 // received is a request that reached the provider.
 type received struct {
 	region, method string
-	target         string // path and query, as they came
+	target         string // path and query, unchanged
 	header         http.Header
 	body           string
 }
 
-// script decides about the requests of a method, or of any where that is empty,
-// whose target contains a text. Later scripts come before earlier ones.
+// script applies to the requests of a method (empty: any) whose target contains a text.
+// Later scripts take precedence.
 type script struct {
 	method, part string
 	answer       http.HandlerFunc
 }
 
-// notice is a notification about a subscription, which Portico sends on its own.
+// notice is a notification about a subscription, which Portico sends by itself.
 var notice = regexp.MustCompile(`^/subscriptions/[0-9a-f-]{36}\?api-version=2\.0$`)
 
 func startProvider(t *testing.T) *provider {
@@ -57,15 +57,15 @@ func startProvider(t *testing.T) *provider {
 	return p
 }
 
-// on has a script answer from now on.
+// on adds a script.
 func (p *provider) on(method, part string, answer http.HandlerFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.scripts = append(p.scripts, script{method, part, answer})
 }
 
-// received returns what has reached the provider since forget, in the order of its
-// arrival, without notices of subscriptions.
+// received returns what has reached the provider since forget, in order of arrival,
+// without notices of subscriptions.
 func (p *provider) received() []received {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *provider) forget() {
 	p.seen = nil
 }
 
-// holds reports whether the provider keeps a resource.
+// holds reports whether the provider has a resource.
 func (p *provider) holds(path string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *provider) holds(path string) bool {
 func (p *provider) serve(w http.ResponseWriter, r *http.Request, region string) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the connection is gone
+		return // the connection is closed
 	}
 	if p.watch != nil {
 		p.watch(r)
@@ -102,7 +102,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request, region string) 
 	answer(w, r)
 }
 
-// note records a request and finds its script, nil where there is none.
+// note records a request and finds its script, nil if there is none.
 func (p *provider) note(x received) http.HandlerFunc {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *provider) note(x received) http.HandlerFunc {
 	return nil
 }
 
-// plain answers as a good provider does.
+// plain answers like a good provider.
 func (p *provider) plain(w http.ResponseWriter, r *http.Request, body string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

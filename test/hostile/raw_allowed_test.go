@@ -15,8 +15,8 @@ import (
 var (
 	allowedMethods = []string{"GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"}
 
-	// allowedHeaders are those of HTTP that pass, in lower case; x-ms-* passes as
-	// well, but for reservedFamilies.
+	// allowedHeaders are those of HTTP that pass, in lower case; x-ms-* passes as well,
+	// except reservedFamilies.
 	allowedHeaders = []string{
 		"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "pragma", "date", "prefer", "user-agent",
 		"content-length", "content-disposition", "content-encoding", "content-language", "content-md5", "content-range", "content-type",
@@ -30,8 +30,8 @@ var (
 		"x-ms-original-", "x-ms-portico-", "x-ms-authorization-", "x-ms-token-",
 	}
 
-	// stamps are what Portico sets. No client's value is in any, but for the id that
-	// a client gives its request.
+	// stamps are Portico's own headers. None has a client's value, except the id that a
+	// client gives its request.
 	stamps = []string{
 		"x-ms-correlation-request-id", "x-ms-routing-request-id", "x-ms-client-request-id", "x-ms-client-tenant-id", "x-ms-client-object-id", "x-ms-client-app-id",
 		"x-ms-client-principal-name", "x-ms-client-authorization-source", "x-ms-client-principal-id", "x-ms-client-ip-address", "x-ms-home-tenant-id", "x-ms-arm-resource-system-data",
@@ -39,20 +39,20 @@ var (
 	}
 )
 
-// plainInPath are the characters that stand for themselves in a canonical path.
+// plainInPath are the characters that a canonical path does not escape.
 const plainInPath = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$'()*,=@"
 
-// owners are the principals by their object ids, with the only subscription that
-// each may reach and the mark in the names of what it asks for.
+// owners are the principals by object id, with the only subscription that each may
+// reach and the mark in the names that it requests.
 var owners = map[string]struct{ subscription, mark string }{
 	alice.ObjectID: {ours, "zza"},
 	bob.ObjectID:   {theirs, "zzb"},
 }
 
-// unowned marks what is asked for without a token.
+// unowned marks requests without a token.
 const unowned = "zzn"
 
-// forbidden returns what is wrong with a request that reached a provider.
+// forbidden describes the fault of a request that reached a provider.
 func forbidden(r *http.Request, public string) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if !slices.Contains(allowedMethods, r.Method) {
@@ -71,7 +71,7 @@ func forbidden(r *http.Request, public string) (wrong []string) {
 	return wrong
 }
 
-// forbiddenInPath judges a path, and returns it decoded and in lower case.
+// forbiddenInPath checks a path, and returns it decoded and in lower case.
 func forbiddenInPath(path string, say func(string, ...any)) string {
 	if !strings.HasPrefix(path, "/") || strings.Contains(path, "//") || strings.HasSuffix(path, "/") {
 		say("an empty segment in %q", path)
@@ -131,7 +131,7 @@ func forbiddenHeaders(h http.Header, public string, say func(string, ...any)) {
 	}
 }
 
-// forbiddenOwner checks that the principal sent to a provider may reach the path.
+// forbiddenOwner checks that the principal of a call to a provider may reach the path.
 // Portico's own calls have none.
 func forbiddenOwner(principal, path string, say func(string, ...any)) {
 	if strings.Contains(path, unowned) {
@@ -154,8 +154,8 @@ func forbiddenOwner(principal, path string, say func(string, ...any)) {
 	}
 }
 
-// evilMark is in all that clients put into headers which are not theirs.
+// evilMark is in every header value that a client forges.
 const evilMark = "4711e711"
 
-// tokens by the marks of those who have them.
+// tokens by their holders' marks.
 var markOf = map[string]harness.Token{"zza": alice, "zzb": bob}

@@ -9,19 +9,18 @@ import (
 	"portico/test/harness"
 )
 
-// grammar makes requests byte by byte: right ones, into which it puts one or
-// several of what servers, proxies and libraries have been found to read in
-// different ways.
+// grammar makes requests byte by byte: valid ones, with one or several elements that
+// servers, proxies and libraries have been found to read in different ways.
 type grammar struct {
 	*rand.Rand
 	host string
 }
 
-// rawRequest is what goes over a connection.
+// rawRequest is the bytes for a connection.
 type rawRequest struct {
 	text string
-	// unfinished: the server may wait for more of it, or take what follows for its
-	// end, so nothing may follow.
+	// unfinished: the server may wait for more of it, or take the next bytes for its end,
+	// so nothing may follow.
 	unfinished bool
 }
 
@@ -180,7 +179,7 @@ func (g *grammar) hostLine() string {
 	return "Host: " + g.host
 }
 
-// names that a client may not set, or that concern one connection alone.
+// names that a client may not set, or that concern one connection only.
 var rawHeaderNames = []string{
 	"x-ms-client-tenant-id", "x-ms-client-object-id", "x-ms-client-principal-name", "x-ms-client-app-id", "x-ms-client-ip-address", "x-ms-client-anything", "x-ms-home-tenant-id", "x-ms-arm-resource-system-data",
 	"x-ms-arm-signed-user-token", "x-ms-identity-url", "x-ms-identity-principal-id", "x-ms-routing-request-id", "x-ms-management-group-ancestors", "x-ms-providerhub-x", "x-ms-original-url", "x-ms-portico-x",
@@ -210,8 +209,7 @@ func (g *grammar) headerLine() string {
 	return g.spell(rawHeaderNames[g.IntN(len(rawHeaderNames))]) + colon + value
 }
 
-// spell spells a header name in one of the ways that some server reads as that
-// name.
+// spell spells a header name in one of the ways that some server reads as that name.
 func (g *grammar) spell(name string) string {
 	if g.once(60) {
 		return pick(g, " "+name, "\x0b"+name, name+" ", name+"\x00", name+"\t", name+"\r", name+"\u00a0", strings.ReplaceAll(name, "s", "\u017f"))
@@ -233,7 +231,7 @@ func (g *grammar) spell(name string) string {
 	return name
 }
 
-// framing frames a body, or does not.
+// framing frames a body, or omits that.
 func (g *grammar) framing(body, mark string) (lines []string, content string, unfinished bool) {
 	length := fmt.Sprintf("Content-Length: %d", len(body))
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
@@ -255,15 +253,15 @@ func (g *grammar) framing(body, mark string) (lines []string, content string, un
 	case n < 53: // both
 		hidden := g.hidden(mark)
 		return []string{pick(g, length, fmt.Sprintf("Content-Length: %d", len(chunks)+len(hidden)), "Content-Length: 0", "Content-Length: 4"), pick(g, "Transfer-Encoding: chunked", "transfer-encoding: CHUNKED", "Transfer-Encoding:\tchunked")}, chunks + hidden, true
-	case n < 56: // what is no framing
+	case n < 56: // invalid framing
 		return []string{pick(g, "Transfer-Encoding: xchunked", "Transfer-Encoding: chunked, identity", "Transfer-Encoding: identity", "Transfer-Encoding : chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding: \x0bchunked", "X: 1\nTransfer-Encoding: chunked", "Transfer-Encoding:\r\n chunked",
 			"Content-Length: +5", "Content-Length: 5, 5", "Content-Length: 0x5", "Content-Length: -1", "Content-Length:", "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 99999999999999999999", "Content-Length: 5 5", "Content_Length: 5", "Content-Length\t: 5")}, body + g.hidden(mark), true
 	case n < 57: // too short, too long
 		hidden := g.hidden(mark)
 		return []string{fmt.Sprintf("Content-Length: %d", max(0, len(body)+pick(g, -1, 1, 10, len(hidden))))}, body + hidden, true
-	case n < 58: // chunks that are none
+	case n < 58: // invalid chunks
 		return []string{"Transfer-Encoding: chunked"}, pick(g, "-1\r\n", "ffffffffffffffff\r\nx", "10000000000000000\r\n", "0x5\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n", "5\r\nhelloXX0\r\n\r\n", "+5\r\nhello\r\n0\r\n\r\n", "5\r\nhel", "g\r\n") + g.hidden(mark), true
-	default: // a request behind the request, as pipelines have it
+	default: // a pipelined request
 		if body == "" {
 			return nil, g.hidden(mark), true
 		}
@@ -271,8 +269,7 @@ func (g *grammar) framing(body, mark string) (lines []string, content string, un
 	}
 }
 
-// hidden is a request that one reader of two may see; with the token that its mark
-// says.
+// hidden is a request that one of two readers may see, with the token of its mark.
 func (g *grammar) hidden(mark string) string {
 	token := ""
 	if mark != unowned && g.once(2) {
@@ -290,7 +287,7 @@ func (g *grammar) body() string {
 	return pick(g, `{}`, `[]`, `x`, `{"location":"westus","properties":{"a":"`+evilMark+`"}}`, `{"location":"westus"`, "\xef\xbb\xbf{}", `{"location":"westus","location":"eastus"}`, "GET / HTTP/1.1\r\n\r\n", strings.Repeat(" ", 5000)+"{}")
 }
 
-// batch is the content of a batch, whose requests are as others are.
+// batch is the content of a batch, whose requests are made like others.
 func (g *grammar) batch(mark string) string {
 	var requests []any
 	for range 1 + g.IntN(3) {

@@ -26,8 +26,8 @@ var (
 // rawConnections is how many connections carry them.
 const rawConnections = 8
 
-// Whatever bytes arrive at the public listener, nothing reaches a provider but what
-// may: see forbidden. The same seed makes the same requests.
+// Whatever bytes arrive at the public listener, only allowed requests reach a provider:
+// see forbidden. The same seed makes the same requests.
 func TestRawRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -52,7 +52,7 @@ func TestRawRequests(t *testing.T) {
 	statuses := make([]map[int]int, rawConnections)
 	for i := range rawConnections {
 		group.Go(func() {
-			g := &grammar{rand.New(rand.NewPCG(seed, uint64(i))), strings.TrimPrefix(w.Portico.URL, "http://")} //nolint:gosec // it is to be repeatable
+			g := &grammar{rand.New(rand.NewPCG(seed, uint64(i))), strings.TrimPrefix(w.Portico.URL, "http://")} //nolint:gosec // it must be repeatable
 			statuses[i] = g.send(faults, *rawInputs/rawConnections)
 		})
 	}
@@ -75,7 +75,7 @@ func TestRawRequests(t *testing.T) {
 	w.as(t, alice, http.MethodGet, "/subscriptions/"+ours+api, "").Want(t, 200)
 }
 
-// rawFaults gathers what must not happen.
+// rawFaults collects faults.
 type rawFaults struct {
 	t *testing.T
 
@@ -84,7 +84,7 @@ type rawFaults struct {
 	seen     map[string]int // by their first words
 }
 
-// arrived judges a request that reached a provider.
+// arrived checks a request that reached a provider.
 func (f *rawFaults) arrived(r *http.Request, public string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *rawFaults) arrived(r *http.Request, public string) {
 	}
 }
 
-// answered judges an answer.
+// answered checks an answer.
 func (f *rawFaults) answered(status int, request string) {
 	if status == http.StatusInternalServerError {
 		f.mu.Lock()
@@ -118,8 +118,8 @@ func (f *rawFaults) report(what, where string) {
 	}
 }
 
-// send makes requests over one connection after the other, and counts the statuses
-// of the first answers.
+// send sends requests over one connection after the other, and counts the statuses of
+// the first answers.
 func (g *grammar) send(faults *rawFaults, n int) map[int]int {
 	statuses := map[int]int{}
 	var c net.Conn
@@ -136,7 +136,7 @@ func (g *grammar) send(faults *rawFaults, n int) map[int]int {
 		request := g.request()
 		wait := patience
 		if request.unfinished {
-			wait = 20 * time.Millisecond // what comes then is of no interest
+			wait = 20 * time.Millisecond // the rest does not matter
 		}
 		status, open := ask(c, answers, request.text, wait)
 		statuses[status]++
@@ -152,8 +152,7 @@ func (g *grammar) send(faults *rawFaults, n int) map[int]int {
 	return statuses
 }
 
-// ask sends a request and reads the answer; open reports whether another can
-// follow.
+// ask sends a request and reads the answer; open reports whether another can follow.
 func ask(c net.Conn, answers *bufio.Reader, request string, wait time.Duration) (status int, open bool) {
 	if err := c.SetDeadline(time.Now().Add(wait)); err != nil {
 		return 0, false
@@ -175,7 +174,7 @@ func ask(c net.Conn, answers *bufio.Reader, request string, wait time.Duration) 
 	}
 }
 
-// What raw requests are held to finds what must not arrive.
+// The checks of raw requests find what must not arrive.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	const public = "http://portico.example"

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A redirect sends a client, and maybe its token, to where the provider says: to
-// hosts that the map names, or back to the gateway.
+// A redirect may send a client, and maybe its token, to hosts that the map lists, or
+// back to the gateway, and nowhere else.
 func TestRedirectsLeadToKnownHosts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Evil: "    redirectHosts: [files.example, \"files.example:8443\", \"*.blob.example\"]\n"})
@@ -61,7 +61,7 @@ func TestRedirectsLeadToKnownHosts(t *testing.T) {
 	}
 }
 
-// Where the map names no host, none is led to.
+// If the map lists no host, no redirect leaves the gateway.
 func TestRedirectsLeadNowhereByDefault(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})

@@ -12,8 +12,8 @@ import (
 // forged marks the values of headers that must not reach a provider.
 const forged = "forged-4711"
 
-// unlisted are headers by which a client could act as somebody else, or have a
-// provider take a request for another one, and some that nobody knows.
+// unlisted are headers with which a client could act as somebody else or make a
+// provider mistake a request, and some unknown ones.
 var unlisted = []string{
 	"x-ms-authorization-auxiliary", "x-ms-authorization-anything", "x-ms-token-aad-id-token", "x-ms-token-anything",
 	"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Host", "X-Forwarded", "X-Forwarded-Anything", "X-Original-Host",
@@ -104,8 +104,8 @@ func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 	wantPassedHeaders(t, "in a batch", seen[0])
 }
 
-// A header that the gateway has judged cannot be taken off the request behind its
-// back: the write would reach the provider without its condition.
+// A header that the gateway has evaluated cannot be removed from the request
+// afterwards: the write would reach the provider without its condition.
 func TestConnectionRemovesNoCheckedHeader(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
@@ -123,7 +123,7 @@ func TestConnectionRemovesNoCheckedHeader(t *testing.T) {
 	w.as(t, alice, http.MethodGet, thing+api, "", "Connection", "keep-alive, TE, X-Hop", "TE", "trailers", "X-Hop", "a").Want(t, 200)
 }
 
-// A provider that is sent more than its server takes would break the connection,
+// A provider that receives more than its server accepts would break the connection,
 // which counts against its address.
 func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 	t.Parallel()
@@ -147,12 +147,12 @@ func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 	if seen := w.provider.received(); len(seen) > 0 {
 		t.Errorf("%d requests reached the provider", len(seen))
 	}
-	// What does not pass does not count.
+	// Headers that do not pass do not count.
 	w.as(t, alice, http.MethodGet, thing+api, "", "X-Filler", strings.Repeat("a", 12<<10)).Want(t, 200)
 }
 
-// What the gateway calls on its own account carries its own headers alone: no client
-// of a deletion speaks through it.
+// The gateway's own calls carry only its own headers: the client of a deletion cannot
+// add any.
 func TestOwnCallsCarryNoClientHeaders(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{Evil: marked})
@@ -168,7 +168,7 @@ func TestOwnCallsCarryNoClientHeaders(t *testing.T) {
 	}
 }
 
-// Reserved names cannot be let through by the map either.
+// Not even the region map can list reserved names.
 func TestReservedHeadersCannotBeConfigured(t *testing.T) {
 	t.Parallel()
 	for _, headers := range []string{

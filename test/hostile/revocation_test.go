@@ -10,8 +10,8 @@ import (
 	"portico/test/harness"
 )
 
-// gate has GETs of things/slow wait: the first tells that it is there, and all go
-// on when the gate is opened.
+// gate holds GETs of things/slow: the first one signals its arrival, and all continue
+// once the gate is open.
 func (w world) gate(t *testing.T) (arrived, open chan struct{}) {
 	t.Helper()
 	arrived, open = make(chan struct{}, 100), make(chan struct{})
@@ -28,7 +28,7 @@ func (w world) gate(t *testing.T) (arrived, open chan struct{}) {
 	return arrived, open
 }
 
-// reload writes a configuration and waits until it was read.
+// reload writes a configuration and waits until it is loaded.
 func (w world) reload(t *testing.T, text string) {
 	t.Helper()
 	const read = "portico_config_last_reload_timestamp_seconds"
@@ -46,7 +46,7 @@ func (w world) text(t *testing.T, tokens ...harness.Token) string {
 	return w.Portico.Text(t, c)
 }
 
-// slow makes a resource that is behind a gate, and a batch of GETs of it.
+// slow creates a resource behind a gate, and a batch of GETs of it.
 func (w world) slow(t *testing.T, n int) string {
 	t.Helper()
 	w.group(t, "rg")
@@ -55,8 +55,8 @@ func (w world) slow(t *testing.T, n int) string {
 	return batchOf(n, thing+api)
 }
 
-// A token is removed while a batch that it began is under way: nothing more of it
-// is sent. Its principal has another token meanwhile, with which it sees that.
+// A token is removed during a batch that it started: no further request of the batch is
+// sent. Its principal uses another token meanwhile, and sees that.
 func TestARemovedTokenEndsItsBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "batch: {immediate: 1, atOnce: 1}\n"})
@@ -83,7 +83,7 @@ func TestARemovedTokenEndsItsBatches(t *testing.T) {
 	}
 }
 
-// A batch is carried on after a restart, by when its token has gone.
+// A batch is resumed after a restart, when its token no longer exists.
 func TestABatchOfARemovedTokenIsNotResumed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -116,8 +116,8 @@ func TestABatchOfARemovedTokenIsNotResumed(t *testing.T) {
 	}
 }
 
-// A configuration without a token is refused for something else: that the token
-// goes on is said.
+// A configuration without a token is refused for another reason: the log says that the
+// token stays valid.
 func TestARefusedConfigurationReportsRemovedTokens(t *testing.T) {
 	t.Parallel()
 	const gauge = "portico_config_removed_credentials"

@@ -11,8 +11,8 @@ import (
 	_ "modernc.org/sqlite" // to read a stolen database
 )
 
-// An attacker has the database, for example a backup. No key in it opens what clients
-// and providers said.
+// An attacker has the database, for example a backup. No key in it decrypts the texts
+// of clients and providers.
 func TestTheDatabaseDoesNotHoldItsKey(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{Settings: "batch: {immediate: 1}\n"})

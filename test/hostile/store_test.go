@@ -11,7 +11,7 @@ import (
 	"portico/test/harness"
 )
 
-// settled limits the wait for events that time alone brings, such as expiry.
+// settled limits the wait for events that only time brings, such as expiry.
 const settled = 2 * time.Minute
 
 // eventuallySettled waits for such an event.
@@ -38,8 +38,8 @@ func (w world) databaseSize(t *testing.T) int64 {
 	return info.Size()
 }
 
-// The store keeps the answers of one caller's batches only up to a limit. Other
-// callers still have room.
+// The store keeps the answers of one caller's batches only up to a limit. Other callers
+// still have room.
 func TestStoreSpaceOfBatchesIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "limits: {answerBody: 5MiB}\nbatch: {immediate: 1, atOnce: 1, stored: 12MiB, totalStored: 64MiB}\n"})
@@ -82,7 +82,7 @@ func TestStoreSpaceOfBatchesIsBounded(t *testing.T) {
 	}
 }
 
-// Answers of batches expire, and their space is used again: the file does not grow.
+// Answers of batches expire, and their space is reused: the file does not grow.
 func TestTheStoreReusesSpaceOfBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "limits: {answerBody: 5MiB}\nbatch: {immediate: 1, atOnce: 1, stored: 12MiB, totalStored: 64MiB, answersKept: 1s}\n"})
@@ -104,7 +104,7 @@ func TestTheStoreReusesSpaceOfBatches(t *testing.T) {
 		}
 		for _, poll := range polls {
 			eventuallySettled(t, "expiry of a batch", func() bool {
-				// An answer breaks off whose batch is forgotten while it goes out.
+				// If a batch is forgotten while its answer is sent, the answer breaks off.
 				a, err := w.Portico.Try(t.Context(), harness.Request{Path: poll, Header: harness.Header("Authorization", "Bearer "+alice.Raw)})
 				return err == nil && a.Want(t, 200, 202, 404).Status == 404
 			})
@@ -117,7 +117,7 @@ func TestTheStoreReusesSpaceOfBatches(t *testing.T) {
 	}
 }
 
-// Names of tags, and locks below one resource, come to an end.
+// Names of tags, and locks below one resource, have limits.
 func TestRowsOfASubscriptionAreBounded(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{Settings: "limits: {tagNamesPerSubscription: 6, locksPerSubscription: 25}\n"})
@@ -130,7 +130,7 @@ func TestRowsOfASubscriptionAreBounded(t *testing.T) {
 	w.as(t, alice, http.MethodPut, name(6), "").WantError(t, 409, "TagQuotaExceeded")
 	value := strings.Replace(name(0), "?", "/tagValues/v?", 1)
 	w.as(t, alice, http.MethodPut, value, "").WantError(t, 409, "TagQuotaExceeded")
-	w.as(t, alice, http.MethodPut, name(5), "").Want(t, 200) // is there
+	w.as(t, alice, http.MethodPut, name(5), "").Want(t, 200) // it exists
 	w.as(t, alice, http.MethodDelete, name(5), "").Want(t, 200)
 	w.as(t, alice, http.MethodPut, value, "").Want(t, 201)
 	w.as(t, alice, http.MethodPut, name(6), "").WantError(t, 409, "TagQuotaExceeded")
@@ -146,9 +146,9 @@ func TestRowsOfASubscriptionAreBounded(t *testing.T) {
 	lock(0).Want(t, 200)
 }
 
-// A provider accepts whatever it is asked for, and names a URL of its own each
-// time. So many are remembered for one caller, and then her next call is not sent:
-// what was accepted can still be polled.
+// A provider accepts every request, and returns a new polling URL each time. One caller
+// has a limited number of records; beyond it her next call is not sent, and accepted
+// operations can still be polled.
 func TestOperationsOfACallerAreBounded(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{Settings: "operations: {perCaller: 12, learned: 3, retryAfterMin: 1s}\n"})
@@ -187,8 +187,7 @@ func TestOperationsOfACallerAreBounded(t *testing.T) {
 	w.as(t, carol, http.MethodPut, thing+api, located("westus")).Want(t, 200)
 }
 
-// Resources come and go, each under a name of its own. What is remembered of those
-// that went comes to an end.
+// Resources come and go, each with a new name. The records of deleted ones are limited.
 func TestRemovedResourcesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "limits: {tombstonesPerSubscription: 6}\n"})

@@ -12,14 +12,14 @@ import (
 	"portico/test/harness"
 )
 
-// absent is a subscription that nobody has.
+// absent is a subscription that does not exist.
 const absent = "00000000-0000-0000-0000-0000000000b2"
 
 // absentID is the ID of no operation.
 const absentID = "00000000-0000-4000-8000-0000000000b3"
 
-// seen is all that an answer tells, less ids and times of the exchange, and with a
-// name in place of what was asked about.
+// seen is everything that an answer reveals, without the exchange's ids and times, and
+// with a placeholder for the requested name.
 func seen(a harness.Answer, about string) string {
 	var lines []string
 	for name, values := range a.Header {
@@ -34,8 +34,8 @@ func seen(a harness.Answer, about string) string {
 	return passing.ReplaceAllString(strings.ReplaceAll(text, about, "{it}"), "…")
 }
 
-// passing are the ids in the answer of a batch, and ETags: they are of the answer's
-// content, which names what was asked about.
+// passing are the ids in a batch's answer, and ETags: they depend on the answer's
+// content, which contains the requested name.
 var passing = regexp.MustCompile(`"x-ms-[a-z-]+-id":"[^"]+"|W/\\?"[0-9a-f]+\\?"`)
 
 // versioned is a target with an api-version.
@@ -49,13 +49,13 @@ func versioned(target string) string {
 	return target + api
 }
 
-// Whatever is asked about the other tenant's, the answer is that to a question
-// about what does not exist.
+// Any question about the other tenant's resources is answered like one about something
+// that does not exist.
 func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 
-	// What there is to be found out.
+	// The resources that an attacker could discover.
 	their := func(tail string) string { return "/subscriptions/" + theirs + tail }
 	ownAPI := "?api-version=2021-04-01"
 	w.as(t, bob, "PUT", their("/resourcegroups/rg")+ownAPI, `{"location":"westus"}`).Want(t, 200, 201)
@@ -72,7 +72,7 @@ func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 	parts := strings.TrimSuffix(strings.Repeat(`{"httpMethod":"GET","relativeUrl":"/tenants?api-version=2021-04-01"},`, 25), ",")
 	batch := operationID(w.as(t, bob, "POST", "/batch"+ownAPI, `{"requests":[`+parts+`]}`).Want(t, 202))
 	eventually(t, "the group is gone", func() bool { return w.as(t, bob, "GET", their("/resourcegroups/gone")+ownAPI, "").Status == 404 })
-	w.provider.forget() // also what Portico asks by itself, to delete a group
+	w.provider.forget() // also Portico's own calls for a group's deletion
 
 	type row struct{ method, target, body string }
 	inSubscription := []row{
@@ -129,7 +129,7 @@ func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 		{"POST", "/batch", `{"requests":[{"httpMethod":"PUT","relativeUrl":"/subscriptions/{it}/resourceGroups/rg/providers/Evil.Test/things/one` + api + `","content":{"location":"westus"}}]}`},
 	} {
 		if q.method == "PUT" {
-			ask(q, ours).Want(t, 200, 201) // so that both change what is there
+			ask(q, ours).Want(t, 200, 201) // so that both change something that exists
 		}
 		same(q, theirs, absent)
 	}
@@ -152,7 +152,7 @@ func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 	}
 }
 
-// operationID is the ID of the operation of Portico's own that an answer names.
+// operationID is the ID of Portico's own operation that an answer names.
 func operationID(a harness.Answer) string {
 	link, _, _ := strings.Cut(a.Header.Get("Location"), "?")
 	return path.Base(link)

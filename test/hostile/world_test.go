@@ -29,15 +29,15 @@ var (
 
 const api = "?api-version=" + harness.Version
 
-// world is a Portico in front of the provider. Alice and Carol are of our tenant,
-// Bob is of theirs.
+// world is a Portico before the provider. Alice and Carol belong to our tenant, Bob to
+// theirs.
 type world struct {
 	*harness.World
 	provider *provider
 }
 
-// options vary a world. Evil is YAML added to the provider Evil.Test, indented by
-// four spaces; Settings are whole sections.
+// options vary a world. Evil is YAML for the provider Evil.Test, indented by four
+// spaces; Settings are whole sections.
 type options struct {
 	Evil, Settings, Server string
 	Postgres               string
@@ -71,7 +71,7 @@ func newWorld(t *testing.T, o options) world {
 	return world{w, p}
 }
 
-// newThing is newWorld with a thing of ours in westus.
+// newThing is newWorld with a thing of our tenant in westus.
 func newThing(t *testing.T, o options) (w world, thing string) {
 	t.Helper()
 	w = newWorld(t, o)
@@ -89,26 +89,26 @@ func (w world) wantNothingSent(t *testing.T) {
 	}
 }
 
-// as makes a call with somebody's token.
+// as makes a call with a person's token.
 func (w world) as(t *testing.T, who harness.Token, method, path, body string, header ...string) harness.Answer {
 	t.Helper()
 	h := harness.Header(append([]string{"Authorization", "Bearer " + who.Raw}, header...)...)
 	return w.Portico.Do(t, harness.Request{Method: method, Path: path, Body: body, Header: h})
 }
 
-// group makes a group of ours.
+// group creates a group of our tenant.
 func (w world) group(t *testing.T, name string) string {
 	t.Helper()
 	w.PutGroup(t, name)
 	return w.GroupPath(name)
 }
 
-// thing is the path of a thing of ours.
+// thing is the path of a thing of our tenant.
 func (w world) thing(group, name string) string {
 	return w.ResourcePath(group, "Evil.Test/things/"+name)
 }
 
-// put makes a resource in westus.
+// put creates a resource in westus.
 func (w world) put(t *testing.T, path string) {
 	t.Helper()
 	w.as(t, alice, http.MethodPut, path+api, located("westus")).Want(t, 200, 201)

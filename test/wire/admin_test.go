@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A1: a browser must not reach the admin listener, by whatever name a page
-// gave to this machine.
+// A1: a browser must not reach the admin listener, whatever name a page uses for this
+// machine.
 func testAdmin(t *testing.T, w *world) {
 	admin := gateway{address: w.admin}
 	_, port, err := net.SplitHostPort(w.admin)

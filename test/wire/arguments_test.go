@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The common arguments are checked in one order: subscription, group,
-// namespace, type, names, api-version; the first fault is reported.
+// The common arguments are checked in a fixed order: subscription, group, namespace,
+// type, names, api-version; the first fault is reported.
 func testArguments(t *testing.T, w *world) {
 	const q = "?" + V
 	const resourcesLack = "The resource type could not be found in the namespace 'Microsoft.Resources' for api version '2024-01-01'."
@@ -53,12 +53,12 @@ func testArguments(t *testing.T, w *world) {
 	})
 }
 
-// guid is the form of every id that the gateway makes.
+// guid is the form of all ids that the gateway makes.
 var guid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 var routing = regexp.MustCompile(`^WESTUS:\d{8}T\d{6}Z:([0-9a-f-]{36})$`)
 
-// ownAnswer checks the headers of an answer that the gateway makes by itself.
+// ownAnswer checks the headers of the gateway's own answers.
 func ownAnswer(t *testing.T, got reply) {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -66,7 +66,7 @@ func ownAnswer(t *testing.T, got reply) {
 		"Pragma":                 "no-cache",
 		"Expires":                "-1",
 		"X-Content-Type-Options": "nosniff",
-		// The public address is one of HTTPS.
+		// The public address uses HTTPS.
 		"Strict-Transport-Security": "max-age=31536000; includeSubDomains",
 	} {
 		if values := got.header.Values(name); len(values) != 1 || values[0] != value {
@@ -84,7 +84,7 @@ func ownAnswer(t *testing.T, got reply) {
 	}
 }
 
-// ids checks the headers by which any answer is told from others.
+// ids checks the ids of an answer.
 func ids(t *testing.T, got reply) {
 	t.Helper()
 	for _, name := range []string{"x-ms-request-id", "x-ms-correlation-request-id", "x-ms-routing-request-id", "Date"} {
@@ -118,7 +118,7 @@ func testOwnAnswers(t *testing.T, w *world) {
 		case got.status == 204 && (kind != "" || len(got.body) != 0):
 			t.Errorf("a 204 with a body or its type: %s", got)
 		}
-		// On the gateway's own answers the three ids are one.
+		// On the gateway's own answers the three ids are equal.
 		id := got.header.Get("x-ms-request-id")
 		if c := got.header.Get("x-ms-correlation-request-id"); c != id {
 			t.Errorf("x-ms-request-id %q, x-ms-correlation-request-id %q", id, c)
@@ -134,7 +134,7 @@ func testOwnAnswers(t *testing.T, w *world) {
 		{"204", message{method: "HEAD", target: g + q}, want{status: 204, check: own}},
 		{"HEAD 404", message{method: "HEAD", target: S + "/resourceGroups/own-absent" + q}, want{status: 404, code: "ResourceGroupNotFound", check: func(t *testing.T, got reply, x []received) {
 			own(t, got, x)
-			// The headers are those of the error that a GET gets.
+			// The headers equal those of the error of a GET.
 			same := w.send(t, message{target: S + "/resourceGroups/own-absent" + q})
 			for _, name := range []string{"Content-Type", "Content-Length"} {
 				if v := got.header.Get(name); v == "" || v != same.header.Get(name) {

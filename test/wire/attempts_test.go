@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// R2: a client's write leaves once, whatever comes back and whatever headers
-// it carries. Go's own transport would repeat some of these by itself.
+// R2: a client's write is sent once, whatever the answer and the headers. Go's own
+// transport would repeat some of these by itself.
 func testOneAttempt(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "attempts")
@@ -27,8 +27,8 @@ func testOneAttempt(t *testing.T, w *world) {
 					thing := fmt.Sprintf("%s/providers/Contoso.Raw/things/attempt-%d-", g, n)
 					label := fmt.Sprintf("%s %s%s, body %v", method, name, key, withBody)
 					t.Run(label, func(t *testing.T) {
-						// Making the resource also leaves a warm connection behind:
-						// only on a used one does a transport repeat by itself.
+						// Creating the resource also leaves a warm connection: a transport repeats by
+						// itself only on a used one.
 						w.must(t, message{method: "PUT", target: thing + q, body: located("westus")}, 201)
 						w.scripted["westus"].on(thing, always(answer))
 						m := message{method: method, target: thing + q, header: header}

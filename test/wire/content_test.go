@@ -208,7 +208,7 @@ func bodySyntax(t *testing.T, w *world) {
 	w.table(t, rows)
 }
 
-// location and tags at the top level say one thing.
+// location and tags at the top level must be unambiguous.
 func bodyMembers(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "content-members")
@@ -267,8 +267,8 @@ func bodyMembers(t *testing.T, w *world) {
 	})
 }
 
-// Portico's own resources: what a GET gave may be PUT back; what contradicts
-// the path or the state is refused.
+// Portico's own resources: a PUT of what a GET returned is accepted; one that
+// contradicts the path or the state is refused.
 func groupBodies(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "content-groups")

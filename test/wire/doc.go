@@ -1,13 +1,12 @@
-// Package wire holds a running gateway to what it must do with every request
-// that a careless or hostile client can put on a socket: malformed paths,
-// names, versions, headers and queries, and providers that answer with what no
-// client may see.
+// Package wire tests a running gateway with every request that a careless or hostile
+// client can send: malformed paths, names, versions, headers and queries, and with
+// providers whose answers no client may see.
 //
-// The tests start real processes, the gateway and one reference provider for
-// each region, and speak to them over bare TCP, because every client library
-// cleans what it sends. What reached a provider is read from the provider's own
-// record, never inferred from the answer. Where the reference provider's HTTP
-// library would clean an answer, a scripted TCP listener stands in for it.
+// The tests start real processes, the gateway and one reference provider for each
+// region, and speak to them over bare TCP, because client libraries correct what they
+// send. What reached a provider is read from the provider's own record, never inferred
+// from the answer. If the reference provider's HTTP library would correct an answer, a
+// scripted TCP listener takes its place.
 //
-// There is no code here beside the tests.
+// The package contains only tests.
 package wire

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The double is held to its own word first: rows that it lets pass prove
-// nothing.
+// The test double is checked first: otherwise rows that pass prove nothing.
 func TestScriptedProvider(t *testing.T) {
 	p := startScripted(t, "raw westus")
 	address := strings.TrimPrefix(p.url, "http://")
@@ -39,8 +38,7 @@ func TestScriptedProvider(t *testing.T) {
 		t.Errorf("hung up, and answered: %v", answers)
 	}
 
-	// One connection serves one request after the other: the rows on repeated
-	// writes need it.
+	// One connection serves several requests: the rows on repeated writes need that.
 	p.forget()
 	c := dial(t, address)
 	r := bufio.NewReader(c)
@@ -60,8 +58,8 @@ func TestScriptedProvider(t *testing.T) {
 	}
 }
 
-// A row that expects what does not happen must fail; so the checks themselves
-// are tried on answers that break them.
+// A row with a wrong expectation must fail, so the checks are tried on answers that
+// break them.
 func TestLeaked(t *testing.T) {
 	for text, part := range map[string]string{
 		"Location: https://evil.example/x": "evil.example", "http://127.0.0.1:1/": "127.0.0.", publicURL + ":444/x": ":444/", publicURL + "/x": "", "": "",

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// pollers are the headers that clients follow, token in hand.
+// pollers are the headers that clients follow, with their token.
 var pollers = []string{"Location", "Azure-AsyncOperation", "Operation-Location"}
 
-// trap is an address that nothing may ever call: it counts who does.
+// trap is an address that must not be called; it counts calls.
 type trap struct {
 	address string
 	calls   atomic.Int64
@@ -47,8 +47,8 @@ func startTrap(t *testing.T) *trap {
 	return x
 }
 
-// foreignAddresses are URLs that are neither the gateway's nor, to its
-// provider, that provider's own; the path is what follows the host.
+// foreignAddresses are URLs that are neither the gateway's nor the provider's own; the
+// path follows the host.
 func foreignAddresses(x *trap, own string) map[string]string {
 	host := strings.TrimPrefix(publicURL, "https://")
 	return map[string]string{
@@ -69,8 +69,8 @@ func foreignAddresses(x *trap, own string) map[string]string {
 	}
 }
 
-// leaks lists the parts of foreign addresses that no client may see. None of
-// them can occur in a time or in an id that the gateway makes.
+// leaks lists parts of foreign addresses that no client may see. None can occur in a
+// time or in an id that the gateway makes.
 var leaks = []string{"evil.example", "169.254.169.254", ":444/", "127.0.0.", "ftp:", "secret"}
 
 func leaked(text string) string {
@@ -85,9 +85,8 @@ func leaked(text string) string {
 // standIn is a polling URL of the gateway's own.
 var standIn = regexp.MustCompile("^" + quoteMeta(publicURL+S+"/providers/Contoso.Raw/locations/westus/operation") + `(results|Statuses)/[A-Za-z0-9_-]{20,}\?api-version=2024-01-01$`)
 
-// stoodIn checks that in place of a URL that no client may see there is one of
-// the gateway's own, results or statuses as the header has it, and nothing else
-// to poll.
+// stoodIn checks that a hidden URL was replaced by a polling URL of the gateway's own,
+// results or statuses according to the header, and that nothing else can be polled.
 func stoodIn(t *testing.T, got reply, header string) {
 	t.Helper()
 	kind := "Statuses"
@@ -104,7 +103,7 @@ func stoodIn(t *testing.T, got reply, header string) {
 	}
 }
 
-// F4: a polling URL is absolute and on the public host, or there is none.
+// F4: a polling URL is absolute and on the public host, or absent.
 func testPollingGuards(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "polling")
@@ -134,7 +133,7 @@ func testPollingGuards(t *testing.T, w *world) {
 			t.Run(header+" foreign: "+name, func(t *testing.T) {
 				run(t, "POST", action, 202, []string{header + ": " + address + tail}, func(t *testing.T, got reply) {
 					stoodIn(t, got, header)
-					if part := leaked(got.String()); part != "" && name != "three slashes" { // a path, when read by RFC 3986
+					if part := leaked(got.String()); part != "" && name != "three slashes" { // a path, according to RFC 3986
 						t.Errorf("%q reached the client: %s", part, got)
 					}
 				})
@@ -204,7 +203,7 @@ func testPollingGuards(t *testing.T, w *world) {
 					}
 					switch {
 					case c.method == "GET", c.status == 500, c.status != 202 && header == "Location":
-						// It begins no operation, or says where a resource is.
+						// It starts no operation, or names a resource.
 						if v := got.header.Values(header); len(v) != 0 {
 							t.Errorf("%s: %q, want none", header, v)
 						}
@@ -213,7 +212,7 @@ func testPollingGuards(t *testing.T, w *world) {
 					}
 				})
 				if c.method == "DELETE" {
-					return // the row is being deleted now
+					return // the row is now being deleted
 				}
 				run(t, c.method, target, c.status, []string{header + ": " + own + tail}, func(t *testing.T, got reply) {
 					if v := got.header.Values(header); len(v) != 1 || v[0] != publicURL+tail {
@@ -224,8 +223,8 @@ func testPollingGuards(t *testing.T, w *world) {
 		}
 	}
 
-	// Beside the address stands the time to wait: an integer within the
-	// contract's bounds, wherever a client may be told to come back.
+	// The address comes with the time to wait: an integer within the contract's bounds,
+	// whenever a client is told to return.
 	for _, c := range []struct {
 		status     int
 		sent, want string

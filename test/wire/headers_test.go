@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The ids that clients send and get back, and what the gateway tells the
-// provider about the call.
+// The ids that clients send and get back, and what the gateway says of a call to the
+// provider.
 func testIdentifyingHeaders(t *testing.T, w *world) {
 	const q = "?" + V
 	const mine = "11111111-2222-3333-4444-AAAAAAAAAAAA"
@@ -106,8 +106,7 @@ func testIdentifyingHeaders(t *testing.T, w *world) {
 	t.Run("stamps", func(t *testing.T) { stamps(t, w, g, thing) })
 }
 
-// stamps are the headers that only the gateway sets, and the ones that it
-// leaves alone.
+// stamps are the headers that only the gateway sets, and those that it does not touch.
 func stamps(t *testing.T, w *world, g, thing string) {
 	const q = "?" + V
 	seen := func(m message) received {
@@ -152,7 +151,7 @@ func stamps(t *testing.T, w *world, g, thing string) {
 			}
 			text := x.one(t, "x-ms-arm-resource-system-data")
 			if x.method == http.MethodDelete {
-				return // the contract leaves open whether that is a write in this sense
+				return // the contract does not say whether that is a write
 			}
 			if x.method == http.MethodGet {
 				if text != "" {
@@ -186,7 +185,7 @@ func stamps(t *testing.T, w *world, g, thing string) {
 		for _, line := range lines {
 			name, value, _ := strings.Cut(line, ": ")
 			if name == "X-Custom_Thing" {
-				continue // an underscore is dropped, it may not become a dash
+				continue // an underscore is removed; it must not become a hyphen
 			}
 			if got := x.one(t, name); got != value {
 				t.Errorf("%s: the provider got %q, want %q", name, got, value)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// reserved are headers that only the gateway sets: a client's never reach a
-// provider, however they are spelled.
+// reserved are headers that only the gateway sets: a client's never reach a provider,
+// in any spelling.
 var reserved = []string{
 	"x-ms-client-tenant-id", "x-ms-client-object-id", "x-ms-client-app-id", "x-ms-client-app-id-acr", "x-ms-client-principal-id", "x-ms-client-principal-name",
 	"x-ms-client-principal-group-membership-source", "x-ms-client-puid", "x-ms-client-issuer", "x-ms-client-audience", "x-ms-client-ip-address", "x-ms-client-authorization-source",
@@ -20,8 +20,7 @@ var reserved = []string{
 	"x-remote-user", "x-remote-group", "x-remote-extra-scopes", "x-remote-anything",
 }
 
-// spellings are the ways in which servers and libraries take one header name
-// for another.
+// spellings are spellings that servers and libraries take for the same header name.
 func spellings(name string) []string {
 	canonical := http.CanonicalHeaderKey(name)
 	return []string{
@@ -33,8 +32,8 @@ func spellings(name string) []string {
 
 const evil = "evil-4711"
 
-// untainted fails when any header that reached a provider carries the mark of
-// the client's forgery.
+// untainted fails if a header that reached a provider contains the client's forged
+// value.
 func untainted(t *testing.T, x received) {
 	t.Helper()
 	if strings.Contains(x.head, evil) {
@@ -94,7 +93,7 @@ func testHostileHeaders(t *testing.T, w *world) {
 				}
 			})})
 	}
-	// H1 and H2: a Connection list may name a stamp; the stamp stays.
+	// H1 and H2: a Connection header may name a stamp; the stamp stays.
 	stampsStay := accepted(func(t *testing.T, _ reply, x received) {
 		t.Helper()
 		for _, name := range []string{"x-ms-correlation-request-id", "x-ms-routing-request-id", "x-ms-client-tenant-id", "x-ms-client-object-id", "x-ms-client-ip-address", "Referer"} {
@@ -229,7 +228,7 @@ func testHostileHeaders(t *testing.T, w *world) {
 	})
 }
 
-// H9: forwarding headers count only where they come from a trusted network.
+// H9: forwarding headers count only from a trusted network.
 func testTrustedProxies(t *testing.T, w *world) {
 	const q = "?" + V
 	trusting := &world{contoso: w.contoso, scripted: w.scripted, client: w.client, program: w.program}

@@ -7,7 +7,7 @@ import (
 )
 
 // Every malformed path is refused before anything interprets it, and none is
-// ever redirected: a redirect would hand the decision to the client.
+// redirected: a redirect would leave the decision to the client.
 func testHostilePaths(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "paths")
@@ -82,7 +82,7 @@ func testHostilePaths(t *testing.T, w *world) {
 		malformed("P11 invalid UTF-8", vm+"%FF"+q, utf8),
 		malformed("P11 half a letter", vm+"%C3"+q, utf8),
 		malformed("P11 a surrogate", vm+"%ED%A0%80"+q, utf8),
-		// net/http may refuse these before the gateway sees them.
+		// net/http may refuse these first.
 		{"P7 raw NUL", message{target: group + "a\x00b" + q}, want{status: 400}},
 		{"P7 raw DEL", message{target: group + "a\x7fb" + q}, want{status: 400}},
 		{"P7 raw tab", message{target: group + "a\tb" + q}, want{status: 400}},
@@ -122,7 +122,7 @@ func testHostilePaths(t *testing.T, w *world) {
 	}
 	w.table(t, rows)
 
-	// The same refusals hold for writes: a path is judged before its method.
+	// The same refusals apply to writes: a path is checked before its method.
 	writes := []row{}
 	for _, r := range rows {
 		if r.status != 400 || r.code == "" {
@@ -134,7 +134,7 @@ func testHostilePaths(t *testing.T, w *world) {
 	}
 	w.table(t, writes)
 
-	// The second resource that a collapsed path made is the one that it names.
+	// The second resource that a collapsed path created is the one that it names.
 	w.table(t, []row{{"what a collapsed path made", message{target: g + c + "/o" + q}, want{status: 200, reaches: "northeurope", check: body("name", "o")}}})
 
 	t.Run("P5 // is never a redirect", func(t *testing.T) {

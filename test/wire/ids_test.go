@@ -34,7 +34,7 @@ func listed(t *testing.T, got reply, _ []received) {
 	}
 }
 
-// notFound is what a well-formed path gets that is no route.
+// notFound is the answer to a well-formed path that is no route.
 func notFound(target string) want {
 	path, _, _ := strings.Cut(target, "?")
 	return want{status: 404, code: "HttpResourceNotFound",
@@ -52,7 +52,7 @@ func testIDs(t *testing.T, w *world) {
 
 	get := func(target string) message { return message{target: target} }
 	w.table(t, []row{
-		// Read by net/http, whose own 400 is no ARM error.
+		// Read by net/http, whose own 400 is not an ARM error.
 		{`""`, get(""), want{status: 400}},
 		{`invalid`, get("invalid"), want{status: 400}},
 		{`subscriptions/x`, get("subscriptions/x" + q), want{status: 400}},
@@ -140,8 +140,8 @@ func testIDs(t *testing.T, w *world) {
 		{`S/resourceGroups/rg/x`, get(g + "/x" + q), notFound(g + "/x")},
 	})
 
-	// An instance's path is what the scope-shaped, encoded form decodes to:
-	// real SDKs send a whole id as one escaped segment.
+	// An instance's path is the decoded scope: real SDKs send a whole id as one escaped
+	// segment.
 	encoded := "/" + strings.ReplaceAll(vm[1:], "/", "%2F")
 	w.table(t, []row{
 		{`an id escaped whole`, get(encoded + q), want{status: 200, reaches: "eastus", as: vm + q, check: body("name", "n")}},

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// R1, R4, R5, S4: what a region that is ill, or hostile, can do to lists.
+// R1, R4, R5, S4: the effects of a faulty or hostile region on lists.
 func testListBounds(t *testing.T, w *world) {
 	w.holdPages(t, "bounds")
 	const first = pagesOfRegions + "?" + V
@@ -39,7 +39,7 @@ func testListBounds(t *testing.T, w *world) {
 				t.Errorf("got %s", got)
 			}
 		}
-		if grown := w.metric(t, "process_resident_memory_bytes") - before; grown > 256<<20 { // unpacked, one is 1 GiB
+		if grown := w.metric(t, "process_resident_memory_bytes") - before; grown > 256<<20 { // unpacked, it is 1 GiB
 			t.Errorf("memory grew by %.0f MiB", grown/(1<<20))
 		}
 	})
@@ -113,7 +113,7 @@ func testListBounds(t *testing.T, w *world) {
 	})
 }
 
-// spaces is an endless run of what a JSON text may begin with.
+// spaces is an endless run of white space, with which a JSON text may begin.
 type spaces struct{}
 
 func (spaces) Read(p []byte) (int, error) {
@@ -123,7 +123,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// metric is the value of a series of the gateway's, 0 where there is none.
+// metric is the value of one of the gateway's series, 0 if it is missing.
 func (w *world) metric(t *testing.T, series string) float64 {
 	t.Helper()
 	res, err := w.client.Get("http://" + w.admin + "/metrics")
@@ -146,9 +146,9 @@ func (w *world) metric(t *testing.T, series string) float64 {
 	return value
 }
 
-// everythingFails has no region answer a list, and counts what that costs them:
-// of the requests of the last ten seconds a fifth may be retries, and ten in any
-// case. It asks a gateway of its own, as the rows before had requests too.
+// everythingFails makes every list of a region fail, and counts the calls: of the
+// requests of the last ten seconds a fifth may be retries, and ten in any case. It uses
+// a new gateway, because the earlier rows made requests too.
 func (w *world) everythingFails(t *testing.T, list string) {
 	fresh := *w
 	fresh.gateway = w.start(t, "", nil)

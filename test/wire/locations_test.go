@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A location matches without case and white space; a new resource goes where
-// its body says, and stays there.
+// A location matches without case and white space; a new resource is created in the
+// location of its body, and stays there.
 func testLocations(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "locations")

@@ -12,8 +12,8 @@ import (
 
 const lockPlace = "/providers/Microsoft.Authorization/locks/l?api-version=2020-05-01"
 
-// bounded starts a gateway whose locks wait for calls under way for so long, and whose
-// unanswered writes stay open for longer than any test lasts.
+// bounded starts a gateway whose locks wait that long for calls in progress, and whose
+// unanswered writes stay open longer than any test lasts.
 func (w *world) bounded(t *testing.T, wait string) gateway {
 	t.Helper()
 	return w.start(t, "", func(configuration string) string {
@@ -27,7 +27,7 @@ func (g gateway) lock(t *testing.T, scope, level string) reply {
 	return g.send(t, message{method: "PUT", target: scope + lockPlace, body: `{"properties":{"level":"` + level + `"}}`})
 }
 
-// refused sends a write that a lock has to refuse.
+// refused sends a write that a lock must refuse.
 func (g gateway) refused(t *testing.T, method, target, body string) {
 	t.Helper()
 	if got := g.must(t, message{method: method, target: target, body: body}, 409); got.failure(t).Error.Code != "ScopeLocked" {
@@ -35,12 +35,12 @@ func (g gateway) refused(t *testing.T, method, target, body string) {
 	}
 }
 
-// The PUT of a lock waits for calls under way, for so long, and never for what
-// nobody knows the fate of.
+// The PUT of a lock waits for calls in progress, up to a bound, and never for writes of
+// unknown outcome.
 func testLocks(t *testing.T, w *world) {
 	const q = "?" + V
 	t.Run("a write without an answer holds no lock up", func(t *testing.T) {
-		g := w.bounded(t, "1h") // a lock that waited for it would not be answered before the test ends
+		g := w.bounded(t, "1h") // if a lock waited for it, the test would end first
 		a, b := g.group(t, "locks-a"), g.group(t, "locks-b")
 		broken, other := a+"/providers/Contoso.Raw/things/locks-broken", g.thing(t, b, "locks-other", "westus")
 		w.scripted["westus"].on(broken, always(ok(500, `{"error":{"code":"Broken","message":"m"}}`)))
@@ -76,8 +76,9 @@ func testLocks(t *testing.T, w *world) {
 				t.Fatal("the lock is not recorded")
 			}
 		}
-		g.refused(t, "PUT", free+q, located("westus")) // in force at once
-		// What waits for nothing is answered meanwhile, so the other would be too.
+		g.refused(t, "PUT", free+q, located("westus")) // in force immediately
+		// A lock that waits for nothing would have been answered meanwhile, so the other one
+		// waits.
 		if got := g.lock(t, free, "CanNotDelete"); got.status != 201 {
 			t.Fatal(got)
 		}
@@ -110,8 +111,8 @@ func testLocks(t *testing.T, w *world) {
 	})
 }
 
-// holds has the provider answer what concerns a resource only after release, and
-// tell of the first call, and of the end.
+// holds makes the provider delay its answers about a resource until release; it signals
+// the first call and the end.
 func (w *world) holds(resource string, ended *atomic.Bool) (called chan error, release func()) {
 	called, open := make(chan error, 1), make(chan struct{})
 	w.scripted["westus"].on(resource, func(x received) string {
@@ -132,8 +133,8 @@ func (w *world) holds(resource string, ended *atomic.Bool) (called chan error, r
 	}
 }
 
-// begin sends a message whose answer is awaited later, and must have a status.
-// check, where it is not nil, looks at it as soon as it is there.
+// begin sends a message whose answer is awaited later and must have a status. check,
+// unless nil, inspects the answer on arrival.
 func (g gateway) begin(t *testing.T, m message, status int, check func() error) chan error {
 	t.Helper()
 	c, answered := dial(t, g.address), make(chan error, 1)
@@ -155,7 +156,7 @@ func (g gateway) begin(t *testing.T, m message, status int, check func() error) 
 	return answered
 }
 
-// await returns what comes of a channel within a bound.
+// await returns a channel's value within a bound.
 func await(t *testing.T, what string, from chan error) error {
 	t.Helper()
 	select {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A polling URL is the client's as its provider named it where the client can send
-// it, beside a long token, and else one of the gateway's own; it is lost only where
-// no request could hold its path.
+// The client gets a polling URL in the provider's form if it can send it together with
+// a long token, else one of the gateway's own. It is lost only if its path is too long
+// for any request.
 func testLongLinks(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "long-links")

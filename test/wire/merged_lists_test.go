@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A collection whose resources lie in two regions: every page of every region,
-// each element byte by byte, each resource once, or an error.
+// A collection whose resources lie in two regions: every page of every region, each
+// element byte by byte, each resource once, or an error.
 func testMergedLists(t *testing.T, w *world) {
 	const q = "?" + V
 	const list = "/providers/Contoso.Raw/pages"
@@ -21,8 +21,7 @@ func testMergedLists(t *testing.T, w *world) {
 	path := g + list
 	const part = "/resourceGroups/merged" + list
 
-	// pages scripts a region: its answers by the $skipToken that is asked for,
-	// the first under "".
+	// pages scripts a region's answers by the requested $skipToken, the first under "".
 	pages := func(region string, answers map[string]string) {
 		w.scripted[region].on(part, func(r received) string {
 			_, token, _ := strings.Cut(r.target, "$skipToken=")
@@ -63,7 +62,7 @@ func testMergedLists(t *testing.T, w *world) {
 		}
 		return n
 	}
-	// walk follows the gateway's own pages, where it has some, to their end.
+	// walk follows the gateway's own pages, if there are several, to their end.
 	walk := func(t *testing.T, query string) []string {
 		t.Helper()
 		got, _ := ask(t, query)
@@ -159,7 +158,7 @@ func testMergedLists(t *testing.T, w *world) {
 		expect(t, walk(t, ""))
 	})
 
-	// fails asks for a list that fails as a whole, as the region in the west did.
+	// fails requests a list that fails as a whole, because the region in the west fails.
 	fails := func(t *testing.T, query string, west fault) {
 		t.Helper()
 		got, reached := ask(t, query)
@@ -255,8 +254,8 @@ func testMergedLists(t *testing.T, w *world) {
 	})
 }
 
-// badPageFaults are the details of those bad pages that are more than an invalid
-// response: the provider's own error, or none of its words.
+// badPageFaults are the details of those bad pages whose error is more specific than an
+// invalid response: the provider's own, or one without its words.
 var badPageFaults = map[string]fault{
 	"503": {Code: "Busy", Message: "m"}, "429": {Code: "Slow", Message: "m"}, "401": {Code: "Who", Message: "m"}, "403": {Code: "Denied", Message: "m"},
 	"hang up":                 {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request."},
@@ -267,7 +266,7 @@ var badPageFaults = map[string]fault{
 	"over 8 MiB":              {Code: "ResponseTooLarge", Message: "The response of 'Contoso.Raw' exceeds the maximum size of a page and was dropped."},
 }
 
-// badPages are what a provider may answer that is no page.
+// badPages are invalid pages that a provider may send.
 func badPages(item string, x *trap) map[string]string {
 	return map[string]string{
 		"503": ok(503, `{"error":{"code":"Busy","message":"m"}}`), "500": ok(500, "{}"), "404 of anybody": ok(404, "<html></html>"), "HTML": "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>",

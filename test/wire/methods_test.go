@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// P12: a method that a route does not define is refused with the ones that it
-// does; a method that nothing defines is refused everywhere.
+// P12: a method that a route does not define is refused with the list of those that it
+// does; a method that no route defines is refused everywhere.
 func testMethods(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "methods")
@@ -64,7 +64,7 @@ func testMethods(t *testing.T, w *world) {
 		}
 	}
 	rows = append(rows,
-		// By another method than POST this is a collection of an unknown type.
+		// Except with POST, this is a collection of an unknown type.
 		row{"PUT register", message{method: "PUT", target: S + "/providers/Contoso.Compute/register" + q, body: "{}"},
 			want{status: 404, code: "InvalidResourceType", about: "resourceType", text: "The resource type could not be found in the namespace 'Contoso.Compute' for api version '2024-01-01'."}},
 		row{"OPTIONS *", message{method: "OPTIONS", target: "*", header: canary}, never("OPTIONS")},

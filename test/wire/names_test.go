@@ -14,8 +14,8 @@ func testNames(t *testing.T, w *world) {
 	t.Run("casing", func(t *testing.T) { casing(t, w) })
 }
 
-// A group name takes 1 to 90 Unicode letters and decimal digits and any of
-// - _ . ( ), the last of them no full stop.
+// A group name is 1 to 90 Unicode letters, decimal digits and any of - _ . ( ), not
+// ending in a full stop.
 func groupNames(t *testing.T, w *world) {
 	const q = "?" + V
 	var rows []row
@@ -47,7 +47,7 @@ func groupNames(t *testing.T, w *world) {
 		"91 chars":                  {strings.Repeat("x", 91), tooLong(strings.Repeat("x", 91))},
 		"91 letters of three bytes": {strings.Repeat(url.PathEscape("日"), 91), tooLong(strings.Repeat("日", 91))},
 		"\u212b":                    {"%E2%84%AB", notComposed("\u212b")}, "\u1112\u1161": {"%E1%84%92%E1%85%A1", notComposed("\u1112\u1161")},
-		// It looks like a path that is escaped twice.
+		// It looks like a doubly escaped path.
 		"a%b": {"a%25b", want{status: 400, code: "InvalidRequestUri", text: "The request URI is invalid: a path is encoded once."}},
 	} {
 		rows = append(rows,
@@ -71,7 +71,7 @@ func groupNames(t *testing.T, w *world) {
 	w.table(t, rows)
 }
 
-// endsInAStop, notComposed, tooLong and invalidName are the answers to names of these kinds.
+// endsInAStop, notComposed, tooLong and invalidName are the answers to such names.
 func endsInAStop(group string) want {
 	return want{status: 400, code: "InvalidResourceGroup", about: "resourceGroupName",
 		text: "The provided resource group name '" + group + "' ends with a full stop. The last character can only be a letter, digit, '-', '(', ')' or '_'."}
@@ -159,7 +159,8 @@ func typeNames(t *testing.T, w *world) {
 	w.table(t, rows)
 }
 
-// unclearNames are those by which some servers find another resource, and why.
+// unclearNames are names under which some servers find another resource, with the
+// reason.
 var unclearNames = map[string]string{
 	"a.": "it ends with a full stop", "...": "it ends with a full stop",
 	" a": "it begins or ends with a space", "a ": "it begins or ends with a space",
@@ -173,8 +174,8 @@ var unclearNames = map[string]string{
 	"e\u0301": "it is not in Unicode normalization form C", "\u212b": "it is not in Unicode normalization form C",
 }
 
-// A resource name is 1 to 260 characters, none of < > % & : \ ? / and no
-// control character. One that servers read in several ways is refused.
+// A resource name is 1 to 260 characters, none of < > % & : \ ? / and no control
+// character. Ambiguous names are refused.
 func resourceNames(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "names-resources")
@@ -225,8 +226,8 @@ func resourceNames(t *testing.T, w *world) {
 	w.table(t, rows)
 }
 
-// Literals, groups, names, namespaces and types match without case; the casing
-// of the latest PUT or PATCH is kept and returned; reads change nothing.
+// Literals, groups, names, namespaces and types match without case; the casing of the
+// latest PUT or PATCH is stored and returned; reads change nothing.
 func casing(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "Names-Casing")

@@ -14,7 +14,7 @@ import (
 func testPageGuards(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "pages")
-	const list = "/providers/Contoso.Raw/locals" // of one region: its pages are passed on
+	const list = "/providers/Contoso.Raw/locals" // of one region, whose pages are passed on
 	w.must(t, message{method: "PUT", target: g + list + "/one" + q, body: located("westus")}, 201)
 	own := w.scripted["westus"].url
 	x := startTrap(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// F8, the client wants what there is: what the other regions have, and on the
-// last page the names of those that it lacks.
+// F8, the client accepts partial lists: it gets what the other regions have, and on the
+// last page the names of the missing ones.
 func testPartialLists(t *testing.T, w *world) {
 	w.holdPages(t, "partial")
 	const first = pagesOfRegions + "?" + V
@@ -53,7 +53,7 @@ func testPartialLists(t *testing.T, w *world) {
 		if failed := w.send(t, message{target: target, header: []string{"x-ms-portico-on-region-failure: fail"}}); failed.status != 503 {
 			t.Errorf("got %s", failed)
 		}
-		// The walk remembers what was asked for.
+		// The walk remembers the preference.
 		got = w.send(t, message{target: target})
 		if completed(t, got, "false"); bytes.Contains(got.body, []byte("unreachable")) || !strings.HasPrefix(string(got.body), `{"value":["e2"],"nextLink":`) {
 			t.Errorf("got %s", got)

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// What a provider answers that belongs to the connection, or to the gateway,
-// stays behind; what is no HTTP becomes an error of the gateway's own.
+// Parts of a provider's answer that concern the connection or the gateway do not pass;
+// invalid HTTP becomes an error of the gateway's own.
 func testProviderAnswers(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "answers")
-	// answering makes a resource whose provider answers so from then on: each
-	// case has its own, for what one answer tells of it (a 404) may last.
+	// answering creates a resource whose provider gives this answer from then on. Each
+	// case has its own, because the effect of an answer (a 404) may last.
 	made := 0
 	answering := func(t *testing.T, answer string) message {
 		t.Helper()
@@ -63,7 +63,7 @@ func testProviderAnswers(t *testing.T, w *world) {
 			t.Errorf("x-ms-request-id %q", values)
 		}
 	}})
-	// A 404 would have the front door ask by itself.
+	// A 404 would make the front door probe.
 	scripted("an error's cause is told by the gateway alone", ok(409, `{"error":{"code":"Odd","message":"m"}}`, "x-ms-failure-cause: gateway"), want{status: 409, reaches: "raw westus",
 		check: func(t *testing.T, got reply, _ []received) {
 			if values := got.header.Values("x-ms-failure-cause"); len(values) != 1 || values[0] != "service" {
@@ -89,7 +89,7 @@ func testProviderAnswers(t *testing.T, w *world) {
 	}})
 	scripted("no content", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", want{status: 204, reaches: "raw westus"})
 
-	failure := want{status: 502, code: "BadGatewayConnection", either: true, // some are worth another try
+	failure := want{status: 502, code: "BadGatewayConnection", either: true, // some are retried
 		text: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request.", about: "westus"}
 	for name, answer := range map[string]string{
 		"101":     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade, X-Hop\r\nUpgrade: h2c\r\nX-Hop: " + evil + "\r\n\r\n" + evil,
@@ -104,7 +104,7 @@ func testProviderAnswers(t *testing.T, w *world) {
 	scripted("a known length over 8 MiB", ok(200, `"`+strings.Repeat("x", 9<<20)+`"`), want{status: 500, code: "ResponseTooLarge", reaches: "raw westus",
 		text: "The response of 'Contoso.Raw' exceeds the maximum size of 8 MB and was dropped."})
 
-	// Cut short, a message stays broken: it is never made to look whole.
+	// A truncated message stays broken: it is never completed.
 	for name, answer := range map[string]string{
 		"a length that is not reached":   "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{\"id\":",
 		"chunks without an end":          "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n{\"id\":\r\n",
@@ -126,7 +126,7 @@ func testProviderAnswers(t *testing.T, w *world) {
 	}
 	scripted("and the next request is served", ok(200, good), want{status: 200, reaches: "raw westus"})
 
-	// Redirects pass and are never followed.
+	// Redirects pass to the client and are never followed.
 	own := w.scripted["westus"].url
 	const foreign = "https://elsewhere.example/a?b=c"
 	for _, c := range []struct {

@@ -44,7 +44,7 @@ func testQueries(t *testing.T, w *world) {
 		}
 		rows = append(rows, row{where.name + " Q2 a name without a value", message{target: where.path + "?api-version"}, invalidVersion("", where.supported)})
 	}
-	// What is the provider's reaches it untouched, in its order and escaping.
+	// The provider's parameters reach it unchanged, in their order and escaping.
 	for name, query := range map[string]string{
 		"order and repetition": "b=2&a=1&b=3&" + V,
 		"escapes":              V + "&x=%2f%2F%20+%C3%A9&%24y=%5B%5D",
@@ -88,8 +88,8 @@ func readPage(t *testing.T, got reply) page {
 	return p
 }
 
-// A skip token is read whatever the casing and escaping of its name, on every
-// list of Portico's own.
+// A skip token is read in any casing and escaping of its name, on every list of
+// Portico's own.
 func skipTokenSpelling(t *testing.T, w *world) {
 	for i := range 4 {
 		w.group(t, "queries-q3-"+string(rune('a'+i)))
@@ -136,8 +136,8 @@ func skipTokenSpelling(t *testing.T, w *world) {
 	}
 }
 
-// A next link is absolute and on the public host, whatever Host the request
-// named, and leads on to the end.
+// A next link is absolute and on the public host, whatever Host the request named, and
+// the links lead to the end.
 func pageAddress(t *testing.T, w *world) {
 	seen := map[string]bool{}
 	target := S + "/resourceGroups?" + V + "&$top=2"

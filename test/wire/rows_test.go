@@ -9,30 +9,29 @@ import (
 	"testing"
 )
 
-// row is one line of a table: a request and everything that must come of it.
+// row is one line of a table: a request and its expected effects.
 type row struct {
 	name string
 	message
 	want
 }
 
-// want is what must come of a request. Its zero value accepts nothing: a row
-// names at least a status.
+// want is the expected effect of a request. Its zero value accepts nothing: a row names
+// at least a status.
 type want struct {
 	status  int
-	code    string // error.code; an ARM error is expected exactly when set
+	code    string // error.code; an ARM error is expected exactly if set
 	text    string // error.message, exactly
 	like    string // a regular expression for error.message
-	target  bool   // error.target must say what is wrong
+	target  bool   // error.target must name the fault's place
 	about   string // error.target, exactly
 	reaches string // the one provider that gets the request; none when empty
-	either  bool   // it is not looked at what providers get
-	as      string // the path and query that it gets; the request's own when empty
+	either  bool   // what providers get is not checked
+	as      string // the path and query that it gets; the request's own if empty
 	check   func(*testing.T, reply, []received)
 }
 
-// table runs rows one after the other, each against providers whose records
-// have just been emptied.
+// table runs rows one after the other, each with empty records of the providers.
 func (w *world) table(t *testing.T, rows []row) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -62,7 +61,7 @@ func (w *world) run(t *testing.T, r row) {
 	}
 }
 
-// failed checks an error that the gateway makes by itself.
+// failed checks an error of the gateway itself.
 func (r row) failed(t *testing.T, got reply) {
 	t.Helper()
 	ownAnswer(t, got)
@@ -96,8 +95,8 @@ func (r row) failed(t *testing.T, got reply) {
 	}
 }
 
-// arrived checks that the request reached the one provider that it should, once
-// and as it was sent, and no other.
+// arrived checks that the request reached exactly the expected provider, once and
+// unchanged.
 func (r row) arrived(t *testing.T, got reply, reached []received) {
 	t.Helper()
 	if r.either {
@@ -127,8 +126,8 @@ func (r row) arrived(t *testing.T, got reply, reached []received) {
 	}
 }
 
-// samePath reports whether two request targets say the same: the query byte by
-// byte, the path up to escapes that its segments need not have.
+// samePath reports whether two request targets are the same: the query byte by byte,
+// the path except for needless escapes.
 func samePath(a, b string) bool {
 	pathA, queryA, _ := strings.Cut(a, "?")
 	pathB, queryB, _ := strings.Cut(b, "?")
@@ -140,7 +139,7 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && plainA == plainB
 }
 
-// stamped reports whether name is a header that the gateway alone may set.
+// stamped reports whether only the gateway may set the header name.
 func stamped(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -159,8 +158,7 @@ func stamped(name string) bool {
 
 func quoteMeta(text string) string { return regexp.QuoteMeta(text) }
 
-// listing is a check that a collection holds exactly one item, with these
-// members.
+// listing is a check that a collection contains exactly one item, with these members.
 func listing(members ...string) func(*testing.T, reply, []received) {
 	return func(t *testing.T, got reply, _ []received) {
 		t.Helper()

@@ -14,23 +14,23 @@ import (
 	"testing"
 )
 
-// Answers of a script that are no bytes.
+// Script entries that are not bytes.
 const (
 	hangUp = "\x00hang up" // close the connection
 	reset  = "\x00reset"   // close it with a TCP reset
 )
 
-// scripted is a provider that answers with bytes: what an HTTP library would
-// never send, it sends. Requests for which there is no script get a plain
-// good answer, so that resources can be made.
+// scripted is a provider that answers with raw bytes, which an HTTP library would never
+// send. Requests without a script get a plain good answer, so that resources can be
+// created.
 type scripted struct {
 	region string
 	url    string
 
 	mu      sync.Mutex
-	scripts map[string]func(received) string // by a part of the path
+	scripts map[string]func(received) string // by part of the path
 	seen    []received
-	ever    []string // every target since the start; forget leaves it
+	ever    []string // every target since the start; forget keeps it
 	open    map[net.Conn]bool
 	ended   bool
 	serving sync.WaitGroup
@@ -77,7 +77,7 @@ func startScripted(t *testing.T, region string) *scripted {
 	return p
 }
 
-// track notes a connection as open or gone; it refuses new ones at the end.
+// track records that a connection opened or closed; it refuses new ones at the end.
 func (p *scripted) track(c net.Conn, open bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,9 +122,9 @@ func (p *scripted) received() []received {
 	return append([]received(nil), p.seen...)
 }
 
-// serve answers the requests of one connection until it ends or a script ends
-// it. Connections stay open between requests: only on a reused connection does
-// a client that repeats writes show itself.
+// serve answers the requests of one connection until it ends or a script ends it.
+// Connections stay open between requests: a client that repeats writes does so only on
+// a reused connection.
 func (p *scripted) serve(c net.Conn) {
 	r := bufio.NewReader(c)
 	for {
@@ -165,7 +165,7 @@ func (p *scripted) read(r *bufio.Reader) (received, error) {
 	}
 	req, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(head.Bytes()), r)))
 	if err != nil {
-		// Nothing that the gateway sends may be unreadable; the record says so.
+		// The gateway must send nothing unreadable; the record reports it.
 		p.note(received{region: p.region, method: "(unreadable)", head: head.String()})
 		return received{}, err
 	}

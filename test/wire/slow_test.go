@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// slowClients are connections that send a byte now and then, or nothing, and one
-// that does not take what it is sent.
+// slowClients are connections that send a byte now and then, or nothing, and one that
+// does not read.
 type slowClients struct {
-	closed map[string]chan error // what ended each, nil when the gateway did
+	closed map[string]chan error // why each ended, nil if the gateway closed it
 }
 
-// startSlowClients opens them all. The bound is no measure of the gateway's
-// own: it only ends the test.
+// startSlowClients opens them all. The bound only ends the test; it does not measure
+// the gateway.
 func startSlowClients(t *testing.T, w *world) slowClients {
 	const bound = 8 * time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
@@ -64,7 +64,7 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 	go func() {
 		ignored <- ignore(ctx, deaf, "GET "+machine+"?"+V+" HTTP/1.1\r\nHost: "+w.address+"\r\nx-contoso-fault: big=7000000\r\n\r\n")
 	}()
-	w.awaitRead(t, machine) // lest it comes among the requests of others
+	w.awaitRead(t, machine) // so that it does not mix with others' requests
 	t.Cleanup(func() {
 		cancel()
 		for _, closed := range s.closed {
@@ -85,8 +85,8 @@ func (w *world) awaitRead(t *testing.T, path string) {
 	}
 }
 
-// dribble sends begin, then a byte of rest every ten seconds, until the other
-// side closes: nil, or ctx ends.
+// dribble sends begin, then a byte of rest every ten seconds. It returns nil if the
+// other side closes, else when ctx ends.
 func dribble(ctx context.Context, conn net.Conn, begin, rest string) error {
 	if _, err := io.WriteString(conn, begin); err != nil {
 		return fmt.Errorf("sending the beginning: %w", err)
@@ -94,7 +94,7 @@ func dribble(ctx context.Context, conn net.Conn, begin, rest string) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_, _ = io.Copy(io.Discard, conn) // until the end, of whichever kind
+		_, _ = io.Copy(io.Discard, conn) // until the end, of whatever kind
 	}()
 	defer func() { _ = conn.Close(); <-closed }()
 	tick := time.NewTicker(10 * time.Second)
@@ -107,15 +107,15 @@ func dribble(ctx context.Context, conn net.Conn, begin, rest string) error {
 			return fmt.Errorf("still open: %w", ctx.Err())
 		case <-tick.C:
 			if rest != "" {
-				_, _ = io.WriteString(conn, rest[:1]) // a failure shows in the reader as well
+				_, _ = io.WriteString(conn, rest[:1]) // the reader reports the failure too
 				rest = rest[1:]
 			}
 		}
 	}
 }
 
-// ignore sends a request and takes nothing of its answer, until the other side
-// closes, nil, or ctx ends. That it has closed shows by what it refuses to get.
+// ignore sends a request and reads nothing of its answer. It returns nil if the other
+// side closes, which a write's failure shows, else when ctx ends.
 func ignore(ctx context.Context, conn net.Conn, request string) error {
 	defer func() { _ = conn.Close() }()
 	if tcp, ok := conn.(*net.TCPConn); ok {
@@ -132,14 +132,14 @@ func ignore(ctx context.Context, conn net.Conn, request string) error {
 			return fmt.Errorf("still open: %w", ctx.Err())
 		case <-tick.C:
 			if _, err := io.WriteString(conn, "G"); err != nil {
-				return nil // this is what was waited for
+				return nil // this is the expected end
 			}
 		}
 	}
 }
 
-// S3: none of them holds its connection for ever, and what they have sent in
-// part goes nowhere.
+// S3: none of them holds its connection for ever, and no partial request reaches a
+// provider.
 func (s slowClients) test(t *testing.T, w *world) {
 	for name, closed := range s.closed {
 		t.Run("S3 "+name, func(t *testing.T) {

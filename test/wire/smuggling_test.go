@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// S1: whatever two readers may take for different messages is refused, or
-// passed on as the one message that the gateway read. A request hidden in
-// another's body never reaches a provider.
+// S1: what two readers may take for different messages is refused, or passed on as the
+// one message that the gateway read. A request hidden in another's body never reaches a
+// provider.
 func testSmuggling(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "smuggling")
@@ -113,7 +113,7 @@ func testSmuggling(t *testing.T, w *world) {
 		}
 	})
 
-	// S2: a GET's body is dropped or the request refused; it never goes on.
+	// S2: a GET's body is dropped or the request refused; it is never passed on.
 	for _, method := range []string{"GET", "HEAD", "DELETE"} {
 		for name, framing := range map[string]string{"with a length": fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(hidden), hidden), "chunked": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(hidden), hidden)} {
 			t.Run("S2 "+method+" with a body "+name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func testSmuggling(t *testing.T, w *world) {
 		}
 	})
 
-	// S4: what is too much is refused before any of it is believed.
+	// S4: excess is refused before any of it takes effect.
 	over := want{status: 431, code: "InvalidRequestHeader", text: "The request header '*' is invalid: there are too many header lines."}
 	many := func(n int, line func(int) string) []string {
 		lines := make([]string, n)

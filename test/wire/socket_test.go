@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// patience bounds every exchange that is not meant to be slow: a gateway that
-// hangs fails the case, it does not hang the test.
+// patience bounds every exchange that is not meant to be slow: a gateway that hangs
+// fails the case instead of hanging the test.
 const patience = 2 * time.Minute
 
-// reply is one answer as it came off the socket.
+// reply is one answer as read from the socket.
 type reply struct {
 	status int
 	header http.Header
@@ -59,16 +59,15 @@ func (r reply) String() string {
 	return b.String()
 }
 
-// message is a request byte by byte. Everything stands in it as it goes out:
-// nothing is escaped, ordered, folded or counted on the way.
+// message is a request byte by byte: nothing is escaped, ordered, folded or counted.
 type message struct {
 	method string   // GET when empty
 	target string   // the request target
 	host   string   // the gateway's own when empty, no Host line when "-"
-	header []string // whole lines, without their ends
+	header []string // whole lines, without line ends
 	body   string
-	// framed says that header frames the body (Transfer-Encoding or its own
-	// Content-Length) and body is to be sent as it stands.
+	// framed means that header frames the body (Transfer-Encoding or its own
+	// Content-Length), which is sent unchanged.
 	framed bool
 }
 
@@ -88,9 +87,8 @@ func (m message) has(name string) bool {
 	return false
 }
 
-// bytes lays the message out for the listener at address. A JSON content type
-// is added where there is a body without one; write "Content-Type:" alone to
-// send none.
+// bytes formats the message for the listener at address. A body without a content type
+// gets the one of JSON; "Content-Type:" alone sends none.
 func (m message) bytes(address string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", m.verb(), m.target)
@@ -117,7 +115,7 @@ func (m message) bytes(address string) []byte {
 	return b.Bytes()
 }
 
-// dial opens a connection that the test closes and that ends by itself.
+// dial opens a connection that the test closes, with a deadline.
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", address, patience)
@@ -131,14 +129,14 @@ func dial(t *testing.T, address string) net.Conn {
 	return c
 }
 
-// exchange sends raw on a connection of its own and returns the first answer
-// to a request with the given method.
+// exchange sends raw on a new connection and returns the first answer to a request with
+// the given method.
 func exchange(t *testing.T, address, method string, raw []byte) reply {
 	t.Helper()
 	c := dial(t, address)
 	defer func() { _ = c.Close() }()
-	// A server that has seen enough answers and closes while the rest is still
-	// on its way; what matters is the answer, so the write runs beside it.
+	// A server may answer and close before it has read everything. Only the answer
+	// matters, so the write runs in parallel.
 	written := make(chan error, 1)
 	go func() {
 		_, err := c.Write(raw)
@@ -153,7 +151,7 @@ func exchange(t *testing.T, address, method string, raw []byte) reply {
 	return got
 }
 
-// readReply reads one whole final answer, passing interim ones by.
+// readReply reads one whole final answer and skips interim ones.
 func readReply(r *bufio.Reader, method string) (reply, error) {
 	for {
 		res, err := http.ReadResponse(r, &http.Request{Method: method})
@@ -171,16 +169,15 @@ func readReply(r *bufio.Reader, method string) (reply, error) {
 	}
 }
 
-// pipeline sends raw on one connection and returns every answer, at most most
-// of them, until the server closes. It fails the test when the server neither
-// answers nor closes.
+// pipeline sends raw on one connection and returns every answer, at most most of them,
+// until the server closes. It fails the test if the server neither answers nor closes.
 func pipeline(t *testing.T, address string, raw []byte, most int) []reply {
 	t.Helper()
 	c := dial(t, address)
 	defer func() { _ = c.Close() }()
 	written := make(chan error, 1)
 	go func() {
-		// No half-close behind it: to a server that means that the client is gone.
+		// No half-close after it: servers take that for the client's end.
 		_, err := c.Write(raw)
 		written <- err
 	}()
@@ -193,7 +190,7 @@ func pipeline(t *testing.T, address string, raw []byte, most int) []reply {
 			if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
 				t.Fatalf("the connection hung after %d answers\nrequest: %.500q", len(all), raw)
 			}
-			break // closed, which is how a server ends a stream that it distrusts
+			break // closed: a server ends a stream so if it distrusts it
 		}
 		all = append(all, got)
 	}

@@ -10,14 +10,14 @@ import (
 
 const missingVersion = "The api-version query parameter (?api-version=) is required for all requests."
 
-// invalidVersion is the answer to a version that has not the form of one.
+// invalidVersion is the answer to a malformed version.
 func invalidVersion(version, supported string) want {
 	return want{status: 400, code: "InvalidApiVersionParameter", about: "api-version",
 		text: "The api-version '" + version + "' is invalid. The supported versions are '" + supported + "'."}
 }
 
-// The versions that a fault names on the front door's own routes, and on those
-// of the types of this map.
+// The versions that faults list, on the front door's own routes and on those of this
+// map's types.
 const (
 	ownVersions  = "2022-12-01,2022-09-01,2021-04-01,2019-05-01"
 	typeVersions = "2024-06-01-preview,2024-01-01,2023-01-01"

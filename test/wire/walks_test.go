@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// pagesOfRegions is a list over two scripted regions, without a group in its
-// path: any gateway in front of them can answer its further pages.
+// pagesOfRegions is a list over two scripted regions, without a group in its path: any
+// gateway before them can answer its further pages.
 const pagesOfRegions = S + "/providers/Contoso.Raw/pages"
 
 // holdPages puts elements of both regions into the index.
@@ -23,8 +23,7 @@ func (w *world) holdPages(t *testing.T, group string) {
 	}
 }
 
-// pages scripts what a region answers: by the $skipToken that is asked for, the
-// first under "".
+// pages scripts a region's answers by the requested $skipToken, the first under "".
 func (w *world) pages(region string, answers map[string]string) {
 	w.scripted[region].on(pagesOfRegions, func(r received) string {
 		_, token, _ := strings.Cut(r.target, "$skipToken=")
@@ -36,7 +35,7 @@ func (w *world) pages(region string, answers map[string]string) {
 	})
 }
 
-// pageText is a page with a link to the one of that token.
+// pageText is a page whose link has that token.
 func pageText(token string, elements ...string) string {
 	link := ""
 	if token != "" {
@@ -57,8 +56,8 @@ func nextOf(t *testing.T, got reply) string {
 	return target
 }
 
-// F3, F5, F6, F7: a walk over several pages goes on for who began it, anywhere;
-// and for nobody and nothing else.
+// F3, F5, F6, F7: a walk over several pages continues for its caller, at any gateway;
+// for nobody and nothing else.
 func testWalks(t *testing.T, w *world) {
 	w.holdPages(t, "walks")
 	const first = pagesOfRegions + "?" + V
@@ -122,7 +121,7 @@ func testWalks(t *testing.T, w *world) {
 		t.Run(name, func(t *testing.T) { wantRefused(t, w, w.gateway, target, 400, "InvalidSkipToken") })
 	}
 	t.Run("F7 where there is nothing", func(t *testing.T) {
-		// The types has rows in no region here: still no token is passed over.
+		// The type has no rows in any region here: a token is checked all the same.
 		wantRefused(t, w, w.gateway, S+"/providers/Contoso.Insight/workspaces?"+V+"&$skipToken=garbage", 400, "InvalidSkipToken")
 	})
 	t.Run("F5 a retired key", func(t *testing.T) {
@@ -164,7 +163,7 @@ func testWalks(t *testing.T, w *world) {
 	})
 }
 
-// wantRefused sends a request that must be refused before any provider is asked.
+// wantRefused sends a request that must be refused before any provider is called.
 func wantRefused(t *testing.T, w *world, g gateway, target string, status int, code string) {
 	t.Helper()
 	w.forget(t)
@@ -178,7 +177,7 @@ func wantRefused(t *testing.T, w *world, g gateway, target string, status int, c
 	}
 }
 
-// endsWithAnError walks a list that must fail within so many pages.
+// endsWithAnError walks a list that must fail within that many pages.
 func (w *world) endsWithAnError(t *testing.T, target string, most int) {
 	t.Helper()
 	for n := 1; ; n++ {

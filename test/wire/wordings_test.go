@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The front door's refusals that need a state of their own, word for word:
-// programs match on codes, and people search for texts.
+// The front door's refusals that depend on a state, word for word: programs match
+// codes, and people search for texts.
 func testWordings(t *testing.T, w *world) {
 	t.Run("identity", func(t *testing.T) { w.wordsOfIdentity(t) })
 	t.Run("quotas", func(t *testing.T) { w.wordsOfQuotas(t) })
@@ -22,8 +22,8 @@ func testWordings(t *testing.T, w *world) {
 	t.Run("a move that its provider refuses", func(t *testing.T) { w.wordsOfARefusedMove(t) })
 }
 
-// changed is the world behind another gateway, its configuration changed by
-// replacing old with new.
+// changed is the world behind another gateway, whose configuration has new in place of
+// old.
 func (w *world) changed(t *testing.T, old, changed string) *world {
 	t.Helper()
 	other := *w
@@ -86,8 +86,8 @@ func (w *world) wordsOfQuotas(t *testing.T) {
 	})
 }
 
-// A provider that does not answer in time: 504, for the list as a whole if all
-// that failed were late, and a client that wants what there is gets the rest.
+// A provider that does not answer in time: 504, also for a whole list if all failures
+// were time-outs. A client that accepts partial lists gets the rest.
 func (w *world) wordsOfTime(t *testing.T) {
 	const q = "?" + V
 	const gone = "The gateway did not receive a response from 'Contoso.Raw' within the specified time period."
@@ -162,8 +162,8 @@ func (w *world) wordsOfLocks(t *testing.T) {
 	})
 }
 
-// accepted checks the 202 of an operation of the front door's own, and every
-// poll before the end, and returns the path to poll at.
+// accepted checks the 202 of a front door's own operation, and every poll before its
+// end, and returns the path to poll.
 func accepted(t *testing.T, got reply) string {
 	t.Helper()
 	location := got.header.Values("Location")
@@ -174,7 +174,7 @@ func accepted(t *testing.T, got reply) string {
 	return strings.TrimPrefix(location[0], publicURL)
 }
 
-// ends polls an operation of the front door's own until it has ended.
+// ends polls a front door's own operation until its end.
 func (g gateway) ends(t *testing.T, poll string) reply {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -206,7 +206,7 @@ func (w *world) wordsOfDeletion(t *testing.T) {
 	})
 	w.scripted["westus"].on("/operationResults/words", always(ok(202, "", "Retry-After: 600")))
 	polled := accepted(t, w.send(t, message{method: "DELETE", target: g + q}))
-	refused := want{status: 409, code: "ResourceGroupBeingDeleted", either: true, // the deletion has calls of its own
+	refused := want{status: 409, code: "ResourceGroupBeingDeleted", either: true, // the deletion makes its own calls
 		text: "The resource group 'words-of-deletion' is in deprovisioning state and cannot perform this operation.", about: "resourceGroupName"}
 	const v = "?" + V
 	w.table(t, []row{
@@ -329,8 +329,7 @@ func (w *world) wordsOfMoves(t *testing.T) {
 	}
 }
 
-// A provider that refuses a move tells why in a detail of its own, as the text
-// that it is.
+// A provider's refusal of a move appears verbatim in a detail.
 func (w *world) wordsOfARefusedMove(t *testing.T) {
 	const q = "?api-version=2021-04-01"
 	from, to := w.group(t, "words-of-a-refused-move"), w.group(t, "words-of-its-target")

@@ -23,8 +23,8 @@ const (
 	S = "/subscriptions/" + subscription
 	// V is an api-version that every type knows.
 	V = "api-version=2024-01-01"
-	// publicURL is deliberately no address at which anything listens: what
-	// carries it was built from the configuration, not from a Host header.
+	// publicURL deliberately has no listener: a URL with it was built from the
+	// configuration, not from a Host header.
 	publicURL = "https://management.portico.test"
 	// tokenKey seals skip tokens.
 	tokenKey = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -41,12 +41,11 @@ var subscriptionStates = map[string]string{
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// TestWire starts the processes once and runs every family of rows against
-// them. The families share nothing but the processes: each has groups of its
-// own.
+// TestWire starts the processes once and runs every family of rows against them. The
+// families share nothing but the processes: each has its own groups.
 func TestWire(t *testing.T) {
 	w := newWorld(t)
-	slow := startSlowClients(t, w) // they need minutes, the others run meanwhile
+	slow := startSlowClients(t, w) // they take minutes; the others run meanwhile
 	for _, family := range []struct {
 		name string
 		run  func(*testing.T, *world)
@@ -123,9 +122,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// start runs a gateway in front of the world's providers; server is further
-// YAML for the server section, indented by two, and edit, where it is not nil,
-// changes the whole configuration.
+// start runs a gateway before the world's providers. server is further YAML for the
+// server section, indented by two; edit, unless nil, changes the whole configuration.
 func (w *world) start(t *testing.T, server string, edit func(configuration string) string) gateway {
 	t.Helper()
 	g := gateway{address: harness.FreeAddress(t), admin: harness.FreeAddress(t)}
@@ -229,7 +227,7 @@ func (g gateway) send(t *testing.T, m message) reply {
 	return exchange(t, g.address, m.verb(), m.bytes(g.address))
 }
 
-// must sends a message whose answer is only a step towards a case.
+// must sends a message whose answer is only a step of a case.
 func (g gateway) must(t *testing.T, m message, statuses ...int) reply {
 	t.Helper()
 	got := g.send(t, m)
@@ -239,7 +237,7 @@ func (g gateway) must(t *testing.T, m message, statuses ...int) reply {
 	return got
 }
 
-// group makes a resource group and returns its path.
+// group creates a resource group and returns its path.
 func (g gateway) group(t *testing.T, name string) string {
 	t.Helper()
 	path := S + "/resourceGroups/" + name
@@ -247,7 +245,7 @@ func (g gateway) group(t *testing.T, name string) string {
 	return path
 }
 
-// machine makes a virtual machine in a region and returns its path.
+// machine creates a virtual machine in a region and returns its path.
 func (g gateway) machine(t *testing.T, group, name, region string) string {
 	t.Helper()
 	path := group + "/providers/Contoso.Compute/virtualMachines/" + name
@@ -255,7 +253,7 @@ func (g gateway) machine(t *testing.T, group, name, region string) string {
 	return path
 }
 
-// thing makes a resource of the scripted provider and returns its path.
+// thing creates a resource of the scripted provider and returns its path.
 func (g gateway) thing(t *testing.T, group, name, region string) string {
 	t.Helper()
 	path := group + "/providers/Contoso.Raw/things/" + name
@@ -267,9 +265,9 @@ func located(region string) string { return `{"location":"` + region + `","prope
 
 // received is a request that reached a provider.
 type received struct {
-	region string // a scripted provider's is led by "raw "
+	region string // a scripted provider's begins with "raw "
 	method string
-	target string // path and query, as they came
+	target string // path and query, unchanged
 	header http.Header
 	head   string // all bytes before the body; scripted providers only
 	body   []byte // scripted providers only
@@ -277,7 +275,7 @@ type received struct {
 
 func (x received) String() string { return fmt.Sprintf("%s: %s %.200s", x.region, x.method, x.target) }
 
-// one returns the only line of a header, and "" where there is none.
+// one returns the only line of a header, and "" if there is none.
 func (x received) one(t *testing.T, name string) string {
 	t.Helper()
 	values := x.header.Values(name)
@@ -309,11 +307,11 @@ func (w *world) forget(t *testing.T) {
 	}
 }
 
-// notice is what a gateway tells providers of subscriptions by itself, whenever
-// it comes to it; no row sends the like.
+// notice is a gateway's own notification about subscriptions, which it sends at any
+// time; no row sends such a request.
 var notice = regexp.MustCompile(`^/subscriptions/[0-9a-f-]{36}\?api-version=2\.0$`)
 
-// received returns what has reached any provider since forget, but for notices.
+// received returns what has reached any provider since forget, without notices.
 func (w *world) received(t *testing.T) []received {
 	t.Helper()
 	var all []received

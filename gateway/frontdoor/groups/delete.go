@@ -15,6 +15,7 @@ import (
 	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/jobs"
 	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/routing"
@@ -66,7 +67,8 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		Check: check,
 		Payload: func(group inventory.Group) string {
 			return groupdelete.Payload{
-				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: x.Principal.In(req.Subscription.TenantID),
+				Group: group.Name, Incarnation: group.Incarnation,
+				Commission: jobs.Commission{Correlation: x.Identity.Correlation, Caller: x.Principal.In(req.Subscription.TenantID)},
 			}.String()
 		},
 		Operation: operation,

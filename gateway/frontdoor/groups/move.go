@@ -19,6 +19,7 @@ import (
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
 	"portico/inventory"
+	"portico/jobs"
 	"portico/operations/move"
 	"portico/regions"
 	"portico/routing"
@@ -108,8 +109,9 @@ func (m *moveCheck) order(id string, validate bool) inventory.MoveRequest {
 			return move.Payload{
 				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
-				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw, Correlation: x.Identity.Correlation,
-				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
+				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
+				Commission: jobs.Commission{Correlation: x.Identity.Correlation, Caller: x.Principal.In(m.source.Subscription.TenantID)},
+				Begun:      x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},
 		Operation: operation,

@@ -1,0 +1,34 @@
+package compare
+
+import "fmt"
+
+// aim bounds a figure of Portico as a multiple of a peer's.
+type aim struct {
+	what, unit string // "A GET of an instance", "the CPU of ReverseProxy"
+	most       float64
+	measured   spread
+}
+
+// sentence states whether the median meets the aim, and by how much.
+func (a aim) sentence() string {
+	begin := fmt.Sprintf("%s: at most %s × %s.", a.what, short(a.most), a.unit)
+	if a.measured.none {
+		return begin + " Not measured."
+	}
+	share := short(a.measured.median / a.most)
+	if a.measured.median > a.most {
+		return fmt.Sprintf("%s **Not met**, by a factor of %s: %s ×.", begin, share, a.measured)
+	}
+	return fmt.Sprintf("%s Met, at %s of what is allowed: %s ×.", begin, share, a.measured)
+}
+
+// aims returns all aims with what was measured for this number of workers.
+func aims(s samples, workers int) []aim {
+	cpu := func(load, proxy string) key { return key{load, proxy, workers, cpuTime} }
+	return []aim{
+		{"A GET of an instance", "the CPU of ReverseProxy", 1, s.ratio(cpu(getInstance, portico), cpu(getInstance, reverseProxy))},
+		{"A GET of an instance", "the CPU of nginx", 2.5, s.ratio(cpu(getInstance, portico), cpu(getInstance, nginx))},
+		{"p99 of a GET over 512 connections", "that of HAProxy", 2, s.ratio(key{manyConnections, portico, workers, p99}, key{manyConnections, haproxy, workers, p99})},
+		{"A PUT of an existing resource on SQLite", "the CPU of a GET through ReverseProxy", 300. / 55, s.ratio(cpu(putExisting, portico), cpu(getInstance, reverseProxy))},
+	}
+}

@@ -1,0 +1,68 @@
+package compare
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"portico/test/bench/peers"
+	"portico/test/harness"
+)
+
+var (
+	rounds = flag.Int("peers.rounds", 0, "compare Portico with its peers in so many rounds")
+	limit  = flag.Duration("peers.limit", 12*time.Minute, "begin no round that would not end by then")
+	write  = flag.Bool("peers.write", false, "write what is measured into docs/performance.md")
+)
+
+const page = "../../../docs/performance.md"
+
+// TestMain runs the comparison or, as a process of its own, a peer.
+func TestMain(m *testing.M) {
+	if peers.Role(os.Args[1:]) {
+		return
+	}
+	os.Exit(harness.Main(m))
+}
+
+func TestPeers(t *testing.T) {
+	if *rounds == 0 {
+		t.Skip("it takes minutes, and the machine alone: make bench-peers")
+	}
+	old, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := "make bench-peers"
+	if *rounds != 5 {
+		command += fmt.Sprintf(" PEERS_ROUNDS=%d", *rounds)
+	}
+	begun := time.Now()
+	seen := observe(command)
+	r := newRun(t)
+	r.check(t)
+	r.warmUp(t)
+	for r.rounds < *rounds {
+		begunRound := time.Now()
+		r.round(t)
+		took := time.Since(begunRound)
+		t.Logf("round %d of %d took %v", r.rounds, *rounds, took.Round(time.Second))
+		if time.Since(begun)+took > *limit {
+			t.Logf("no further round: it would not end within %v", *limit)
+			break
+		}
+	}
+	text := report(seen, r.samples, r.site.workers, r.rounds)
+	t.Log(text)
+	replaced, err := replaceMeasured(string(old), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *write {
+		if err := os.WriteFile(page, []byte(replaced), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package compare
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/bench/peers"
+)
+
+func TestSpread(t *testing.T) {
+	for _, c := range []struct {
+		figures []float64
+		want    string
+	}{
+		{nil, "–"},
+		{[]float64{2}, "2.00–**2.00**–2.00"},
+		{[]float64{3, 1, 2}, "1.00–**2.00**–3.00"},
+		{[]float64{4, 1, 3, 2}, "1.00–**2.50**–4.00"},
+		{[]float64{1234.5, 0.0123, 45.67}, "0.012–**45.7**–1234"},
+		{[]float64{-0.5, 0, math.NaN()}, "NaN–**−0.500**–0"},
+	} {
+		if got := spreadOf(c.figures).String(); got != c.want {
+			t.Errorf("%v: %s, want %s", c.figures, got, c.want)
+		}
+	}
+}
+
+// A ratio divides figures of the same round: a round that is slow for both changes nothing.
+func TestRatioIsThatOfEachRound(t *testing.T) {
+	s, a, b := samples{}, key{proxy: "a"}, key{proxy: "b"}
+	for _, round := range [][2]float64{{10, 5}, {200, 100}, {9, 3}} {
+		s.add(a, round[0])
+		s.add(b, round[1])
+	}
+	s.add(a, 1000) // b has no such round
+	if got, want := s.ratio(a, b), (spread{least: 2, median: 2, most: 3}); got != want {
+		t.Errorf("ratio %+v, want %+v", got, want)
+	}
+	if got, want := s.above(a, b), (spread{least: 5, median: 6, most: 100}); got != want {
+		t.Errorf("difference %+v, want %+v", got, want)
+	}
+	if got := s.ratio(a, key{proxy: "c"}); !got.none {
+		t.Errorf("to nothing: %+v", got)
+	}
+}
+
+func TestAimsSayWhetherTheyAreMet(t *testing.T) {
+	a := aim{what: "A GET", unit: "the CPU of nginx", most: 2.5}
+	for _, c := range []struct {
+		measured spread
+		want     string
+	}{
+		{spread{none: true}, "A GET: at most 2.50 × the CPU of nginx. Not measured."},
+		{spread{least: 1, median: 2.5, most: 4}, "A GET: at most 2.50 × the CPU of nginx. Met, at 1.00 of what is allowed: 1.00–**2.50**–4.00 ×."},
+		{spread{least: 2, median: 5, most: 6}, "A GET: at most 2.50 × the CPU of nginx. **Not met**, by a factor of 2.00: 2.00–**5.00**–6.00 ×."},
+	} {
+		if a.measured = c.measured; a.sentence() != c.want {
+			t.Errorf("%s\nwant %s", a.sentence(), c.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	want := "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
+	if got := table([]string{"a", "b"}, [][]string{{"1", "2"}, {"3", "4"}}); got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMeasuredIsReplacedInItsPlaceAlone(t *testing.T) {
+	old := "# Head\n" + measuredBegin + "\nold\n" + measuredEnd + "\nfoot\n"
+	want := "# Head\n" + measuredBegin + "\n\nnew\n\n" + measuredEnd + "\nfoot\n"
+	if got, err := replaceMeasured(old, "new\n"); err != nil || got != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, broken := range []string{"", measuredBegin, measuredEnd + measuredBegin, old + old} {
+		if got, err := replaceMeasured(broken, "new"); err == nil {
+			t.Errorf("%q: %q", broken, got)
+		}
+	}
+}
+
+// The runner writes the page only after minutes of measuring.
+func TestPageHasAPlaceForWhatIsMeasured(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replaceMeasured(string(text), "new"); err != nil {
+		t.Error(err)
+	}
+}
+
+// All figures differ here, so each is found in its place.
+func TestReportHasEveryLoad(t *testing.T) {
+	s, workers := samples{}, []int{1, 2}
+	next := 1.0
+	add := func(k key, what quantity) {
+		k.what = what
+		for range 3 {
+			s.add(k, next)
+			next *= 1.01
+		}
+	}
+	for _, c := range append(scenarios(), steady()) {
+		for _, who := range c.proxies {
+			for _, n := range workers {
+				k := key{load: c.name, proxy: who, workers: n}
+				for _, what := range []quantity{cpuTime, storeCPU, rate, p50, p99, busy} {
+					add(k, what)
+				}
+			}
+		}
+	}
+	text := report(circumstances{begun: time.Unix(0, 0).UTC(), command: "make bench-peers", machine: "a machine", load: "0.5", versions: "v1"}, s, workers, 3)
+	for _, c := range scenarios() {
+		if name := c.name; name != manyConnections && name != mergedList && !strings.Contains(text, "| "+name+" |") {
+			t.Errorf("%s is not in the report", name)
+		}
+	}
+	for _, part := range []string{
+		"Measured 1970-01-01 00:00 UTC by `make bench-peers`, 3 rounds, on a machine. The load average was 0.5 at the start.", "Versions: v1.",
+		s.ratio(key{getInstance, portico, 2, cpuTime}, key{getInstance, nginx, 2, cpuTime}).String(),
+		s.ratio(key{putNew, porticoPostgres, 2, rate}, key{putNew, caddy, 2, rate}).String(),
+		s.ratio(key{mergedList, portico, 2, cpuTime}, key{mergedList, merger, 2, cpuTime}).String(),
+		s.ratio(key{putExisting, haproxy, 2, rate}, key{putExisting, haproxy, 1, rate}).String(),
+		s.above(key{steadyRate, portico, 2, p99}, key{steadyRate, direct, 2, p99}).String(),
+		s.of(key{manyConnections, caddy, 2, p99}).String(),
+		s.of(key{manyConnections, portico, 2, busy}).String(),
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s is not in the report:\n%s", part, text)
+		}
+	}
+	if strings.Contains(text, "\n\n\n") || strings.Contains(text, "NaN") {
+		t.Errorf("empty lines or no numbers:\n%s", text)
+	}
+}
+
+func TestWorkerCounts(t *testing.T) {
+	for processors, want := range map[int][]int{1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 4: {1, 2, 4}, 64: {1, 2, 4, 64}} {
+		if got := workerCounts(processors); !slices.Equal(got, want) {
+			t.Errorf("%d processors: %v, want %v", processors, got, want)
+		}
+	}
+}
+
+func TestEveryProxyBeginsARound(t *testing.T) {
+	all := []proxy{{workers: 1}, {workers: 2}, {workers: 3}}
+	for round, want := range map[int][]int{0: {1, 2, 3}, 1: {2, 3, 1}, 2: {3, 1, 2}, 3: {1, 2, 3}} {
+		var got []int
+		for _, p := range rotated(all, round) {
+			got = append(got, p.workers)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("round %d: %v, want %v", round, got, want)
+		}
+	}
+	if got := rotated(nil, 1); got != nil {
+		t.Errorf("%v of nothing", got)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for said, want := range map[string]string{
+		"nginx version: nginx/1.22.1\n":                                  "1.22.1",
+		"HAProxy version 2.6.12-1+deb12u4 2026/10/17":                    "2.6.12",
+		"postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)":           "15.18",
+		"wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer\n": "4.1.0",
+		"go1.26.8": "1.26.8",
+		"":         unknown,
+	} {
+		if got := version(said); got != want {
+			t.Errorf("%q: %s, want %s", said, got, want)
+		}
+	}
+}
+
+// A PUT sends as much as the page says.
+func TestBodyHasTheSizeThatThePageSays(t *testing.T) {
+	if got := len(body()); got != peers.WrittenSize {
+		t.Errorf("%d bytes", got)
+	}
+}
