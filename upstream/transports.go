@@ -15,7 +15,6 @@ import (
 const (
 	dialTimeout       = 3 * time.Second
 	handshakeTimeout  = 5 * time.Second
-	maxIdle           = 128
 	maxIdleInAll      = 8192
 	idleTimeout       = 30 * time.Second
 	maxResponseHeader = 64 << 10
@@ -69,7 +68,7 @@ func (c *Client) http1Client(p *pool) *http1.Client {
 		Dial:             countedDial(c.dial, p.series),
 		HandshakeTimeout: handshakeTimeout,
 		IdleTimeout:      idleTimeout,
-		MaxIdle:          maxIdle,
+		MaxIdle:          maxIdle(c.options),
 		MaxOpen:          maxConnections(c.options),
 		IdleInAll:        &c.idle,
 		MaxHead:          maxResponseHeader,
@@ -83,7 +82,7 @@ func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
 		DialContext:            dial,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
-		MaxIdleConnsPerHost:    maxIdle,
+		MaxIdleConnsPerHost:    maxIdle(c.options),
 		MaxConnsPerHost:        maxConnections(c.options),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
@@ -104,9 +103,13 @@ func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
 	return t
 }
 
+// maxIdle bounds the idle connections to one address: as many as there may be calls.
+// With fewer, some calls close theirs when they end while others dial.
+func maxIdle(o Options) int { return o.Calls + o.Readers }
+
 // maxConnections bounds the connections of one kind to one address. Slots bound
 // calls first, in a fair order; this covers connections that outlive their calls.
-func maxConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
+func maxConnections(o Options) int { return 2 * maxIdle(o) }
 
 // newDialer returns what makes all connections of calls.
 func newDialer() *net.Dialer { return &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second} }
