@@ -42,6 +42,7 @@ type Config struct {
 	GroupDelete   GroupDelete
 	Move          Move
 	Log           Log
+	Process       Process
 	Map           *regions.Map
 	Subscriptions []Subscription
 
@@ -73,6 +74,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.GroupDelete.rows(),
 		c.Move.rows(),
 		c.Log.rows(),
+		c.Process.rows(),
 	}, append(regionmap.Rows(&r.Report, &c.Map), subscriptionRows(r, &c.Subscriptions))...)
 }
 

@@ -16,6 +16,7 @@ type Index struct {
 	AskTimeout      time.Duration
 	CacheTTL        time.Duration // 0: nothing is cached
 	CacheEntries    int
+	ScopeEntries    int
 	LostAfter       time.Duration
 	FollowLimit     time.Duration
 	FollowRecheck   time.Duration
@@ -38,9 +39,11 @@ func (x *Index) rows(u *Upstream) *setting.Setting {
 		setting.Value("askTimeout", &x.AskTimeout, rule.PositiveDuration(), 2*time.Second,
 			"For one question to a provider on a client's time; and how long the `PUT` of a lock waits for calls under way."),
 		setting.Value("cacheTTL", &x.CacheTTL, rule.Duration(), time.Minute,
-			"How long the location of a resource is taken from memory; `0s` turns that off.").RestartOnly(),
+			"How long the location of a resource, and a subscription, a group or a registration, is taken from memory; `0s` turns that off.").RestartOnly(),
 		setting.Value("cacheEntries", &x.CacheEntries, rule.Count(), 1<<18,
 			"How many locations are kept in memory, each about 250 bytes.").RestartOnly(),
+		setting.Value("scopeEntries", &x.ScopeEntries, rule.Count(), 1<<16,
+			"How many subscriptions, groups and registrations are kept in memory, of each, each about 1 KB.").RestartOnly(),
 		setting.Value("lostAfter", &x.LostAfter, rule.PositiveDuration(), time.Minute,
 			"For how long, and at least three times, Portico's own polls of an operation are answered 404 or 410 until it counts as lost. Providers that keep copies answer so for a while after they accepted a write."),
 		setting.Value("followLimit", &x.FollowLimit, rule.PositiveDuration(), 24*time.Hour,

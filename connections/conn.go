@@ -15,6 +15,10 @@ type conn struct {
 	from          *address
 	authenticated atomic.Bool
 
+	// The first byte of a request that came while the connection was parked.
+	early    [1]byte
+	hasEarly bool
+
 	// Guarded by the table's mutex.
 	open bool // and in the table
 	idle *time.Timer
@@ -100,7 +104,14 @@ func connOf(c net.Conn) (*conn, bool) {
 // ConnState is the ConnState hook of an [http.Server].
 func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	own, ok := connOf(c)
-	if !ok || own.authenticated.Load() { // its timer stopped with that request's begin
+	if !ok {
+		return
+	}
+	authenticated := own.authenticated.Load()
+	if s, ok := c.(interface{ scanner() *scannedConn }); ok && !s.scanner().setIdle(authenticated && state == http.StateIdle) {
+		return
+	}
+	if authenticated { // its timer stopped with that request's begin
 		return
 	}
 	switch state {

@@ -10,6 +10,9 @@
 // the listener of an [http.Server], [Table.ConnState] and [Table.ConnContext] are the
 // server's hooks, and its handler calls [Authenticated].
 //
+// A connection that waits long for its next request is parked: net/http gives up its
+// buffers and its goroutine.
+//
 // The package scans request heads while net/http reads them, because net/http hides
 // that a request has both a length and chunks. Handlers ask by [Ambiguous].
 package connections

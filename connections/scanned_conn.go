@@ -4,14 +4,22 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"sync/atomic"
 )
 
 // scannedConn is an HTTP/1.x connection whose request heads are scanned as they are
 // read.
 type scannedConn struct {
 	net.Conn
+	below    *conn
+	listener *listener
 	heads    headScanner
 	requests int64 // handled so far
+
+	// A read that net/http began beside a request can outlast its end.
+	presence atomic.Int32 // staying, leaving, left
+	idle     atomic.Bool  // net/http waits for a further request, and it may be parked
+	until    atomic.Int64 // end of that wait, counted from the listener's beginning
 }
 
 // NetConn returns the underlying connection.
@@ -20,6 +28,9 @@ func (s *scannedConn) NetConn() net.Conn { return s.Conn }
 // Read implements [net.Conn].
 func (s *scannedConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
+	if n == 0 && s.idle.Load() && timedOut(err) {
+		return s.endWait(p)
+	}
 	s.heads.scan(p[:n])
 	return n, err
 }

@@ -38,6 +38,8 @@ type Options struct {
 type Table struct {
 	options Options
 
+	parkAfter time.Duration
+
 	mu        sync.Mutex
 	count     int
 	addresses map[netip.Prefix]*address
@@ -54,38 +56,7 @@ type address struct {
 
 // New returns an empty table.
 func New(o Options) *Table {
-	return &Table{options: o, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
-}
-
-// Listen returns an HTTP/1.x listener whose connections the table bounds.
-func (t *Table) Listen(l net.Listener) net.Listener { return &listener{l, t} }
-
-type listener struct {
-	net.Listener
-	table *Table
-}
-
-// Accept implements [net.Listener].
-func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.acceptAdmitted()
-	if err != nil {
-		return nil, err
-	}
-	return &scannedConn{Conn: c}, nil
-}
-
-// acceptAdmitted accepts a connection. It closes refused ones at once.
-func (l *listener) acceptAdmitted() (*conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if admitted := l.table.admit(c); admitted != nil {
-			return admitted, nil
-		}
-		_ = c.Close() // nothing was sent over it
-	}
+	return &Table{options: o, parkAfter: parkAfter, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
 }
 
 // Count returns the number of open connections.

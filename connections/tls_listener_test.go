@@ -25,21 +25,27 @@ type secureServer struct {
 	served  chan error
 }
 
-func startSecure(t *testing.T, idle, limit time.Duration, h http.Handler) *secureServer {
-	t.Helper()
+// newSecure returns one that does not serve yet.
+func newSecure(idle time.Duration, h http.Handler) *secureServer {
 	pairs := httptest.NewUnstartedServer(nil)
 	pairs.StartTLS() // for its certificate
 	pairs.Close()
 	s := &secureServer{refused: make(chan string, 100), failed: make(chan error, 100), served: make(chan error, 1), config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the server's identity does not matter here
 	s.table = New(Options{MaxConnections: 100, MaxPerAddress: 100, IdleUnauthenticated: idle, Trusted: func(netip.Addr) bool { return false }, OnRefused: func(reason string) { s.refused <- reason }})
+	config := &tls.Config{Certificates: pairs.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
+	s.Server = &http.Server{Handler: h, TLSConfig: config, ConnState: s.table.ConnState, ConnContext: s.table.ConnContext, ReadHeaderTimeout: time.Minute}
+	return s
+}
+
+func startSecure(t *testing.T, idle, limit time.Duration, h http.Handler) *secureServer {
+	t.Helper()
+	s := newSecure(idle, h)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.address = l.Addr().String()
-	config := &tls.Config{Certificates: pairs.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
-	s.Server = &http.Server{Handler: h, TLSConfig: config, ConnState: s.table.ConnState, ConnContext: s.table.ConnContext, ReadHeaderTimeout: time.Minute}
-	secure := s.table.ListenTLS(l, TLSOptions{Config: config, Timeout: limit, OnFailed: func(_ net.Addr, err error) { s.failed <- err }})
+	secure := s.table.ListenTLS(l, TLSOptions{Config: s.TLSConfig, Timeout: limit, OnFailed: func(_ net.Addr, err error) { s.failed <- err }})
 	go func() { s.served <- s.Serve(secure) }()
 	t.Cleanup(func() {
 		if err := s.Shutdown(t.Context()); err != nil && t.Context().Err() == nil {

@@ -265,7 +265,7 @@ func TestAnswersOfABatchGo(t *testing.T) {
 			s.clock.advance(2 * time.Minute)
 		} else {
 			s.within("end of a batch", func() bool {
-				jobs, err := s.store.CountJobs(context.Background(), inventory.RequestBatchJob, hour, hour)
+				jobs, err := s.store.CountJobsOf(context.Background(), inventory.RequestBatchJob, hour, hour)
 				return err == nil && jobs.All == 0
 			})
 			s.clock.advance(c.kept + time.Minute)

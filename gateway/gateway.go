@@ -172,7 +172,7 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator) {
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
-	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.locations}}
+	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.locations}, Scopes: g.store.Scopes()}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.sweeper = &sweep.Sweeper{
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,

@@ -51,7 +51,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	if id == "" {
 		id = ticket.ID
 	}
-	return commit(ctx, s, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) (SettleResult, error) {
+	return commit(ctx, s, engine.Unflushed, settleLocks(&ticket), func(t *tx) (SettleResult, error) {
 		h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
 		if err != nil {
 			return SettleResult{}, err

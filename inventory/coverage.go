@@ -47,12 +47,13 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 
 // MayHold returns, sorted, the regions that may hold resources of the type: those with
 // rows in any phase, in a group or, when group is empty, in the whole subscription, and
-// those of the given regions where absence was not seen; see [Store.Uncovered]. All is
-// of one moment: a sweep that covers a region has made its rows before.
+// those of the given regions where absence was not seen; see [Store.Uncovered]. held
+// reports whether any of them has rows. All is of one moment: a sweep that covers a
+// region has made its rows before.
 //
 // It asks once, for all regions, unless rows lie in others than those given: for
 // these it asks again.
-func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []string) ([]string, error) {
+func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []string) (regions []string, held bool, err error) {
 	from, group := s.read(ctx), arm.Fold(group)
 	// Before the first of all names there is none, so that what lies behind it is found.
 	asked := append([]string{""}, given...)
@@ -60,7 +61,7 @@ func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []str
 		statement, args := mayHold(arm.Fold(sub), group, arm.Fold(typ), asked)
 		answers, err := engine.Collect(from, scanRegionAnswer(group), statement, args...)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		var found []string
 		for _, a := range answers {
@@ -72,14 +73,14 @@ func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []str
 			asked = append(asked, found...)
 			continue
 		}
-		var regions []string
 		for _, a := range answers {
+			held = held || a.held
 			if a.held || !a.covered && slices.Contains(given, a.region) {
 				regions = append(regions, a.region)
 			}
 		}
 		slices.Sort(regions)
-		return slices.Compact(regions), nil
+		return slices.Compact(regions), held, nil
 	}
 }
 

@@ -92,6 +92,7 @@ func (t *tx) mark(g Group) error {
 	if err != nil {
 		return err
 	}
+	t.changesScope(g.Subscription)
 	return t.Later(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
 		engine.Micros(t.Now), g.Subscription, g.Key)
 }

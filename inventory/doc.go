@@ -59,7 +59,8 @@
 //     only after its provider was asked.
 //   - R10: when a parent goes, all below it is flagged and asked for.
 //   - R11: caches serve reads alone, and what says "nothing there" from a cached
-//     place is checked against the store.
+//     place is checked against the store. So is whatever memory of a subscription, a
+//     group or a registration would deny.
 //   - R12: absence is claimed only where it was seen: coverage.
 //   - R13: a sweep adopts only by a fresh GET, with no write open and no later
 //     tombstone; a second region's resource is a stray and moves nothing.
@@ -136,7 +137,8 @@
 //
 // The rule, with its walk, is package index; how statements get to a database,
 // package engine; the rows of jobs, package jobrow; the cache of locations,
-// package locations; the keys of what is encrypted, package encryption.
+// package locations; memory of subscriptions, groups and registrations, package
+// scopes; the keys of what is encrypted, package encryption.
 // What is left here is larger than those, as all of it shares one transaction:
 // a write holds a group's row, a resource, quotas, locks and jobs at once (tx
 // in transaction.go, resourceTx in resource_tx.go). Its files go by their

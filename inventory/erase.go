@@ -151,6 +151,7 @@ func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 
 // eraseGroup removes a group with what is in it.
 func (t *tx) eraseGroup(sub, group string) error {
+	t.changesScope(sub)
 	keys, err := engine.Collect(t, scanText, listGroupKeys, sub, group)
 	if err != nil {
 		return err
@@ -185,6 +186,7 @@ func (t *tx) eraseTags(sub string) (more bool, err error) {
 }
 
 func (s *Store) eraseRest(t *tx, sub *Subscription, j jobrow.Job) error {
+	t.changesScope(sub.ID)
 	for _, statement := range erasures {
 		if _, err := t.Exec(statement, sub.ID); err != nil {
 			return err

@@ -34,19 +34,6 @@ func (e *SkippedError) Error() string {
 
 func (e *SkippedError) Unwrap() error { return e.Err }
 
-// Expire ends at most limit intents whose time is over and flags their rows, and
-// clears at most limit tombstones that are too old. It returns how many of both. A
-// request for a resource ends that resource's intents without it. A resource that
-// cannot be read holds up no other: with all else done, Expire returns *SkippedError.
-func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
-	lapsed, err := s.expireIntents(ctx, limit)
-	cleared, failure := s.clearTombstones(ctx, limit)
-	if failure != nil {
-		err = failure // whatever was skipped shows again the next time
-	}
-	return lapsed + cleared, err
-}
-
 // CountTombstones returns how many tombstones a subscription has, but counts no
 // further than limit.
 func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n int, err error) {
@@ -54,13 +41,19 @@ func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n i
 	return n, err
 }
 
-func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
+// ForgetTombstones deletes at most limit tombstones that are too old, and returns how
+// many it deleted.
+func (s *Store) ForgetTombstones(ctx context.Context, limit int) (int, error) {
 	return s.deletePassed(ctx, oldTombstones, clearTombstone, s.engine.Now().Add(-s.options.TombstoneAge), limit)
 }
 
-// expireIntents pages past the intents that it had to skip, as these are always the
-// first.
-func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err error) {
+// Expire ends at most limit intents whose time is over and flags their rows. It
+// returns how many it ended. A request for a resource ends that resource's intents
+// without it. A resource that cannot be read holds up no other: with all else done,
+// Expire returns *SkippedError.
+//
+// It pages past the intents that it had to skip, as these are always the first.
+func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 	now := engine.Micros(s.engine.Now())
 	var left skipped
 	for from := int64(0); ; {

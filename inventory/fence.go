@@ -85,9 +85,14 @@ func (f *Fence) insert(t *tx) error {
 // unfenced refuses by *FencedError to create a resource under a fence. The group's
 // row is locked, as by the deletion of the group.
 func (t *tx) unfenced(sub, key string) error {
-	var until int64
-	if err := t.One(fencedUntil, sub, key)(&until); err != nil || until == 0 {
-		return err
+	until, known := t.locked.fences[resourceOf{sub, key}]
+	if !known {
+		if err := t.One(fencedUntil, sub, key)(&until); err != nil {
+			return err
+		}
+	}
+	if until == 0 {
+		return nil
 	}
 	return &FencedError{Until: engine.Moment(until)}
 }
@@ -103,8 +108,9 @@ func (t *tx) fenced(sub, key string) (bool, error) {
 }
 
 // fence turns the remaining writes into a group, all of unknown fate, into fences.
-// ids are the resources' IDs by key, as far as they are known.
-func (t *tx) fence(g Group, ids map[string]string) error {
+// ids are the resources' IDs by key, as far as they are known. creating is how many of
+// the writes may create a resource.
+func (t *tx) fence(g Group, ids map[string]string) (creating int, err error) {
 	type left struct {
 		Fence
 		ends int64
@@ -116,7 +122,7 @@ func (t *tx) fence(g Group, ids map[string]string) error {
 		return l, err
 	}, groupIntents, g.Subscription, g.Key)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, l := range open {
 		f, intentKey := l.Fence, l.Key
@@ -125,17 +131,20 @@ func (t *tx) fence(g Group, ids map[string]string) error {
 		if f.ID = ids[f.Key]; f.ID == "" {
 			f.ID = f.Key
 		}
+		if f.Kind == index.Put {
+			creating++
+		}
 		if err := f.insert(t); err != nil {
-			return err
+			return 0, err
 		}
 		if err := t.Later(deleteIntent, g.Subscription, intentKey, f.Intent[:]); err != nil {
-			return err
+			return 0, err
 		}
 		if err := t.watchFence(f); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return creating, nil
 }
 
 // resourceKey is the key of the resource that an intent is about, a stray's too.

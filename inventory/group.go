@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/scopes"
 )
 
 // Group is a resource group.
@@ -148,12 +149,10 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 	if err != nil {
 		return Group{}, err
 	}
-	n, err := t.Exec(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
+	t.changesScope(g.Subscription)
+	// There was none to lock, so that another replica may have been faster.
+	return g, t.ChangeOne(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
 		g.Incarnation[:], g.Generation[:], g.ETag, engine.Micros(g.Created), engine.Micros(g.Changed))
-	if err == nil && n == 0 {
-		err = engine.ErrOvertaken // by another replica, since there was none to lock
-	}
-	return g, err
 }
 
 func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group, error) {
@@ -174,9 +173,9 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	if err != nil {
 		return Group{}, err
 	}
-	_, err = t.Exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
+	t.changesScope(g.Subscription)
+	return g, t.Later(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
 		engine.Micros(g.Changed), g.Subscription, g.Key)
-	return g, err
 }
 
 // spelling is wanted, unless that differs from otherwise in more than casing.
@@ -249,11 +248,16 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if err := c.checkWrittenRegions(t, g); err != nil {
 		return err
 	}
-	if err := t.fence(g, ids); err != nil {
+	creating, err := t.fence(g, ids)
+	if err != nil {
 		return err
 	}
+	if creating > 0 && !t.forgottenEverywhere(g) {
+		return &GroupNotEmptyError{Intents: creating}
+	}
+	t.changesScope(g.Subscription)
 	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions} {
-		if _, err := t.Exec(statement, g.Subscription, g.Key); err != nil {
+		if err := t.Later(statement, g.Subscription, g.Key); err != nil {
 			return err
 		}
 	}
@@ -261,6 +265,12 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 		return err
 	}
 	return lowerUsage(t, usageOfGroups(sub))
+}
+
+// forgottenEverywhere reports whether a group was marked so long ago that no replica
+// takes it for an Active one.
+func (t *tx) forgottenEverywhere(g Group) bool {
+	return g.State == index.GroupDeleting && t.Now.Sub(g.Changed) > scopes.Bound+t.store.engine.ClockSlack()
 }
 
 // dropAbsent removes the rows of a group whose resources do not exist, and returns

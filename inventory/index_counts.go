@@ -3,13 +3,12 @@ package inventory
 import (
 	"context"
 
-	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 )
 
 const (
-	countRows = `SELECT key, phase, verify FROM resources WHERE subscription = ? AND key > ? ORDER BY key LIMIT ?`
+	countRows = `SELECT subscription, key, phase, verify FROM resources WHERE (subscription, key) > (?, ?) ORDER BY subscription, key LIMIT ?`
 	// openIntents counts the open writes of all subscriptions.
 	openIntents = `SELECT COUNT(*) FROM intents`
 )
@@ -21,26 +20,18 @@ type IndexCounts struct {
 	Rows    [index.Deleting + 1]int64
 	Flagged int64
 
-	subscription, key string
-	inside            bool
+	subscription, key string // of the last row that was counted
 }
 
 // CountIndex continues a count by at most rows rows, and reports whether it is
 // complete. Changes meanwhile may be counted or not.
 func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done bool, err error) {
-	if !c.inside {
-		next, err := s.AllSubscriptions(ctx, c.subscription, 1)
-		if err != nil || len(next) == 0 {
-			return err == nil, err
-		}
-		c.subscription, c.key, c.inside = arm.Fold(next[0].ID), "", true
-	}
 	n := 0
 	part := *c
 	err = s.read(ctx).Each(func(scan engine.Scanner) error {
 		var phase index.Phase
 		var verify bool
-		if err := scan(&part.key, &phase, &verify); err != nil {
+		if err := scan(&part.subscription, &part.key, &phase, &verify); err != nil {
 			return err
 		}
 		n++
@@ -55,9 +46,8 @@ func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done 
 	if err != nil {
 		return false, err
 	}
-	part.inside = n == rows
 	*c = part
-	return false, nil
+	return n < rows, nil
 }
 
 // CountIntents counts the open writes: under way, or ended with an unknown outcome

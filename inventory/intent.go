@@ -38,6 +38,9 @@ type Write struct {
 	// Generation, when set, is the row's that the write is meant for: ErrChanged
 	// where it is another's by now.
 	Generation [16]byte
+	// Row is the resource's row as it was read from the store before, or nil. It spares
+	// reading it again, unless it has changed since.
+	Row *Resource
 	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
 }
@@ -54,6 +57,8 @@ type Ticket struct {
 	// SendBy is the store time after which the first byte must not leave, and NotAfter
 	// the one after which the call has ended.
 	SendBy, NotAfter time.Time
+
+	left *resourceState // with the intent; nil without a row
 }
 
 const (
@@ -103,6 +108,12 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
 	locks := writeLocks(w.Subscription, w.Group, w.Namespace, w.above(), w.Key)
+	if w.Row != nil && w.Row.Key == w.Key {
+		locks.Rows[len(locks.Rows)-1].Assumed = w.Row
+	}
+	if w.Kind == index.Put {
+		locks.Rows = append(locks.Rows, engine.Row{Kind: fenceRow, Name: w.Key})
+	}
 	return commit(ctx, s, engine.Flushed, locks, func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
@@ -124,7 +135,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 			return Ticket{}, err
 		}
 		if err := s.admit(t, w, h, refusal); err != nil {
-			return Ticket{}, err
+			return Ticket{}, h.unlessAssumed(err)
 		}
 		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
@@ -224,6 +235,7 @@ func (s *Store) recordIntent(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	ticket.CreatedRow = added.CreatedRow
 	if after.Row != nil {
 		ticket.Generation = after.Row.Generation
+		ticket.left = &resourceState{h.stored, after.Open}
 	}
 	return ticket, err
 }

@@ -189,6 +189,9 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 // flagBelow flags the rows below a key, of any depth, for verification.
 func flagBelow(t *tx, sub, key string) error {
 	from, to := below(key)
+	if t.Proves() {
+		return t.LookUpLater(engine.Proof(noneBelow, sub, from, to))
+	}
 	fresh := engine.NewID()
 	type child struct{ key, region string }
 	children, err := engine.Collect(t.Returning(), func(scan engine.Scanner) (c child, err error) {

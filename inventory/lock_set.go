@@ -13,6 +13,7 @@ const (
 	everyGroup                   // all groups of the subscription, so that no intent is just being recorded
 	groupRow                     // one group, which is read with the state of its subscription
 	registrationRow              // of a namespace; read alone
+	fenceRow                     // of a resource; read alone
 	parentRow                    // the resource above, which is not changed
 	resourceRow                  // a resource and its open intents; see lockResource
 )
@@ -49,6 +50,16 @@ func newGroupLocks(sub, group string) engine.LockSet {
 func resourceLocks(sub, key string) engine.LockSet {
 	locks := jobrow.Locks(sub, key)
 	locks.Rows = []engine.Row{{Kind: resourceRow, Name: locks.Place[1]}}
+	return locks
+}
+
+// settleLocks are those of a write that locks a resource alone, and takes it to be as
+// the intent of a ticket has left it.
+func settleLocks(ticket *Ticket) engine.LockSet {
+	locks := resourceLocks(ticket.Subscription, ticket.Key)
+	if ticket.left != nil {
+		locks.Rows[0].Assumed = ticket.left
+	}
 	return locks
 }
 

@@ -26,6 +26,16 @@ type lockedState struct {
 	registrations map[registrationOf]RegistrationState
 	rows          map[resourceOf]*Resource // nil: there is none
 	intents       map[resourceOf][]index.Intent
+	fences        map[resourceOf]int64 // until when they stand, 0: there are none
+	// assumed are the resources that are neither read nor proved. No row is replaced or
+	// removed but by the generation that it is assumed to have.
+	assumed map[resourceOf]bool
+}
+
+// resourceState is a resource as a transaction has left it. It never changes.
+type resourceState struct {
+	row  *Resource
+	open []index.Intent
 }
 
 // These name one of each. All of it is folded.
@@ -39,15 +49,17 @@ func newLockedState() *lockedState {
 	return &lockedState{
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
+		fences: map[resourceOf]int64{}, assumed: map[resourceOf]bool{},
 	}
 }
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// Lookups implements [engine.Unit]. It locks, as far as members need it, the
+// Lock implements [engine.Unit]. It locks, as far as members need it, the
 // subscription's own row, its groups, and their resources, in the order of every
-// transaction; it reads registrations in between.
-func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
+// transaction; it reads registrations in between. Where all that members need is
+// assumed, nobody waits for the answers.
+func (t *tx) Lock(members []*engine.Write) error {
 	queries := make([]engine.Lookup, 0, 4*len(members))
 	if t.LocksRows() {
 		queries = appendLocks(queries, members)
@@ -65,17 +77,41 @@ func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
 			queries = append(queries, l.lookUpRegistration(of))
 		}
 	}
+	if t.LocksRows() { // elsewhere they are read for creates alone
+		for sub, row := range rowsIn(members, fenceRow, fenceRow) {
+			of := resourceOf{sub, row.Name}
+			if _, asked := l.fences[of]; !asked {
+				queries = append(queries, l.lookUpFences(of))
+			}
+		}
+	}
+	read := len(queries) > 0
 	for sub, row := range rowsIn(members, parentRow, resourceRow) {
 		of := resourceOf{sub, row.Name}
 		if _, asked := l.rows[of]; asked {
 			continue
 		}
+		if left, ok := row.Assumed.(*resourceState); ok && t.Assumes() {
+			l.rows[of], l.intents[of], l.assumed[of] = left.row, left.open, !t.LocksRows()
+			if t.LocksRows() {
+				queries = append(queries, lockAssumed(of, left)...)
+			}
+			continue
+		}
+		read = true
 		if row.Kind == resourceRow {
 			queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
 		}
+		if known, ok := row.Assumed.(*Resource); ok && t.Assumes() && !t.LocksRows() {
+			l.rows[of], l.assumed[of] = known, true
+			continue // where it is to be locked, it is read with that
+		}
 		queries = append(queries, l.lookUpRow(of))
 	}
-	return queries
+	if !read {
+		return t.LookUpLater(queries...)
+	}
+	return t.LookUp(queries...)
 }
 
 // appendLocks locks the rows of the subscription and of groups. What a statement that
@@ -157,6 +193,19 @@ func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 	return lookUp(l.rows, of, nil, lockRowOf(of), func(_ *Resource, scan engine.Scanner) (*Resource, error) {
 		row, err := scanResource(scan)
 		return &row, err
+	})
+}
+
+// lockAssumed locks a resource that is taken to be as it was left, and proves that it is:
+// every change of its intents or its row gives the row another generation.
+func lockAssumed(of resourceOf, left *resourceState) []engine.Lookup {
+	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, left.row.Generation[:])}
+}
+
+func (l *lockedState) lookUpFences(of resourceOf) engine.Lookup {
+	return lookUp(l.fences, of, 0, engine.Request{Statement: fencedUntil, Args: []any{of.subscription, of.key}}, func(_ int64, scan engine.Scanner) (until int64, err error) {
+		err = scan(&until)
+		return until, err
 	})
 }
 

@@ -121,7 +121,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	if err := old.writeTombstone(t); err != nil {
 		return err
 	}
-	if err := t.Later(deleteResource, row.Subscription, row.Key); err != nil {
+	if err := t.ChangeOne(deleteResource, row.Subscription, row.Key, row.Generation[:]); err != nil {
 		return err
 	}
 	if err := moved.insertNew(t); err != nil {

@@ -57,6 +57,9 @@ type Options struct {
 	// CacheTTL bounds the age of a cached location, CacheEntries their number.
 	CacheTTL     time.Duration
 	CacheEntries int
+	// ScopeEntries bounds the subscriptions, the groups and the registrations that are
+	// remembered, of each; CacheTTL bounds their age too.
+	ScopeEntries int
 }
 
 // Limits are the quotas; 0 means none.
@@ -84,6 +87,7 @@ type Store struct {
 	options   Options
 	engine    *engine.Engine
 	locations *locations.Cache
+	scopes    *Scopes
 	cipher    *encryption.Cipher
 }
 
@@ -98,11 +102,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o}
-	clock := o.Now
-	if clock == nil {
-		clock = time.Now
-	}
-	s.locations, err = locations.New(locations.Options{Read: s.location, Now: clock, TTL: o.CacheTTL, Entries: o.CacheEntries})
+	s.locations, err = locations.New(locations.Options{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
 	if err != nil {
 		return nil, err
 	}
@@ -114,25 +114,37 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.rows = jobrow.New(s.engine, o.JobRecords)
+	if s.scopes, err = s.newScopes(); err != nil {
+		return nil, errors.Join(err, s.engine.Close())
+	}
 	keys := encryption.Options{Keys: o.EncryptionKeys, Stored: s.storedKey}
 	if o.Driver != engine.Postgres {
 		keys.Database = o.DSN
 	}
 	if s.cipher, err = encryption.New(keys); err != nil {
-		return nil, errors.Join(err, s.engine.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	if o.Metrics != nil {
 		s.locations.RegisterMetrics(o.Metrics)
+		s.scopes.registerMetrics(o.Metrics)
 	}
 	return s, nil
+}
+
+// clock is what ages of cached values are measured by.
+func (o Options) clock() func() time.Time {
+	if o.Now != nil {
+		return o.Now
+	}
+	return time.Now
 }
 
 func (o Options) check() error {
 	if o.SendWithin <= 0 || o.CallLimit <= 0 || o.CallMargin < 0 || o.LateWriteWindow < 0 || o.TombstoneAge < 0 || o.PollFloor < 0 || o.JobRecords < 0 {
 		return errors.New("inventory: SendWithin and CallLimit must be positive, and no time negative")
 	}
-	if o.CacheTTL < 0 || o.CacheEntries < 0 {
-		return errors.New("inventory: CacheTTL and CacheEntries must not be negative")
+	if o.CacheTTL < 0 || o.CacheEntries < 0 || o.ScopeEntries < 0 {
+		return errors.New("inventory: CacheTTL, CacheEntries and ScopeEntries must not be negative")
 	}
 	return nil
 }
@@ -141,6 +153,7 @@ func (o Options) check() error {
 // database. It may be called more than once.
 func (s *Store) Close() error {
 	s.locations.Close()
+	s.scopes.changes.Close()
 	return s.engine.Close()
 }
 

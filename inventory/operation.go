@@ -80,6 +80,7 @@ const (
 	// A record of another caller stays while it counts.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
 		OR operations.tenant = '' AND operations.object = ''`
+	proveOperation    = `SELECT 1 / COUNT(*) FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
 	renewOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
 	identifyOperation = `UPDATE operations SET identity = ? WHERE subscription = ? AND token = ? AND identity = ''`
 	learnOperation    = overwriteOperation + ` WHERE operations.until <= ?`
@@ -163,8 +164,18 @@ func (s *Store) CountOperations(ctx context.Context, sub, tenant, object string,
 }
 
 func (o Operation) put(t *tx) error {
-	put, err := t.Exec(putOperation, append(o.columns(t), engine.Micros(t.Now))...)
-	if err != nil || put > 0 || o.UnknownOwner() {
+	args := append(o.columns(t), engine.Micros(t.Now))
+	switch {
+	case o.UnknownOwner():
+		return t.Later(putOperation, args...)
+	case t.Proves():
+		if err := t.Later(putOperation, args...); err != nil {
+			return err
+		}
+		return t.LookUpLater(engine.Proof(proveOperation, arm.Fold(o.Subscription), o.Token, o.TenantID, o.ObjectID))
+	}
+	put, err := t.Exec(putOperation, args...)
+	if err != nil || put > 0 {
 		return err
 	}
 	o.Token = sharedToken(o.Token, o.TenantID, o.ObjectID)

@@ -47,6 +47,7 @@ const (
 	addUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, grp, type) DO UPDATE SET n = usage.n + excluded.n WHERE usage.n + excluded.n <= ?`
 	subtractUsage = `UPDATE usage SET n = CASE WHEN n > ? THEN n - ? ELSE 0 END WHERE subscription = ? AND grp = ? AND type = ?`
+	usageFits     = `SELECT 1 / COUNT(*) FROM usage WHERE subscription = ? AND grp = ? AND type = ? AND n <= ?`
 	selectUsage   = `SELECT n FROM usage WHERE subscription = ? AND grp = ? AND type = ?`
 )
 
@@ -80,7 +81,7 @@ func raiseUsage(t *tx, u usage, limit int) error { return raiseUsageBy(t, u, 1, 
 
 // raiseUsageBy is raiseUsage for several at once.
 func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
-	if !t.Isolated() {
+	if !t.Isolated() || t.Proves() {
 		t.count(u, by, limit)
 		return nil
 	}
@@ -98,7 +99,7 @@ func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
 func lowerUsage(t *tx, u usage) error { return lowerUsageBy(t, u, 1) }
 
 func lowerUsageBy(t *tx, u usage, by int64) error {
-	if !t.Isolated() {
+	if !t.Isolated() || t.Proves() {
 		t.count(u, -by, 0)
 		return nil
 	}
@@ -121,6 +122,10 @@ func (t *tx) settleUsage() error {
 			if err := subtractFrom(t, u, -c.by); err != nil {
 				return err
 			}
+		case c.by > 0 && t.Proves():
+			if err := addLater(t, u, c); err != nil {
+				return err
+			}
 		case c.by > 0:
 			if fits, err := addTo(t, u, c); err != nil {
 				return err
@@ -139,6 +144,15 @@ func addTo(t *tx, u usage, c tallied) (fits bool, err error) {
 	}
 	n, err := t.Exec(addUsage, u.subscription, u.group, u.typ, c.by, limit)
 	return n > 0, err
+}
+
+// addLater adds and has it proved that the limit is kept.
+func addLater(t *tx, u usage, c tallied) error {
+	err := t.Later(addUsage, u.subscription, u.group, u.typ, c.by, engine.AtMost(0))
+	if err != nil || c.limit <= 0 {
+		return err
+	}
+	return t.LookUpLater(engine.Proof(usageFits, u.subscription, u.group, u.typ, engine.AtMost(c.limit)))
 }
 
 func subtractFrom(t *tx, u usage, by int64) error {

@@ -224,6 +224,7 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 }
 
 func (r Registration) put(t *tx) error {
+	t.changesScope(r.Subscription)
 	registered := int64(0)
 	if !r.Registered.IsZero() {
 		registered = engine.Micros(r.Registered)

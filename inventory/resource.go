@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,10 +74,19 @@ const (
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
-	updateResource = `UPDATE resources
+	// A column that is named is written, and so are the indexes that it is part of.
+	respellResource = `UPDATE resources
 		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
-		WHERE subscription = ? AND key = ?`
-	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
+		WHERE subscription = ? AND key = ? AND generation = ?`
+	updateResource = `UPDATE resources
+		SET phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		WHERE subscription = ? AND key = ? AND generation = ?`
+	markResource = `UPDATE resources SET phase = ?, verify = ?, following = ?, generation = ?
+		WHERE subscription = ? AND key = ? AND generation = ?`
+	proveResource  = `SELECT 1 / COUNT(*) FROM resources WHERE subscription = ? AND key = ? AND generation = ?`
+	lockGeneration = `SELECT 1 / COUNT(*) FROM (SELECT key FROM resources WHERE subscription = ? AND key = ? AND generation = ?` + engine.ForUpdate + `) AS found`
+	noneBelow      = `SELECT 1 / (1 - COUNT(*)) FROM (SELECT key FROM resources WHERE subscription = ? AND key >= ? AND key < ? LIMIT 1) AS found`
+	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ? AND generation = ?`
 	flagChildren   = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
 
@@ -124,18 +134,30 @@ func (r *Resource) insert(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.ChangeOne(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
+	return t.CreateOne(engine.Request{Statement: insertResource, Args: []any{
+		r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
-		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), arm.Fold(r.Name))
+		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), arm.Fold(r.Name),
+	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
-func (r *Resource) update(t *tx) error {
+// replace writes a row that the transaction has read, or assumes, as before. learnt: it
+// may differ in more than what the rule knows of it.
+func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
+	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:]}
+	at := []any{r.Subscription, r.Key, before.Generation[:]}
+	if !learnt {
+		return t.ChangeOne(markResource, slices.Concat(rule, at)...)
+	}
 	details, err := r.Details.stored()
 	if err != nil {
 		return err
 	}
-	return t.ChangeOne(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:],
-		r.ProvisioningState, r.APIVersion, details, engine.Micros(r.Changed), r.Subscription, r.Key)
+	args := slices.Concat(rule, []any{r.ProvisioningState, r.APIVersion, details, engine.Micros(r.Changed)}, at)
+	if r.ID == before.ID && r.Name == before.Name {
+		return t.ChangeOne(updateResource, args...)
+	}
+	return t.ChangeOne(respellResource, slices.Concat([]any{r.ID, r.Name, arm.Fold(r.Name)}, args)...)
 }
 
 // Resource returns one row from the store, or ErrNotFound.

@@ -13,7 +13,9 @@ type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
 	open              []index.Intent
+	assumed           bool      // to be so; see lockedState.assume
 	made              *Resource // the row that a create brings
+	stored            *Resource // the row that store has left
 	accepted          *accepted // the write that begins to be followed
 }
 
@@ -24,7 +26,7 @@ type resourceTx struct {
 func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
 	if open, row, known := t.locked.take(of); known {
-		h.open, h.row = open, row
+		h.open, h.row, h.assumed = open, row, t.locked.assumed[of]
 		return h, nil
 	}
 	return h, t.LookUp(
@@ -106,7 +108,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	case now == nil && h.row == nil:
 		return nil
 	case now == nil:
-		if err := t.ChangeOne(deleteResource, h.subscription, h.key); err != nil {
+		if err := t.ChangeOne(deleteResource, h.subscription, h.key, h.row.Generation[:]); err != nil {
 			return err
 		}
 		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
@@ -119,11 +121,13 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	case h.row == nil:
 		row := *h.made
 		row.apply(now)
+		h.stored = &row
 		return row.insert(t)
 	case now.Generation == h.row.Generation:
-		return nil
+		h.stored = h.row
+		return h.unlessAssumed(nil)
 	}
-	row := *h.row
+	before, row := h.row, *h.row
 	if did.Learn {
 		for _, learn := range answered {
 			learn(&row)
@@ -133,8 +137,17 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err
 	}
-	h.row = &row
-	return row.update(t)
+	h.row, h.stored = &row, &row
+	return row.replace(t, before, did.Learn)
+}
+
+// unlessAssumed returns the outcome of a member that writes nothing which would show
+// whether the resource is as it is assumed: it has to be read then.
+func (h *resourceTx) unlessAssumed(outcome error) error {
+	if h.assumed {
+		return engine.ErrOvertaken
+	}
+	return outcome
 }
 
 // ruleRow is what the rule knows of a row, nil for none.

@@ -113,12 +113,14 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 
 // insert creates the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
+	t.changesScope(arm.Fold(s.ID))
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
 		joined(s.Features), engine.Flag(s.Covered), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
 	return n == 1, err
 }
 
 func (s Subscription) update(t *tx) error {
+	t.changesScope(s.ID)
 	return t.Later(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
 		joined(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }

@@ -39,8 +39,8 @@ func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index
 		if err != nil {
 			return nil, err
 		}
-		_, err = t.Exec(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
-		return tags, err
+		t.changesScope(sub)
+		return tags, t.Later(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
 	})
 }
 

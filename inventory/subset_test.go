@@ -16,9 +16,11 @@ import (
 // The statements that may look across subscriptions, as what is due has to be
 // found, and operators ask for everything. None is part of a request.
 var acrossSubscriptions = []string{
-	// Claims, by shard and time, and what counts or ends what is due.
+	// Claims, by kind and time, and what counts or ends what is due.
 	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftLeases",
-	"countJobs", "countDue", "countLong", "countStrays", "openIntents", "nextAbsent", "absentFrom",
+	"countJobs", "CountJobs", "CountJobsOf", "spreadJobs", "countStrays", "openIntents", "countRows", "nextAbsent", "absentFrom",
+	// What has changed of late, for the memory of replicas.
+	"recentScopeChanges",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions",
 }

@@ -16,6 +16,9 @@ type tx struct {
 	tally  tally
 	// written are the places whose cached locations are out of date once this commits.
 	written []locations.Place
+	// scopes are the subscriptions of which remembered scopes are out of date once this
+	// commits.
+	scopes []string
 }
 
 func (s *Store) newTx(t *engine.Tx) engine.Unit {
@@ -26,10 +29,20 @@ func (s *Store) newTx(t *engine.Tx) engine.Unit {
 func (t *tx) Forget() { t.locked.forget() }
 
 // Complete implements [engine.Unit].
-func (t *tx) Complete() error { return t.settleUsage() }
+func (t *tx) Complete() error {
+	if err := t.settleUsage(); err != nil {
+		return err
+	}
+	return t.recordScopeChanges()
+}
 
 // Ended implements [engine.Unit].
-func (t *tx) Ended() { t.store.locations.Forget(t.written) }
+func (t *tx) Ended() {
+	t.store.locations.Forget(t.written)
+	for _, sub := range t.scopes {
+		t.store.scopes.changes.Forget(sub)
+	}
+}
 
 // dropLocation has the cache forget a resource's location after the commit.
 func (t *tx) dropLocation(key string) {

@@ -11,7 +11,7 @@ import (
 const (
 	roundTime     = 10 * time.Second // for one round of housekeeping
 	recordsAtOnce = 1000             // ended or removed
-	measureEvery  = 10               // rounds
+	seldom        = 20               // rounds, between those that also forget and measure
 	overdueAfter  = 3                // leases
 )
 
@@ -22,15 +22,20 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 	damage := throttledWarning{log: r.Log, what: "what the inventory has of some resources cannot be read"}
 	timer := time.NewTimer(r.pace())
 	defer timer.Stop()
+	forgetting := false // more may be to be forgotten
 	for round := 0; ; round++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		more, unreadable, err := r.tidy(ctx)
+		more, unreadable, err := r.expire(ctx)
 		damage.after(ctx, unreadable)
-		if round%measureEvery == 0 && err == nil {
+		if forgetting = forgetting || round%seldom == 0; forgetting && err == nil {
+			forgetting, err = r.forget(ctx)
+			more = more || forgetting
+		}
+		if round%seldom == 0 && err == nil {
 			err = r.measure(ctx)
 		}
 		if pause := warning.after(ctx, err); err != nil || !more {
@@ -41,21 +46,30 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 	}
 }
 
-// tidy makes one bounded round. It reports whether there may be more to do, and which
-// records could not be read.
-func (r *Runner) tidy(ctx context.Context) (more bool, unreadable, err error) {
+// expire ends a bounded number of intents whose time is over. It reports whether there
+// may be more to do, and which records could not be read.
+func (r *Runner) expire(ctx context.Context) (more bool, unreadable, err error) {
+	ctx, cancel := context.WithTimeout(ctx, roundTime)
+	defer cancel()
+	n, err := r.Store.Expire(ctx, recordsAtOnce)
+	if skipped := new(inventory.SkippedError); errors.As(err, &skipped) {
+		unreadable, err = skipped, nil
+	}
+	return n >= recordsAtOnce, unreadable, err
+}
+
+// forget removes a bounded number of each kind of records that are no longer needed,
+// which nobody waits for. It reports whether there may be more to do.
+func (r *Runner) forget(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
 	for _, part := range []func(context.Context, int) (int, error){
-		r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches, r.Store.ForgetAdvisoryLeases,
+		r.Store.Unify, r.Store.ForgetTombstones, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches, r.Store.ForgetAdvisoryLeases,
 	} {
 		n, failure := part(ctx, recordsAtOnce)
-		if skipped := new(inventory.SkippedError); errors.As(failure, &skipped) {
-			unreadable, failure = skipped, nil
-		}
 		more, err = more || n >= recordsAtOnce, errors.Join(err, failure)
 	}
-	return more, unreadable, err
+	return more, err
 }
 
 // measure counts the jobs and the open writes, and calls the kinds that are Measured
@@ -67,19 +81,19 @@ func (r *Runner) measure(ctx context.Context) error {
 	if failures == nil {
 		r.index.intents.Set(float64(intents))
 	}
+	stored, err := r.Store.CountJobs(ctx, overdueAfter*r.Lease, 0)
+	if err != nil {
+		return errors.Join(failures, err)
+	}
 	for name, kind := range *r.kinds.Load() {
-		counts, err := r.Store.CountJobs(ctx, name, overdueAfter*r.Lease, 0)
-		if err != nil {
-			failures = errors.Join(failures, err)
-			continue
-		}
+		counts := stored[name]
 		r.metrics.stored.WithLabelValues(name).Set(float64(counts.All))
 		r.metrics.due.WithLabelValues(name).Set(float64(counts.Due))
 		r.metrics.overdue.WithLabelValues(name).Set(float64(counts.Overdue))
 		r.metrics.oldest.WithLabelValues(name).Set(counts.Oldest.Seconds())
 		r.metrics.putOff.WithLabelValues(name).Set(float64(counts.PutOff))
 		if m, ok := kind.(Measured); ok {
-			failures = errors.Join(failures, m.Measure(ctx))
+			failures = errors.Join(failures, m.Measure(ctx, counts.All))
 		}
 		if s, ok := kind.(Scheduled); ok {
 			failures = errors.Join(failures, s.Schedule(ctx))

@@ -13,11 +13,11 @@ import (
 // The rows of the index are counted a part at a time, for a fiftieth of one
 // connection's time, however many they are: ten million take some twenty minutes.
 const (
-	countRows  = 2000
+	countRows  = 8000
 	countShare = 50
-	countPause = 100 * time.Millisecond // at least, between two parts
-	countEvery = 30 * time.Second       // at least, between two counts
-	countTime  = 5 * time.Second        // for one part
+	countPause = time.Second      // at least, between two parts
+	countEvery = 30 * time.Second // at least, between two counts
+	countTime  = 5 * time.Second  // for one part
 )
 
 // indexMetrics are labelled by phases.

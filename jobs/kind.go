@@ -35,9 +35,10 @@ type Commissioned interface {
 	Caller(ctx context.Context, job jobrow.Job) (string, error)
 }
 
-// Measured is a Kind with metrics that Measure updates from time to time.
+// Measured is a Kind with metrics that Measure updates from time to time. open is how
+// many of its jobs have not ended: where there is none, it need not ask for them.
 type Measured interface {
-	Measure(ctx context.Context) error
+	Measure(ctx context.Context, open int) error
 }
 
 // Scheduled is a Kind that adds jobs by itself. Schedule is called from time to

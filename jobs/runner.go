@@ -41,7 +41,7 @@ func NewOwner() string {
 	return host + "-" + hex.EncodeToString(suffix[:])
 }
 
-// Bounds of the pause between two claims.
+// Bounds of the pause between two questions for what is due.
 const (
 	shortestPace = 20 * time.Millisecond
 	longestPace  = time.Second
@@ -103,13 +103,14 @@ func (r *Runner) Run(ctx context.Context) {
 	for _, w := range r.workers {
 		parts.Go(func() { w.run(ctx) })
 	}
+	parts.Go(func() { r.watchDue(ctx) })
 	parts.Go(func() { r.runHousekeeping(ctx) })
 	parts.Go(func() { r.countIndex(ctx) })
 	parts.Go(func() { r.watchStore(ctx) })
 }
 
-// pace is the pause between two claims; with jitter, so that replicas do not claim
-// at the same time.
+// pace is the pause between two questions for what is due; with jitter, so that
+// replicas do not claim at the same time.
 func (r *Runner) pace() time.Duration {
 	pace := max(shortestPace, min(r.Floor, longestPace))
 	return pace*3/4 + mathrand.N(pace/2)

@@ -6,9 +6,14 @@ import (
 	"time"
 
 	"portico/inventory/jobrow"
+	"portico/timing"
 )
 
-// worker works on the jobs of one kind.
+// notClaimed is what the log says where the store refuses questions or claims.
+const notClaimed = "jobs could not be claimed"
+
+// worker works on the jobs of one kind. It claims when it is nudged: by watchDue, or by
+// whoever has just made a job; and when a slot is freed while more is due.
 type worker struct {
 	*Runner
 	name   string
@@ -29,10 +34,8 @@ func newWorker(r *Runner, name string, kind Kind) *worker {
 func (w *worker) run(ctx context.Context) {
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
-	warning := throttledWarning{log: w.Log, what: "jobs could not be claimed"}
+	warning := throttledWarning{log: w.Log, what: notClaimed}
 	more := false // more may be due than could be claimed
-	timer := time.NewTimer(w.pace())
-	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -42,7 +45,6 @@ func (w *worker) run(ctx context.Context) {
 				continue
 			}
 		case <-w.nudges:
-		case <-timer.C:
 		}
 		due, err := w.claim(ctx)
 		more = due.more
@@ -53,7 +55,9 @@ func (w *worker) run(ctx context.Context) {
 				w.attempt(ctx, job, due.since)
 			})
 		}
-		timer.Reset(w.pace() + warning.after(ctx, err))
+		if pause := warning.after(ctx, err); pause > 0 && timing.Sleep(ctx, pause) != nil {
+			return
+		}
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 type Endpoint struct {
 	Region string // normalised, or "global"
 	URLs   []*url.URL
+	// HTTPClient is what the providers want that declare the endpoint. Where they
+	// differ it is the standard one if any wants that.
+	HTTPClient HTTPClient
 }
 
 // String returns the addresses, separated by commas. Region and String together

@@ -75,6 +75,21 @@ func RegionFailures() []RegionFailure { return []RegionFailure{Fail, Partial} }
 
 func (f RegionFailure) String() string { return name(f, "inherit", "fail", "partial") }
 
+// HTTPClient says which HTTP client calls an endpoint.
+type HTTPClient uint8
+
+// The HTTP clients.
+const (
+	AutoClient     HTTPClient = iota // Portico's own, but for reads over TLS, which may use HTTP/2
+	HTTP1Client                      // Portico's own for everything, which speaks HTTP/1.1 alone
+	StandardClient                   // that of Go's standard library
+)
+
+// HTTPClients returns every legal value.
+func HTTPClients() []HTTPClient { return []HTTPClient{AutoClient, HTTP1Client, StandardClient} }
+
+func (c HTTPClient) String() string { return name(c, "auto", "http1", "standard") }
+
 func name[E ~uint8](value E, names ...string) string {
 	if int(value) < len(names) {
 		return names[value]

@@ -17,6 +17,7 @@ type Provider struct {
 
 	requestHeaders, answerHeaders map[string]bool
 	redirectHosts                 []redirectHost
+	httpClient                    HTTPClient
 
 	types     []*ResourceType
 	skuTypes  []*ResourceType

@@ -53,6 +53,7 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		requestHeaders: canonicalNames(d.RequestHeaders),
 		answerHeaders:  canonicalNames(d.AnswerHeaders),
 		redirectHosts:  redirectHosts(d.RedirectHosts),
+		httpClient:     d.HTTPClient,
 
 		byKey: make(map[string]*ResourceType, len(d.Types)),
 	}
@@ -69,7 +70,7 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 	}
 
 	p.endpoints = make(map[string]*Endpoint)
-	r.addMissing(p.endpoints, d.Addresses, "", p.Namespace)
+	r.addMissing(p.endpoints, d.Addresses, "", p)
 
 	declared := make(map[*ResourceType]*TypeDeclaration, len(d.Types))
 	for i := range d.Types {
@@ -123,9 +124,9 @@ func (r *resolver) finishType(t *ResourceType, declared map[*ResourceType]*TypeD
 	}
 	t.endpoints = make(map[string]*Endpoint)
 	for level := t; level != nil; level = level.Parent {
-		r.addMissing(t.endpoints, declared[level].Addresses, t.Subservice, t.Provider.Namespace)
+		r.addMissing(t.endpoints, declared[level].Addresses, t.Subservice, t.Provider)
 	}
-	r.addMissing(t.endpoints, provider, t.Subservice, t.Provider.Namespace)
+	r.addMissing(t.endpoints, provider, t.Subservice, t.Provider)
 	t.Locations = r.locations(t, declared[t].Locations)
 	t.resolveSKUs(declared[t].SKUs)
 }
@@ -149,10 +150,10 @@ func (r *resolver) locations(t *ResourceType, declared []string) []string {
 }
 
 // addMissing adds one level's endpoints for the regions that dst lacks.
-func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subservice, namespace string) {
+func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subservice string, p *Provider) {
 	for region, urls := range level.Endpoints {
 		if dst[region] == nil && len(urls) > 0 {
-			dst[region] = r.share(region, urls)
+			dst[region] = r.share(region, urls, p.httpClient)
 		}
 	}
 	if level.Template == "" || subservice == "" && WantsSubservice(level.Template) {
@@ -162,18 +163,24 @@ func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subserv
 		if dst[region.Name] != nil {
 			continue
 		}
-		u, err := url.Parse(Expand(level.Template, region.Name, subservice, namespace))
+		u, err := url.Parse(Expand(level.Template, region.Name, subservice, p.Namespace))
 		if err == nil && u.Host != "" {
-			dst[region.Name] = r.share(region.Name, []*url.URL{u})
+			dst[region.Name] = r.share(region.Name, []*url.URL{u}, p.httpClient)
 		}
 	}
 }
 
 // share returns the one endpoint of these addresses in this region.
-func (r *resolver) share(region string, urls []*url.URL) *Endpoint {
-	e := &Endpoint{Region: region, URLs: slices.Clone(urls)}
+func (r *resolver) share(region string, urls []*url.URL, client HTTPClient) *Endpoint {
+	e := &Endpoint{Region: region, URLs: slices.Clone(urls), HTTPClient: client}
 	key := region + " " + e.String()
 	if known := r.shared[key]; known != nil {
+		switch {
+		case client == StandardClient:
+			known.HTTPClient = StandardClient
+		case client != known.HTTPClient && known.HTTPClient == HTTP1Client:
+			known.HTTPClient = AutoClient
+		}
 		return known
 	}
 	r.shared[key] = e

@@ -154,22 +154,22 @@ func (m *memory) Locate(_ context.Context, _ string, key []byte, _ time.Time) (l
 	return locations.Located{Region: row.Region, Type: row.Type, Generation: row.Generation, Phase: row.Phase, Found: ok}, nil
 }
 
-func (m *memory) MayHold(_ context.Context, subscription, group, typeKey string, given []string) ([]string, error) {
+func (m *memory) MayHold(_ context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error) {
 	if m.failing == "MayHold" {
-		return nil, errDown
+		return nil, false, errDown
 	}
-	names := map[string]bool{}
+	found := map[string]bool{}
 	for _, region := range given {
 		if slices.Contains(m.uncovered[typeKey], region) {
-			names[region] = true
+			found[region] = true
 		}
 	}
 	for _, row := range m.rows {
 		if row.Subscription == subscription && (group == "" || row.Group == group) && row.Type == typeKey {
-			names[row.Region] = true
+			found[row.Region], held = true, true
 		}
 	}
-	return slices.Sorted(maps.Keys(names)), nil
+	return slices.Sorted(maps.Keys(found)), held, nil
 }
 
 func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {

@@ -58,6 +58,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 		return err
 	}
 	if located.Found {
+		s.d.inGroup = true
 		s.d.Cached, s.d.Generation, s.d.NeedsVerify = located.Cached, located.Generation, located.NeedsVerify()
 		return s.serve(t, located.Region)
 	}
@@ -69,6 +70,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 	case err != nil:
 		return err
 	}
+	s.d.inGroup = true
 	s.d.Generation, s.d.NeedsVerify = row.Generation, row.NeedsVerify()
 	return s.serve(t, row.Region)
 }
@@ -82,7 +84,7 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 	case err != nil:
 		return err
 	}
-	s.d.Row, s.d.Generation = &row, row.Generation
+	s.d.Row, s.d.Generation, s.d.inGroup = &row, row.Generation, true
 	switch s.r.Method {
 	case http.MethodHead:
 		if !row.NeedsVerify() && !removalOpen {
@@ -318,6 +320,7 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 			return "", err
 		}
 		if located.Found {
+			s.d.inGroup = true
 			if located.Cached {
 				s.d.Cached, s.d.CachedKey = true, string(key)
 			}
@@ -328,6 +331,7 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	if errors.Is(err, inventory.ErrNotFound) {
 		return "", s.missing(hop, n, segments)
 	}
+	s.d.inGroup = err == nil
 	return row.Region, err
 }
 

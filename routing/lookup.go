@@ -38,7 +38,7 @@ func (e *SearchNeededError) Error() string {
 // may not see it. Faults show it.
 func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Principal) string {
 	var d Decision
-	if r.Type == nil || rt.scope(ctx, r, p, &d) != nil || d.Group.Key == "" {
+	if r.Type == nil || (&scopes{Router: rt}).check(ctx, r, p, &d) != nil || d.Group.Key == "" {
 		return ""
 	}
 	s := resolution{Router: rt, ctx: ctx, r: r, d: &d}
@@ -126,9 +126,8 @@ func (s *resolution) mayHold(t *regions.ResourceType) ([]string, error) {
 	if s.askedRegions {
 		return s.regions, nil
 	}
-	var err error
-	s.regions, err = s.Index.MayHold(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key, t.EffectiveRegions())
-	s.askedRegions = err == nil
+	names, held, err := s.Index.MayHold(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key, t.EffectiveRegions())
+	s.regions, s.d.inGroup, s.askedRegions = names, held, err == nil
 	return s.regions, err
 }
 

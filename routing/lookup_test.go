@@ -188,7 +188,7 @@ func (s swept) Uncovered(context.Context, string, string, []string) ([]string, e
 	return nil, nil
 }
 
-func (s swept) MayHold(ctx context.Context, subscription, group, typeKey string, given []string) ([]string, error) {
+func (s swept) MayHold(ctx context.Context, subscription, group, typeKey string, given []string) ([]string, bool, error) {
 	s.found()
 	return s.memory.MayHold(ctx, subscription, group, typeKey, given)
 }

@@ -33,7 +33,7 @@ func (rt *Router) FindOperation(ctx context.Context, r *Request, p access.Princi
 	}
 	var d Decision
 	var fault *arm.Error
-	if err := rt.subscription(ctx, r, p, &d); errors.As(err, &fault) {
+	if err := (&scopes{Router: rt}).checkSubscription(ctx, r, p, &d); errors.As(err, &fault) {
 		return false, nil
 	} else if err != nil {
 		return false, err

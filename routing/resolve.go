@@ -2,7 +2,6 @@ package routing
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -22,8 +21,9 @@ type Index interface {
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
 	// MayHold returns, sorted, the regions that may hold resources of a type: those with
-	// rows, and those of the given ones where a resource may exist without a row.
-	MayHold(ctx context.Context, subscription, group, typeKey string, given []string) ([]string, error)
+	// rows, and those of the given ones where a resource may exist without a row. held
+	// reports whether any of them has rows.
+	MayHold(ctx context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error)
 	// OperationFor returns the record of a polling URL, for a caller.
 	OperationFor(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
 	// OperationByIdentity returns the caller's record of an operation, by its identity.
@@ -68,6 +68,11 @@ type Decision struct {
 	// resource whose region was cached, "" for the instance itself.
 	Cached    bool
 	CachedKey string
+	// Remembered reports that the subscription or the group came from memory, which
+	// happens to reads alone, without their tags: an empty answer of the provider has to
+	// be checked against the store, as it may be for the end of one of them.
+	Remembered bool
+	inGroup    bool // the index knows a tracked resource in the group, by row or by location
 	// Generation is that of the row by which a read was routed; NeedsVerify reports
 	// whether the read's answer may settle something about it.
 	Generation  [16]byte
@@ -86,6 +91,8 @@ type Decision struct {
 type Router struct {
 	Map   *regions.Map
 	Index Index
+	// Scopes may answer for reads; nil leaves all questions to Index.
+	Scopes Scopes
 }
 
 // Resolve decides who serves a checked request of a principal. body is what
@@ -94,42 +101,53 @@ type Router struct {
 // the index, or a *[SearchNeededError]: the caller then searches for that resource and
 // resolves again, with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
+	if rt.Scopes != nil && r.Reads() {
+		from := scopes{Router: rt, memory: true, asked: r.Received}
+		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
+			d.Remembered = from.remembered
+			return d, err
+		}
+	}
+	return (&scopes{Router: rt}).resolve(ctx, r, p, body, searched)
+}
+
+func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (Decision, error) {
 	var d Decision
-	if err := rt.scope(ctx, r, p, &d); err != nil {
+	if err := s.check(ctx, r, p, &d); err != nil {
 		return d, err
 	}
 	if r.Class == NoRoute || r.Class == Own {
 		return d, r.Unroutable()
 	}
-	registration, err := rt.registration(ctx, r, d)
+	registration, err := s.checkRegistration(ctx, r, d)
 	if err != nil {
 		return d, err
 	}
-	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && rt.needsRegistration(r, d)
-	s := resolution{Router: rt, ctx: ctx, r: r, body: body, searched: searched, d: &d}
+	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, d)
+	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d}
 	if unregistered {
-		if none, err := s.emptyUnasked(); err != nil || none {
+		if none, err := in.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
 			return d, err
 		}
 	}
 	switch r.Class {
 	case Instance:
-		err = s.instance()
+		err = in.instance()
 	case Collection:
-		err = s.collection()
+		err = in.collection()
 	case Below:
-		err = s.below()
+		err = in.below()
 	case AtProvider:
-		err = s.atGlobal()
+		err = in.atGlobal()
 	case Located:
-		err = s.located()
+		err = in.located()
 	case Poll:
-		err = s.poll()
+		err = in.poll()
 	case NoRoute, Own:
 	}
 	if err == nil {
-		err = rt.registeredThere(r, d, registration)
+		err = s.registeredThere(r, d, registration)
 	}
 	return d, err
 }
@@ -138,63 +156,8 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 // subscription and group exist, are visible and take the method.
 func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
 	var d Decision
-	err := rt.scope(ctx, r, p, &d)
+	err := (&scopes{Router: rt}).check(ctx, r, p, &d)
 	return d, err
-}
-
-func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
-	if err := rt.subscription(ctx, r, p, d); err != nil {
-		return err
-	}
-	if err := rt.record(ctx, r, p, d); err != nil || d.Operation != nil {
-		return err // an operation's result outlives the group of its resource
-	}
-	name := r.Path.Group()
-	if name == "" || r.namesGroup() {
-		return nil
-	}
-	return rt.group(ctx, r, d, name)
-}
-
-func (rt *Router) subscription(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
-	id := r.Path.Subscription()
-	if id == "" {
-		return nil
-	}
-	s, err := rt.Index.Subscription(ctx, arm.Fold(id))
-	if errors.Is(err, inventory.ErrNotFound) || err == nil && (!p.CanSee(s.TenantID) || s.State == inventory.Deleted) {
-		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
-	}
-	if err != nil {
-		return err
-	}
-	if !r.Reads() && r.Method != http.MethodDelete && (s.State == inventory.Warned || s.State == inventory.Disabled) {
-		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
-	}
-	d.Subscription = s
-	return nil
-}
-
-// namesGroup reports whether the request names the group itself; its handlers decide
-// whether it must exist.
-func (r *Request) namesGroup() bool {
-	_, below := r.Path.Own()
-	return r.Path.Hops() == 0 && !below
-}
-
-func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name string) error {
-	g, err := rt.Index.Group(ctx, d.Subscription.ID, name)
-	if errors.Is(err, inventory.ErrNotFound) {
-		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
-	}
-	if err != nil {
-		return err
-	}
-	if !r.Reads() && g.State != index.GroupActive {
-		return GroupClosed(g.State, g.Name)
-	}
-	d.Group = g
-	return nil
 }
 
 // needsRegistration reports whether the subscription of a request has to be
@@ -210,19 +173,6 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 		code = arm.ResourcesBeingMoved
 	}
 	return arm.NewError(code, name).About("resourceGroupName")
-}
-
-// registration refuses writes into a namespace that the subscription has not
-// registered.
-func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
-	if !rt.needsRegistration(r, d) {
-		return inventory.Registration{}, nil
-	}
-	registration, err := rt.Index.Registration(ctx, d.Subscription.ID, r.Provider.Key)
-	if err == nil && !registration.State.Permits() && !r.Reads() {
-		err = NotRegistered(r.Provider, registration.State)
-	}
-	return registration, err
 }
 
 // registeredThere refuses writes to a region that joined the provider after the

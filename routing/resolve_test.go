@@ -544,7 +544,7 @@ func TestIndexFailures(t *testing.T) {
 	for failing, c := range map[string]route{
 		"Subscription": {"GET", vms + "/west", "", ""},
 		"Group":        {"GET", vms + "/west", "", ""},
-		"Registration": {"GET", vms + "/west", "", ""},
+		"Registration": {"GET", vms, "", ""},
 		"Locate":       {"GET", vms + "/west", "", ""},
 		"Resource":     {"DELETE", vms + "/west", "", ""},
 		"MayHold":      {"GET", vms, "", ""},

@@ -1,19 +1,15 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"sync/atomic"
 
 	"portico/failpoint"
 	"portico/regions/health"
+	"portico/upstream/sendguard"
 )
 
 // maxAddresses bounds the addresses that one attempt tries.
@@ -30,7 +26,7 @@ var (
 // has been sent then. It avoids the addresses in tried, which may be nil, while
 // there are others, and adds those that it calls. An answer counts as in flight
 // until its body is closed.
-func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) (response *http.Response, sent bool, err error) {
+func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) attemptResult {
 	var own health.Tried
 	if tried == nil {
 		tried = &own
@@ -41,29 +37,29 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 		choice, _, err = t.addresses.Choose(c.now(), rand.Uint64(), 0) //nolint:gosec // as above
 	}
 	if err != nil {
-		return nil, false, c.countRefusal(err)
+		return attemptResult{err: c.countRefusal(err)}
 	}
+	sent := false
 	for n := 1; ; n++ {
 		r := c.send(ctx, t, choice, call)
 		sent = sent || r.sent
+		r.sent = sent
 		*tried = tried.With(choice.Index)
-		if r.err == nil {
-			return r.response, sent, nil
-		}
-		if r.connected || n == maxAddresses || ctx.Err() != nil {
-			return nil, sent, r.err
+		if r.err == nil || r.connected || n == maxAddresses || call.over(ctx) != nil {
+			return r
 		}
 		if choice, ok, err = t.addresses.Choose(c.now(), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
-			return nil, sent, r.err
+			return r
 		}
 	}
 }
 
-// attemptResult is the result of a call to one address.
+// attemptResult is the result of a call to one address, or to several.
 type attemptResult struct {
 	response  *http.Response
-	sent      bool // a byte of the request may have left
-	connected bool // or this is unknown
+	request   *request // the response's body; nil if none was made
+	sent      bool     // a byte of the request may have left
+	connected bool     // or this is unknown
 	err       error
 }
 
@@ -75,7 +71,6 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	switch {
 	case r.err == nil:
 		choice.Answered(now, now-began, r.response.StatusCode)
-		r.response.Body = &releaseOnClose{r.response.Body, choice.Release}
 		if status := r.response.StatusCode; status < http.StatusOK { // the transport consumes other interim answers
 			_ = r.response.Body.Close()
 			if r.response, r.err = nil, errProtocolSwitch; status != http.StatusSwitchingProtocols {
@@ -85,7 +80,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 		return r
 	case !r.connected:
 		choice.Unreachable(now, connectFailureReason(r.err))
-	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errCutOff):
+	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, sendguard.ErrTooLate), errors.Is(r.err, sendguard.ErrCutOff):
 		// The caller ended it: this proves nothing about the address.
 	case r.sent:
 		choice.Failed(now)
@@ -96,46 +91,48 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 
 // roundTrip sends a call and, of its health, records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
-	var got atomic.Bool
-	made := func(info httptrace.GotConnInfo) {
-		got.Store(true)
-		countConnection(info)
-		if !info.Reused {
-			choice.Connected(c.now())
+	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx)}
+	if isWrite(call.Method) {
+		if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
+			return attemptResult{nil, x, false, true, err}
+		}
+		x.guard.Set(call.Since, call.SendWithin, call.EndWithin)
+		if c.onWrite != nil {
+			c.onWrite(&x.guard)
 		}
 	}
-	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		response, err := p.send(p.transports.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller closes it
-		return attemptResult{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
+	begun := x.begin()
+	var response *http.Response
+	var err error
+	if t := p.transports.Load(); p.useHTTP1(call) {
+		response, err = x.overHTTP1(ctx, t, call) //nolint:bodyclose // the caller closes it
+	} else {
+		response, err = x.overNetHTTP(ctx, t, p, call) //nolint:bodyclose // as above
 	}
-	if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
-		return attemptResult{nil, false, true, err}
+	x.end(begun, response, err, call)
+	got := x.got.Load()
+	switch {
+	case !isWrite(call.Method):
+		return attemptResult{response, x, got, err == nil || connected(ctx, call, got, err), err}
+	case err == nil:
+		return attemptResult{response, x, x.guard.Sent(), true, nil}
 	}
-	s := &writeGuard{started: call.Since, firstByteWithin: call.SendWithin, lastByteWithin: call.EndWithin}
-	ctx = s.trace(ctx, made)
-	for {
-		// The transport itself replaces a dead connection only when the
-		// content fits its buffer.
-		response, err := p.send(p.transports.Load().writes, p.request(ctx, call)) //nolint:bodyclose // as above
-		if err == nil {
-			return attemptResult{response, s.sent(), true, nil}
-		}
-		if !s.retryStale() {
-			err = s.withDeadlineError(err)
-			return attemptResult{nil, s.sent(), s.sent() || errors.Is(err, errTooLate) || connected(ctx, got.Load(), err), err}
-		}
-	}
+	err = x.guard.WithDeadlineError(err)
+	sent := x.guard.Sent()
+	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err}
 }
+
+func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
 // connected reports whether a failed call had a connection, or failed for another
 // reason than the lack of one. A dead connection that was to be replaced does not
 // count.
-func connected(ctx context.Context, got bool, err error) bool {
+func connected(ctx context.Context, call Call, got bool, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return errors.Is(ctx.Err(), context.Canceled)
 	}
-	return got || ctx.Err() != nil
+	return got || call.over(ctx) != nil
 }
 
 // connectFailureReason describes why a connection failed, without details that vary
@@ -152,34 +149,4 @@ func connectFailureReason(err error) string {
 		return op.Err.Error()
 	}
 	return err.Error()
-}
-
-// request builds the message byte for byte: net/url would reencode some paths.
-func (p *pool) request(ctx context.Context, call Call) *http.Request {
-	path, err := url.PathUnescape(call.Path)
-	if err != nil {
-		path = call.Path
-	}
-	r := &http.Request{
-		Method: call.Method,
-		URL:    &url.URL{Scheme: p.base.Scheme, Host: p.base.Host, Path: path, RawPath: call.Path, RawQuery: call.Query},
-		Host:   p.base.Host,
-		Header: call.Header,
-		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	if r.Header == nil {
-		r.Header = http.Header{}
-	}
-	if len(r.Header["User-Agent"]) == 0 {
-		r.Header["User-Agent"] = []string{""} // none of net/http's own
-	}
-	if len(call.Content) > 0 {
-		// GetBody lets the transport replace a connection that died while idle;
-		// the guard prevents that it sends twice.
-		r.ContentLength = int64(len(call.Content))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Content)), nil }
-		r.Body = io.NopCloser(bytes.NewReader(call.Content))
-	}
-	hideReplayKeys(r.Header)
-	return r.WithContext(ctx)
 }

@@ -224,8 +224,7 @@ func noNames() *net.Dialer {
 func TestNameThatDoesNotResolve(t *testing.T) {
 	client := newClient(t, Options{})
 	endpoint := endpointOf(&url.URL{Scheme: "http", Host: "westus.provider.example"})
-	pool := client.target(endpoint).pools[0].transports.Load()
-	pool.reads.DialContext, pool.writes.DialContext = noNames().DialContext, guardedDial(noNames().DialContext)
+	client.dial = noNames().DialContext
 	check := func(err error) {
 		t.Helper()
 		fault := faultOf(t, err)

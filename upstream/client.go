@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -17,6 +15,8 @@ import (
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
+	"portico/upstream/http1"
+	"portico/upstream/sendguard"
 )
 
 // Options bound the calls of a [Client].
@@ -41,15 +41,6 @@ const (
 	defaultCalls   = 512
 )
 
-// Limits of the connections to one address.
-const (
-	dialTimeout       = 3 * time.Second
-	handshakeTimeout  = 5 * time.Second
-	maxIdle           = 128
-	idleTimeout       = 30 * time.Second
-	maxResponseHeader = 64 << 10
-)
-
 // Client calls regional endpoints. Each address has its own connections, so that a
 // slow region cannot use up those of another. It is safe for concurrent use.
 type Client struct {
@@ -64,6 +55,9 @@ type Client struct {
 	audit      atomic.Pointer[Auditor]
 	reading    limits.Stats // for Options.Readers
 	calling    limits.Stats // for Options.Calls
+	idle       http1.Idle
+	dial       dialer
+	onWrite    func(*sendguard.Guard) // what tests do to a write; nil for none
 
 	targets sync.Map // of *regions.Endpoint: *target
 
@@ -95,6 +89,8 @@ func New(o Options) *Client {
 	if c.log == nil {
 		c.log = zap.NewNop()
 	}
+	c.idle.Max = maxIdleInAll
+	c.dial = newDialer().DialContext
 	c.probing.Store(&o.Health.Probing)
 	c.tls.Store(o.TLS)
 	c.registry = health.New(o.Health.Settings, c.logHealthChange)
@@ -113,38 +109,6 @@ func (c *Client) Close() {
 
 // now returns the time as package health counts it.
 func (c *Client) now() time.Duration { return time.Since(c.epoch) }
-
-func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
-	dial := countedDial(&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, of)
-	t := &http.Transport{
-		Proxy:                  nil, // ignore the environment
-		DialContext:            dial,
-		TLSHandshakeTimeout:    handshakeTimeout,
-		MaxIdleConns:           0,
-		MaxIdleConnsPerHost:    maxIdle,
-		MaxConnsPerHost:        maxConnections(c.options),
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxResponseHeader,
-		DisableCompression:     true, // bodies are passed on unchanged
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-		Protocols:              new(http.Protocols),
-	}
-	if settings := c.tls.Load(); settings != nil {
-		t.TLSClientConfig = settings.Clone()
-	}
-	t.Protocols.SetHTTP1(true)
-	t.Protocols.SetHTTP2(!forWrites)
-	if forWrites {
-		// Only a connection that carries one request at a time shows whether a
-		// byte of a write has left.
-		t.DialContext = guardedDial(dial)
-	}
-	return t
-}
-
-// maxConnections bounds the connections of one kind to one address. Slots bound
-// calls first, in a fair order; this covers connections that outlive their calls.
-func maxConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
 
 // Call is one request to an endpoint.
 type Call struct {
@@ -173,6 +137,8 @@ type Call struct {
 	// Job names the durable work that makes the call; the auditor receives such
 	// calls.
 	Job string
+
+	deadline time.Time // beside that of the context; zero: none
 }
 
 // Do makes one attempt and returns the answer, whose body the caller must close.
@@ -181,70 +147,53 @@ type Call struct {
 // on to another address. The error is a *[Fault].
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
-	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	began := time.Now()
-	response, sent, release, err := c.attemptInSlot(ctx, t, call)
+	call.deadline = began.Add(c.options.CallTimeout)
+	r := c.attemptInSlot(ctx, t, call)
 	if call.Job != "" {
-		c.auditCall(call, began, response, err)
+		c.auditCall(call, began, r.response, r.err)
 	}
-	if err != nil {
-		if cause := ctx.Err(); cause != nil {
-			err = errors.Join(cause, err)
-		}
-		cancel()
-		return nil, &Fault{Sent: sent, Region: call.Endpoint.Region, Err: err}
+	if r.err != nil {
+		return nil, &Fault{Sent: r.sent, Region: call.Endpoint.Region, Err: withCause(call.over(ctx), r.err)}
 	}
-	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel, release: release}
-	return response, nil
+	r.request.left = c.options.MaxAnswer
+	return r.response, nil
 }
 
-// attemptInSlot makes an attempt once a slot is free; release returns the slot.
-func (c *Client) attemptInSlot(ctx context.Context, t *target, call Call) (response *http.Response, sent bool, release func(), err error) {
+// over returns why the call's time has ended; nil if it has not.
+func (call Call) over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !call.deadline.IsZero() && !time.Now().Before(call.deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// withCause adds to err why a call ended, if something ended it.
+func withCause(cause, err error) error {
+	if cause == nil {
+		return err
+	}
+	return errors.Join(cause, err)
+}
+
+// attemptInSlot makes an attempt once a slot is free. The answer's body gives the slot
+// back.
+func (c *Client) attemptInSlot(ctx context.Context, t *target, call Call) attemptResult {
 	slots := t.slots(call.Method)
-	if err := acquire(ctx, slots, call.Caller); err != nil {
-		return nil, false, nil, err
+	if err := acquire(ctx, call.deadline, slots, call.Caller); err != nil {
+		return attemptResult{err: err}
 	}
-	release = sync.OnceFunc(func() { slots.Release(call.Caller) })
-	if response, sent, err = c.attempt(ctx, t, call, nil); err != nil {
-		release()
+	r := c.attempt(ctx, t, call, nil)
+	if r.err != nil {
+		slots.Release(call.Caller)
+		return r
 	}
-	return response, sent, release, err
+	r.request.slot.of, r.request.slot.caller = slots, call.Caller
+	return r
 }
 
 // ErrTooLarge is returned if an answer is longer than the bound.
 var ErrTooLarge = errors.New("the answer exceeds the bound")
-
-// answerBody bounds an answer and ends its call on Close. It releases the call's
-// slot once the answer has been read.
-type answerBody struct {
-	body    io.ReadCloser
-	left    int64
-	cancel  context.CancelFunc
-	release func() // may be nil
-}
-
-func (b *answerBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.body.Read(p)
-	if int64(n) > b.left {
-		n = int(b.left)
-		b.left = 0
-		return n, ErrTooLarge
-	}
-	b.left -= int64(n)
-	if err != nil && b.release != nil {
-		b.release()
-	}
-	return n, err
-}
-
-func (b *answerBody) Close() error {
-	err := b.body.Close()
-	b.cancel()
-	if b.release != nil {
-		b.release()
-	}
-	return err
-}

@@ -2,9 +2,7 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
-	"net/http/httptrace"
 	"sync"
 )
 
@@ -20,37 +18,16 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-func countedDial(dialer *net.Dialer, of *addressMetrics) func(ctx context.Context, network, address string) (net.Conn, error) {
+// NetConn returns the connection that is counted.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
+func countedDial(dial dialer, of *addressMetrics) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		of.open.Inc()
 		return &countedConn{Conn: conn, series: of}, nil
-	}
-}
-
-// countConnection counts the connection that a request got.
-func countConnection(info httptrace.GotConnInfo) {
-	conn := info.Conn
-	secured, ok := conn.(*tls.Conn)
-	if ok {
-		conn = secured.NetConn()
-	}
-	if guarded, ok := conn.(*guardedConn); ok {
-		conn = guarded.Conn
-	}
-	counted, ok := conn.(*countedConn)
-	if !ok {
-		return
-	}
-	if info.Reused {
-		counted.series.reused.Inc()
-		return
-	}
-	counted.series.opened.Inc()
-	if secured != nil {
-		counted.series.recordCertificate(secured.ConnectionState())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/regions/health"
+	"portico/upstream/sendguard"
 )
 
 // Fault is the error of a call without an answer.
@@ -26,12 +27,12 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Timeout reports whether the call ran out of time.
 func (f *Fault) Timeout() bool {
 	var timeout net.Error
-	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, errCutOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
+	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, sendguard.ErrCutOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
 }
 
 // TooLate reports whether a write stayed unsent because SendWithin or EndWithin had
 // passed.
-func (f *Fault) TooLate() bool { return !f.Sent && errors.Is(f.Err, errTooLate) }
+func (f *Fault) TooLate() bool { return !f.Sent && errors.Is(f.Err, sendguard.ErrTooLate) }
 
 // ARM returns the client's error for a call to namespace.
 func (f *Fault) ARM(namespace string) *arm.Error {

@@ -4,19 +4,18 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/meter"
 	"portico/regions/health"
 	"portico/tracing"
+	"portico/upstream/sendguard"
 )
 
 // metrics are labelled by regions and addresses of the map, and by words from fixed
@@ -158,60 +157,12 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	}
 }
 
-// send makes one attempt and measures it.
-func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) {
-	s := p.series
-	timing := timingOf(r.Context())
-	s.inFlight.Inc()
-	begun := time.Now()
-	timing.call(s.address)
-	timing.begin(begun)
-	response, err := t.RoundTrip(r)
-	ended := time.Now()
-	timing.end(ended)
-	s.inFlight.Dec()
-	s.seconds.Observe(ended.Sub(begun), ended, correlationOf(r.Header))
-	if err != nil {
-		s.failed(err)
-		return nil, err
-	}
-	s.answered(r.Method, response.StatusCode)
-	response.Body = &measuredBody{body: response.Body, series: s, timing: timing}
-	return response, nil
-}
-
 func correlationOf(h http.Header) string {
 	if ids := h[tracing.CorrelationHeader]; len(ids) == 1 {
 		return ids[0]
 	}
 	return ""
 }
-
-// measuredBody counts time spent reading as the provider's, and a failed read as an
-// error.
-type measuredBody struct {
-	body   io.ReadCloser
-	series *addressMetrics
-	timing *Timing
-	failed bool
-}
-
-func (b *measuredBody) Read(p []byte) (int, error) {
-	if b.timing != nil {
-		b.timing.begin(time.Now())
-	}
-	n, err := b.body.Read(p)
-	if b.timing != nil {
-		b.timing.end(time.Now())
-	}
-	if err != nil && err != io.EOF && !b.failed {
-		b.failed = true
-		b.series.failed(err)
-	}
-	return n, err
-}
-
-func (b *measuredBody) Close() error { return b.body.Close() }
 
 // errorKinds lists the results of [ErrorKind].
 func errorKinds() []string {
@@ -229,7 +180,7 @@ func ErrorKind(err error) string {
 		timeout     net.Error
 	)
 	switch {
-	case errors.Is(err, errTooLate), errors.Is(err, errSecondSend):
+	case errors.Is(err, sendguard.ErrTooLate), errors.Is(err, sendguard.ErrSecondSend):
 		return "unsent"
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
@@ -239,7 +190,7 @@ func ErrorKind(err error) string {
 		return "connect"
 	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
 		return "tls"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errCutOff), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, sendguard.ErrCutOff), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case errors.Is(err, ErrTooLarge):
 		return "too_large"

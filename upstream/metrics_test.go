@@ -18,13 +18,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"portico/regions"
+	"portico/upstream/sendguard"
 )
 
 func TestErrorKind(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for kind, err := range map[string]error{
 		"dns": fmt.Errorf("wrapped: %w", &net.OpError{Op: "dial", Err: &net.DNSError{}}), "connect": dial, "cancelled": errors.Join(dial, context.Canceled),
-		"timeout": context.DeadlineExceeded, "tls": &tls.CertificateVerificationError{Err: errors.New("unknown")}, "unsent": errors.Join(errTooLate, dial),
+		"timeout": context.DeadlineExceeded, "tls": &tls.CertificateVerificationError{Err: errors.New("unknown")}, "unsent": errors.Join(sendguard.ErrTooLate, dial),
 		"too_large": ErrTooLarge, "broken": io.ErrUnexpectedEOF,
 	} {
 		if got := ErrorKind(err); got != kind || !slices.Contains(errorKinds(), kind) {
@@ -51,7 +52,7 @@ func TestMetricsOfAddresses(t *testing.T) {
 	}
 	pool := server.Client().Transport.(*http.Transport).TLSClientConfig
 	client := newClient(t, Options{Metrics: prometheus.NewRegistry(), TLS: pool})
-	endpoint := &regions.Endpoint{Region: "westus", URLs: []*url.URL{target}}
+	endpoint := endpointOf(target)
 	ask := func(method, path string) {
 		t.Helper()
 		answer, err := client.Do(t.Context(), Call{Endpoint: endpoint, Method: method, Path: path})
@@ -65,7 +66,7 @@ func TestMetricsOfAddresses(t *testing.T) {
 		ask(http.MethodPut, "/")
 	}
 	ask(http.MethodGet, "/broken")
-	nobody := &regions.Endpoint{Region: "eastus", URLs: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}}
+	nobody := &regions.Endpoint{Region: "eastus", HTTPClient: httpClient, URLs: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}}
 	if answer, err := client.Do(t.Context(), Call{Endpoint: nobody, Method: http.MethodGet, Path: "/"}); err == nil {
 		answer.Body.Close()
 		t.Error("somebody listens on port 1")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,7 +19,23 @@ import (
 	"portico/regions"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(overBoth{m}) }
+
+// httpClient is the client by which the tests' endpoints are called.
+var httpClient regions.HTTPClient
+
+// overBoth runs all tests over net/http and over the package http1.
+type overBoth struct{ *testing.M }
+
+func (b overBoth) Run() int {
+	for _, httpClient = range []regions.HTTPClient{regions.AutoClient, regions.StandardClient} {
+		fmt.Println("over", httpClient)
+		if code := b.M.Run(); code != 0 {
+			return code
+		}
+	}
+	return 0
+}
 
 // peer is a provider on a raw socket: it keeps what it is sent, byte for byte.
 type peer struct {
@@ -120,7 +137,7 @@ func (p *peer) url() *url.URL {
 func (p *peer) endpoint() *regions.Endpoint { return endpointOf(p.url()) }
 
 func endpointOf(urls ...*url.URL) *regions.Endpoint {
-	return &regions.Endpoint{Region: "westus", URLs: urls}
+	return &regions.Endpoint{Region: "westus", URLs: urls, HTTPClient: httpClient}
 }
 
 // refusing is an address where nobody listens.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
@@ -53,12 +54,9 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // its URL is not that of the attempt
 		}
-		if cause := ctx.Err(); cause != nil {
-			err = errors.Join(cause, err)
-		}
-		return Answer{}, &Fault{Sent: attempt.sent, Region: call.Endpoint.Region, Err: err}
+		return Answer{}, &Fault{Sent: attempt.sent, Region: call.Endpoint.Region, Err: withCause(ctx.Err(), err)}
 	}
-	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
+	response.Body = &boundedBody{response.Body, bound{c.options.MaxAnswer}}
 	defer response.Body.Close()
 	body, err := readBody(response, c.options.MaxAnswer, func(n int64) error {
 		if call.Reserve == nil {
@@ -85,24 +83,32 @@ type attempts struct {
 
 // RoundTrip makes one attempt. It holds a slot until its answer's body is closed.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := acquire(r.Context(), a.target.readers, a.call.Caller); err != nil {
+	if err := acquire(r.Context(), time.Time{}, a.target.readers, a.call.Caller); err != nil {
 		return nil, err
 	}
 	a.target.reading.Inc()
-	response, sent, err := a.client.attempt(r.Context(), a.target, a.call, &a.tried)
-	a.sent = a.sent || sent
-	if err != nil {
+	result := a.client.attempt(r.Context(), a.target, a.call, &a.tried)
+	a.sent = a.sent || result.sent
+	if result.err != nil {
 		a.release()
-		return nil, err
+		return nil, result.err
 	}
-	response.Body = &releaseOnClose{response.Body, a.release}
-	return response, nil
+	result.response.Body = &releaseOnClose{result.response.Body, a.release}
+	return result.response, nil
 }
 
 func (a *attempts) release() {
 	a.target.reading.Dec()
 	a.target.readers.Release(a.call.Caller)
 }
+
+// boundedBody is a body that returns [ErrTooLarge] beyond its bound.
+type boundedBody struct {
+	io.ReadCloser
+	bound
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) { return b.read(b.ReadCloser, p) }
 
 // releaseOnClose is a body that calls release on its first Close.
 type releaseOnClose struct {

@@ -30,14 +30,20 @@ func (t *target) slots(method string) *limits.Concurrency {
 	return t.writes
 }
 
-// acquire waits for a slot. Portico's own work waits as long as ctx lasts.
-func acquire(ctx context.Context, slots *limits.Concurrency, caller string) error {
+// acquire waits for a slot. Portico's own work waits until ctx ends, or the deadline
+// comes, if there is one.
+func acquire(ctx context.Context, deadline time.Time, slots *limits.Concurrency, caller string) error {
 	if ctx.Err() == nil && slots.TryAcquire(caller) {
 		return nil // the usual case, without a timer
 	}
-	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if caller != "" {
-		waiting, cancel = context.WithTimeout(ctx, queueWait)
+		if end := time.Now().Add(queueWait); deadline.IsZero() || end.Before(deadline) {
+			deadline = end
+		}
+	}
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if !deadline.IsZero() {
+		waiting, cancel = context.WithDeadline(ctx, deadline)
 	}
 	defer cancel()
 	err := slots.Acquire(waiting, caller)

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"crypto/tls"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -33,22 +32,6 @@ type pool struct {
 	transports atomic.Pointer[transports]
 }
 
-// transports are the connections made with one TLS configuration.
-type transports struct {
-	writes, reads *http.Transport
-}
-
-func (c *Client) newTransports(of *addressMetrics) *transports {
-	return &transports{writes: c.transport(true, of), reads: c.transport(false, of)}
-}
-
-// closeIdle closes idle connections. Those in use are closed when they become idle,
-// unless the transports are used again.
-func (l *transports) closeIdle() {
-	l.writes.CloseIdleConnections()
-	l.reads.CloseIdleConnections()
-}
-
 // UseTLS sets the TLS configuration of new connections; nil for the system's
 // defaults. Existing connections are closed, those in use when they become idle.
 func (c *Client) UseTLS(config *tls.Config) {
@@ -57,7 +40,7 @@ func (c *Client) UseTLS(config *tls.Config) {
 	c.tls.Store(config)
 	for _, p := range c.pools {
 		if p.base.Scheme == "https" {
-			p.transports.Swap(c.newTransports(p.series)).closeIdle()
+			p.transports.Swap(c.newTransports(p)).closeIdle()
 		}
 	}
 }
@@ -92,7 +75,7 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 		p := c.pools[a]
 		if p == nil {
 			p = &pool{base: e.URLs[i], series: c.metrics.forAddress(e.Region, addressOf(e.URLs[i]))}
-			p.transports.Store(c.newTransports(p.series))
+			p.transports.Store(c.newTransports(p))
 			c.pools[a] = p
 		}
 		t.pools = append(t.pools, p)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/regions"
 )
 
 var writes = []string{http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete}
@@ -149,16 +150,16 @@ func failOnce(client *Client, p *peer) *atomic.Int64 {
 	taken.Store(-1)
 	all.Store(-1)
 	dialled := 0
-	client.target(p.endpoint()).pools[0].transports.Load().writes.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	client.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		if dialled++; dialled == 1 {
-			return &guardedConn{Conn: &failingConn{conn, &taken}}, nil
+			return &failingConn{conn, &taken}, nil
 		}
-		return &guardedConn{Conn: &failingConn{conn, &all}}, nil
+		return &failingConn{conn, &all}, nil
 	}
 	return &taken
 }
@@ -201,28 +202,6 @@ func TestOneByteIsSent(t *testing.T) {
 		})
 	}
 }
-
-// Whatever the transport tries, the connection that took the first byte stays
-// the only one.
-func TestSecondConnectionIsRefused(t *testing.T) {
-	s := &writeGuard{}
-	first, second := &guardedConn{Conn: discardingConn{}}, &guardedConn{Conn: discardingConn{}}
-	first.guard.Store(s)
-	second.guard.Store(s)
-	for range 2 {
-		if n, err := first.Write([]byte("abc")); n != 3 || err != nil {
-			t.Errorf("got %d, %v", n, err)
-		}
-	}
-	if n, err := second.Write([]byte("abc")); n != 0 || !errors.Is(err, errSecondSend) || !s.sent() || s.retryStale() {
-		t.Errorf("got %d, %v", n, err)
-	}
-}
-
-// discarding is a connection that takes everything.
-type discardingConn struct{ net.Conn }
-
-func (discardingConn) Write(p []byte) (int, error) { return len(p), nil }
 
 func TestRefusedConnectionIsUnsent(t *testing.T) {
 	client := newClient(t, Options{})
@@ -285,6 +264,11 @@ func TestTLS(t *testing.T) {
 	endpoint := endpointOf(address)
 	if _, proto, err := do(client, Call{Endpoint: endpoint, Method: http.MethodGet, Path: "/"}); err != nil || proto != "HTTP/2.0" {
 		t.Errorf("read: %q, %v", proto, err)
+	}
+	plain := endpointOf(address)
+	plain.HTTPClient = regions.HTTP1Client
+	if _, proto, err := do(client, Call{Endpoint: plain, Method: http.MethodGet, Path: "/"}); err != nil || proto != "HTTP/1.1" {
+		t.Errorf("read over HTTP/1.1 alone: %q, %v", proto, err)
 	}
 	for range 2 { // on a new connection and on a used one
 		if _, proto, err := do(client, Call{Endpoint: endpoint, Method: http.MethodPut, Path: "/", Since: time.Now(), SendWithin: time.Hour}); err != nil || proto != "HTTP/1.1" {

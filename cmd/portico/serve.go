@@ -9,9 +9,11 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"portico/config"
 	"portico/failpoint"
+	"portico/garbage"
 	"portico/logs"
 )
 
@@ -39,6 +41,11 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 				return err
 			}
 			defer stop()
+			memory, restore := garbage.Start(garbage.Options{Headroom: cfg.Process.Garbage, Share: cfg.Process.MemoryShare, Getenv: os.Getenv})
+			defer restore()
+			if memory > 0 {
+				log.Info("the container bounds the memory of this process", zap.Int64("keptBelow", memory))
+			}
 			if failpoint.Enabled {
 				log.Warn("this build has failpoints: it is for tests alone")
 			}

@@ -204,6 +204,7 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 		JobRecords:      cfg.Operations.Records,
 		CacheTTL:        cfg.Index.CacheTTL,
 		CacheEntries:    cfg.Index.CacheEntries,
+		ScopeEntries:    cfg.Index.ScopeEntries,
 		Metrics:         metrics,
 	})
 }

@@ -14,14 +14,14 @@ import (
 // corrected by then, so the read can be resolved again.
 var errCacheOutdated = errors.New("gateway: the cached location of a resource was out of date")
 
-// fetch sends a request to its endpoint, by method, and confirms an absence that only a
-// cached location vouches for.
+// fetch sends a request to its endpoint, by method, and confirms an absence that only
+// memory vouches for.
 func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d Resolved, method string) (*http.Response, error) {
 	answer, err := p.Upstream.Do(r.Context(), p.outbound(r, x, d, method))
 	if err != nil {
 		return nil, providerFault(err, x)
 	}
-	if d.Cached {
+	if d.Cached || d.Remembered {
 		if err := p.confirmAbsence(r.Context(), x, d, answer); err != nil {
 			_ = answer.Body.Close() // nobody wants the rest
 			return nil, err
@@ -30,7 +30,8 @@ func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d Resolved, method 
 	return answer, nil
 }
 
-// confirmAbsence checks an empty answer from a cached location against the store. The
+// confirmAbsence checks an empty answer that was asked for by memory against the store.
+// Subscription and group must still be there. So must a cached location: the
 // resource that determined the location must still lie there; if it is the resource
 // that was read, its generation must not have changed either. Otherwise the error is
 // errCacheOutdated.
@@ -38,6 +39,14 @@ func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d Reso
 	empty, err := p.isEmpty(x, answer)
 	if err != nil || !empty {
 		return err
+	}
+	if d.Remembered {
+		if _, err := p.Resolver.Router.ResolveOwn(ctx, x.Request, x.Principal); err != nil {
+			return err
+		}
+	}
+	if !d.Cached {
+		return nil
 	}
 	key, own := d.CachedKey, d.CachedKey == ""
 	if own {

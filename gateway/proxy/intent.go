@@ -77,6 +77,7 @@ func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 		Created:         x.Started,
 		Incarnation:     d.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
+		Row:             d.Row,
 	}
 	if q.Provider.Registration == regions.Required {
 		intent.Namespace = q.Provider.Key

@@ -24,10 +24,10 @@ type Conn interface {
 	Later(r Request) error
 	// LookUp runs queries, in order, in one round trip.
 	LookUp(queries []Lookup) error
-	// Flush runs the statements of Later.
-	Flush() error
-	// Commit ends the transaction. After an error it may have been committed, unless
-	// retryable or lost reports otherwise.
+	// LookUpLater runs queries as Later runs statements.
+	LookUpLater(queries []Lookup) error
+	// Commit runs the statements of Later and ends the transaction. After an
+	// [UnsureError] it may have been committed, after any other error it was not.
 	Commit() error
 	Rollback() error
 }
@@ -36,8 +36,7 @@ type Conn interface {
 type Request struct {
 	Statement string
 	Args      []any
-	// one: it changes one row, which the transaction has read as present or as absent; the
-	// error is ErrOvertaken if that is no longer true.
+	// one: it changes one row, which the transaction has locked or proved to be absent.
 	one bool
 }
 
@@ -54,6 +53,13 @@ func (r Request) judge(affected int64) error {
 type Lookup struct {
 	Request
 	Row func(Scanner) error
+}
+
+// Proof is a query that divides by zero where something is not as the transaction takes
+// it to be. On engines that lock rows, which alone need it, ErrOvertaken is what comes
+// of that.
+func Proof(statement string, args ...any) Lookup {
+	return Lookup{Request: Request{Statement: statement, Args: args}}
 }
 
 // take passes a row on.

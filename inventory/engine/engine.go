@@ -52,7 +52,6 @@ const (
 type Engine struct {
 	options  Options
 	dialect  dialect
-	writes   *sql.DB // nil where sessions connect by themselves
 	reads    *sql.DB
 	sessions []Session // the writer's
 	clock    *clock    // nil where the engine has none
@@ -78,6 +77,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.abandon())
 	}
 	e.prepared = newStatements(e.dialect, &e.ran, e.reads.PrepareContext)
+	e.prepared.brief = o.Driver != Postgres
 	if o.Driver == Postgres {
 		_, readers := o.connections()
 		e.prepared.renew, e.prepared.limit = renewIdle(e.reads, readers), readLimit
@@ -118,25 +118,18 @@ func (e *Engine) Close() error {
 		e.prepared.close()
 		// The writer's connection is closed last: the last one moves the log into the
 		// database, which a reader must not do.
-		err := e.reads.Close()
+		e.closed = e.reads.Close()
 		e.writer.discard()
-		if e.writes != nil {
-			err = errors.Join(err, e.writes.Close())
-		}
-		e.closed = err
 	})
 	return e.closed
 }
 
 // abandon closes what a failed connect had opened.
 func (e *Engine) abandon() error {
-	var errs []error
-	for _, db := range []*sql.DB{e.reads, e.writes} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
+	if e.reads == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return e.reads.Close()
 }
 
 // Read is the reading pool for one call.
@@ -165,8 +158,8 @@ type Stats struct {
 	Commits uint64 // transactions with at least one of them
 	Flushes uint64 // of these, transactions that waited for the disk
 	Waiting int    // writes waiting now
-	// Statements were run by reads and writes, those that begin and end a transaction
-	// included.
+	// Statements counts those of reads and writes, including those that begin and end a
+	// transaction.
 	Statements uint64
 }
 

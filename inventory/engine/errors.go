@@ -35,6 +35,16 @@ var (
 	ErrRunSeparately = errors.New("inventory: the batch has to run singly")
 )
 
+// UnsureError is the failure of a commit that may have been made all the same.
+type UnsureError struct{ error }
+
+func (e UnsureError) Unwrap() error { return e.error }
+
+func unsure(err error) bool {
+	var e UnsureError
+	return errors.As(err, &e)
+}
+
 // OrNotFound turns the absence of a row into ErrNotFound.
 func OrNotFound(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
@@ -109,6 +119,17 @@ func lost(err error) bool {
 	}
 	var network net.Error
 	return errors.As(err, &network) || brokenOff(err)
+}
+
+// disproved reports whether a query has divided by zero, as a [Proof] does.
+func disproved(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "22012"
+}
+
+// refused reports whether the server said that a statement failed.
+func refused(err error) bool {
+	return errors.Is(err, ErrOvertaken) || errors.As(err, new(*pgconn.PgError))
 }
 
 // postgresDown reports whether the server cannot serve now.

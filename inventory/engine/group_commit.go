@@ -17,13 +17,14 @@ const maxGroup = 64
 // At first they run without savepoints, and their counts are added up and checked once,
 // at the end. If one is refused after it has changed something, or fails, or exceeds a
 // quota, everything is rolled back and they run once more, separately: each in a
-// savepoint.
+// savepoint. If an assumption of one of them is wrong, all run once more without any.
 type groupCommit struct {
 	queue      *commitQueue
 	ctx        context.Context
 	cancel     context.CancelFunc
 	members    []*Write
 	separately bool
+	careful    bool // nothing is assumed any more
 
 	results []result
 	// unreachable: there was no connection.
@@ -51,19 +52,21 @@ func (g *groupCommit) run() error {
 		if err != nil {
 			g.queue.engine.metrics.failed(g, err)
 		}
-		var unsure commitError
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, ErrRunSeparately) && !g.separately:
 			g.separately = true
 			continue
+		case errors.Is(err, ErrOvertaken) && !g.careful:
+			g.careful = true
+			continue
 		case try == transactionTries || g.unreachable || g.ctx.Err() != nil:
 			return err
 		case retryable(err):
 			// The winning transaction may take the same rows again.
 			time.Sleep(rand.N(transactionPause * time.Duration(try)))
-		case errors.As(err, &unsure) || !lost(err):
+		case unsure(err) || !lost(err):
 			return err
 		default:
 			// It broke before its commit was sent, so it changed nothing.
@@ -72,11 +75,6 @@ func (g *groupCommit) run() error {
 		try++
 	}
 }
-
-// commitError is the failure of a commit, which may have been made all the same.
-type commitError struct{ error }
-
-func (e commitError) Unwrap() error { return e.error }
 
 // transact tries the group in one transaction. After any error but ErrRunSeparately and
 // the retryable ones, the session is unusable.
@@ -92,7 +90,7 @@ func (g *groupCommit) transact() error {
 		return err
 	}
 	t := NewTx(conn)
-	t.savepoints, t.isolated = g.separately, g.separately || len(g.members) == 1
+	t.savepoints, t.isolated, t.careful = g.separately, g.separately || len(g.members) == 1, g.careful
 	unit := g.queue.engine.options.NewUnit(t)
 	// Also after a failure: whether the commit took effect may be unknown.
 	defer unit.Ended()
@@ -100,26 +98,17 @@ func (g *groupCommit) transact() error {
 	if err == nil && len(g.members) == 1 && written == 0 && (t.changed || t.failed != nil) {
 		return conn.Rollback() // of the only member, which was refused
 	}
+	var begun time.Time
 	if err == nil {
-		err = g.complete(t, unit)
+		begun, err = g.complete(unit, conn)
 	}
 	if err != nil {
-		if errors.Is(err, ErrRunSeparately) || retryable(err) {
+		if errors.Is(err, ErrRunSeparately) || retryable(err) && !unsure(err) {
 			if rolledBack := conn.Rollback(); rolledBack != nil {
 				return rolledBack
 			}
 		}
 		return err
-	}
-	if err := failpoint.Hit(failpoint.StoreCommitBefore); err != nil {
-		return err
-	}
-	begun := time.Now()
-	if err := conn.Commit(); err != nil {
-		return commitError{err}
-	}
-	if err := failpoint.Hit(failpoint.StoreCommitAfter); err != nil {
-		return commitError{err}
 	}
 	if written > 0 {
 		g.queue.engine.metrics.committed(d, time.Since(begun))
@@ -128,16 +117,27 @@ func (g *groupCommit) transact() error {
 	return nil
 }
 
-// complete sends the members' work for the end of the transaction.
-func (g *groupCommit) complete(t *Tx, unit Unit) error {
-	err := unit.Complete()
+// complete does the members' work for the end of the transaction, and commits. It
+// returns when the commit began.
+func (g *groupCommit) complete(unit Unit, conn Conn) (begun time.Time, err error) {
+	err = unit.Complete()
 	if err == nil {
-		err = t.conn.Flush()
+		if err := failpoint.Hit(failpoint.StoreCommitBefore); err != nil {
+			return begun, err
+		}
+		begun = time.Now()
+		err = conn.Commit()
 	}
-	if err != nil && !g.separately && !retryable(err) && !down(err) {
-		return ErrRunSeparately // to find out which member is at fault
+	switch {
+	case err == nil:
+		if err := failpoint.Hit(failpoint.StoreCommitAfter); err != nil {
+			return begun, UnsureError{err}
+		}
+		return begun, nil
+	case !unsure(err) && !g.separately && !retryable(err) && !down(err):
+		return begun, ErrRunSeparately // to find out which member is at fault
 	}
-	return err
+	return begun, err
 }
 
 func (q *commitQueue) count(written int, d Durability) {
@@ -156,7 +156,7 @@ func (q *commitQueue) count(written int, d Durability) {
 // first locks and reads the rows that they name; each of its statements sees what was
 // committed before it began.
 func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
-	if err := t.LookUp(unit.Lookups(g.members)...); err != nil {
+	if err := unit.Lock(g.members); err != nil {
 		return 0, err
 	}
 	if len(g.members) > 0 {

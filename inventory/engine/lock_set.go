@@ -26,6 +26,8 @@ type LockSet struct {
 type Row struct {
 	Kind uint8 // the owner of the tables numbers them
 	Name string
+	// Assumed is what the write takes the row to be; see [Tx.Assumes]. Nil: it is read.
+	Assumed any
 }
 
 func (l LockSet) compare(other LockSet) int {

@@ -52,14 +52,13 @@ func (m *metrics) committed(d Durability, took time.Duration) {
 }
 
 func (m *metrics) failed(g *groupCommit, err error) {
-	var unsure commitError
 	kind := "failed"
 	switch {
 	case g.unreachable:
 		kind = "unreachable"
 	case retryable(err), errors.Is(err, ErrRunSeparately):
 		kind = "repeated"
-	case errors.As(err, &unsure):
+	case unsure(err):
 		kind = "unsure"
 	}
 	m.failures.WithLabelValues(kind).Inc()

@@ -44,7 +44,9 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.reads = stdlib.OpenDB(*config)
+	// A connection that turns out to be broken is replaced when it is used; to ask each
+	// one first would be a round trip more.
+	e.reads = stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 	writers, readers := e.options.connections()
 	e.reads.SetMaxOpenConns(readers)
 	e.reads.SetMaxIdleConns(readers)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -38,9 +36,14 @@ const (
 	postgresTime   = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 )
 
-// Begin implements [Session].
+// Begin implements [Session]. What it has to say to the server goes with the first
+// statements of the transaction.
 func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error) {
-	if s.conn == nil {
+	if s.conn != nil && ended(ctx, s.conn.PgConn()) {
+		s.Discard()
+	}
+	fresh := s.conn == nil
+	if fresh {
 		conn, err := pgx.ConnectConfig(ctx, s.config)
 		if err != nil {
 			return nil, Classify(ctx, err)
@@ -48,18 +51,22 @@ func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error)
 		s.conn, s.planned = conn, time.Now()
 	}
 	c := &postgresConn{session: s, ctx: ctx}
-	c.waiting = append(c.waiting, Request{Statement: postgresBegin})
+	c.add(postgresBegin, nil)
 	if now := time.Now(); now.Sub(s.planned) >= planAge {
-		c.waiting = append(c.waiting, Request{Statement: postgresReplan})
+		c.add(postgresReplan, nil)
 		s.planned = now
 	}
 	if d == Unflushed {
-		c.waiting = append(c.waiting, Request{Statement: postgresUnflushed})
+		c.add(postgresUnflushed, nil)
 	}
-	if !s.clock.stale(clockFresh) {
-		return c, nil // sent with the first statement
+	switch {
+	case !s.clock.stale(clockFresh):
+		return c, nil
+	case fresh: // maybe of another server
+		return c, s.clock.ask(c.serverTime)
 	}
-	return c, s.clock.ask(func(now *int64) error { return c.One(postgresTime)(now) })
+	c.add(postgresTime, c.setClock)
+	return c, nil
 }
 
 // Discard implements [Session].
@@ -88,13 +95,48 @@ type postgresConn struct {
 	session *postgresSession
 	ctx     context.Context
 
-	waiting []Request // statements of Later, not yet sent
+	waiting []sending
+	sent    time.Time // when the latest statements left
+	slow    bool      // the server's time took too long to set the clock by
 }
 
-// reply is what a query returned.
+// sending is a statement on its way to the server.
+type sending struct {
+	Request
+	take func(reply) error // nil: nobody looks at what it returns
+}
+
+// reply is what a statement returned.
 type reply struct {
 	rows     [][]any
+	tag      string
 	affected int64
+}
+
+func (r reply) each(row func(Scanner) error) error {
+	for _, values := range r.rows {
+		if err := row(func(dest ...any) error { return assignAll(dest, values) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *postgresConn) add(statement string, take func(reply) error) {
+	c.waiting = append(c.waiting, sending{Request{Statement: statement}, take})
+}
+
+func (c *postgresConn) serverTime(now *int64) error { return c.One(postgresTime)(now) }
+
+// setClock takes the server's time, which was asked for in passing.
+func (c *postgresConn) setClock(r reply) error {
+	var now int64
+	err := assignAll([]any{&now}, r.rows[0])
+	if err == nil {
+		c.session.clock.set(Moment(now), c.sent)
+		c.slow = time.Since(c.sent) > clockError
+	}
+	return err
 }
 
 // LocksRows implements [Conn].
@@ -102,7 +144,7 @@ func (c *postgresConn) LocksRows() bool { return true }
 
 // Later implements [Conn].
 func (c *postgresConn) Later(r Request) error {
-	c.waiting = append(c.waiting, r)
+	c.waiting = append(c.waiting, sending{r, nil})
 	return nil
 }
 
@@ -111,18 +153,21 @@ func (c *postgresConn) LookUp(queries []Lookup) error {
 	if len(queries) == 0 {
 		return nil
 	}
-	asked := make([]Request, len(queries))
-	for i, q := range queries {
-		asked[i] = q.Request
-	}
-	replies, err := c.send(asked...)
-	if err != nil {
+	_ = c.LookUpLater(queries)
+	if _, err := c.send(); err != nil {
 		return err
 	}
-	for i, q := range queries {
-		if err := replies[i].each(q.take); err != nil {
-			return Classify(c.ctx, err)
-		}
+	if c.slow { // it may have waited for a lock
+		c.slow = false
+		return c.session.clock.ask(c.serverTime)
+	}
+	return nil
+}
+
+// LookUpLater implements [Conn].
+func (c *postgresConn) LookUpLater(queries []Lookup) error {
+	for _, q := range queries {
+		c.waiting = append(c.waiting, sending{q.Request, func(r reply) error { return r.each(q.take) }})
 	}
 	return nil
 }
@@ -150,15 +195,6 @@ func (c *postgresConn) Each(row func(Scanner) error, statement string, args ...a
 	return Classify(c.ctx, a.each(row))
 }
 
-func (a reply) each(row func(Scanner) error) error {
-	for _, values := range a.rows {
-		if err := row(func(dest ...any) error { return assignAll(dest, values) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Exec implements [Conn].
 func (c *postgresConn) Exec(statement string, args ...any) (int64, error) {
 	a, err := c.ask(statement, args)
@@ -175,96 +211,105 @@ var (
 	// errNotReplicated means that a COMMIT was made but the standby may lack it: after a
 	// fail-over it would be lost.
 	errNotReplicated = errors.New("inventory: the commit no longer waited for the standby")
+	// errNotLocked says that a COMMIT was made though a row was not as the transaction
+	// had locked it.
+	errNotLocked = errors.New("inventory: a row has changed in spite of its lock")
 )
 
-// Commit implements [Conn].
+// Commit implements [Conn]. COMMIT goes with what waits: where a statement of that
+// fails, the server passes over all that follows.
 func (c *postgresConn) Commit() error {
-	if err := c.Flush(); err != nil {
+	notes := c.session.conn.PgConn().CustomData()
+	delete(notes, warned)
+	var tag string
+	c.add("COMMIT", func(r reply) error {
+		tag = r.tag
+		return nil
+	})
+	all := len(c.waiting)
+	done, err := c.send()
+	switch {
+	case done < all-1 && refused(err):
 		return err
+	case done == all && errors.Is(err, ErrOvertaken):
+		err = errNotLocked
+	case err != nil:
+	case tag != "COMMIT":
+		err = errRolledBack
+	case notes[warned] != nil:
+		err = errNotReplicated
 	}
-	return c.end("COMMIT")
+	if err != nil {
+		return UnsureError{Classify(c.ctx, err)}
+	}
+	return nil
 }
 
 // Rollback implements [Conn].
 func (c *postgresConn) Rollback() error {
 	c.waiting = nil
-	return c.end("ROLLBACK")
-}
-
-func (c *postgresConn) end(statement string) error {
-	notes := c.session.conn.PgConn().CustomData()
-	delete(notes, warned)
-	c.session.ran.Add(1)
-	tag, err := c.session.conn.Exec(c.ctx, statement)
-	switch {
-	case err != nil:
-	case tag.String() != statement:
-		err = errRolledBack
-	case notes[warned] != nil:
-		err = errNotReplicated
-	}
-	return Classify(c.ctx, err)
-}
-
-// Flush implements [Conn].
-func (c *postgresConn) Flush() error {
-	if len(c.waiting) == 0 {
-		return nil
-	}
+	c.add("ROLLBACK", nil)
 	_, err := c.send()
 	return err
 }
 
-// ask runs a statement after all waiting ones.
-func (c *postgresConn) ask(statement string, args []any) (reply, error) {
-	replies, err := c.send(Request{Statement: statement, Args: args})
-	if err != nil {
-		return reply{}, err
-	}
-	return replies[0], nil
+// ask runs a statement after all that waits.
+func (c *postgresConn) ask(statement string, args []any) (a reply, err error) {
+	c.waiting = append(c.waiting, sending{Request{Statement: statement, Args: args}, func(r reply) error {
+		a = r
+		return nil
+	}})
+	_, err = c.send()
+	return a, err
 }
 
-// send runs the waiting statements and then the given ones, in one round trip. It
-// returns the replies to the latter.
-func (c *postgresConn) send(asked ...Request) (replies []reply, err error) {
+// send runs what waits, in one round trip. It returns how many of the statements have
+// ended well.
+func (c *postgresConn) send() (done int, err error) {
 	var batch pgx.Batch
-	for _, requests := range [...][]Request{c.waiting, asked} {
-		for _, r := range requests {
-			batch.Queue(c.session.text(r.Statement), arguments(r.Args)...)
-		}
+	for _, r := range c.waiting {
+		batch.Queue(c.session.text(r.Statement), arguments(r.Args)...)
 	}
 	c.session.ran.Add(uint64(batch.Len()))
+	c.sent = time.Now()
 	results := c.session.conn.SendBatch(c.ctx, &batch)
-	replies, err = c.receive(results, len(asked))
+	done, err = c.receive(results)
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
+	if disproved(err) {
+		err = ErrOvertaken
+	}
+	clear(c.waiting)
 	c.waiting = c.waiting[:0]
-	return replies, Classify(c.ctx, err)
+	return done, Classify(c.ctx, err)
 }
 
-func (c *postgresConn) receive(results pgx.BatchResults, asked int) (replies []reply, err error) {
+// receive reads the replies. Where a row was not as it was locked, all are read first.
+func (c *postgresConn) receive(results pgx.BatchResults) (done int, err error) {
+	var wrong error
 	for _, r := range c.waiting {
-		tag, err := results.Exec()
-		if err == nil {
-			err = r.judge(tag.RowsAffected())
+		answer, err := read(results, r.take != nil)
+		if err == nil && r.take != nil {
+			err = r.take(answer)
 		}
 		if err != nil {
-			return nil, err
+			return done, err
 		}
-	}
-	for range asked {
-		answer, err := read(results)
-		if err != nil {
-			return nil, err
+		if wrong == nil {
+			wrong = r.judge(answer.affected)
 		}
-		replies = append(replies, answer)
+		done++
 	}
-	return replies, nil
+	return done, wrong
 }
 
-func read(results pgx.BatchResults) (reply, error) {
-	var a reply
+func read(results pgx.BatchResults, wanted bool) (a reply, err error) {
+	if !wanted {
+		tag, err := results.Exec()
+		a.affected = tag.RowsAffected()
+		return a, err
+	}
 	rows, err := results.Query()
 	if err != nil {
 		return a, err
@@ -278,62 +323,6 @@ func read(results pgx.BatchResults) (reply, error) {
 		a.rows = append(a.rows, values)
 	}
 	rows.Close()
-	a.affected = rows.CommandTag().RowsAffected()
+	a.tag, a.affected = rows.CommandTag().String(), rows.CommandTag().RowsAffected()
 	return a, rows.Err()
-}
-
-func assignAll(dest, values []any) error {
-	if len(dest) != len(values) {
-		return fmt.Errorf("inventory: %d columns are read into %d variables", len(values), len(dest))
-	}
-	for i := range dest {
-		if err := assign(dest[i], values[i]); err != nil {
-			return fmt.Errorf("inventory: column %d: %w", i, err)
-		}
-	}
-	return nil
-}
-
-// assign copies a value of one of the types in use to where dest points, as
-// database/sql would.
-func assign(dest, value any) error {
-	into := reflect.ValueOf(dest).Elem()
-	switch value := value.(type) {
-	case string:
-		if into.Kind() == reflect.String {
-			into.SetString(value)
-			return nil
-		}
-	case []byte:
-		if bytes, ok := dest.(*[]byte); ok {
-			*bytes = value
-			return nil
-		}
-	case bool:
-		if into.Kind() == reflect.Bool {
-			into.SetBool(value)
-			return nil
-		}
-	case int16:
-		return assignInteger(into, int64(value))
-	case int32:
-		return assignInteger(into, int64(value))
-	case int64:
-		return assignInteger(into, value)
-	}
-	return fmt.Errorf("a %T is no %s", value, into.Type())
-}
-
-func assignInteger(into reflect.Value, n int64) error {
-	switch {
-	case into.CanInt() && !into.OverflowInt(n):
-		into.SetInt(n)
-	case into.CanUint() && n >= 0 && !into.OverflowUint(uint64(n)):
-		into.SetUint(uint64(n))
-	case into.Kind() == reflect.Bool && (n == 0 || n == 1):
-		into.SetBool(n == 1)
-	default:
-		return fmt.Errorf("%d is no %s", n, into.Type())
-	}
-	return nil
 }

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -28,23 +30,18 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 		return Unavailable(err)
 	}
 	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
-	if e.writes, err = openSQLite(path, 1, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)"); err != nil {
+	writing := sqliteDSN(path, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)")
+	if err := prepareSQLite(ctx, writing, e.options.Migrations); err != nil {
 		return err
 	}
-	if err := checkCollation(ctx, e.writes); err != nil {
-		return Classify(ctx, err)
-	}
-	if err := migrate(ctx, e.writes, goose.DialectSQLite3, e.options.Migrations); err != nil {
-		return Classify(ctx, err)
-	}
-	if e.reads, err = openSQLite(path, sqliteReaders, busy, "query_only(1)"); err != nil {
+	if e.reads, err = openSQLite(sqliteDSN(path, busy, "query_only(1)"), sqliteReaders); err != nil {
 		return err
 	}
 	e.dialect = dialect{now: e.options.Now}
 	if e.dialect.now == nil {
 		e.dialect.now = time.Now
 	}
-	e.sessions = []Session{&sqliteSession{db: e.writes, dialect: e.dialect, ran: &e.ran}}
+	e.sessions = []Session{&sqliteSession{dsn: writing, dialect: e.dialect, ran: &e.ran}}
 	return nil
 }
 
@@ -58,9 +55,26 @@ func createPrivate(path string) error {
 	return file.Close()
 }
 
-func openSQLite(path string, connections int, pragmas ...string) (*sql.DB, error) {
+// prepareSQLite brings a file to the present layout.
+func prepareSQLite(ctx context.Context, dsn string, migrations fs.FS) error {
+	db, err := openSQLite(dsn, 1)
+	if err != nil {
+		return err
+	}
+	err = checkCollation(ctx, db)
+	if err == nil {
+		err = migrate(ctx, db, goose.DialectSQLite3, migrations)
+	}
+	return Classify(ctx, errors.Join(err, db.Close()))
+}
+
+func sqliteDSN(path string, pragmas ...string) string {
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
+	return dsn.String()
+}
+
+func openSQLite(dsn string, connections int) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("inventory: %w", err)
 	}

@@ -4,18 +4,24 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"io"
 	"sync/atomic"
+
+	"modernc.org/sqlite"
 )
 
-// sqliteSession is the one writing connection to a file, with its prepared statements.
+// sqliteSession is the one connection that writes to a file, with its prepared
+// statements. It uses the driver itself: one goroutine has the connection, and to share
+// one, as database/sql does, costs more than most statements.
 type sqliteSession struct {
-	db      *sql.DB
+	dsn     string
 	dialect dialect
 	ran     *atomic.Uint64
 
-	conn       *sql.Conn
-	statements *statements
-	durability Durability // the connection's current setting
+	conn       driver.Conn // nil: none
+	statements map[string]driver.Stmt
+	durability Durability // as the connection is set
 }
 
 // In WAL mode NORMAL leaves the flush to the next FULL commit or checkpoint: a
@@ -28,25 +34,49 @@ const (
 // Begin implements [Session].
 func (s *sqliteSession) Begin(ctx context.Context, d Durability) (Conn, error) {
 	if s.conn == nil {
-		conn, err := s.db.Conn(ctx)
+		conn, err := new(sqlite.Driver).Open(s.dsn)
 		if err != nil {
 			return nil, Classify(ctx, err)
 		}
-		s.conn, s.statements, s.durability = conn, newStatements(s.dialect, s.ran, conn.PrepareContext), Flushed
+		s.conn, s.statements, s.durability = conn, map[string]driver.Stmt{}, Flushed
 	}
+	c := &sqliteConn{session: s, ctx: ctx}
 	if s.durability != d {
 		setting := sqliteFlushed
 		if d == Unflushed {
 			setting = sqliteUnflushed
 		}
-		if _, err := s.conn.ExecContext(ctx, setting); err != nil {
-			return nil, Classify(ctx, err)
+		if err := s.set(setting); err != nil {
+			return nil, c.fault(err)
 		}
 		s.durability = d
 	}
-	c := sqliteConn{query{ctx: ctx, statements: s.statements}}
 	_, err := c.Exec("BEGIN IMMEDIATE")
 	return c, err
+}
+
+// set changes a setting, which happens when it is prepared.
+func (s *sqliteSession) set(pragma string) error {
+	stmt, err := s.conn.Prepare(pragma)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	_, err = execute(stmt, nil)
+	return err
+}
+
+// prepared returns a statement that is about to be run.
+func (s *sqliteSession) prepared(statement string) (driver.Stmt, error) {
+	s.ran.Add(1)
+	if stmt := s.statements[statement]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.conn.Prepare(s.dialect.text(statement))
+	if err == nil {
+		s.statements[statement] = stmt
+	}
+	return stmt, err
 }
 
 // Discard implements [Session].
@@ -54,26 +84,67 @@ func (s *sqliteSession) Discard() {
 	if s.conn == nil {
 		return
 	}
-	s.statements.close()
-	// ErrBadConn keeps database/sql from using the connection again.
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	for _, stmt := range s.statements {
+		_ = stmt.Close() // nothing is left to do about a failure
+	}
 	_ = s.conn.Close()
 	s.conn, s.statements = nil, nil
 }
 
-// sqliteConn runs each statement at once: it is a call, not a round trip.
-type sqliteConn struct{ query }
+// sqliteConn runs each statement at once: it is a call, not a round trip. Statements
+// are over so soon that they are not interrupted: to be ready for that costs the driver
+// more than most of them do.
+type sqliteConn struct {
+	session *sqliteSession
+	ctx     context.Context
+	args    []driver.NamedValue // of the statement under way
+}
+
+func (c *sqliteConn) fault(err error) error { return Classify(c.ctx, err) }
 
 // LocksRows implements [Conn].
-func (c sqliteConn) LocksRows() bool { return false }
+func (c *sqliteConn) LocksRows() bool { return false }
+
+// prepare returns a statement and its arguments.
+func (c *sqliteConn) prepare(statement string, args []any) (driver.Stmt, error) {
+	if err := c.ctx.Err(); err != nil {
+		return nil, err
+	}
+	stmt, err := c.session.prepared(statement)
+	if err != nil {
+		return nil, err
+	}
+	c.args = c.args[:0]
+	for i, arg := range arguments(args) {
+		value, err := driverValue(arg)
+		if err != nil {
+			return nil, err
+		}
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: value})
+	}
+	return stmt, nil
+}
+
+// driverValue is an argument as the driver takes it.
+func driverValue(arg any) (driver.Value, error) {
+	switch arg.(type) {
+	case string, int64, []byte:
+		return arg, nil
+	}
+	return driver.DefaultParameterConverter.ConvertValue(arg)
+}
+
+func execute(stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
+	return stmt.(driver.StmtExecContext).ExecContext(context.Background(), args)
+}
 
 // Exec implements [Conn].
-func (c sqliteConn) Exec(statement string, args ...any) (int64, error) {
-	prepared, err := c.statements.get(c.ctx, statement)
+func (c *sqliteConn) Exec(statement string, args ...any) (int64, error) {
+	stmt, err := c.prepare(statement, args)
 	if err != nil {
 		return 0, c.fault(err)
 	}
-	result, err := prepared.ExecContext(c.ctx, arguments(args)...)
+	result, err := execute(stmt, c.args)
 	if err != nil {
 		return 0, c.fault(err)
 	}
@@ -81,8 +152,62 @@ func (c sqliteConn) Exec(statement string, args ...any) (int64, error) {
 	return n, c.fault(err)
 }
 
+// One implements [Source].
+func (c *sqliteConn) One(statement string, args ...any) Scanner {
+	return func(dest ...any) error {
+		err := c.each(func(scan Scanner) error {
+			if err := scan(dest...); err != nil {
+				return err
+			}
+			return errFound
+		}, statement, args)
+		switch {
+		case err == nil:
+			return sql.ErrNoRows
+		case errors.Is(err, errFound):
+			return nil
+		}
+		return c.fault(err)
+	}
+}
+
+// errFound ends a query that wants one row.
+var errFound = errors.New("inventory: there is a row")
+
+// Each implements [Source].
+func (c *sqliteConn) Each(row func(Scanner) error, statement string, args ...any) error {
+	return c.fault(c.each(row, statement, args))
+}
+
+func (c *sqliteConn) each(row func(Scanner) error, statement string, args []any) (err error) {
+	stmt, err := c.prepare(statement, args)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.(driver.StmtQueryContext).QueryContext(context.Background(), c.args)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := rows.Close(); err == nil {
+			err = closed
+		}
+	}()
+	values := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(values); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := row(func(dest ...any) error { return assignAll(dest, values) }); err != nil {
+			return err
+		}
+	}
+}
+
 // Later implements [Conn].
-func (c sqliteConn) Later(r Request) error {
+func (c *sqliteConn) Later(r Request) error {
 	n, err := c.Exec(r.Statement, r.Args...)
 	if err == nil {
 		err = r.judge(n)
@@ -91,7 +216,7 @@ func (c sqliteConn) Later(r Request) error {
 }
 
 // LookUp implements [Conn].
-func (c sqliteConn) LookUp(queries []Lookup) error {
+func (c *sqliteConn) LookUp(queries []Lookup) error {
 	for _, q := range queries {
 		if err := c.Each(q.take, q.Statement, q.Args...); err != nil {
 			return err
@@ -100,17 +225,19 @@ func (c sqliteConn) LookUp(queries []Lookup) error {
 	return nil
 }
 
-// Flush implements [Conn].
-func (c sqliteConn) Flush() error { return nil }
+// LookUpLater implements [Conn].
+func (c *sqliteConn) LookUpLater(queries []Lookup) error { return c.LookUp(queries) }
 
 // Commit implements [Conn].
-func (c sqliteConn) Commit() error {
-	_, err := c.Exec("COMMIT")
-	return err
+func (c *sqliteConn) Commit() error {
+	if _, err := c.Exec("COMMIT"); err != nil {
+		return UnsureError{err}
+	}
+	return nil
 }
 
 // Rollback implements [Conn].
-func (c sqliteConn) Rollback() error {
+func (c *sqliteConn) Rollback() error {
 	_, err := c.Exec("ROLLBACK")
 	return err
 }

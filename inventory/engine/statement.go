@@ -44,6 +44,9 @@ type statements struct {
 	renew func()
 	// limit bounds one reading; 0 leaves that to the caller.
 	limit time.Duration
+	// brief: statements are over so soon that they are not interrupted: to be ready for
+	// that costs SQLite's driver more than most of them do.
+	brief bool
 	// ran counts the statements that were run.
 	ran *atomic.Uint64
 
@@ -82,6 +85,14 @@ func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, erro
 	}
 	s.ready[statement] = prepared
 	return prepared, nil
+}
+
+// running is the context of a statement in a call's.
+func (s *statements) running(ctx context.Context) context.Context {
+	if s.brief {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 func (s *statements) close() {
@@ -123,7 +134,7 @@ func (q query) One(statement string, args ...any) Scanner {
 			if err != nil {
 				return false, err
 			}
-			return false, prepared.QueryRowContext(ctx, arguments(args)...).Scan(dest...)
+			return false, prepared.QueryRowContext(q.statements.running(ctx), arguments(args)...).Scan(dest...)
 		})
 	}
 }
@@ -135,7 +146,7 @@ func (q query) Each(row func(Scanner) error, statement string, args ...any) erro
 		if err != nil {
 			return false, err
 		}
-		rows, err := prepared.QueryContext(ctx, arguments(args)...)
+		rows, err := prepared.QueryContext(q.statements.running(ctx), arguments(args)...)
 		if err != nil {
 			return false, err
 		}
@@ -157,6 +168,9 @@ func (q query) again(read func(context.Context) (begun bool, err error)) error {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, q.statements.limit)
 		defer cancel()
+	}
+	if err := ctx.Err(); err != nil {
+		return q.fault(err)
 	}
 	begun, err := read(ctx)
 	if err != nil && q.statements.renew != nil && !begun && ctx.Err() == nil && lost(err) {

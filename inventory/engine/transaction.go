@@ -18,8 +18,10 @@ type Tx struct {
 	isolated bool
 	// changed: the current member has changed something.
 	changed bool
-	// failed is the first failure of a statement; the engine may have ended the
-	// transaction then.
+	// careful: nothing is assumed that has not been read.
+	careful bool
+	// failed is the first failure of a statement; the engine may have given up
+	// the transaction then.
 	failed error
 }
 
@@ -36,7 +38,16 @@ func (t *Tx) LocksRows() bool { return t.conn.LocksRows() }
 // member. If not, the counts of all members can be checked at once: see [Unit].
 func (t *Tx) Isolated() bool { return t.isolated }
 
-// MarkChanged records that the current member has changed something, although it has
+// Assumes reports whether members may go by what they have not read behind their
+// locks, if something says before the commit that it is so: a [Proof], or a row that a
+// statement changes. Otherwise the transaction is repeated, and nothing is assumed.
+func (t *Tx) Assumes() bool { return !t.savepoints && !t.careful }
+
+// Proves reports whether members may leave it to a [Proof] whether a statement did what
+// it was meant to. That saves round trips, so it is for engines that have some.
+func (t *Tx) Proves() bool { return t.Assumes() && t.conn.LocksRows() }
+
+// MarkChanged says that the member under way has changed something, though it has
 // run no statement for that yet.
 func (t *Tx) MarkChanged() { t.changed = true }
 
@@ -70,14 +81,31 @@ func (t *Tx) Later(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args})
 }
 
-// ChangeOne is Later for a statement that creates, changes or removes one row. The
-// transaction is repeated if the row is no longer as it was read.
+// ChangeOne is Later for a statement that makes, changes or removes one row: one that
+// the transaction has locked, or that nobody else can make.
 func (t *Tx) ChangeOne(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args, one: true})
 }
 
-// LookUp runs queries, in order, in one round trip.
+// CreateOne is ChangeOne for a row that the transaction has read as absent, which
+// another may make meanwhile. The proof is that the row is this one's.
+func (t *Tx) CreateOne(create Request, proof Lookup) error {
+	if err := t.ChangeOne(create.Statement, create.Args...); err != nil || t.savepoints || !t.conn.LocksRows() {
+		return err // which has been judged by now
+	}
+	return t.LookUpLater(proof)
+}
+
+// LookUp asks queries, in their order and in one round trip.
 func (t *Tx) LookUp(queries ...Lookup) error { return t.check(t.conn.LookUp(queries)) }
+
+// LookUpLater asks queries when the engine likes. Another call may return their failure.
+func (t *Tx) LookUpLater(queries ...Lookup) error {
+	if t.savepoints {
+		return t.LookUp(queries...)
+	}
+	return t.check(t.conn.LookUpLater(queries))
+}
 
 func (t *Tx) postpone(r Request) error {
 	if !t.savepoints {

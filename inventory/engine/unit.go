@@ -5,11 +5,11 @@ package engine
 type Unit interface {
 	// Base is the transaction itself.
 	Base() *Tx
-	// Lookups returns the queries that lock and read the rows of all members, in the order
+	// Lock locks and reads the rows of all members, in one round trip, and in the order
 	// in which every transaction locks rows.
-	Lookups(members []*Write) []Lookup
-	// Forget drops what was read under the locks: it may have changed, or the locks were
-	// released.
+	Lock(members []*Write) error
+	// Forget drops what was read behind the locks: it may have changed, or the locks
+	// were given back.
 	Forget()
 	// Complete runs the members' work for the end of the transaction. It returns
 	// ErrRunSeparately if that means refusing one of them.

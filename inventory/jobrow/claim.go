@@ -99,21 +99,18 @@ func (r *Rows) jobsBefore(ctx context.Context, moment int64, limit int, kinds []
 	}
 	from := r.engine.Read(ctx)
 	var due []Job
-	for shard := range shards {
-		of := kinds
-		if len(of) == 0 {
-			var err error
-			if of, err = jobKinds(from, shard); err != nil {
-				return nil, err
-			}
+	if len(kinds) == 0 {
+		var err error
+		if kinds, err = jobKinds(from, openShard); err != nil {
+			return nil, err
 		}
-		for _, kind := range of {
-			found, err := engine.Collect(from, Scan, dueJobs, shard, kind, moment, limit)
-			if err != nil {
-				return nil, err
-			}
-			due = append(due, found...)
+	}
+	for _, kind := range kinds {
+		found, err := engine.Collect(from, Scan, dueJobs, openShard, kind, moment, limit)
+		if err != nil {
+			return nil, err
 		}
+		due = append(due, found...)
 	}
 	slices.SortStableFunc(due, func(a, b Job) int { return a.Due.Compare(b.Due) })
 	return due[:min(limit, len(due))], nil

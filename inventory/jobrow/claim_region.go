@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"portico/inventory/engine"
@@ -15,9 +14,8 @@ const (
 	dueInRegion   = `SELECT ` + Columns + ` FROM jobs WHERE shard = ? AND kind = ? AND region = ? AND due <= ? ORDER BY due LIMIT ?`
 )
 
-// claimPage is how many due jobs are read at a time, of a shard or of a region
-// in it.
-const claimPage = 16
+// claimPage is how many due jobs are read at a time, of all regions or of one.
+const claimPage = 64
 
 // ClaimJobsByRegion is ClaimJobs for one kind, with a limit for each region. It
 // calls room for each due job; room reports whether one more job of the region
@@ -26,7 +24,7 @@ const claimPage = 16
 //
 // Jobs of a region without room hide no others, however many they are: where the
 // oldest due jobs find no room, the claim reads region by region, with two
-// statements for each region and shard at most.
+// statements for each region at most.
 func (r *Rows) ClaimJobsByRegion(ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool) (jobs []Job, more bool, err error) {
 	a := &admission{
 		from: r.engine.Read(ctx), kind: kind, now: engine.Micros(r.engine.Now()), room: room,
@@ -70,45 +68,32 @@ func (a *admission) admit(due []Job) {
 // admitOldest admits the jobs that have been due for longest. Only where some of
 // these find no room, and hide others, it looks through the regions.
 func (a *admission) admitOldest() error {
-	var oldest []Job
-	var unread []int // shards with more due jobs than were read
-	for shard := range shards {
-		page, err := engine.Collect(a.from, Scan, dueJobs, shard, a.kind, a.now, claimPage)
-		if err != nil {
-			return err
-		}
-		oldest = append(oldest, page...)
-		if len(page) == claimPage {
-			unread = append(unread, shard)
-		}
+	oldest, err := engine.Collect(a.from, Scan, dueJobs, openShard, a.kind, a.now, claimPage)
+	if err != nil {
+		return err
 	}
-	slices.SortStableFunc(oldest, func(x, y Job) int { return x.Due.Compare(y.Due) })
 	a.admit(oldest)
-	a.more = a.more || len(unread) > 0
-	if len(a.full) == 0 {
+	unread := len(oldest) == claimPage
+	a.more = a.more || unread
+	if !unread || len(a.full) == 0 {
 		return nil
 	}
-	for _, shard := range unread {
-		if err := a.admitByRegion(shard); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.admitByRegion()
 }
 
-// admitByRegion admits what is due in a shard, region by region; the first is the
-// one without a name.
-func (a *admission) admitByRegion(shard int) error {
+// admitByRegion admits what is due, region by region; the first is the one without a
+// name.
+func (a *admission) admitByRegion() error {
 	region, due := "", int64(0)
 	for {
 		if due <= a.now && !a.full[region] {
-			page, err := engine.Collect(a.from, Scan, dueInRegion, shard, a.kind, region, a.now, claimPage)
+			page, err := engine.Collect(a.from, Scan, dueInRegion, openShard, a.kind, region, a.now, claimPage)
 			if err != nil {
 				return err
 			}
 			a.admit(page)
 		}
-		err := a.from.One(nextJobRegion, shard, a.kind, region)(&region, &due)
+		err := a.from.One(nextJobRegion, openShard, a.kind, region)(&region, &due)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

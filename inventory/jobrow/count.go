@@ -1,6 +1,8 @@
 package jobrow
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"time"
 
@@ -8,10 +10,8 @@ import (
 )
 
 const (
-	countJobs = `SELECT COUNT(*) FROM jobs WHERE shard = ? AND kind = ?`
-	countDue  = `SELECT COUNT(*), COALESCE(MIN(due), 0) FROM jobs WHERE shard = ? AND kind = ? AND due <= ?`
-	countLong = `SELECT COALESCE(SUM(CASE WHEN created <= ? THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN attempts > ? THEN 1 ELSE 0 END), 0)
-		FROM jobs WHERE shard = ? AND kind = ?`
+	countJobs = `SELECT kind, COUNT(*), SUM(CASE WHEN due <= ? THEN 1 ELSE 0 END), SUM(CASE WHEN due <= ? THEN 1 ELSE 0 END),
+		SUM(CASE WHEN created <= ? THEN 1 ELSE 0 END), SUM(CASE WHEN attempts > ? THEN 1 ELSE 0 END), MIN(due) FROM jobs WHERE shard >= 0`
 	oldJobs   = `SELECT subscription, id FROM jobs WHERE shard = ? AND kind = ? AND due <= ? ORDER BY due LIMIT ?`
 	forgetJob = `DELETE FROM jobs WHERE subscription = ? AND id = ? AND shard = ? AND due <= ?`
 )
@@ -29,49 +29,52 @@ type Counts struct {
 // ManyAttempts is how often work may fail in a row before it counts as put off.
 const ManyAttempts = 20
 
-// CountJobs counts the jobs of a kind that have not ended: those that have been
-// due for longer than overdue, and those that were made longer ago than old.
-func (r *Rows) CountJobs(ctx context.Context, kind string, overdue, old time.Duration) (Counts, error) {
-	var counts Counts
-	from, now := r.engine.Read(ctx), r.engine.Now()
-	first := int64(0)
-	for shard := range shards {
-		var all, ready, late, aged, vain int
-		var due int64
-		if err := from.One(countJobs, shard, kind)(&all); err != nil {
-			return Counts{}, err
-		}
-		if all == 0 {
-			continue
-		}
-		if err := from.One(countDue, shard, kind, engine.Micros(now))(&ready, &due); err != nil {
-			return Counts{}, err
-		}
-		if ready > 0 {
-			if err := from.One(countDue, shard, kind, engine.Micros(now.Add(-overdue)))(&late, &due); err != nil {
-				return Counts{}, err
-			}
-		}
-		if err := from.One(countLong, engine.Micros(now.Add(-old)), ManyAttempts, shard, kind)(&aged, &vain); err != nil {
-			return Counts{}, err
-		}
-		if late > 0 && (first == 0 || due < first) {
-			first = due
-		}
-		counts.All, counts.Due = counts.All+all, counts.Due+ready
-		counts.Overdue, counts.Old = counts.Overdue+late, counts.Old+aged
-		counts.PutOff += vain
+// CountJobs counts the jobs of each kind that have not ended: those that have been
+// due for longer than overdue, and those that were made longer ago than old. A kind
+// without any is absent.
+func (r *Rows) CountJobs(ctx context.Context, overdue, old time.Duration) (map[string]Counts, error) {
+	now := r.engine.Now()
+	counts := map[string]Counts{}
+	err := r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
+		kind, c, err := scanCounts(scan, now)
+		counts[kind] = c
+		return err
+	}, countJobs+` GROUP BY kind`, countArgs(now, overdue, old)...)
+	return counts, err
+}
+
+// CountJobsOf is CountJobs for one kind.
+func (r *Rows) CountJobsOf(ctx context.Context, kind string, overdue, old time.Duration) (counts Counts, err error) {
+	now := r.engine.Now()
+	err = r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
+		_, counts, err = scanCounts(scan, now)
+		return err
+	}, countJobs+` AND kind = ? GROUP BY kind`, append(countArgs(now, overdue, old), kind)...)
+	return counts, err
+}
+
+func countArgs(now time.Time, overdue, old time.Duration) []any {
+	return []any{engine.Micros(now), engine.Micros(now.Add(-overdue)), engine.Micros(now.Add(-old)), ManyAttempts}
+}
+
+func scanCounts(scan engine.Scanner, now time.Time) (kind string, c Counts, err error) {
+	var first int64
+	err = scan(&kind, &c.All, &c.Due, &c.Overdue, &c.Old, &c.PutOff, &first)
+	if c.Overdue > 0 {
+		c.Oldest = now.Sub(engine.Moment(first))
 	}
-	if first != 0 {
-		counts.Oldest = now.Sub(engine.Moment(first))
-	}
-	return counts, nil
+	return kind, c, err
 }
 
 // jobKey names a job.
 type jobKey struct {
 	subscription string
 	id           []byte
+}
+
+// compare orders keys as claims lock jobs, so that none waits for another in a circle.
+func (k jobKey) compare(other jobKey) int {
+	return cmp.Or(cmp.Compare(k.subscription, other.subscription), bytes.Compare(k.id, other.id))
 }
 
 // ForgetJobs deletes at most limit jobs that ended longer ago than
@@ -84,10 +87,7 @@ func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
 	}
 	var old []jobKey
 	for _, kind := range kinds {
-		found, err := engine.Collect(from, func(scan engine.Scanner) (k jobKey, err error) {
-			err = scan(&k.subscription, &k.id)
-			return k, err
-		}, oldJobs, endedShard, kind, now, engine.AtMost(limit))
+		found, err := engine.Collect(from, scanKey, oldJobs, endedShard, kind, now, engine.AtMost(limit))
 		if err != nil {
 			return 0, err
 		}
@@ -105,4 +105,9 @@ func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
 		}
 		return deleted, nil
 	})
+}
+
+func scanKey(scan engine.Scanner) (k jobKey, err error) {
+	err = scan(&k.subscription, &k.id)
+	return k, err
 }

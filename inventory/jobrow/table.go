@@ -8,15 +8,13 @@ import (
 	"portico/inventory/engine"
 )
 
-// Claims look for what is due shard by shard, so that an engine of several
-// machines can spread them. What has ended lies in a shard of its own, due when
-// it is to be forgotten.
+// The column shard separates the jobs that have not ended, which claims look for,
+// from those that have, which are due when they are to be forgotten. Earlier
+// releases spread the former over further shards: see Unify.
 const (
-	shards     = 4
+	openShard  = 0
 	endedShard = -1
 )
-
-func shardOf(id [16]byte) int64 { return int64(id[0] % shards) }
 
 const (
 	// Columns are those of a job; see Scan.
@@ -63,7 +61,7 @@ func Scan(scan engine.Scanner) (Job, error) {
 func (j Job) insertion(now time.Time) []any {
 	return []any{
 		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], Waiting, engine.Micros(j.Due),
-		"", 0, 0, 0, j.Payload, engine.Micros(now), engine.Micros(now), shardOf(j.ID),
+		"", 0, 0, 0, j.Payload, engine.Micros(now), engine.Micros(now), openShard,
 	}
 }
 

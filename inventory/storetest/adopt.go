@@ -163,7 +163,7 @@ func testAdoption(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
-		regions, err := b.MayHold(b.ctx, Sub, "rg", vmType, nil)
+		regions, _, err := b.MayHold(b.ctx, Sub, "rg", vmType, nil)
 		b.ok(err)
 		equal(b, len(regions), 1)
 		settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
@@ -239,7 +239,7 @@ func testCoverage(t *testing.T, database Database) {
 	}
 	mayHold := func(sub, group string, want ...string) {
 		t.Helper()
-		got, err := b.MayHold(b.ctx, sub, group, "Contoso.Compute/virtualMachines", regions)
+		got, _, err := b.MayHold(b.ctx, sub, group, "Contoso.Compute/virtualMachines", regions)
 		b.ok(err)
 		equal(b, strings.Join(got, " "), strings.Join(want, " "))
 	}

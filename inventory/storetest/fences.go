@@ -6,6 +6,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/scopes"
 )
 
 // closes deletes the group, with the resources that Portico's own GETs did not find.
@@ -13,6 +14,26 @@ func (b *bench) closes(absent map[string][16]byte) {
 	b.Helper()
 	b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{Absent: absent}))
 }
+
+// forgets marks the group so long ago that no replica takes it for an Active one.
+func (b *bench) forgets() {
+	b.Helper()
+	b.marks("rg")
+	b.clock.Pass(forgotten)
+}
+
+// marks marks a group as one that is being deleted.
+func (b *bench) marks(group string) {
+	b.Helper()
+	_, _, err := b.EditGroup(b.ctx, Sub, group, func(g *inventory.Group) (*inventory.Group, error) {
+		g.State = index.GroupDeleting
+		return g, nil
+	})
+	b.ok(err)
+}
+
+// forgotten is longer than memory of scopes lasts, by any clock.
+const forgotten = 4 * time.Second
 
 // fences lists the fences on a virtual machine of the group.
 func (b *bench) fences(name string) []inventory.Fence {
@@ -29,6 +50,7 @@ func (b *bench) fencePut() inventory.Resource {
 	row := b.row("rg", "vm")
 	_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 	b.ok(err)
+	b.forgets()
 	b.closes(map[string][16]byte{row.Key: generation})
 	return row
 }
@@ -84,6 +106,7 @@ func testFences(t *testing.T, database Database) {
 			Absent: map[string][16]byte{row.Key: {1}},
 		}))
 		equal(b, b.row("rg", "vm").Generation, generation)
+		b.forgets()
 		b.closes(map[string][16]byte{row.Key: generation})
 		b.absent("vm")
 		equal(b, b.fences("vm")[0].ID, row.ID)
@@ -109,8 +132,29 @@ func testFences(t *testing.T, database Database) {
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
+		b.forgets()
 		b.closes(map[string][16]byte{row.Key: generation})
 		equal(b, len(b.fences("vm")), 1)
+	})
+	t.Run("R11 a group is forgotten everywhere before it closes over a PUT of unknown fate", func(t *testing.T) {
+		b := fresh(t)
+		b.settle(b.begin(write(index.Put, "rg", "vm")), index.Ambiguous)
+		row := b.row("rg", "vm")
+		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		b.ok(err)
+		conditions := inventory.DeleteGroupConditions{Absent: map[string][16]byte{row.Key: generation}}
+		refused := func() {
+			b.Helper()
+			left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", conditions))
+			equal(b, left.Intents, 1)
+		}
+		refused() // Active: any replica may hold it
+		b.marks("rg")
+		b.clock.Pass(scopes.Bound)
+		refused()
+		equal(b, b.row("rg", "vm").Generation, generation)
+		b.clock.Pass(forgotten)
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", conditions))
 	})
 	t.Run("R16 a PUT's fence goes after a GET that was asked after its time", func(t *testing.T) {
 		b := fresh(t)
@@ -140,11 +184,11 @@ func testFences(t *testing.T, database Database) {
 		b.is(err, inventory.ErrChanged)
 		b.ok(b.SettleFencedDelete(b.ctx, ticket, index.Ambiguous, 0))
 		equal(b, len(b.fences("vm")), 2)
-		b.clock.Pass(intentLife - time.Second)
+		b.clock.Pass(intentLife - 2*forgotten)
 		left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
 		equal(b, len(left), 2) // it may still be applied, to whatever exists then
-		b.clock.Pass(time.Second)
+		b.clock.Pass(2 * forgotten)
 		left, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, nil)
 		b.ok(err)
 		equal(b, len(left), 1)

@@ -44,13 +44,17 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 const countedDeletions = 1000
 
 // Measure counts the deletions that wait for regions.
-func (d *Deleter) Measure(ctx context.Context) error {
-	open, err := d.Prober.Store.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
+func (d *Deleter) Measure(ctx context.Context, open int) error {
+	if open == 0 {
+		d.metrics.wait(nil)
+		return nil
+	}
+	deletions, err := d.Prober.Store.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
 	if err != nil {
 		return err
 	}
 	waiting := map[string]int{}
-	for _, job := range open {
+	for _, job := range deletions {
 		p, err := ReadPayload(job)
 		if err != nil {
 			continue // its attempts say so

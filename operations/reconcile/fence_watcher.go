@@ -58,14 +58,16 @@ func (f *FenceWatcher) Succeed(before jobs.Kind) {
 }
 
 // Measure counts the fences, and those that stand too long.
-func (f *FenceWatcher) Measure(ctx context.Context) error {
+func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
 	n, err := f.Prober.Store.CountFences(ctx)
 	if err != nil {
 		return err
 	}
-	counts, err := f.Prober.Store.CountJobs(ctx, inventory.FenceJob, f.Limit, f.Limit)
-	if err != nil {
-		return err
+	var counts jobrow.Counts
+	if open > 0 {
+		if counts, err = f.Prober.Store.CountJobsOf(ctx, inventory.FenceJob, f.Limit, f.Limit); err != nil {
+			return err
+		}
 	}
 	f.fences.Set(float64(n))
 	f.overLimit.Set(float64(counts.Old))

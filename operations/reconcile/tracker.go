@@ -55,8 +55,12 @@ func (t *OperationTracker) Succeed(before jobs.Kind) {
 }
 
 // Measure counts the operations that take too long.
-func (t *OperationTracker) Measure(ctx context.Context) error {
-	counts, err := t.Prober.Store.CountJobs(ctx, inventory.FollowJob, t.Limit, t.Limit)
+func (t *OperationTracker) Measure(ctx context.Context, open int) error {
+	if open == 0 {
+		t.overLimit.Set(0)
+		return nil
+	}
+	counts, err := t.Prober.Store.CountJobsOf(ctx, inventory.FollowJob, t.Limit, t.Limit)
 	if err == nil {
 		t.overLimit.Set(float64(counts.Old))
 	}

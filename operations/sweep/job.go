@@ -195,7 +195,7 @@ func (s *Sweeper) OrderUncovered(ctx context.Context, sub string) error {
 }
 
 // Measure takes the metrics from the latest sweep of everything, by any replica.
-func (s *Sweeper) Measure(ctx context.Context) error {
+func (s *Sweeper) Measure(ctx context.Context, _ int) error {
 	strays, err := s.Prober.Store.CountStrays(ctx)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func TestSweepJob(t *testing.T) {
 	if !report.Complete() || report.CorrelationID == "" || !s.knows(vm("v")) {
 		t.Errorf("%+v", report)
 	}
-	s.ok(s.sweeper.Measure(t.Context()))
+	s.ok(s.sweeper.Measure(t.Context(), 0))
 	if got := s.gauge("portico_index_drift", "unknown_group"); got != 1 {
 		t.Errorf("drift %v", got)
 	}

@@ -81,7 +81,7 @@ func (ts *typeSweep) regions(ctx context.Context) ([]string, error) {
 	if ts.order.Uncovered {
 		return ts.store.Uncovered(ctx, ts.sub, ts.typ.Key, ts.typ.EffectiveRegions())
 	}
-	held, err := ts.store.MayHold(ctx, ts.sub, "", ts.typ.Key, ts.typ.EffectiveRegions())
+	held, _, err := ts.store.MayHold(ctx, ts.sub, "", ts.typ.Key, ts.typ.EffectiveRegions())
 	if err != nil {
 		return nil, err
 	}

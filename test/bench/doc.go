@@ -12,7 +12,7 @@
 //     4 times one in a plain map. It was 3.2 times with one key that is asked for
 //     all the time, and 2.6 times over 50,000.
 //   - BenchmarkCreate: 64 at a time make durable creates (the intent on disk, the
-//     outcome visible) at no less than 70 % of the rate of a loop that does only
+//     outcome visible) at no less than 80 % of the rate of a loop that does only
 //     the transactions, with as many durable commits. It was 80 and 90 % in two
 //     runs with SQLite, 92 and 98 % with PostgreSQL, by 0.04 to 0.05 flushes a
 //     create; at 16, 82 to 114 % by 0.13 to 0.16; alone, 93 to 127 % by one. More

@@ -36,6 +36,7 @@ type run struct {
 
 	noGroupDeleteUntil atomic.Int64 // until when no group is deleted
 	groupDeleters      atomic.Int64 // clients that delete a group
+	groupMakings       atomic.Int64 // begun so far
 	groupDeleteWanted  atomic.Bool  // that one more does
 	pace               time.Duration
 	staleReads         int // histories checked again with a stale read

@@ -87,6 +87,7 @@ func (c *client) find(ctx context.Context, name string, members []resource) stri
 // make creates or updates a group and retries until that is acknowledged: a group
 // under deletion refuses it.
 func (c *client) make(ctx context.Context, name string) bool {
+	c.groupMakings.Add(1)
 	for ctx.Err() == nil {
 		a, err := c.callUnrecorded(ctx, "group", putGroup(name, c.values.Add(1)))
 		if err == nil && (a.Status == http.StatusOK || a.Status == http.StatusCreated) {
@@ -112,6 +113,7 @@ func (c *client) deleteGroup(ctx context.Context, name, etag string, members []r
 	switch {
 	case err == nil && (a.Status == http.StatusOK || a.Status == http.StatusNotFound):
 		c.gone(ctx, members, begun, a)
+		c.checkGone(ctx, name, members)
 		return
 	case err == nil && a.Status < 500 && a.Status != http.StatusAccepted:
 		return // refused
@@ -119,6 +121,7 @@ func (c *client) deleteGroup(ctx context.Context, name, etag string, members []r
 	c.threat(members, threatened, begun)
 	if err == nil && a.Status == http.StatusAccepted && c.ended(ctx, a) {
 		c.span(members, operation{Verb: remove, Verdict: vanished, Answer: "202", Call: begun, Return: c.clock()})
+		c.checkGone(ctx, name, members)
 		defer c.checkLeftovers(ctx, members, begun)
 	} else if !c.make(ctx, name) {
 		return // it may go on
@@ -152,6 +155,25 @@ func (c *client) ended(ctx context.Context, accepted harness.Answer) bool {
 func (c *client) gone(ctx context.Context, members []resource, begun time.Duration, a harness.Answer) {
 	c.span(members, operation{Verb: head, Verdict: absent, Answer: describe(a), Call: begun, Return: c.clock()})
 	c.checkLeftovers(ctx, members, begun)
+}
+
+// checkGone reads a resource of a deleted group through each replica: until the group
+// is made anew, each says that it is the group that is gone, whatever it remembers.
+func (c *client) checkGone(ctx context.Context, name string, members []resource) {
+	makings := c.groupMakings.Load()
+	on := members[c.random.IntN(len(members))]
+	for replica := range c.site.gateways {
+		a, err := c.ask(ctx, replica, harness.Request{Method: http.MethodGet, Path: on.path(on.name) + version})
+		if err != nil || a.Status >= 500 {
+			continue
+		}
+		c.count.note("group", "read what went with it", describe(a))
+		// A making that was given up may still have come.
+		group, err := c.ask(ctx, replica, harness.Request{Method: http.MethodGet, Path: groupPath(name) + groupVersion})
+		if err == nil && group.Status == http.StatusNotFound && c.groupMakings.Load() == makings && a.ErrorCode() != "ResourceGroupNotFound" {
+			c.count.surprise(fmt.Sprintf("the group has gone, and gateway %d says of %s: %d %s", replica, on.key(), a.Status, a.Body))
+		}
+	}
 }
 
 func (c *client) threat(members []resource, is verdict, at time.Duration) {

@@ -32,6 +32,7 @@ func TestReplicas(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *harness.World, *harness.Postgres){
 		"what one wrote the others know at once":   testReadYourWrites,
 		"made anew in another region":              testRecreatedElsewhere,
+		"what one remembers another has ended":     testEndedElsewhere,
 		"work outlives the gateway that holds it":  testWorkMoves,
 		"a gateway that wakes late sends nothing":  testWakesTooLate,
 		"the store goes and comes back":            testStoreGoesAndComesBack,
@@ -255,13 +256,20 @@ func databaseOf(w *harness.World) string {
 
 // Without its store a gateway says that it is not ready, and refuses writes in
 // words that have clients try again; it needs no restart when the store is
-// back.
+// back. What it has read before it reads all the while.
 func testStoreGoesAndComesBack(t *testing.T, w *harness.World, postgres *harness.Postgres) {
 	at := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm") + "?api-version=" + harness.Version
 	put := harness.Request{Method: http.MethodPut, Path: at, Body: body("westus")}
 	w.Portico.Do(t, put).Want(t, 201)
+	for range 4 { // until it has heard of the changes before, which it then need not read again
+		for _, p := range w.Replicas {
+			p.Do(t, harness.Request{Path: at}).Want(t, 200)
+		}
+		time.Sleep(600 * time.Millisecond)
+	}
 	postgres.Stop(t)
 	for _, p := range w.Replicas {
+		p.Do(t, harness.Request{Path: at}).Want(t, 200)
 		p.Admin(t, harness.Request{Path: "/readyz"}).Want(t, 503)
 		p.Admin(t, harness.Request{Path: "/healthz"}).Want(t, 200)
 		a := p.Do(t, put).WantError(t, 503, "ServerTimeout")
@@ -273,7 +281,39 @@ func testStoreGoesAndComesBack(t *testing.T, w *harness.World, postgres *harness
 	for _, p := range w.Replicas {
 		soon(t, "it is ready", func() bool { return p.Admin(t, harness.Request{Path: "/readyz"}).Status == 200 })
 		p.Do(t, put).Want(t, 200)
+		p.Do(t, harness.Request{Path: at}).Want(t, 200)
 	}
+}
+
+// A replica that remembers a group which another has deleted, or made anew, says what
+// that one says; and it knows within moments of a subscription that is no more.
+func testEndedElsewhere(t *testing.T, w *harness.World, _ *harness.Postgres) {
+	behind, ahead := w.Replicas[0], w.Replicas[1]
+	for i := range 5 {
+		name := fmt.Sprintf("ended-%d", i)
+		group := harness.Request{Method: http.MethodPut, Path: w.GroupPath(name) + "?api-version=2021-04-01", Body: `{"location":"westus"}`}
+		at := w.ResourcePath(name, "Contoso.Compute/virtualMachines/vm") + "?api-version=" + harness.Version
+		list := w.GroupPath(name) + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version
+		behind.Do(t, group).Want(t, 201)
+		behind.Do(t, harness.Request{Method: http.MethodPut, Path: at, Body: body("westus")}).Want(t, 201)
+		for range 2 { // and remembers
+			behind.Do(t, harness.Request{Path: at}).Want(t, 200)
+			behind.Do(t, harness.Request{Path: list}).Want(t, 200)
+		}
+		ahead.Do(t, harness.Request{Method: http.MethodDelete, Path: at}).Want(t, 200)
+		behind.Do(t, harness.Request{Path: at}).WantError(t, 404, "ResourceNotFound")
+		ahead.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath(name) + "?api-version=2021-04-01"}).Want(t, 200)
+		behind.Do(t, harness.Request{Path: at}).WantError(t, 404, "ResourceGroupNotFound")
+		behind.Do(t, harness.Request{Path: list}).WantError(t, 404, "ResourceGroupNotFound")
+		ahead.Do(t, group).Want(t, 201)
+		behind.Do(t, harness.Request{Path: at}).WantError(t, 404, "ResourceNotFound")
+	}
+	create(t, behind, w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm"), "westus")
+	at := harness.Request{Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm") + "?api-version=" + harness.Version}
+	behind.Do(t, at).Want(t, 200)
+	ahead.Admin(t, harness.Request{Method: http.MethodPut, Path: "/admin" + w.SubscriptionPath(), Body: `{"tenantId":"` + harness.TenantID + `","displayName":"Ended","state":"Deleted"}`}).Want(t, 200)
+	soon(t, "the end is known", func() bool { return behind.Do(t, at).Status == 404 })
+	behind.Do(t, at).WantError(t, 404, "SubscriptionNotFound")
 }
 
 // When both gateways and the store crash at once, what was acknowledged is

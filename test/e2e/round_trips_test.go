@@ -61,25 +61,25 @@ func requestCosts(w *harness.World) []costOf {
 	tags := `{"properties":{"tags":{"a":"%"}}}`
 	one := `{"requests":[{"httpMethod":"GET","url":"` + machine + `"}]}`
 	return []costOf{
-		{"GET instance, cold", cost{4, 4, 0, 0}, []call{put}, get},
-		{"GET instance, warm", cost{3, 3, 0, 0}, []call{put, get}, get},
-		{"HEAD instance", cost{4, 4, 0, 0}, []call{put}, call{method: http.MethodHead, path: machine}},
-		{"PUT instance, new", cost{12, 21, 2, 1}, nil, put},
-		{"PUT instance, existing", cost{10, 19, 2, 1}, []call{put}, put},
-		{"PUT instance, existing and read before", cost{10, 19, 2, 1}, []call{put, get}, put},
-		{"PUT instance, accepted", cost{13, 24, 2, 1}, nil, accepted},
-		{"PATCH instance", cost{10, 20, 2, 1}, []call{put}, call{method: http.MethodPatch, path: machine, body: `{"tags":{"a":"b"}}`}},
-		{"DELETE instance", cost{10, 23, 2, 1}, []call{put}, call{method: http.MethodDelete, path: machine}},
+		{"GET instance, cold", cost{1, 1, 0, 0}, []call{put}, get},
+		{"GET instance, warm", cost{0, 0, 0, 0}, []call{put, get}, get},
+		{"HEAD instance", cost{1, 1, 0, 0}, []call{put}, call{method: http.MethodHead, path: machine}},
+		{"PUT instance, new", cost{7, 19, 2, 1}, nil, put},
+		{"PUT instance, existing", cost{7, 16, 2, 1}, []call{put}, put},
+		{"PUT instance, existing and read before", cost{7, 16, 2, 1}, []call{put, get}, put},
+		{"PUT instance, accepted", cost{7, 22, 2, 1}, nil, accepted},
+		{"PATCH instance", cost{7, 17, 2, 1}, []call{put}, call{method: http.MethodPatch, path: machine, body: `{"tags":{"a":"b"}}`}},
+		{"DELETE instance", cost{7, 20, 2, 1}, []call{put}, call{method: http.MethodDelete, path: machine}},
 		{"DELETE instance, absent", cost{5, 5, 0, 0}, nil, call{method: http.MethodDelete, path: machine}},
 		{"POST action", cost{5, 5, 0, 0}, []call{put}, call{method: http.MethodPost, path: action}},
-		{"poll", cost{3, 3, 0, 0}, []call{accepted}, call{poll: true}},
-		{"list in a group", cost{4, 4, 0, 0}, nil, call{path: w.GroupPath("rg") + "/providers/Contoso.Compute/virtualMachines" + machineVersion}},
-		{"list in a subscription", cost{3, 3, 0, 0}, nil, call{path: w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines" + machineVersion}},
-		{"PUT group, new", cost{8, 9, 1, 1}, nil, putGroup},
+		{"poll", cost{1, 1, 0, 0}, []call{accepted}, call{poll: true}},
+		{"list in a group", cost{1, 1, 0, 0}, nil, call{path: w.GroupPath("rg") + "/providers/Contoso.Compute/virtualMachines" + machineVersion}},
+		{"list in a subscription", cost{1, 1, 0, 0}, nil, call{path: w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines" + machineVersion}},
+		{"PUT group, new", cost{7, 9, 1, 1}, nil, putGroup},
 		{"PUT group, existing", cost{5, 6, 1, 1}, []call{putGroup}, putGroup},
 		{"GET group", cost{2, 2, 0, 0}, nil, call{path: group}},
 		{"HEAD group", cost{2, 2, 0, 0}, nil, call{method: http.MethodHead, path: group}},
-		{"DELETE group, empty", cost{24, 27, 1, 1}, []call{putGroup}, call{method: http.MethodDelete, path: ownGroup}},
+		{"DELETE group, empty", cost{23, 27, 1, 1}, []call{putGroup}, call{method: http.MethodDelete, path: ownGroup}},
 		{"list of groups", cost{2, 2, 0, 0}, nil, call{path: w.SubscriptionPath() + "/resourceGroups" + ownVersions}},
 		{"list of resources", cost{3, 3, 0, 0}, nil, call{path: w.GroupPath("rg") + "/resources" + ownVersions}},
 		{"GET subscription", cost{1, 1, 0, 0}, nil, call{path: w.SubscriptionPath() + "?api-version=2020-01-01"}},
@@ -88,20 +88,21 @@ func requestCosts(w *harness.World) []costOf {
 		{"POST register", cost{6, 6, 1, 1}, nil, call{method: http.MethodPost, path: w.SubscriptionPath() + "/providers/Contoso.Compute/register" + ownVersions}},
 		{"PUT lock", cost{11, 13, 2, 1}, nil, putLock},
 		{"GET lock", cost{3, 3, 0, 0}, []call{putLock}, call{path: lock}},
-		{"DELETE lock", cost{6, 7, 1, 1}, []call{putLock}, call{method: http.MethodDelete, path: lock}},
+		{"DELETE lock", cost{5, 7, 1, 1}, []call{putLock}, call{method: http.MethodDelete, path: lock}},
 		{"PUT tags of a group", cost{8, 9, 1, 1}, nil, call{method: http.MethodPut, path: tagsOf(w.GroupPath("rg")), body: tags}},
 		{"GET tags of a group", cost{2, 2, 0, 0}, nil, call{path: tagsOf(w.GroupPath("rg"))}},
-		{"PUT tags of an instance", cost{27, 39, 4, 1}, []call{put}, call{method: http.MethodPut, path: tagsOf(w.ResourcePath("rg", machines+"vm%")), body: tags}},
-		{"batch of one read", cost{3, 3, 0, 0}, []call{put, get}, call{method: http.MethodPost, path: "/batch?api-version=2020-06-01", body: one}},
+		{"PUT tags of an instance", cost{23, 36, 4, 1}, []call{put}, call{method: http.MethodPut, path: tagsOf(w.ResourcePath("rg", machines+"vm%")), body: tags}},
+		{"batch of one read", cost{0, 0, 0, 0}, []call{put, get}, call{method: http.MethodPost, path: "/batch?api-version=2020-06-01", body: one}},
 	}
 }
 
-// costRounds is how often each call is made; the least of its costs counts, as the
-// gateway also does work of its own.
-const costRounds = 4
+// costRounds is how often a call is made at most: until it costs no more than it should,
+// as the gateway also does work of its own.
+const costRounds = 40
 
-// least makes the calls and returns the least of what each round of the last one took.
-func (c costOf) least(t *testing.T, p *harness.Portico, take func() []int) (least []int) {
+// least makes the calls and returns the least of what the last one took, or what it took
+// when that was no more than want.
+func (c costOf) least(t *testing.T, p *harness.Portico, want []int, take func() []int) (least []int) {
 	t.Helper()
 	for round := range costRounds {
 		number := fmt.Sprintf("%d-%s", round, nameless.ReplaceAllString(strings.ToLower(c.name), "-"))
@@ -115,7 +116,9 @@ func (c costOf) least(t *testing.T, p *harness.Portico, take func() []int) (leas
 		for i := range least {
 			took[i] = min(took[i], least[i])
 		}
-		least = took
+		if least = took; slices.Compare(least, want) <= 0 {
+			break
+		}
 	}
 	return least
 }
@@ -160,7 +163,8 @@ func TestRoundTripsOfRequests(t *testing.T) {
 	trips := harness.StartRoundTrips(t, postgres.Address)
 	w := costWorld(t, harness.Config{Postgres: strings.Replace(postgres.CreateDatabase(t, "portico"), postgres.Address, trips.Address, 1)})
 	t.Run("idle", func(t *testing.T) {
-		const seconds, perSecond = 6, 70
+		// One second in some twenty has more than the others, and one in five.
+		const seconds, perSecond = 25, 5
 		time.Sleep(3 * time.Second) // for what it does when it starts
 		trips.Take()
 		time.Sleep(seconds * time.Second)
@@ -171,8 +175,8 @@ func TestRoundTripsOfRequests(t *testing.T) {
 	for _, c := range requestCosts(w) {
 		t.Run(c.name, func(t *testing.T) {
 			var shortest []harness.RoundTrip
-			got := c.least(t, w.Portico, func() []int {
-				taken := trips.Take()
+			got := c.least(t, w.Portico, []int{c.cost.roundTrips}, func() []int {
+				taken := slices.DeleteFunc(trips.Take(), ofNoRequest)
 				n := harness.InSequence(taken)
 				if shortest == nil || n <= harness.InSequence(shortest) {
 					shortest = taken
@@ -185,6 +189,13 @@ func TestRoundTripsOfRequests(t *testing.T) {
 		})
 	}
 }
+
+// ofNoRequest reports whether a round trip looks for work that is due.
+func ofNoRequest(trip harness.RoundTrip) bool {
+	return !slices.ContainsFunc(trip.Statements, func(s string) bool { return !lookForWork.MatchString(s) })
+}
+
+var lookForWork = regexp.MustCompile(`^SELECT .* FROM (jobs|intents|tombstones|operations|request_batches|turns) WHERE (shard|ends|at|until) `)
 
 func describe(trips []harness.RoundTrip) string {
 	var b strings.Builder
@@ -204,7 +215,8 @@ func TestStatementsOfRequests(t *testing.T) {
 	var last []int
 	for _, c := range requestCosts(w) {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.least(t, w.Portico, func() []int {
+			want := []int{c.cost.statements, c.cost.transactions, c.cost.flushes}
+			got := c.least(t, w.Portico, want, func() []int {
 				now := counted(t, w.Portico)
 				since := slices.Clone(now)
 				for i := range last {
@@ -213,7 +225,7 @@ func TestStatementsOfRequests(t *testing.T) {
 				last = now
 				return since
 			})
-			if want := []int{c.cost.statements, c.cost.transactions, c.cost.flushes}; !slices.Equal(got, want) {
+			if !slices.Equal(got, want) {
 				t.Errorf("it takes %d statements, %d transactions that write, %d flushes; the table says %v", got[0], got[1], got[2], want)
 			}
 		})

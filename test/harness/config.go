@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"text/template"
@@ -128,8 +130,18 @@ func (f file) render(t testing.TB) []byte {
 	if err := configTemplate.Execute(&out, f); err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	return withHTTPClient(out.Bytes(), os.Getenv("PORTICO_HTTP_CLIENT"))
 }
+
+// withHTTPClient sets the httpClient of all providers; an empty one changes nothing.
+func withHTTPClient(config []byte, client string) []byte {
+	if client == "" {
+		return config
+	}
+	return namespaceRow.ReplaceAll(config, []byte("${0}\n    httpClient: "+client))
+}
+
+var namespaceRow = regexp.MustCompile(`(?m)^  - namespace: .*$`)
 
 // withDefaults fills in what a test left open, given Portico's own address.
 func (c Config) withDefaults(listen string) Config {

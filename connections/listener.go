@@ -1,0 +1,116 @@
+package connections
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+)
+
+// Listen returns an HTTP/1.x listener whose connections the table bounds. Close closes
+// connections that were not yet accepted, and those that are parked.
+func (t *Table) Listen(l net.Listener) net.Listener { return t.listen(l, nil) }
+
+func (t *Table) listen(l net.Listener, h *TLSOptions) *listener {
+	ctx, cancel := context.WithCancel(context.Background())
+	made := &listener{
+		Listener: l, table: t, handshakes: h, began: time.Now(), ended: ctx.Done(), end: cancel,
+		accepted: make(chan net.Conn), failed: make(chan error), parked: map[*scannedConn]struct{}{},
+	}
+	made.running.Go(func() { made.run(ctx) })
+	return made
+}
+
+// listener passes on what its table admits: new connections, and those that had been
+// parked.
+type listener struct {
+	net.Listener
+	table      *Table
+	handshakes *TLSOptions // nil: without TLS
+	began      time.Time
+	accepted   chan net.Conn
+	failed     chan error
+	ended      <-chan struct{}
+	end        context.CancelFunc
+	running    sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	parked map[*scannedConn]struct{}
+}
+
+// Accept implements [net.Listener].
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.accepted:
+		return c, nil
+	case err := <-l.failed:
+		return nil, err
+	case <-l.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements [net.Listener]. It returns when all handshakes have ended.
+func (l *listener) Close() error {
+	l.end()
+	err := l.Listener.Close()
+	l.wakeParked()
+	l.running.Wait()
+	return err
+}
+
+// run accepts connections until the listener is closed. After an error it waits
+// until Accept has returned it.
+func (l *listener) run(ctx context.Context) {
+	for {
+		c, err := l.acceptAdmitted()
+		switch {
+		case err == nil && l.handshakes != nil:
+			l.running.Go(func() { l.handshake(ctx, c) })
+			continue
+		case err == nil:
+			l.offer(c, l.scanned(c, nil))
+			continue
+		}
+		select {
+		case l.failed <- err:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// offer passes a connection to Accept.
+func (l *listener) offer(c *conn, spoken net.Conn) {
+	select {
+	case l.accepted <- spoken:
+	case <-l.ended:
+		_ = c.Close() // without a TLS alert, which could block
+	}
+}
+
+// scanned returns what net/http gets of a connection; session is nil without TLS.
+func (l *listener) scanned(c *conn, session *tls.Conn) net.Conn {
+	s := &scannedConn{Conn: c, below: c, listener: l}
+	if session == nil {
+		return s
+	}
+	s.Conn = session
+	return scannedTLSConn{s, session}
+}
+
+// acceptAdmitted accepts a connection. It closes refused ones at once.
+func (l *listener) acceptAdmitted() (*conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if admitted := l.table.admit(c); admitted != nil {
+			return admitted, nil
+		}
+		_ = c.Close() // nothing was sent over it
+	}
+}

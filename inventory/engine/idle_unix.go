@@ -1,0 +1,42 @@
+//go:build unix
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ended reports whether the server has closed a connection that idles. What is sent on
+// one that is known to be closed costs nothing; else the failure of a transaction that
+// is sent as a whole would leave open whether it was committed.
+func ended(ctx context.Context, conn *pgconn.PgConn) bool {
+	return readable(conn.Conn()) && conn.Ping(ctx) != nil // it may be a notice
+}
+
+// readable reports whether there is something to read on a connection, or its end.
+func readable(conn net.Conn) bool {
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	nothing := false
+	// Not Read, which waits for a reader that the driver may have left in the background.
+	err = raw.Control(func(fd uintptr) {
+		var one [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		nothing = errors.Is(err, syscall.EAGAIN)
+	})
+	return err != nil || !nothing
+}

@@ -1,0 +1,49 @@
+package inventory
+
+import (
+	"context"
+	"slices"
+
+	"portico/inventory/engine"
+	"portico/inventory/scopes"
+)
+
+const (
+	putScopeChange = `INSERT INTO scope_changes (subscription, generation, changed) VALUES (?, ?, ?)
+		ON CONFLICT (subscription) DO UPDATE SET generation = excluded.generation, changed = excluded.changed`
+	recentScopeChanges = `SELECT subscription, generation FROM scope_changes WHERE changed >= ?`
+)
+
+// changesScope says that the transaction changes the subscription, one of its groups
+// or registrations, or whatever else [Scopes] hold of it: they forget it, here and in
+// all replicas, once this commits. sub is folded.
+func (t *tx) changesScope(sub string) {
+	if !slices.Contains(t.scopes, sub) {
+		t.scopes = append(t.scopes, sub)
+	}
+}
+
+// recordScopeChanges tells other replicas. It runs at the end of the transaction, in
+// the order of the subscriptions: whoever holds one of these rows waits for no other
+// row.
+func (t *tx) recordScopeChanges() error {
+	slices.Sort(t.scopes)
+	for _, sub := range t.scopes {
+		generation := engine.NewID()
+		if err := t.Later(putScopeChange, sub, generation[:], engine.Micros(t.Now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scopeChanges returns the latest changes of scopes.
+func (s *Store) scopeChanges(ctx context.Context) ([]scopes.Change, error) {
+	since := engine.Micros(s.engine.Now().Add(-scopes.Window))
+	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (c scopes.Change, err error) {
+		var generation []byte
+		err = scan(&c.Subscription, &generation)
+		copy(c.Generation[:], generation)
+		return c, err
+	}, recentScopeChanges, since)
+}

@@ -1,0 +1,97 @@
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/inventory/index"
+	"portico/inventory/scopes"
+)
+
+// Scopes are subscriptions, groups and registrations as reads use them: from memory,
+// at most [scopes.Bound] behind what other replicas committed, and never behind this
+// one.
+//
+// Memory holds only what admits a read: no absence, no Deleted subscription, only
+// Active groups, only registered namespaces. What it denies is asked of the store.
+//
+// A stale yes for a group that has gone could show in two ways. A resource that the
+// index does not track may outlive its group, so memory's word for a group counts only
+// beside a tracked resource in it, which the index or its cache knows (package
+// routing). A tracked resource goes before its group, and a 404 of its provider is
+// checked against the store; but a PUT of unknown fate can land after the group went.
+// Where such a PUT is left, the group goes only once it has been marked for longer than
+// the bound: by then all replicas have forgotten it (closeGroup).
+//
+// What remains is a subscription that is marked Deleted, or given to another tenant:
+// reads through other replicas may find it as it was, for up to the bound.
+type Scopes struct {
+	changes       *scopes.Changes
+	subscriptions *scopes.Table[Subscription]
+	groups        *scopes.Table[Group]
+	registrations *scopes.Table[Registration]
+}
+
+// Scopes returns what requests ask first from memory.
+func (s *Store) Scopes() *Scopes { return s.scopes }
+
+func (s *Store) newScopes() (*Scopes, error) {
+	o := s.options
+	m := &Scopes{changes: scopes.NewChanges(scopes.Options{Ask: s.scopeChanges, Now: o.clock(), TTL: o.CacheTTL})}
+	var err error
+	m.subscriptions, err = scopes.NewTable(m.changes, o.ScopeEntries, s.briefSubscription, func(s Subscription) bool { return s.State != Deleted })
+	if err == nil {
+		m.groups, err = scopes.NewTable(m.changes, o.ScopeEntries, s.briefGroup, func(g Group) bool { return g.State == index.GroupActive })
+	}
+	if err == nil {
+		m.registrations, err = scopes.NewTable(m.changes, o.ScopeEntries, s.Registration, func(r Registration) bool { return r.State.Permits() })
+	}
+	if err != nil {
+		m.changes.Close()
+	}
+	return m, err
+}
+
+// briefSubscription and briefGroup leave out what has no bound that memory could live
+// with.
+func (s *Store) briefSubscription(ctx context.Context, id, _ string) (Subscription, error) {
+	found, err := s.Subscription(ctx, id)
+	found.Tags, found.Features = nil, nil
+	return found, err
+}
+
+func (s *Store) briefGroup(ctx context.Context, sub, name string) (Group, error) {
+	found, err := s.Group(ctx, sub, name)
+	found.Tags, found.ManagedBy = nil, ""
+	return found, err
+}
+
+// Subscription is [Store.Subscription] from memory if that knows, without tags and
+// features. asked is when the request arrived.
+func (m *Scopes) Subscription(ctx context.Context, id string, asked time.Time) (s Subscription, remembered bool, err error) {
+	return m.subscriptions.Get(ctx, id, "", asked)
+}
+
+// Group is [Store.Group] from memory if that knows, without tags and manager.
+func (m *Scopes) Group(ctx context.Context, sub, name string, asked time.Time) (g Group, remembered bool, err error) {
+	return m.groups.Get(ctx, sub, name, asked)
+}
+
+// Registration is [Store.Registration] from memory if that knows.
+func (m *Scopes) Registration(ctx context.Context, sub, namespace string, asked time.Time) (r Registration, remembered bool, err error) {
+	return m.registrations.Get(ctx, sub, namespace, asked)
+}
+
+// Ask asks the store now what has changed. Scopes do so by themselves while they are
+// used.
+func (m *Scopes) Ask(ctx context.Context) error { return m.changes.Ask(ctx) }
+
+// Asked is how often the store was asked what has changed.
+func (m *Scopes) Asked() uint64 { return m.changes.Asked() }
+
+// registerMetrics registers what the tables count anyway.
+func (m *Scopes) registerMetrics(registry prometheus.Registerer) {
+	registry.MustRegister(scopes.Metrics{"subscription": m.subscriptions, "group": m.groups, "registration": m.registrations})
+}

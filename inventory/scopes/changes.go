@@ -1,0 +1,164 @@
+package scopes
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"portico/timing"
+)
+
+const (
+	// Interval is how often the store is asked what has changed, while memory is used.
+	Interval = time.Second
+	// Bound is how far memory may be behind the store, as long as that answers.
+	Bound = 2 * time.Second
+	// Window is how far back a question looks; see the package comment.
+	Window = time.Minute
+)
+
+// Change is a row of the change sequence.
+type Change struct {
+	Subscription string // folded
+	Generation   [16]byte
+}
+
+// Changes is the change sequence as one replica knows it. It is safe for concurrent
+// use.
+type Changes struct {
+	options Options
+	begun   time.Time // by Options.Now; ages of values count from there
+	seed    maphash.Seed
+	// counts are those of changes, per class of subscriptions: what was kept under
+	// another count is out of date.
+	counts [classes]atomic.Uint64
+	last   atomic.Pointer[question]
+	asked  atomic.Uint64
+	wake   chan struct{} // by those who find that it is time for a question
+
+	mu   sync.Mutex
+	seen map[string][16]byte // the generations that the last answer held
+
+	stop context.CancelFunc
+	wait sync.WaitGroup
+}
+
+// classes are few enough for little memory, and enough for few subscriptions to share
+// one, which costs them readings alone.
+const classes = 4096
+
+// question is the last one that was answered.
+type question struct {
+	at      time.Time // when it was asked
+	failing bool      // a later one was not answered
+}
+
+// Options say how a Changes asks.
+type Options struct {
+	// Ask returns the rows that were written in the last Window.
+	Ask func(ctx context.Context) ([]Change, error)
+	Now func() time.Time
+	// TTL bounds the age of what is remembered; 0: nothing is.
+	TTL time.Duration
+}
+
+// NewChanges begins to follow the change sequence; Close ends that.
+func NewChanges(o Options) *Changes {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &Changes{options: o, begun: o.Now(), seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), stop: stop}
+	c.last.Store(&question{at: c.begun}) // nothing was remembered before
+	c.wait.Go(func() { c.follow(ctx) })
+	return c
+}
+
+// Close ends the question under way, and asks no more. It may be called more than
+// once.
+func (c *Changes) Close() {
+	c.stop()
+	c.wait.Wait()
+}
+
+// Asked is how many questions were asked.
+func (c *Changes) Asked() uint64 { return c.asked.Load() }
+
+// follow asks when somebody wants to know, and not more often than it needs to.
+func (c *Changes) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		}
+		pause := Interval / 2 // nobody wakes it before an Interval is over
+		if c.Ask(ctx) != nil {
+			pause = Interval
+		}
+		select {
+		case <-c.wake: // sent while it asked
+		default:
+		}
+		if timing.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// Ask asks the store for what has changed, and forgets that.
+func (c *Changes) Ask(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, Interval)
+	defer cancel()
+	last, now := c.last.Load(), c.options.Now()
+	c.asked.Add(1)
+	changes, err := c.options.Ask(ctx)
+	if err != nil {
+		c.last.Store(&question{at: last.at, failing: true})
+		return err
+	}
+	if timing.Elapsed(last.at, now) > Window/2 {
+		c.forgetAll() // the answer may not reach back to the last one
+	}
+	seen := make(map[string][16]byte, len(changes))
+	for _, change := range changes {
+		seen[change.Subscription] = change.Generation
+		if known, before := c.seen[change.Subscription]; !before || known != change.Generation {
+			c.Forget(change.Subscription)
+		}
+	}
+	c.seen = seen
+	c.last.Store(&question{at: now})
+	return nil
+}
+
+func (c *Changes) forgetAll() {
+	for i := range c.counts {
+		c.counts[i].Add(1)
+	}
+}
+
+// Forget forgets all that is remembered of a subscription, folded, once others can see
+// its change.
+func (c *Changes) Forget(subscription string) {
+	c.count([]byte(subscription)).Add(1)
+}
+
+func (c *Changes) count(subscription []byte) *atomic.Uint64 {
+	return &c.counts[maphash.Bytes(c.seed, subscription)%classes]
+}
+
+// vouch reports whether memory may answer a request that came in at a time.
+func (c *Changes) vouch(asked time.Time) bool {
+	last := c.last.Load()
+	age := timing.Elapsed(last.at, asked)
+	if age > Interval {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	// One that came long before is of another clock.
+	return age <= Bound && age >= -Bound || last.failing
+}

@@ -1,0 +1,46 @@
+// Package scopes remembers, in bounded memory, what every request asks for first: its
+// subscription, its group, a registration. What these are, its users say: a [Table]
+// holds values of one kind, each of one subscription, and [Changes] says whether they
+// still hold.
+//
+// # Coherence
+//
+// Every transaction that changes a value of a subscription also gives the
+// subscription's row in the change sequence a new random generation, with the store's
+// time. While a replica uses its memory it asks, at most once an [Interval] and in one
+// statement, for the rows that were written in the last [Window], and forgets all
+// that it holds of each subscription whose generation it has not seen before. Its own
+// changes it forgets as soon as they are committed.
+//
+// Memory answers a request that came within [Bound] of the last question that was
+// answered. Later, because nobody asked for a while or the replica was stopped, it
+// vouches for nothing, and requests read the store until the question is answered. A
+// replica that nobody uses asks nothing.
+//
+// A number or a time that is drawn before the commit may become visible behind a
+// reader that has seen later ones. So a reader here never goes on from the last row
+// that it saw: each question covers the whole window, and generations tell what is
+// new. A change would be missed if it became visible more than the window after its
+// time was drawn. The engine ends transactions long before that; only a commit that
+// waits for a standby can take longer, and while one is missing no change is
+// confirmed to anybody. What such a commit changed is seen when the value's age, of
+// at most the TTL, is over.
+//
+// What was read before a change must not be kept after it. A reading notes the count
+// of changes of its subscription before it begins, and what it kept holds only while
+// that count stands; so a change that is noticed during the reading, or at any time
+// after, ends it.
+//
+// # Without the store
+//
+// If the question cannot be answered, the store is taken to be down: then memory
+// answers without it, each value until its TTL is over. So does a value whose own
+// reading fails as the store is unavailable.
+//
+// # What memory may be used for
+//
+// A value is at most [Bound] behind what another replica committed. Memory thus
+// answers reads alone, and what it denies is asked of the store before it is said.
+// Which stale yes could be seen, and what keeps it from being seen, users of the
+// tables have to say: see the scopes of package inventory.
+package scopes

@@ -1,0 +1,35 @@
+package jobs
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// watchDue asks again and again, with one question for all kinds, which of them have
+// jobs that are due, and has their workers claim them, until ctx ends.
+func (r *Runner) watchDue(ctx context.Context) {
+	warning := throttledWarning{log: r.Log, what: notClaimed}
+	kinds := slices.Sorted(maps.Keys(r.workers))
+	timer := time.NewTimer(r.pace())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		due, err := r.dueKinds(ctx, kinds)
+		for _, kind := range due {
+			r.Nudge(kind)
+		}
+		timer.Reset(r.pace() + warning.after(ctx, err))
+	}
+}
+
+func (r *Runner) dueKinds(ctx context.Context, kinds []string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Lease)
+	defer cancel()
+	return r.Store.DueKinds(ctx, kinds)
+}

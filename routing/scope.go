@@ -1,0 +1,145 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory"
+	"portico/inventory/index"
+)
+
+// Scopes is the part of Index that memory may answer for reads: remembered says that
+// it did. What it says is at most moments behind the store, asked being when the
+// request arrived. Absence is inventory.ErrNotFound, and comes from the store.
+type Scopes interface {
+	Subscription(ctx context.Context, id string, asked time.Time) (s inventory.Subscription, remembered bool, err error)
+	Group(ctx context.Context, subscription, name string, asked time.Time) (g inventory.Group, remembered bool, err error)
+	Registration(ctx context.Context, subscription, namespace string, asked time.Time) (r inventory.Registration, remembered bool, err error)
+}
+
+// scopes reads the scopes of one request.
+type scopes struct {
+	*Router
+	// memory may answer; otherwise, and always for what is no read, the store does.
+	memory bool
+	asked  time.Time
+	// remembered: memory has answered; ofGroup: for the group.
+	remembered, ofGroup bool
+}
+
+func (s *scopes) subscription(ctx context.Context, id string) (inventory.Subscription, error) {
+	if !s.memory {
+		return s.Index.Subscription(ctx, arm.Fold(id))
+	}
+	found, remembered, err := s.Scopes.Subscription(ctx, id, s.asked)
+	s.remembered = s.remembered || remembered
+	return found, err
+}
+
+func (s *scopes) group(ctx context.Context, subscription, name string) (inventory.Group, error) {
+	if !s.memory {
+		return s.Index.Group(ctx, subscription, name)
+	}
+	found, remembered, err := s.Scopes.Group(ctx, subscription, name, s.asked)
+	s.remembered, s.ofGroup = s.remembered || remembered, remembered
+	return found, err
+}
+
+func (s *scopes) registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error) {
+	if !s.memory {
+		return s.Index.Registration(ctx, subscription, namespace)
+	}
+	found, remembered, err := s.Scopes.Registration(ctx, subscription, namespace, s.asked)
+	s.remembered = s.remembered || remembered
+	return found, err
+}
+
+// stands reports whether what memory said is enough for a decision. A refusal, and
+// whatever says that there is nothing, is for the store to say. So is the existence of
+// a group in which no tracked resource vouches for it: such a resource goes before its
+// group, and is not found then.
+func (s *scopes) stands(d Decision, err error) bool {
+	switch {
+	case !s.remembered:
+		return true
+	case err != nil:
+		_, refused := errors.AsType[*arm.Error](err)
+		_, needed := errors.AsType[*SearchNeededError](err)
+		return !refused && !needed // the store failed, as it would again
+	}
+	return d.Answer != EmptyList && d.Answer != Absent && (!s.ofGroup || d.inGroup)
+}
+
+// check finds the subscription and the group of a request, and refuses what they do
+// not take.
+func (s *scopes) check(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
+	if err := s.checkSubscription(ctx, r, p, d); err != nil {
+		return err
+	}
+	if err := s.record(ctx, r, p, d); err != nil || d.Operation != nil {
+		return err // an operation's result outlives the group of its resource
+	}
+	name := r.Path.Group()
+	if name == "" || r.namesGroup() {
+		return nil
+	}
+	return s.checkGroup(ctx, r, d, name)
+}
+
+func (s *scopes) checkSubscription(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
+	id := r.Path.Subscription()
+	if id == "" {
+		return nil
+	}
+	found, err := s.subscription(ctx, id)
+	if errors.Is(err, inventory.ErrNotFound) || err == nil && (!p.CanSee(found.TenantID) || found.State == inventory.Deleted) {
+		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
+	}
+	if err != nil {
+		return err
+	}
+	if !r.Reads() && r.Method != http.MethodDelete && (found.State == inventory.Warned || found.State == inventory.Disabled) {
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
+	}
+	d.Subscription = found
+	return nil
+}
+
+func (s *scopes) checkGroup(ctx context.Context, r *Request, d *Decision, name string) error {
+	g, err := s.group(ctx, d.Subscription.ID, name)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
+	}
+	if err != nil {
+		return err
+	}
+	if !r.Reads() && g.State != index.GroupActive {
+		return GroupClosed(g.State, g.Name)
+	}
+	d.Group = g
+	return nil
+}
+
+// checkRegistration refuses writes into a namespace that the subscription has not
+// registered. Of reads only lists differ without a registration.
+func (s *scopes) checkRegistration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
+	if !s.needsRegistration(r, d) || r.Reads() && r.Class != Collection {
+		return inventory.Registration{}, nil
+	}
+	registration, err := s.registration(ctx, d.Subscription.ID, r.Provider.Key)
+	if err == nil && !registration.State.Permits() && !r.Reads() {
+		err = NotRegistered(r.Provider, registration.State)
+	}
+	return registration, err
+}
+
+// namesGroup reports whether the request names the group itself; its handlers decide
+// whether it must exist.
+func (r *Request) namesGroup() bool {
+	_, below := r.Path.Own()
+	return r.Path.Hops() == 0 && !below
+}

@@ -1,0 +1,177 @@
+package http1
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"portico/upstream/sendguard"
+)
+
+// Options configure a [Client]. None of the bounds may be 0.
+type Options struct {
+	Host    string // as in the Host header
+	Address string // host and port to dial
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS is used for all connections, with its own list of protocols; nil: plain.
+	TLS              *tls.Config
+	HandshakeTimeout time.Duration
+	IdleTimeout      time.Duration
+	MaxIdle, MaxOpen int   // connections
+	IdleInAll        *Idle // shared by clients
+	MaxHead          int   // bytes of an answer's headers, with those of interim answers
+}
+
+// Client calls one address. It is safe for concurrent use.
+type Client struct {
+	options Options
+	pool    pool
+}
+
+// New returns a client. [Client.CloseIdle] closes its idle connections.
+func New(o Options) *Client {
+	if o.TLS != nil {
+		o.TLS = o.TLS.Clone()
+		o.TLS.NextProtos = []string{"http/1.1"}
+	}
+	return &Client{options: o, pool: pool{maxIdle: o.MaxIdle, maxOpen: o.MaxOpen, inAll: o.IdleInAll, timeout: o.IdleTimeout}}
+}
+
+// CloseIdle closes idle connections. Those in use are closed when they become idle,
+// unless another call is made.
+func (c *Client) CloseIdle() { c.pool.closeIdle() }
+
+// Request is one request.
+type Request struct {
+	Method      string
+	Path, Query string // as on the wire; no query if it is empty
+	// Header is not changed. What frames the message is not taken from it, nor is Host.
+	Header  http.Header
+	Content []byte
+	// Deadline bounds the call and the reading of its answer, as that of the context
+	// does; zero: none.
+	Deadline time.Time
+	// Guard decides about each byte of a write; nil for what may be repeated.
+	Guard *sendguard.Guard
+	// Observer may be nil.
+	Observer Observer
+}
+
+// Observer is told which connection a request got, before the request is written.
+type Observer interface {
+	// GotConn is called for each connection that the request is given. State is nil
+	// for a plain one.
+	GotConn(conn net.Conn, reused bool, state *tls.ConnectionState)
+}
+
+// errUnanswered is wrapped by the error of a connection that ended before the first
+// byte of an answer.
+var errUnanswered = errors.New("the connection ended before an answer")
+
+// Do sends a request and returns the answer, whose Body must be closed or read to its
+// end by one goroutine; it may be closed by another. The answer's Request is nil. The
+// error is that of the context, or [context.DeadlineExceeded], if the call's time is
+// over.
+func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	deadline := r.Deadline
+	if d, ok := ctx.Deadline(); ok && (deadline.IsZero() || d.Before(deadline)) {
+		deadline = d
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cn, err := c.connection(ctx, deadline)
+		if err != nil {
+			return nil, err
+		}
+		reused := cn.reused
+		cn.reused = true
+		if r.Observer != nil {
+			r.Observer.GotConn(cn.dialled, reused, cn.state)
+		}
+		if r.Guard != nil {
+			r.Guard.Attach(cn.wire.Conn, reused)
+		}
+		x := &exchange{ctx: ctx, cn: cn, client: c, request: r, deadline: deadline}
+		if err = x.run(); err == nil {
+			return &x.response, nil
+		}
+		switch {
+		case r.Guard != nil && r.Guard.RetryStale():
+		case r.Guard == nil && reused && len(r.Content) == 0 && errors.Is(err, errUnanswered):
+		default:
+			return nil, err
+		}
+	}
+}
+
+// connection returns an idle connection, or a new one.
+func (c *Client) connection(ctx context.Context, deadline time.Time) (*conn, error) {
+	for {
+		cn, err := c.pool.take()
+		if err != nil {
+			return nil, err
+		}
+		if cn == nil {
+			break
+		}
+		if err := cn.SetDeadline(deadline); err == nil && cn.alive() {
+			return cn, nil
+		}
+		c.pool.discard(cn)
+	}
+	if !deadline.IsZero() {
+		bounded, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		ctx = bounded
+	}
+	cn, err := c.dial(ctx)
+	if err != nil {
+		c.pool.forget()
+		return nil, err
+	}
+	if err := cn.SetDeadline(deadline); err != nil {
+		c.pool.discard(cn)
+		return nil, err
+	}
+	return cn, nil
+}
+
+// handshakeTimeout is the error of a TLS handshake that took too long.
+type handshakeTimeout struct{}
+
+func (handshakeTimeout) Error() string   { return "the TLS handshake took too long" }
+func (handshakeTimeout) Timeout() bool   { return true }
+func (handshakeTimeout) Temporary() bool { return true }
+
+func (c *Client) dial(ctx context.Context) (*conn, error) {
+	dialled, err := c.options.Dial(ctx, "tcp", c.options.Address)
+	if err != nil {
+		return nil, err
+	}
+	if c.options.TLS == nil {
+		return newConn(dialled), nil
+	}
+	cn := newConn(dialled)
+	secured := tls.Client(cn.wire, c.options.TLS)
+	bounded, cancel := context.WithTimeout(ctx, c.options.HandshakeTimeout)
+	defer cancel()
+	if err := secured.HandshakeContext(bounded); err != nil {
+		_ = dialled.Close()
+		if ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)) {
+			err = handshakeTimeout{}
+		}
+		return nil, err
+	}
+	state := secured.ConnectionState()
+	cn.Conn, cn.state = secured, &state
+	return cn, nil
+}

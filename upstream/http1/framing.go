@@ -1,0 +1,140 @@
+package http1
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// bodyKind says where an answer's body ends.
+type bodyKind uint8
+
+const (
+	noBody bodyKind = iota
+	lengthBody
+	chunkedBody
+	endlessBody // it ends with the connection
+)
+
+var (
+	errLength   = errors.New("the answer's Content-Length is not one number")
+	errEncoding = errors.New("the answer has a Transfer-Encoding other than chunked")
+	errTrailer  = errors.New("the answer names a trailer that would frame it")
+)
+
+// frame decides where the body of an answer ends (RFC 9112, 6.3), and whether the
+// connection ends with it: because the answer says so, or because others might see
+// its end elsewhere. It removes headers that are of the connection alone.
+func frame(response *http.Response, method string) (kind bodyKind, length int64, ends bool, err error) {
+	h := response.Header
+	ends = closes(response)
+	chunked, err := isChunked(response)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	length, err = contentLength(h)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if err := checkTrailers(h, chunked); err != nil {
+		return 0, 0, false, err
+	}
+	response.ContentLength = 0
+	switch status := response.StatusCode; {
+	case method == http.MethodHead:
+		response.ContentLength = length
+		return noBody, 0, ends, nil
+	case status < http.StatusOK || status == http.StatusNoContent || status == http.StatusNotModified:
+		// What announces a body here may send one.
+		announced := chunked || length > 0 && status != http.StatusNotModified
+		return noBody, 0, ends || announced || status < http.StatusOK, nil
+	case chunked:
+		response.ContentLength = -1
+		delete(h, "Content-Length")
+		return chunkedBody, 0, ends || length >= 0, nil // two lengths
+	}
+	response.ContentLength = length
+	switch {
+	case length < 0:
+		return endlessBody, 0, true, nil
+	case length == 0:
+		return noBody, 0, ends, nil
+	}
+	return lengthBody, length, ends, nil
+}
+
+// closes reports whether the connection ends with the answer.
+func closes(response *http.Response) bool {
+	connection := response.Header["Connection"]
+	if response.ProtoMinor == 0 {
+		return hasToken(connection, "close") || !hasToken(connection, "keep-alive")
+	}
+	if hasToken(connection, "close") {
+		delete(response.Header, "Connection")
+		return true
+	}
+	return false
+}
+
+func hasToken(values []string, token string) bool {
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			if equalFold(trimSpace(part), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isChunked(response *http.Response) (bool, error) {
+	encodings, sent := response.Header["Transfer-Encoding"]
+	if !sent {
+		return false, nil
+	}
+	delete(response.Header, "Transfer-Encoding")
+	if response.ProtoMinor == 0 || len(encodings) != 1 || !equalFold(encodings[0], "chunked") {
+		return false, errEncoding
+	}
+	return true, nil
+}
+
+// contentLength returns -1 where none is given. The same one twice becomes one.
+func contentLength(h http.Header) (int64, error) {
+	sent := h["Content-Length"]
+	if len(sent) == 0 {
+		return -1, nil
+	}
+	for _, other := range sent[1:] {
+		if other != sent[0] {
+			return 0, errLength
+		}
+	}
+	if len(sent) > 1 {
+		h["Content-Length"] = sent[:1]
+	}
+	if sent[0] == "" || !all(sent[0], digitByte) {
+		return 0, errLength
+	}
+	n, err := strconv.ParseInt(sent[0], 10, 64)
+	if err != nil {
+		return 0, errLength
+	}
+	return n, nil
+}
+
+// checkTrailers checks the names of trailers. Trailers themselves are dropped.
+func checkTrailers(h http.Header, chunked bool) error {
+	named, sent := h["Trailer"]
+	if !sent || !chunked {
+		return nil
+	}
+	delete(h, "Trailer")
+	for _, framing := range [...]string{"Transfer-Encoding", "Trailer", "Content-Length"} {
+		if hasToken(named, framing) {
+			return errTrailer
+		}
+	}
+	return nil
+}

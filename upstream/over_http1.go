@@ -1,0 +1,45 @@
+package upstream
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"portico/upstream/http1"
+)
+
+// overHTTP1 sends the request by the package http1.
+func (x *request) overHTTP1(ctx context.Context, t *transports, call Call) (*http.Response, error) {
+	r := http1.Request{
+		Method: call.Method, Path: targetPath(call.Path), Query: call.Query,
+		Header: call.Header, Content: call.Content, Deadline: call.deadline, Observer: x,
+	}
+	if !isWrite(call.Method) {
+		return t.http1Reads.Do(ctx, &r)
+	}
+	r.Guard = &x.guard
+	return t.http1Writes.Do(ctx, &r)
+}
+
+// targetPath returns a path as a request line may hold it, which nearly all already
+// are.
+func targetPath(path string) string {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("/-_.~!$&'()*+,;=:@[]", c) >= 0:
+		case c == '%' && i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]):
+		default:
+			plain, err := url.PathUnescape(path)
+			if err != nil {
+				plain = path
+			}
+			return (&url.URL{Path: plain, RawPath: path}).EscapedPath()
+		}
+	}
+	return path
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}

@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"portico/limits"
+	"portico/regions/health"
+	"portico/upstream/sendguard"
+)
+
+// request is one request to one address, however it is sent, and then the body of its
+// answer.
+type request struct {
+	client *Client
+	series *addressMetrics
+	choice health.Choice
+	timing *Timing
+	got    atomic.Bool     // a connection
+	guard  sendguard.Guard // of a write
+
+	body     io.ReadCloser      // of the answer
+	cancel   context.CancelFunc // ends the context of net/http; may be nil
+	failed   bool               // the body
+	answered atomic.Bool        // the body was closed
+	bound
+	slot
+}
+
+// slot is what a call of [Client.Do] has of its endpoint's slots.
+type slot struct {
+	of     *limits.Concurrency // nil: none
+	caller string
+	given  atomic.Bool // back
+}
+
+// release gives the slot back, once.
+func (s *slot) release() {
+	if s.of != nil && s.given.CompareAndSwap(false, true) {
+		s.of.Release(s.caller)
+	}
+}
+
+// GotConn counts the connection that the request got, and records a new one in the
+// health of the address.
+func (x *request) GotConn(_ net.Conn, reused bool, state *tls.ConnectionState) {
+	x.got.Store(true)
+	if reused {
+		x.series.reused.Inc()
+		return
+	}
+	x.series.opened.Inc()
+	if state != nil {
+		x.series.recordCertificate(*state)
+	}
+	x.choice.Connected(x.client.now())
+}
+
+// begin measures the time until the headers of the answer.
+func (x *request) begin() (begun time.Time) {
+	begun = time.Now()
+	x.series.inFlight.Inc()
+	x.timing.call(x.series.address)
+	x.timing.begin(begun)
+	return begun
+}
+
+// end records the attempt. If there is an answer its body is measured from now on.
+func (x *request) end(begun time.Time, response *http.Response, err error, call Call) {
+	ended := time.Now()
+	x.timing.end(ended)
+	x.series.inFlight.Dec()
+	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call.Header))
+	if err != nil {
+		x.series.failed(err)
+		return
+	}
+	x.series.answered(call.Method, response.StatusCode)
+	x.left = unbounded
+	x.body, response.Body = response.Body, x
+}
+
+// Read reads the answer. The time counts as the provider's, and a failure as an error.
+// It gives the call's slot back when the answer has been read.
+func (x *request) Read(p []byte) (int, error) {
+	n, err := x.read(measured{x}, p)
+	if err != nil && err != ErrTooLarge { //nolint:errorlint // of x alone
+		x.release()
+	}
+	return n, err
+}
+
+// measured reads the body of a request's answer.
+type measured struct{ *request }
+
+func (m measured) Read(p []byte) (int, error) {
+	if m.timing != nil {
+		m.timing.begin(time.Now())
+	}
+	n, err := m.body.Read(p)
+	if m.timing != nil {
+		m.timing.end(time.Now())
+	}
+	if err != nil && err != io.EOF && !m.failed {
+		m.failed = true
+		m.series.failed(err)
+	}
+	return n, err
+}
+
+// Close ends the call. Its address and its slot are free then.
+func (x *request) Close() error {
+	if x.answered.CompareAndSwap(false, true) {
+		x.choice.Release()
+	}
+	err := x.body.Close()
+	if x.cancel != nil {
+		x.cancel()
+	}
+	x.release()
+	return err
+}
+
+// bound is what is left of an answer's bound.
+type bound struct{ left int64 }
+
+const unbounded = 1<<63 - 2
+
+// read reads from a body, and returns [ErrTooLarge] beyond the bound.
+func (b *bound) read(body io.Reader, p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := body.Read(p)
+	if int64(n) > b.left {
+		n = int(b.left)
+		b.left = 0
+		return n, ErrTooLarge
+	}
+	b.left -= int64(n)
+	return n, err
+}

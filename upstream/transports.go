@@ -1,0 +1,115 @@
+package upstream
+
+import (
+	"cmp"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+
+	"portico/regions"
+	"portico/upstream/http1"
+)
+
+// Limits of the connections to one address.
+const (
+	dialTimeout       = 3 * time.Second
+	handshakeTimeout  = 5 * time.Second
+	maxIdleInAll      = 8192
+	idleTimeout       = 30 * time.Second
+	maxResponseHeader = 64 << 10
+)
+
+// transports are the connections to one address that were made with one TLS
+// configuration. Writes and reads have connections of their own.
+type transports struct {
+	writes, reads           *http.Transport
+	http1Writes, http1Reads *http1.Client
+}
+
+func (c *Client) newTransports(p *pool) *transports {
+	return &transports{
+		writes: c.transport(true, p.series), reads: c.transport(false, p.series),
+		http1Writes: c.http1Client(p), http1Reads: c.http1Client(p),
+	}
+}
+
+// closeIdle closes idle connections. Those in use are closed when they become idle,
+// unless the transports are used again.
+func (t *transports) closeIdle() {
+	t.writes.CloseIdleConnections()
+	t.reads.CloseIdleConnections()
+	t.http1Writes.CloseIdle()
+	t.http1Reads.CloseIdle()
+}
+
+// useHTTP1 reports whether the package http1 makes a call, and not net/http.
+func (p *pool) useHTTP1(call Call) bool {
+	switch call.Endpoint.HTTPClient {
+	case regions.HTTP1Client:
+		return true
+	case regions.StandardClient:
+		return false
+	}
+	return p.base.Scheme == "http" || isWrite(call.Method)
+}
+
+func (c *Client) http1Client(p *pool) *http1.Client {
+	var secured *tls.Config
+	if p.base.Scheme == "https" {
+		secured = &tls.Config{MinVersion: tls.VersionTLS12}
+		if settings := c.tls.Load(); settings != nil {
+			secured = settings.Clone()
+		}
+		secured.ServerName = cmp.Or(secured.ServerName, p.base.Hostname())
+	}
+	return http1.New(http1.Options{
+		Host: p.base.Host, Address: addressOf(p.base), TLS: secured,
+		Dial:             countedDial(c.dial, p.series),
+		HandshakeTimeout: handshakeTimeout,
+		IdleTimeout:      idleTimeout,
+		MaxIdle:          maxIdle(c.options),
+		MaxOpen:          maxConnections(c.options),
+		IdleInAll:        &c.idle,
+		MaxHead:          maxResponseHeader,
+	})
+}
+
+func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
+	dial := countedDial(c.dial, of)
+	t := &http.Transport{
+		Proxy:                  nil, // ignore the environment
+		DialContext:            dial,
+		TLSHandshakeTimeout:    handshakeTimeout,
+		MaxIdleConns:           0,
+		MaxIdleConnsPerHost:    maxIdle(c.options),
+		MaxConnsPerHost:        maxConnections(c.options),
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxResponseHeader,
+		DisableCompression:     true, // bodies are passed on unchanged
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+		Protocols:              new(http.Protocols),
+	}
+	if settings := c.tls.Load(); settings != nil {
+		t.TLSClientConfig = settings.Clone()
+	}
+	t.Protocols.SetHTTP1(true)
+	t.Protocols.SetHTTP2(!forWrites)
+	if forWrites {
+		// Only a connection that carries one request at a time shows whether a
+		// byte of a write has left.
+		t.DialContext = guardedDial(dial)
+	}
+	return t
+}
+
+// maxIdle bounds the idle connections to one address: as many as there may be calls.
+// With fewer, some calls close theirs when they end while others dial.
+func maxIdle(o Options) int { return o.Calls + o.Readers }
+
+// maxConnections bounds the connections of one kind to one address. Slots bound
+// calls first, in a fair order; this covers connections that outlive their calls.
+func maxConnections(o Options) int { return 2 * maxIdle(o) }
+
+// newDialer returns what makes all connections of calls.
+func newDialer() *net.Dialer { return &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second} }
