@@ -9,15 +9,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"portico/arm"
 )
 
 func TestTokens(t *testing.T) {
 	sum := sha256.Sum256([]byte("secret"))
-	tokens, err := NewTokens(map[string]Principal{hex.EncodeToString(sum[:]): {TenantID: "T", ObjectID: "O"}}, "https://login.example/T")
+	method, err := NewTokens(map[string]Principal{hex.EncodeToString(sum[:]): {TenantID: "T", ObjectID: "O"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	tokens := NewMethods("https://login.example/T", NewMetrics(prometheus.NewRegistry()), method)
 	for _, c := range []struct {
 		sent []string
 		code arm.Code
@@ -44,12 +47,12 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "zz", strings.Repeat("0", 62)} {
-		if _, err := NewTokens(map[string]Principal{bad: {TenantID: "T"}}, ""); err == nil {
+		if _, err := NewTokens(map[string]Principal{bad: {TenantID: "T"}}); err == nil {
 			t.Errorf("%q is taken for a hash", bad)
 		}
 	}
 	for _, bad := range []Principal{{ObjectID: "O"}, {ObjectID: "O", AnyTenant: true}, {TenantID: "T", AnyTenant: true}} {
-		if _, err := NewTokens(map[string]Principal{hex.EncodeToString(sum[:]): bad}, ""); err == nil {
+		if _, err := NewTokens(map[string]Principal{hex.EncodeToString(sum[:]): bad}); err == nil {
 			t.Errorf("%+v has a token", bad)
 		}
 	}
@@ -74,7 +77,8 @@ func TestVisibility(t *testing.T) {
 // keep theirs too.
 func TestStoredPrincipal(t *testing.T) {
 	anyone, _ := Anyone{}.Authenticate(nil)
-	for _, p := range []Principal{anyone, anyone.In("T"), {TenantID: "T", ObjectID: "O", Name: "n", AppID: "a"}, {ObjectID: "O"}} {
+	for _, p := range []Principal{anyone, anyone.In("T"), {TenantID: "T", ObjectID: "O", Name: "n", AppID: "a"}, {ObjectID: "O"},
+		{TenantID: "T", ObjectID: "O", AppID: "a", Delegated: true, Issuer: "https://login.example", Groups: "1 2", Expires: 3}} {
 		text, err := json.Marshal(p)
 		if err != nil {
 			t.Fatal(err)
@@ -112,14 +116,14 @@ func TestValid(t *testing.T) {
 		return hex.EncodeToString(sum[:])
 	}
 	ann := Principal{TenantID: "T", ObjectID: "O", AppID: "A", Name: "ann"}
-	of := func(principals map[string]Principal) *Tokens {
-		tokens, err := NewTokens(principals, "")
+	of := func(principals map[string]Principal) *Methods {
+		tokens, err := NewTokens(principals)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return tokens
+		return NewMethods("", NewMetrics(prometheus.NewRegistry()), tokens)
 	}
-	came := func(tokens *Tokens, token string) Principal {
+	came := func(tokens *Methods, token string) Principal {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Authorization", "Bearer "+token)
 		p, fault := tokens.Authenticate(r)

@@ -2,23 +2,149 @@ package access
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"net/http"
 	"strings"
+	"unsafe"
 
 	"portico/arm"
 )
 
-// Authenticator authenticates requests. The error is a 401; its challenge goes out with
-// it.
+// Authenticator authenticates requests.
 type Authenticator interface {
-	Authenticate(*http.Request) (Principal, *arm.Error)
+	// Authenticate returns the caller, or why there is none.
+	Authenticate(*http.Request) (Principal, *Refusal)
 	// Valid reports whether a principal that was authenticated earlier, maybe by another
 	// configuration, would still be: by the same credential, if that is known.
 	Valid(Principal) bool
 	// Challenge is the value of WWW-Authenticate that accompanies a refusal.
-	Challenge(refusal *arm.Error) string
+	Challenge(*Refusal) string
+}
+
+// Method is one way to sign in.
+type Method interface {
+	// Name is the method's name in metrics.
+	Name() string
+	// Authenticate returns the caller to whom the method knows the credentials to belong.
+	// Credentials that it does not know are another method's: then known is false. It
+	// refuses those that it knows and that are not valid.
+	Authenticate(Credentials) (p Principal, known bool, refusal *Refusal)
+	// Valid reports whether the method would still authenticate p.
+	Valid(p Principal) bool
+}
+
+// Credentials are what a request brings to prove whose it is.
+type Credentials struct {
+	Request *http.Request
+	// Token is the bearer token, "" if there is none.
+	Token string
+	// Hash is the token's SHA-256. Looked up by it, a token reveals nothing by the time
+	// that the look-up takes.
+	Hash [sha256.Size]byte
+}
+
+// Refusal is why a request is not authenticated.
+type Refusal struct {
+	*arm.Error
+	// Result is the reason in metrics.
+	Result string
+	// Description says the reason to the client. It quotes nothing that the client sent.
+	Description string
+}
+
+// The results of signing in, as metrics have them.
+const (
+	Accepted    = "accepted"
+	Missing     = "missing"     // no credential
+	Unknown     = "unknown"     // a credential that no method knows
+	Malformed   = "malformed"   // a token that cannot be read
+	Expired     = "expired"     // one whose time is over
+	Early       = "early"       // one whose time has not come
+	Audience    = "audience"    // one for another service
+	Signature   = "signature"   // one that its issuer has not signed
+	UnknownKey  = "unknown_key" // one that is signed by a key that its issuer does not show
+	Claims      = "claims"      // one that does not say whose it is
+	Unavailable = "unavailable" // the issuer's keys cannot be had
+)
+
+// Results are all results of signing in.
+func Results() []string {
+	return []string{Accepted, Missing, Unknown, Malformed, Expired, Early, Audience, Signature, UnknownKey, Claims, Unavailable}
+}
+
+// Methods authenticates by several ways to sign in: the first that knows a credential
+// decides.
+type Methods struct {
+	methods   []Method
+	authority string
+	metrics   *Metrics
+	accepted  []counter // of each method
+}
+
+// NewMethods returns an authenticator by methods, which are asked in this order.
+// authority is the URI that issues tokens; challenges name it.
+func NewMethods(authority string, metrics *Metrics, methods ...Method) *Methods {
+	m := &Methods{methods: methods, authority: authority, metrics: metrics}
+	for _, method := range methods {
+		m.accepted = append(m.accepted, metrics.of(method.Name(), Accepted))
+	}
+	return m
+}
+
+// Authenticate asks each method.
+func (m *Methods) Authenticate(r *http.Request) (Principal, *Refusal) {
+	c, unreadable := credentialsOf(r)
+	for i, method := range m.methods {
+		p, known, refusal := method.Authenticate(c)
+		switch {
+		case !known:
+			continue
+		case refusal != nil:
+			m.metrics.of(method.Name(), refusal.Result).Inc()
+			return Principal{}, refusal
+		}
+		m.accepted[i].Inc()
+		return p, nil
+	}
+	refusal := unreadable
+	if refusal == nil {
+		refusal = &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Unknown, "The authentication failed because of an invalid token."}
+	}
+	m.metrics.of(noMethod, refusal.Result).Inc()
+	return Principal{}, refusal
+}
+
+// credentialsOf reads what a request brings. Without a readable token, it also returns
+// the refusal for when no method needs one.
+func credentialsOf(r *http.Request) (Credentials, *Refusal) {
+	c := Credentials{Request: r}
+	sent := r.Header["Authorization"]
+	if len(sent) == 0 {
+		return c, &Refusal{arm.NewError(arm.AuthenticationFailed), Missing, "The authentication failed because of missing 'Authorization' header."}
+	}
+	scheme, token, _ := strings.Cut(sent[0], " ")
+	token = strings.TrimSpace(token)
+	if len(sent) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return c, &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Malformed, "The authentication failed because of an invalid token."}
+	}
+	c.Token = token
+	// Without a copy of the token: nobody writes to the bytes.
+	c.Hash = sha256.Sum256(unsafe.Slice(unsafe.StringData(token), len(token)))
+	return c, nil
+}
+
+// Valid reports whether a method would still authenticate p.
+func (m *Methods) Valid(p Principal) bool {
+	for _, method := range m.methods {
+		if method.Valid(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Challenge names the authority and the fault, as ARM does.
+func (m *Methods) Challenge(refusal *Refusal) string {
+	return `Bearer authorization_uri="` + m.authority + `", error="invalid_token", error_description="` + refusal.Description + `"`
 }
 
 // Anyone authenticates every request as one fixed principal that belongs to every
@@ -29,7 +155,7 @@ type Anyone struct{}
 const anyone = "00000000-0000-0000-0000-00000000a110"
 
 // Authenticate never refuses.
-func (Anyone) Authenticate(*http.Request) (Principal, *arm.Error) { return fixed(), nil }
+func (Anyone) Authenticate(*http.Request) (Principal, *Refusal) { return fixed(), nil }
 
 func fixed() Principal { return Principal{ObjectID: anyone, Name: "anyone@localhost", AnyTenant: true} }
 
@@ -37,73 +163,4 @@ func fixed() Principal { return Principal{ObjectID: anyone, Name: "anyone@localh
 func (Anyone) Valid(p Principal) bool { return p.same(fixed()) }
 
 // Challenge is never called for.
-func (Anyone) Challenge(*arm.Error) string { return "" }
-
-// Tokens authenticates static bearer tokens. It keeps only their SHA-256 and looks
-// tokens up by that: timing reveals nothing about a token.
-type Tokens struct {
-	principals map[[sha256.Size]byte]Principal
-	authority  string
-}
-
-// NewTokens returns an authenticator for principals, keyed by the lower-case
-// hexadecimal SHA-256 of their tokens. authority is the URI that issues tokens; the
-// challenge names it.
-func NewTokens(principals map[string]Principal, authority string) (*Tokens, error) {
-	t := &Tokens{principals: make(map[[sha256.Size]byte]Principal, len(principals)), authority: authority}
-	for sum, principal := range principals {
-		raw, err := hex.DecodeString(sum)
-		if err != nil || len(raw) != sha256.Size {
-			return nil, fmt.Errorf("%q is no SHA-256 in hexadecimal", sum)
-		}
-		if principal.TenantID == "" || principal.AnyTenant {
-			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
-		}
-		principal.Credential, principal.caller = credential(raw), principal.Caller()
-		t.principals[[sha256.Size]byte(raw)] = principal
-	}
-	return t, nil
-}
-
-// Authenticate takes the bearer token of the Authorization header.
-func (t *Tokens) Authenticate(r *http.Request) (Principal, *arm.Error) {
-	sent := r.Header["Authorization"]
-	if len(sent) == 0 {
-		return Principal{}, arm.NewError(arm.AuthenticationFailed)
-	}
-	scheme, token, _ := strings.Cut(sent[0], " ")
-	if len(sent) > 1 || !strings.EqualFold(scheme, "Bearer") {
-		return Principal{}, arm.NewError(arm.InvalidAuthenticationToken)
-	}
-	principal, known := t.principals[sha256.Sum256([]byte(strings.TrimSpace(token)))]
-	if !known {
-		return Principal{}, arm.NewError(arm.InvalidAuthenticationToken)
-	}
-	return principal, nil
-}
-
-// credential identifies a token by a hash of its hash, which does not reveal the
-// latter.
-func credential(sum []byte) string {
-	name := sha256.Sum256(append([]byte("credential "), sum...))
-	return hex.EncodeToString(name[:16])
-}
-
-// Valid reports whether one of the principal's tokens is still configured.
-func (t *Tokens) Valid(p Principal) bool {
-	for _, known := range t.principals {
-		if known.same(p) && (p.Credential == "" || p.Credential == known.Credential) {
-			return true
-		}
-	}
-	return false
-}
-
-// Challenge names the authority and the fault, as ARM does.
-func (t *Tokens) Challenge(refusal *arm.Error) string {
-	description := "The authentication failed because of an invalid token."
-	if refusal.Code == arm.AuthenticationFailed {
-		description = "The authentication failed because of missing 'Authorization' header."
-	}
-	return fmt.Sprintf(`Bearer authorization_uri="%s", error="invalid_token", error_description="%s"`, t.authority, description)
-}
+func (Anyone) Challenge(*Refusal) string { return "" }

@@ -2,6 +2,7 @@ package access
 
 import (
 	"encoding/json"
+	"time"
 
 	"portico/arm"
 	"portico/tracing"
@@ -18,14 +19,27 @@ type Principal struct {
 	AnyTenant bool `json:",omitempty"`
 	// Name is the caller's display name, such as a user principal name.
 	Name string
-	// AppID is the calling application, "" for a user.
+	// AppID is the calling application, "" for a user who calls by none that is known.
 	AppID string
 	// Credential distinguishes the credentials of one principal, and reveals nothing else
 	// of them. It is "" if there are none, or p's is not known.
 	Credential string `json:",omitempty"`
+	// Issuer is who issued the token that the caller signed in with, "" for another
+	// credential.
+	Issuer string `json:",omitempty"`
+	// Delegated: a user acts, by way of the application AppID.
+	Delegated bool `json:",omitempty"`
+	// Groups are those that the caller belongs to.
+	Groups Groups `json:",omitempty"`
+	// Expires is when the credential is no longer accepted, in seconds since 1970; 0:
+	// never.
+	Expires int64 `json:",omitempty"`
 
 	caller string // as Caller returns it, if that is known
 }
+
+// expired reports whether the principal's credential is no longer accepted.
+func (p *Principal) expired(now time.Time) bool { return p.Expires != 0 && now.Unix() >= p.Expires }
 
 // same reports whether p and another principal are the same, whatever their names.
 func (p Principal) same(other Principal) bool {
@@ -69,7 +83,7 @@ func (p *Principal) UnmarshalJSON(text []byte) error {
 
 // Kind returns the type of identity in systemData's words.
 func (p Principal) Kind() string {
-	if p.AppID != "" {
+	if p.AppID != "" && !p.Delegated {
 		return "Application"
 	}
 	return "User"
@@ -93,6 +107,7 @@ func (p Principal) Stamp(h tracing.Setter) {
 		{"X-Ms-Client-Principal-Id", p.ObjectID},
 		{"X-Ms-Client-Principal-Name", p.Name},
 		{"X-Ms-Client-App-Id", p.AppID},
+		{"X-Ms-Client-Issuer", p.Issuer},
 	} {
 		if stamp.value != "" {
 			h.Set(stamp.name, stamp.value)

@@ -13,6 +13,7 @@ const (
 	CannotMoveResource                   Code = "CannotMoveResource"
 	ClientClosedRequest                  Code = "ClientClosedRequest"
 	Conflict                             Code = "Conflict"
+	ExpiredAuthenticationToken           Code = "ExpiredAuthenticationToken"
 	ExpiredSkipToken                     Code = "ExpiredSkipToken"
 	FeatureNotFound                      Code = "FeatureNotFound"
 	Forbidden                            Code = "Forbidden"
@@ -107,6 +108,7 @@ var faults = map[Code]fault{
 	CannotMoveResource:         {http.StatusBadRequest, "The resources cannot be moved: %s."},
 	Conflict:                   {http.StatusConflict, "The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog to get more details on the conflicting requests."},
 	ClientClosedRequest:        {StatusClientClosed, "The client went away before the request was answered."},
+	ExpiredAuthenticationToken: {http.StatusUnauthorized, "The access token expiry UTC time '%s' is earlier than current UTC time '%s'."},
 	ExpiredSkipToken: {http.StatusGone,
 		"The skip token can no longer be used: %s. Please begin the list anew."},
 	FeatureNotFound:            {http.StatusNotFound, "The feature '%s' could not be found."},

@@ -14,14 +14,18 @@ import (
 
 // The modes of authentication.
 const (
-	AuthNone   = "none"   // one fixed caller; loopback only
-	AuthTokens = "tokens" // static bearer tokens
+	AuthNone    = "none"    // one fixed caller; loopback only
+	AuthTokens  = "tokens"  // static bearer tokens
+	AuthMethods = "methods" // those that are configured; no word of the file
 )
 
 // Auth is who may call.
 type Auth struct {
-	Mode   string
-	Tokens []Token
+	Mode         string
+	Issuers      []Issuer
+	Keys         IssuerKeys
+	Certificates ClientCertificates
+	Tokens       []Token
 }
 
 // Token is a bearer token, known by its hash, and whom it stands for.
@@ -36,17 +40,26 @@ type Token struct {
 // rows let tokens come and go while the gateway runs, but not the need of one.
 func (a *Auth) rows(r *files.Reader) *setting.Setting {
 	hashes := r.Unique("the hash of a token")
-	modeChanged := func(was, is Auth) bool { return was.Mode != is.Mode }
-	return setting.Mapping("auth", "Who may call.",
+	modeChanged := func(was, is Auth) bool { return (was.Mode == AuthNone) != (is.Mode == AuthNone) }
+	return setting.Mapping("auth", "Who may call. A request is asked for a token of an issuer, then for a certificate, then for a static token; "+
+		"the first of them that knows what it brings decides.",
 		setting.RestartOnly(a, modeChanged, setting.Value("mode", &a.Mode, rule.OneOf(AuthNone, AuthTokens), AuthNone,
-			"How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`.")),
+			"How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`, and nobody else. "+
+				"Leave it out where there are `issuers` or `clientCertificates`: then nobody calls but by these and by `tokens` beside them. To and from `none` it needs a restart.")),
+		issuerRows(r, &a.Issuers),
+		a.Keys.rows(),
+		a.Certificates.rows(r),
 		setting.Mappings("tokens", "Bearer tokens, by their hashes, and whom each stands for.", (*Token).rows,
 			func(o *setting.Object, t Token) {
 				if at := o.Right("sha256"); at != nil && hashes.Add(at, t.SHA256, "") {
 					a.Tokens = append(a.Tokens, t)
 				}
 			}).Default("none"),
-	)
+	).Check(func(o *setting.Object) {
+		if o.Get("mode") == nil && (given(o.Get("issuers")) || o.Get("clientCertificates") != nil || given(o.Get("tokens"))) {
+			a.Mode = AuthMethods
+		}
+	})
 }
 
 func (t *Token) rows() []*setting.Setting {
@@ -68,7 +81,7 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 	case c.Auth.Mode == AuthNone && open:
 		server.Fault(server.At("listen"), fmt.Sprintf("auth.mode is none, but server.listen %s is not loopback", yamltree.Quote(c.Server.Listen)),
 			"a loopback address such as 127.0.0.1:8080, or auth.mode: tokens with server.tls")
-	case c.Auth.Mode == AuthTokens && open && !encrypted:
+	case c.Auth.Mode != AuthNone && open && !encrypted:
 		server.Fault(server.At("listen"), fmt.Sprintf("server.listen %s is not loopback, so tokens would travel in the open", yamltree.Quote(c.Server.Listen)),
 			"server.tls with cert and key, or tls: terminated where something in front speaks TLS")
 	}
@@ -80,6 +93,7 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 	case c.Auth.Mode == AuthNone && hasTokens:
 		auth.Fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
 	}
+	checkMethods(server, auth, c)
 	if !loopback(c.Server.Admin) && server.Get("adminToken") == nil && !given(server.Get("adminTokens")) {
 		server.Fault(server.At("admin"), fmt.Sprintf("server.admin %s is not loopback and has no token", yamltree.Quote(c.Server.Admin)),
 			"a loopback address such as 127.0.0.1:8081, or server.adminToken: {sha256: …}")
@@ -90,6 +104,19 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 				server.Fault(server.At("adminToken", "adminTokens"), "server.adminToken is also a client's token", "a token of its own")
 			}
 		}
+	}
+}
+
+// checkMethods reports issuers and certificates that contradict the rest.
+func checkMethods(server, auth *setting.Object, c *Config) {
+	for _, key := range []string{"issuers", "clientCertificates"} {
+		if at := auth.Get(key); given(at) && c.Auth.Mode != AuthMethods {
+			auth.Fault(at, fmt.Sprintf("auth.%s is given, but auth.mode is %s", key, c.Auth.Mode),
+				"no auth.mode: issuers, clientCertificates and tokens hold side by side")
+		}
+	}
+	if at := auth.Get("clientCertificates"); at != nil && (c.Server.TLS.Terminated || server.Get("tls") == nil) {
+		auth.Fault(at, "auth.clientCertificates is given, but the public listener does not speak TLS", "server.tls with cert and key")
 	}
 }
 

@@ -33,20 +33,26 @@ func Removed(used *Config, path string) int {
 	for _, token := range used.Auth.Tokens {
 		accepted = append(accepted, token.SHA256)
 	}
+	for _, issuer := range used.Auth.Issuers {
+		accepted = append(accepted, issuer.URL)
+	}
+	for _, p := range used.Auth.Certificates.Principals {
+		accepted = append(accepted, p.Subject+p.SAN) // one of them is ""
+	}
 	removed := 0
-	for _, hash := range accepted {
-		if !bytes.Contains(text.Bytes(), []byte(hash)) {
+	for _, credential := range accepted {
+		if !bytes.Contains(text.Bytes(), []byte(credential)) {
 			removed++
 		}
 	}
-	if root != nil && used.Auth.Mode == AuthNone && read(&files.Reader{}, root).Auth.Mode == AuthTokens {
+	if root != nil && used.Auth.Mode == AuthNone && read(&files.Reader{}, root).Auth.Mode != AuthNone {
 		removed++ // callers without a token
 	}
 	return removed
 }
 
 // withoutComments drops what follows a number sign in a text of YAML. It drops
-// part of a quoted value with one, too, but no hash has one.
+// part of a quoted value with one, too, but no hash and no issuer has one.
 func withoutComments(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -172,8 +172,10 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 		x := exchange.From(r)
 		principal, refusal := g.authenticator.Authenticate(r)
 		if refusal != nil && !isMetadata(x.Path) {
-			w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
-			exchange.Fail(w, r, refusal)
+			if refusal.Status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
+			}
+			exchange.Fail(w, r, refusal.Error)
 			return
 		}
 		if refusal == nil {

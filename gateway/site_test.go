@@ -234,11 +234,11 @@ func (s *site) authenticator() access.Authenticator {
 	for token, principal := range callers {
 		hashed[sha(token)] = principal
 	}
-	tokens, err := access.NewTokens(hashed, "https://login.example")
+	tokens, err := access.NewTokens(hashed)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return tokens
+	return access.NewMethods("https://login.example", access.NewMetrics(prometheus.NewRegistry()), tokens)
 }
 
 func sha(token string) string {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"portico/access"
-	"portico/arm"
 	"portico/inventory"
 )
 
@@ -89,7 +88,7 @@ func TestSubscriptionList(t *testing.T) {
 // tenantless authenticates everybody as a principal without a tenant.
 type tenantless struct{ access.Anyone }
 
-func (tenantless) Authenticate(*http.Request) (access.Principal, *arm.Error) {
+func (tenantless) Authenticate(*http.Request) (access.Principal, *access.Refusal) {
 	return access.Principal{ObjectID: callers[secret].ObjectID}, nil
 }
 

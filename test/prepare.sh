@@ -13,6 +13,7 @@
 #   procps       kill, by which the unit reloads
 #   prometheus   runs the dashboards' queries and the alerts; its service is not
 #                started
+#   oidc-provider  issues tokens; Node.js is not installed by this script
 #
 # With the argument peers also what `make bench-peers` needs:
 #
@@ -98,3 +99,5 @@ if ((${#missing[@]} > 0)); then
 	fi
 	install "${missing[@]}"
 fi
+
+test/issuer/prepare.sh

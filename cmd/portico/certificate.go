@@ -12,17 +12,40 @@ import (
 	"portico/config"
 )
 
-// certificate is the public listener's, which connections that come in from
-// then on see when it changes.
+// certificate is the public listener's, and the authorities of its clients'.
+// Connections that come in from then on see when they change.
 type certificate struct {
-	now atomic.Pointer[tls.Certificate]
+	now atomic.Pointer[tls.Config]
 }
 
-func (c *certificate) server() *tls.Config {
-	return &tls.Config{
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil },
-		MinVersion:     tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+// use shows another certificate from now on; clients may show one of authorities, nil
+// for none. A nil pair is for plain HTTP.
+func (c *certificate) use(pair *tls.Certificate, authorities []*x509.Certificate) {
+	if pair == nil {
+		return
 	}
+	next := serverTLS()
+	next.Certificates = []tls.Certificate{*pair}
+	if authorities != nil {
+		next.ClientAuth, next.ClientCAs = tls.VerifyClientCertIfGiven, x509.NewCertPool()
+		for _, authority := range authorities {
+			next.ClientCAs.AddCert(authority)
+		}
+	}
+	c.now.Store(next)
+}
+
+// shown reports whether the listener speaks TLS.
+func (c *certificate) shown() bool { return c.now.Load() != nil }
+
+func (c *certificate) server() *tls.Config {
+	outer := serverTLS()
+	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now.Load(), nil }
+	return outer
+}
+
+func serverTLS() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 }
 
 // serverPair reads the public listener's certificate; nil where there is none.

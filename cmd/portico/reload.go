@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"portico/access"
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admin"
@@ -18,11 +17,11 @@ import (
 // material is everything that is made of a configuration before any of it takes
 // effect.
 type material struct {
-	config        *config.Config
-	pair          *tls.Certificate
-	towards       towards
-	authenticator access.Authenticator
-	keys          *fanout.Keys
+	config  *config.Config
+	pair    *tls.Certificate
+	towards towards
+	access  signIn
+	keys    *fanout.Keys
 }
 
 // reload reads the configuration anew, makes all of it, and then puts it in the
@@ -79,12 +78,13 @@ func (s *service) take(ctx context.Context, next *config.Config) (admin.Reloaded
 		s.log.Warn("configuration: " + w.Error())
 	}
 	if m.pair != nil {
-		s.certificate.now.Store(m.pair)
+		s.certificate.use(m.pair, m.access.authorities)
 	}
+	m.access.keys.Use()
 	if m.towards.hash != s.towards {
 		s.upstream.UseTLS(m.towards.config)
 	}
-	s.live.Replace(before.Succeed(m.config, m.authenticator, m.keys))
+	s.live.Replace(before.Succeed(m.config, m.access.authenticator, m.keys))
 	s.upstream.UseMap(m.config.Map, healthOf(m.config.Health))
 	s.config.Store(m.config)
 	s.towards = m.towards.hash
@@ -103,7 +103,7 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 	if m.towards, err = clientTLS(c.Upstream.TLS); err != nil {
 		return m, err
 	}
-	if m.authenticator, err = authenticatorOf(c); err != nil {
+	if m.access, err = s.signIn(c); err != nil {
 		return m, err
 	}
 	if m.keys, err = tokenKeys(ctx, c, s.store); err != nil {

@@ -29,7 +29,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	tables := []*connections.Table{s.connections.public, s.connections.admin}
 	servers := []*http.Server{s.server(s.live.Public(), tables[0]), s.server(s.live.Admin(), tables[1])}
 	admin = tables[1].Listen(admin)
-	if s.certificate.now.Load() != nil {
+	if s.certificate.shown() {
 		servers[0].TLSConfig = s.certificate.server()
 		failures := failedHandshakes{log: s.log}
 		public = tables[0].ListenTLS(public, connections.TLSOptions{
@@ -84,6 +84,7 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 	parts.Go(func() { s.live.Gateway().Runner().Run(ctx) })
 	parts.Go(func() { s.followChanges(ctx) })
 	parts.Go(func() { s.upstream.Run(ctx) })
+	parts.Go(func() { s.issuers.Run(ctx) })
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)

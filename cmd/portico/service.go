@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/access"
+	"portico/access/issuer"
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway"
@@ -40,6 +41,8 @@ type service struct {
 	registry    *meter.Registry
 	shown       *meter.Configuration // which configuration is in use
 	expiries    *meter.Certificates
+	signIns     *access.Metrics
+	issuers     *issuer.Registry
 	connections tables
 	access      *logs.Batch
 	audit       *logs.File       // nil where audit lines go with the others
@@ -61,6 +64,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	meter.Process(registry)
 	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
 	s.shown.Loaded(1, time.Now())
+	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
 	s.connections = newTables(cfg.Server.Connections, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err
@@ -77,7 +81,8 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
-	s.certificate.now.Store(m.pair)
+	s.certificate.use(m.pair, m.access.authorities)
+	m.access.keys.Use()
 	s.towards = m.towards.hash
 	s.showCertificates(m)
 	s.upstream = upstream.New(upstream.Options{
@@ -88,7 +93,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	})
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys,
 		Reload: func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil
@@ -220,22 +225,4 @@ func seed(ctx context.Context, cfg *config.Config, store *inventory.Store) error
 		})
 	}
 	return store.SeedSubscriptions(ctx, seeds, notify.Targets(cfg.Map.Providers()...)...)
-}
-
-func authenticatorOf(cfg *config.Config) (access.Authenticator, error) {
-	if cfg.Auth.Mode == config.AuthNone {
-		return access.Anyone{}, nil
-	}
-	principals := make(map[string]access.Principal, len(cfg.Auth.Tokens))
-	for _, t := range cfg.Auth.Tokens {
-		principals[t.SHA256] = access.Principal{TenantID: t.TenantID, ObjectID: t.ObjectID, Name: t.Name, AppID: t.AppID}
-	}
-	authority := cfg.Metadata.LoginEndpoint
-	if authority == "" {
-		authority = cfg.Server.PublicURL.String()
-	}
-	if tenant := cfg.Metadata.Tenant; tenant != "" {
-		authority += "/" + tenant
-	}
-	return access.NewTokens(principals, authority)
 }

@@ -51,6 +51,31 @@ func WebURL() Rule[string] {
 	}
 }
 
+// Issuer is the URL of an issuer of tokens, exactly as it is written: https, or http on
+// this machine alone.
+func Issuer() Rule[string] {
+	wrong := func(text string) string {
+		u, wrong := parseWebURL(text)
+		if wrong == "" && u.Scheme == "http" && !loopbackHost(u.Hostname()) {
+			wrong = "is neither https nor on this machine"
+		}
+		return wrong
+	}
+	return Rule[string]{
+		Parse:   func(text string) (string, bool) { return text, wrong(text) == "" },
+		Noun:    "issuer",
+		Allowed: "https://host[:port][/path], or http:// for a loopback host, without query or credentials",
+		Schema:  addressSchema(hostPattern, anyPath),
+		wrong:   wrong,
+	}
+}
+
+// loopbackHost reports whether a host is this machine.
+func loopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
 // AddressTemplate is a text that becomes an address when its placeholders are
 // filled in.
 func AddressTemplate() Rule[string] {

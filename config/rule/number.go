@@ -42,6 +42,12 @@ func PositiveDurationTo(most time.Duration) Rule[time.Duration] {
 		func(d time.Duration) bool { return d > 0 && d <= most })
 }
 
+// DurationTo is a time with a bound of its own, which may be none.
+func DurationTo(most time.Duration) Rule[time.Duration] {
+	return durationRule("duration of at most "+most.String(), "0s to "+most.String()+", such as 500ms or 10s",
+		func(d time.Duration) bool { return d <= most })
+}
+
 // WholeSeconds is a time that goes out as a number of seconds.
 func WholeSeconds() Rule[time.Duration] {
 	return durationRule("duration in whole seconds", "0s to 8784h in whole seconds, such as 10s or 10m",

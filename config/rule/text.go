@@ -97,6 +97,13 @@ func PEMFile() Rule[string] {
 	}
 }
 
+// Folder is the path of a folder.
+func Folder() Rule[string] {
+	r := PEMFile()
+	r.Allowed = "the path of a folder"
+	return r
+}
+
 // Identifier is a name for machines.
 func Identifier() Rule[string] {
 	const legal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -23,6 +24,25 @@ type Certificate struct {
 	// AuthorityFile is PEM too: clients in other languages trust it.
 	AuthorityFile string
 	Pool          *x509.CertPool
+
+	authority    *x509.Certificate
+	authorityKey *ecdsa.PrivateKey
+}
+
+// Client makes a client's certificate for an alternative name, of the same authority.
+func (c Certificate) Client(t testing.TB, name string) tls.Certificate {
+	t.Helper()
+	key := newKey(t)
+	der := sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(3),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    c.authority.NotBefore,
+		NotAfter:     c.authority.NotAfter,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		DNSNames:     []string{name},
+	}, c.authority, key, c.authorityKey)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 // NewCertificate makes an authority and a server certificate for 127.0.0.1, ::1 and
@@ -68,6 +88,8 @@ func NewCertificate(t testing.TB, dir string) Certificate {
 
 		AuthorityFile: filepath.Join(dir, "authority.crt"),
 		Pool:          x509.NewCertPool(),
+
+		authority: signed, authorityKey: authorityKey,
 	}
 	c.Pool.AddCert(signed)
 	writePEM(t, c.CertFile, "CERTIFICATE", serverDER)

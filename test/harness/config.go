@@ -57,6 +57,8 @@ type Config struct {
 	Endpoints map[string]string
 	// Tokens turns on static tokens; without any, auth is none.
 	Tokens []Token
+	// Auth is YAML of the auth section beside Tokens, indented by two spaces.
+	Auth string
 	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
 	// Listen is the address of the public listener, if a test must know it beforehand; a
@@ -192,14 +194,21 @@ metadata:
 {{- if .Metadata}}
 {{.Metadata}}
 {{- end}}
-{{- if .Tokens}}
+{{- if or .Auth .Tokens}}
 auth:
+{{- if .Auth}}
+{{.Auth}}
+{{- else}}
   mode: tokens
+{{- end}}
+{{- end}}
+{{- if .Tokens}}
   tokens:
 {{- range .Tokens}}
     - {sha256: "{{.SHA256}}", tenantId: {{.TenantID}}, objectId: {{.ObjectID}}, name: {{printf "%q" .Name}}}
 {{- end}}
-{{- else}}
+{{- end}}
+{{- if not (or .Auth .Tokens)}}
 auth: {mode: none}
 {{- end}}
 {{- if .Postgres}}

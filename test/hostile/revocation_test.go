@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/test/harness"
 )
@@ -154,4 +155,35 @@ func TestARefusedConfigurationReportsRemovedTokens(t *testing.T) {
 	w.reload(t, without)
 	eventuallySettled(t, "end of it", func() bool { return w.Portico.Metric(t, gauge) == 0 })
 	w.as(t, alice, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Want(t, 401)
+}
+
+// A token expires during a batch that it started, or its issuer is trusted no more: no
+// further request of the batch is sent.
+func TestAnExpiredTokenEndsItsBatches(t *testing.T) {
+	t.Parallel()
+	issuer := harness.NewIssuer(t)
+	w := newWorld(t, options{Settings: "batch: {immediate: 1, atOnce: 1}\n", Auth: issuer.Auth(", clockSkew: 0s", "")})
+	body := w.slow(t, 4)
+	short := harness.Token{Raw: issuer.Token(t, "exp", time.Now().Add(10*time.Second).Unix())}
+	long := harness.Token{Raw: issuer.Token(t)}
+	arrived, open := w.gate(t)
+	ends := w.begin(t, short, body)
+	<-arrived
+	eventuallySettled(t, "end of the token", func() bool {
+		return w.as(t, short, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Status == http.StatusUnauthorized
+	})
+	w.as(t, short, http.MethodGet, ends, "").WantError(t, 401, "ExpiredAuthenticationToken")
+	close(open)
+	all := w.end(t, long, ends)
+	if len(all) != 4 || all[0].HTTPStatusCode != 200 {
+		t.Fatalf("%d answers, the first %d", len(all), all[0].HTTPStatusCode)
+	}
+	for _, r := range all[1:] {
+		if r.HTTPStatusCode != 401 {
+			t.Errorf("%d %s", r.HTTPStatusCode, r.Content)
+		}
+	}
+	if n := len(arrived); n > 0 {
+		t.Errorf("%d requests were sent for a token that had expired", n)
+	}
 }

@@ -40,7 +40,7 @@ type world struct {
 // spaces; Settings are whole sections.
 type options struct {
 	Evil, Settings, Server string
-	Postgres               string
+	Postgres, Auth         string
 	TLS                    bool // on the public listener
 }
 
@@ -66,7 +66,7 @@ func newWorld(t *testing.T, o options) world {
 			{ID: ours, TenantID: harness.TenantID, DisplayName: "ours", State: "Enabled"},
 			{ID: theirs, TenantID: theirTenant, DisplayName: "theirs", State: "Enabled"},
 		},
-		Server: o.Server, Extra: o.Settings, Postgres: o.Postgres, TLS: o.TLS,
+		Server: o.Server, Extra: o.Settings, Postgres: o.Postgres, TLS: o.TLS, Auth: o.Auth,
 	}})
 	return world{w, p}
 }

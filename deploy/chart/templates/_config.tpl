@@ -21,8 +21,11 @@ what this chart decides. */ -}}
     "admin" "0.0.0.0:8081"
     "tls" $tls
     "drain" (dict "delay" (printf "%ds" (int .Values.drain.delay)) "limit" (printf "%ds" (int .Values.drain.limit))))
-  "auth" (dict "mode" "tokens")
   "store" (dict "driver" "postgres") -}}
+{{- $auth := get $given "auth" | default dict -}}
+{{- if not (or (hasKey $auth "issuers") (hasKey $auth "clientCertificates")) -}}
+  {{- $_ := set $own "auth" (dict "mode" "tokens") -}}
+{{- end -}}
 {{- if .Values.upstreamTLS.secret -}}
   {{- $files := dict -}}
   {{- if .Values.upstreamTLS.ca }}{{ $_ := set $files "ca" "/etc/portico/upstream-tls/ca.crt" }}{{ end -}}

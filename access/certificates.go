@@ -1,0 +1,152 @@
+package access
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"portico/arm"
+)
+
+// CertificateOwner says whose a client certificate is that has this subject or this
+// alternative name; the other is "".
+type CertificateOwner struct {
+	// Subject is the whole subject as RFC 2253 writes it, such as "CN=ann,O=Contoso".
+	Subject string
+	// SAN is a DNS name, a URI, an e-mail address or an IP address.
+	SAN       string
+	Principal Principal
+}
+
+// Certificates authenticates by the client certificate of the connection, which TLS has
+// verified. An authority that is no longer configured counts no more, also for
+// connections that it was good enough for.
+type Certificates struct {
+	authorities []*x509.Certificate
+	owners      []CertificateOwner
+	known       *Remembered // by the certificate's SHA-256
+	now         func() time.Time
+}
+
+// NewCertificates returns the method for certificates that authorities have signed.
+func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner) *Certificates {
+	return &Certificates{authorities: authorities, owners: owners, known: NewRemembered(), now: time.Now}
+}
+
+// Name implements [Method].
+func (c *Certificates) Name() string { return "certificate" }
+
+// Authenticate implements [Method]. It refuses a known certificate that has expired
+// since the connection began.
+func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, refusal *Refusal) {
+	state := sent.Request.TLS
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return p, false, nil
+	}
+	authority := c.authorityOf(state.VerifiedChains)
+	if authority == nil {
+		return p, false, nil
+	}
+	leaf, now := state.VerifiedChains[0][0], c.now()
+	hash := sha256.Sum256(leaf.Raw)
+	p, known = c.known.Get(hash, now)
+	if !known {
+		if p, known = c.ownerOf(leaf); !known {
+			return p, false, nil
+		}
+		p.Credential, p.Expires = signer(authority)+CredentialOf(hash[:]), leaf.NotAfter.Unix()
+		c.known.Add(hash, p, now)
+	}
+	if p.expired(now) {
+		return Principal{}, true, expired(time.Unix(p.Expires, 0), now, "client certificate")
+	}
+	return p, true, nil
+}
+
+// authorityOf returns the configured authority of a chain, nil if there is none.
+func (c *Certificates) authorityOf(chains [][]*x509.Certificate) *x509.Certificate {
+	for _, chain := range chains {
+		root := chain[len(chain)-1]
+		for _, authority := range c.authorities {
+			if authority.Equal(root) {
+				return authority
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Certificates) ownerOf(leaf *x509.Certificate) (Principal, bool) {
+	subject := leaf.Subject.String()
+	for _, owner := range c.owners {
+		if owner.Subject != "" && owner.Subject == subject || owner.SAN != "" && hasName(leaf, owner.SAN) {
+			return owner.Principal, true
+		}
+	}
+	return Principal{}, false
+}
+
+// hasName reports whether name is one of the certificate's alternative names. DNS names
+// have no case, and a wildcard is no caller's name.
+func hasName(leaf *x509.Certificate, name string) bool {
+	for _, dns := range leaf.DNSNames {
+		if strings.EqualFold(dns, name) && !strings.HasPrefix(dns, "*") {
+			return true
+		}
+	}
+	for _, uri := range leaf.URIs {
+		if uri.String() == name {
+			return true
+		}
+	}
+	for _, address := range leaf.EmailAddresses {
+		if address == name {
+			return true
+		}
+	}
+	for _, ip := range leaf.IPAddresses {
+		if ip.String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Valid reports whether p's certificate has not expired, and its authority and its owner
+// are still configured.
+func (c *Certificates) Valid(p Principal) bool {
+	if p.Credential == "" || p.expired(c.now()) {
+		return false
+	}
+	signed := false
+	for _, authority := range c.authorities {
+		signed = signed || strings.HasPrefix(p.Credential, signer(authority))
+	}
+	if !signed {
+		return false
+	}
+	for _, owner := range c.owners {
+		if owner.Principal.same(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// signer begins the names of credentials that an authority has signed.
+func signer(authority *x509.Certificate) string {
+	sum := sha256.Sum256(authority.Raw)
+	return "certificate " + hex.EncodeToString(sum[:16]) + " "
+}
+
+// expired refuses a credential whose time is over.
+func expired(end, now time.Time, what string) *Refusal {
+	const form = "1/2/2006 3:04:05 PM"
+	return &Refusal{arm.NewError(arm.ExpiredAuthenticationToken, end.UTC().Format(form), now.UTC().Format(form)), Expired,
+		"The authentication failed because the " + what + " has expired."}
+}
+
+// ExpiredToken refuses a token that was valid until end.
+func ExpiredToken(end, now time.Time) *Refusal { return expired(end, now, "token") }

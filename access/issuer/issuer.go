@@ -1,0 +1,172 @@
+package issuer
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"portico/access"
+	"portico/arm"
+)
+
+// maxToken is the length of a token that is read. All headers of a request together have
+// hardly more.
+const maxToken = 16 << 10
+
+// Options say which tokens of an issuer are accepted, and whose they are.
+type Options struct {
+	// URL is the issuer, as tokens and its discovery document name it.
+	URL string
+	// Audiences are those of which a token must have one.
+	Audiences []string
+	// Algorithms are those by which tokens may be signed, all asymmetric.
+	Algorithms []string
+	// ClockSkew is by how much the issuer's clock may differ.
+	ClockSkew time.Duration
+	// TenantID is the tenant of all callers; "": the claim TenantClaim says it.
+	TenantID, TenantClaim string
+	Claims                ClaimNames
+}
+
+// Issuer is the method of one issuer's tokens.
+type Issuer struct {
+	options Options
+	keys    *Keys
+	known   *access.Remembered
+	now     func() time.Time
+}
+
+// New returns the method for an issuer's tokens. keys are that issuer's.
+func New(o Options, keys *Keys) *Issuer {
+	return &Issuer{options: o, keys: keys, known: access.NewRemembered(), now: time.Now}
+}
+
+// Name implements [access.Method].
+func (i *Issuer) Name() string { return "issuer" }
+
+// Authenticate implements [access.Method]. It knows the tokens that name the issuer. A
+// token that was verified once is remembered as long as it and its key are valid.
+func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
+	if c.Token == "" {
+		return p, false, nil
+	}
+	now := i.now()
+	if p, known = i.known.Get(c.Hash, now); known && i.keys.has(keyOf(p.Credential), now) {
+		return p, true, nil
+	}
+	if len(c.Token) > maxToken || issuerOf(c.Token) != i.options.URL {
+		return access.Principal{}, false, nil
+	}
+	p, refusal = i.verify(c.Request.Context(), c.Token, now)
+	if refusal != nil {
+		return access.Principal{}, true, refusal
+	}
+	p.Credential = credentialPrefix + p.Credential + " " + access.CredentialOf(c.Hash[:])
+	i.known.Add(c.Hash, p, now)
+	return p, true, nil
+}
+
+// verify returns the principal of a token that is valid. Its Credential is the name of
+// the key.
+func (i *Issuer) verify(ctx context.Context, token string, now time.Time) (access.Principal, *access.Refusal) {
+	signature := &signature{keys: i.keys, algorithms: i.options.Algorithms, now: now}
+	verifier := oidc.NewVerifier(i.options.URL, signature, &oidc.Config{
+		SupportedSigningAlgs: i.options.Algorithms,
+		SkipClientIDCheck:    true, SkipExpiryCheck: true, // both are judged below: of several audiences, with another skew
+	})
+	verified, err := verifier.Verify(ctx, token)
+	if err != nil {
+		return access.Principal{}, refuse(err, signature.err)
+	}
+	var claims claims
+	if err := verified.Claims(&claims); err != nil {
+		return access.Principal{}, invalid(access.Malformed, "token that cannot be read", err)
+	}
+	end, skew := verified.Expiry, i.options.ClockSkew
+	switch begin, ok := claims.begin(); {
+	case !ok || end.Unix() <= 0:
+		return access.Principal{}, invalid(access.Claims, "token that does not say how long it is valid", nil)
+	case !now.Before(end.Add(skew)):
+		return access.Principal{}, access.ExpiredToken(end, now)
+	case now.Add(skew).Before(begin):
+		return access.Principal{}, invalid(access.Early, "token that is not valid yet", nil)
+	case !slices.ContainsFunc(verified.Audience, func(a string) bool { return slices.Contains(i.options.Audiences, a) }):
+		return access.Principal{}, invalid(access.Audience, "token for another audience", nil)
+	}
+	p, missing := i.principal(claims)
+	if missing != "" {
+		return access.Principal{}, invalid(access.Claims, "token that does not name "+missing, nil)
+	}
+	p.Credential, p.Expires = signature.key, end.Add(skew).Unix()
+	return p, nil
+}
+
+// refuse says why a token was not verified: err is what the verifier says, and failure
+// what its signature's check said, if it came to that.
+func refuse(err, failure error) *access.Refusal {
+	switch {
+	case errors.Is(failure, errUnavailable):
+		fault := arm.NewError(arm.ServiceUnavailable, "the keys of the issuer of the access token cannot be had").Because(failure)
+		fault.RetryAfter = arm.OutageRetryAfter
+		return &access.Refusal{Error: fault, Result: access.Unavailable}
+	case errors.Is(failure, errUnknownKey):
+		return invalid(access.UnknownKey, "token that is signed by an unknown key", nil)
+	case errors.Is(failure, errSignature):
+		return invalid(access.Signature, "token whose signature is wrong", nil)
+	}
+	return invalid(access.Malformed, "token that cannot be read or that is signed in a way that is not accepted", err)
+}
+
+// invalid refuses a token. The cause is for the log.
+func invalid(result, what string, cause error) *access.Refusal {
+	return &access.Refusal{
+		Error:  arm.NewError(arm.InvalidAuthenticationToken).Because(cause),
+		Result: result, Description: "The authentication failed because of a " + what + ".",
+	}
+}
+
+// Valid reports whether a token of p would still be accepted.
+func (i *Issuer) Valid(p access.Principal) bool {
+	if p.Issuer != i.options.URL || i.options.TenantID != "" && !arm.EqualFold(p.TenantID, i.options.TenantID) {
+		return false
+	}
+	now := i.now()
+	return now.Unix() < p.Expires && (!i.keys.fetched() || i.keys.has(keyOf(p.Credential), now))
+}
+
+// issuerOf returns the issuer that a token in compact form names, "" if it is none. It
+// says so before anybody has verified it.
+func issuerOf(token string) string {
+	header, rest, _ := strings.Cut(token, ".")
+	payload, signature, found := strings.Cut(rest, ".")
+	if !found || header == "" || signature == "" || strings.Contains(signature, ".") {
+		return ""
+	}
+	text, err := base64.RawURLEncoding.DecodeString(payload)
+	if err != nil {
+		return ""
+	}
+	var named struct {
+		Issuer string `json:"iss"`
+	}
+	if json.Unmarshal(text, &named) != nil {
+		return ""
+	}
+	return named.Issuer
+}
+
+// A credential's name begins with this, and the name of the key goes on to the next
+// space.
+const credentialPrefix = "key "
+
+// keyOf returns the name of the key that signed a principal's token.
+func keyOf(credential string) string {
+	key, _, _ := strings.Cut(strings.TrimPrefix(credential, credentialPrefix), " ")
+	return key
+}

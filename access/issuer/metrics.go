@@ -1,0 +1,44 @@
+package issuer
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics tell how old the issuers' keys are. The names of issuers are the
+// configuration's.
+type Metrics struct {
+	fetches *prometheus.CounterVec
+	age     *prometheus.Desc
+	keys    func() []*Keys
+}
+
+func newMetrics(registry prometheus.Registerer, keys func() []*Keys) *Metrics {
+	m := &Metrics{
+		fetches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_issuer_fetches_total", Help: "Fetches of an issuer's keys, by the result: ok, failed.",
+		}, []string{"issuer", "result"}),
+		age: prometheus.NewDesc("portico_issuer_keys_timestamp_seconds",
+			"When the keys of an issuer were fetched that are in use, in seconds since 1970; no series before the first time.", []string{"issuer"}, nil),
+		keys: keys,
+	}
+	registry.MustRegister(m.fetches, m)
+	return m
+}
+
+func (m *Metrics) fetched(issuer string, err error) {
+	result := "ok"
+	if err != nil {
+		result = "failed"
+	}
+	m.fetches.WithLabelValues(issuer, result).Inc()
+}
+
+// Describe implements [prometheus.Collector].
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) { to <- m.age }
+
+// Collect implements [prometheus.Collector].
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	for _, k := range m.keys() {
+		if set := k.set.Load(); set != nil {
+			to <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, float64(set.fetched.UnixMilli())/1000, k.issuer)
+		}
+	}
+}

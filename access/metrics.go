@@ -1,0 +1,30 @@
+package access
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// noMethod is the method of what no method knows, in metrics.
+const noMethod = "none"
+
+// Metrics counts who signs in and how. Those of a gateway outlive its configurations.
+type Metrics struct{ signIns *prometheus.CounterVec }
+
+type counter = prometheus.Counter
+
+// NewMetrics registers the metrics.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	m := &Metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_sign_ins_total",
+		Help: "Requests that were to be authenticated, by the method (issuer, certificate, token; none: no method knew the credential) and the result: " +
+			"accepted, missing (no credential), unknown, malformed, expired, early (not valid yet), audience (for another service), signature (not the issuer's), " +
+			"unknown_key (the issuer does not show it), claims (the token does not say whose it is), unavailable (the issuer's keys cannot be had).",
+	}, []string{"method", "result"})}
+	registry.MustRegister(m.signIns)
+	for _, missed := range []string{Missing, Unknown, Malformed} {
+		m.of(noMethod, missed)
+	}
+	return m
+}
+
+func (m *Metrics) of(method, result string) prometheus.Counter {
+	return m.signIns.WithLabelValues(method, result)
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"portico/access"
+	"portico/access/issuer"
+	"portico/config"
+)
+
+// signIn is how callers of one configuration prove who they are.
+type signIn struct {
+	authenticator access.Authenticator
+	authorities   []*x509.Certificate // of clients' certificates; nil: none is asked for
+	keys          *issuer.Prepared
+}
+
+// signIn makes the methods in the order in which they are asked. It asks no issuer.
+func (s *service) signIn(c *config.Config) (signIn, error) {
+	var made signIn
+	var err error
+	if made.keys, err = s.issuerKeys(c); err != nil {
+		return made, err
+	}
+	if c.Auth.Mode == config.AuthNone {
+		made.authenticator = access.Anyone{}
+		return made, nil
+	}
+	var methods []access.Method
+	for _, i := range c.Auth.Issuers {
+		methods = append(methods, issuer.New(issuerOptions(i), made.keys.Of(i.URL)))
+	}
+	if ca := c.Auth.Certificates.CA; ca != "" {
+		if made.authorities, err = authoritiesOf(ca); err != nil {
+			return made, err
+		}
+		methods = append(methods, access.NewCertificates(made.authorities, ownersOf(c.Auth.Certificates)))
+	}
+	tokens, err := access.NewTokens(tokenPrincipals(c.Auth.Tokens))
+	if err != nil {
+		return made, err
+	}
+	made.authenticator = access.NewMethods(authorityOf(c), s.signIns, append(methods, tokens)...)
+	return made, nil
+}
+
+// issuerKeys returns the keys of all issuers.
+func (s *service) issuerKeys(c *config.Config) (*issuer.Prepared, error) {
+	folder := c.Auth.Keys.Folder
+	if folder == "" && c.Store.Driver == config.SQLite {
+		folder = filepath.Dir(c.Store.DSN)
+	}
+	if folder == "" && len(c.Auth.Issuers) > 0 {
+		s.log.Info("auth.keys.folder is not set: the keys of issuers are in memory alone, and fetched anew after each start")
+	}
+	issuers := make(map[string]issuer.KeyOptions, len(c.Auth.Issuers))
+	for _, i := range c.Auth.Issuers {
+		issuers[i.URL] = issuer.KeyOptions{
+			Refresh: c.Auth.Keys.Refresh, AtMostEvery: c.Auth.Keys.AtMostEvery, KeepFor: c.Auth.Keys.KeepFor, Folder: folder, CA: i.CA,
+		}
+	}
+	keys, err := s.issuers.Prepare(issuers)
+	if err != nil {
+		return nil, config.Faults{fileFault("", "auth.issuers.ca", err)}
+	}
+	return keys, nil
+}
+
+func issuerOptions(i config.Issuer) issuer.Options {
+	o := issuer.Options{
+		URL: i.URL, Audiences: i.Audiences, Algorithms: i.Algorithms, ClockSkew: i.ClockSkew, TenantID: i.TenantID, TenantClaim: i.TenantClaim,
+		Claims: issuer.ClaimNames{ObjectID: i.Claims.ObjectID, AppID: []string{i.Claims.AppID}, Name: i.Claims.Name, Groups: i.Claims.Groups},
+	}
+	if i.Claims.AppID == "" {
+		o.Claims.AppID = []string{"appid", "azp", "client_id"}
+	}
+	return o
+}
+
+// authoritiesOf reads the certificates in a PEM file.
+func authoritiesOf(file string) ([]*x509.Certificate, error) {
+	const setting = "auth.clientCertificates.ca"
+	rest, err := os.ReadFile(file)
+	if err != nil {
+		return nil, config.Faults{fileFault(file, setting, err)}
+	}
+	var authorities []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		authority, err := x509.ParseCertificate(bytes.Clone(block.Bytes))
+		if err != nil {
+			return nil, config.Faults{fileFault(file, setting, err)}
+		}
+		authorities = append(authorities, authority)
+	}
+	if len(authorities) == 0 {
+		return nil, config.Faults{{File: file, What: setting + ": it holds no certificate", Allowed: "PEM"}}
+	}
+	return authorities, nil
+}
+
+func ownersOf(c config.ClientCertificates) []access.CertificateOwner {
+	owners := make([]access.CertificateOwner, 0, len(c.Principals))
+	for _, p := range c.Principals {
+		owners = append(owners, access.CertificateOwner{
+			Subject: p.Subject, SAN: p.SAN,
+			Principal: access.Principal{TenantID: p.TenantID, ObjectID: p.ObjectID, Name: p.Name, AppID: p.AppID},
+		})
+	}
+	return owners
+}
+
+func tokenPrincipals(tokens []config.Token) map[string]access.Principal {
+	principals := make(map[string]access.Principal, len(tokens))
+	for _, t := range tokens {
+		principals[t.SHA256] = access.Principal{TenantID: t.TenantID, ObjectID: t.ObjectID, Name: t.Name, AppID: t.AppID}
+	}
+	return principals
+}
+
+// authorityOf is the URI that challenges name as the issuer of tokens: clients find the
+// issuer and the tenant in it.
+func authorityOf(c *config.Config) string {
+	login, tenant := c.Metadata.LoginEndpoint, c.Metadata.Tenant
+	if len(c.Auth.Issuers) > 0 {
+		first := c.Auth.Issuers[0]
+		if login == "" {
+			return first.URL
+		}
+		tenant = cmp.Or(tenant, first.TenantID)
+	}
+	authority := cmp.Or(login, c.Server.PublicURL.String())
+	if tenant != "" {
+		authority = strings.TrimSuffix(authority, "/") + "/" + tenant
+	}
+	return authority
+}

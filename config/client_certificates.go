@@ -1,0 +1,51 @@
+package config
+
+import (
+	"portico/config/files"
+	"portico/config/rule"
+	"portico/config/setting"
+)
+
+// ClientCertificates say whose the certificates are that callers may show. A CA of ""
+// means that none is asked for.
+type ClientCertificates struct {
+	CA         string // a PEM file
+	Principals []CertificatePrincipal
+}
+
+// CertificatePrincipal is a caller, known by its certificate's subject or one of its
+// alternative names; the other is "".
+type CertificatePrincipal struct {
+	Subject, SAN             string
+	TenantID, ObjectID, Name string
+	AppID                    string
+}
+
+func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
+	names := r.Unique("the name of a certificate's owner")
+	return setting.Mapping("clientCertificates", "Callers who show a certificate, in the handshake of TLS of the public listener.",
+		setting.Required("ca", &c.CA, rule.PEMFile(), "The authorities that callers' certificates must come from. It is read anew when it changes."),
+		setting.Mappings("principals", "Whom certificates stand for.", (*CertificatePrincipal).rows,
+			func(o *setting.Object, p CertificatePrincipal) {
+				if (p.Subject == "") == (p.SAN == "") && !o.Broken {
+					o.Fault(o.At("san"), o.Path+" needs either subject or san", "one of them")
+					return
+				}
+				if names.Add(o.At("subject", "san"), p.Subject+"\n"+p.SAN, p.Subject+p.SAN) {
+					c.Principals = append(c.Principals, p)
+				}
+			}).AtLeastOne("at least one {subject or san, tenantId, objectId}"),
+	).Check(func(o *setting.Object) { checkPEM(r, o, "ca", &c.CA) }).IfGiven().Default("none")
+}
+
+func (p *CertificatePrincipal) rows() []*setting.Setting {
+	return []*setting.Setting{
+		setting.Value("subject", &p.Subject, rule.Text(), "",
+			"The certificate's whole subject as `openssl x509 -noout -subject -nameopt RFC2253` prints it, such as `CN=ann,O=Contoso`.").Default("none; this or `san` is needed"),
+		setting.Value("san", &p.SAN, rule.Text(), "", "One of its alternative names: a DNS name, a URI, an e-mail address or an IP address.").Default("none"),
+		setting.Required("tenantId", &p.TenantID, rule.GUID(), "The tenant of the caller."),
+		setting.Required("objectId", &p.ObjectID, rule.GUID(), "The caller's object id."),
+		setting.Value("name", &p.Name, rule.Text(), "", "The caller's name, as providers are told it."),
+		setting.Value("appId", &p.AppID, rule.GUID(), "", "The id of the caller's application, as providers are told it."),
+	}
+}

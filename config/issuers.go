@@ -1,0 +1,94 @@
+package config
+
+import (
+	"time"
+
+	"portico/config/files"
+	"portico/config/rule"
+	"portico/config/setting"
+	"portico/config/yamltree"
+)
+
+// Issuer is an issuer of OpenID Connect, and whose its tokens are.
+type Issuer struct {
+	URL         string // as tokens name it
+	Audiences   []string
+	Algorithms  []string
+	ClockSkew   time.Duration
+	TenantID    string // either this or TenantClaim is set
+	TenantClaim string
+	Claims      Claims
+	CA          string // a PEM file, "" for the system's authorities
+}
+
+// Claims are the names of the claims that say who a caller is. An AppID of "" means the
+// usual ones.
+type Claims struct {
+	ObjectID, AppID, Name, Groups string
+}
+
+// IssuerKeys says how the keys of issuers are had.
+type IssuerKeys struct {
+	Refresh, AtMostEvery, KeepFor time.Duration
+	Folder                        string // "" for the default
+}
+
+func issuerRows(r *files.Reader, issuers *[]Issuer) *setting.Setting {
+	urls := r.Unique("the issuer")
+	return setting.Mappings("issuers", "Issuers of OpenID Connect whose access tokens callers may bring.",
+		func(i *Issuer) []*setting.Setting { return i.rows() },
+		func(o *setting.Object, i Issuer) {
+			checkPEM(r, o, "ca", &i.CA)
+			if (o.Get("tenantId") == nil) == (o.Get("tenantClaim") == nil) && !o.Broken {
+				o.Fault(o.At("tenantClaim"), o.Path+" needs either tenantId or tenantClaim", "tenantId: GUID for callers of one tenant, or tenantClaim: tid")
+			}
+			if len(i.Algorithms) == 0 {
+				i.Algorithms = []string{"RS256"}
+			}
+			if at := o.Right("issuer"); at != nil && urls.Add(at, i.URL, i.URL) {
+				*issuers = append(*issuers, i)
+			}
+		}).NonEmpty("at least one {issuer, audiences, tenantId or tenantClaim}").Default("none")
+}
+
+func (i *Issuer) rows() []*setting.Setting {
+	return []*setting.Setting{
+		setting.Required("issuer", &i.URL, rule.Issuer(),
+			"The issuer, letter by letter as its tokens and its discovery document (`/.well-known/openid-configuration` below it) name it."),
+		setting.List("audiences", rule.Text(), "A token must be for one of these.",
+			func(_ *yamltree.Node, audience string) { i.Audiences = append(i.Audiences, audience) }).AtLeastOne("at least one, such as [https://management.example.com]"),
+		setting.List("algorithms", rule.OneOf("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
+			"The algorithms by which tokens may be signed.",
+			func(_ *yamltree.Node, algorithm string) { i.Algorithms = append(i.Algorithms, algorithm) }).Default("`RS256` alone"),
+		setting.Value("clockSkew", &i.ClockSkew, rule.DurationTo(10*time.Minute), time.Minute,
+			"By how much the issuer's clock may differ: tokens are accepted that much earlier and later than they say."),
+		setting.Value("tenantId", &i.TenantID, rule.GUID(), "", "The tenant of all callers of this issuer.").Default("what `tenantClaim` says; one of both is needed"),
+		setting.Value("tenantClaim", &i.TenantClaim, rule.Text(), "",
+			"The claim that says the caller's tenant, a GUID. The issuer is trusted to name any tenant.").Default("none"),
+		setting.Mapping("claims", "Which claims say who a caller is.",
+			setting.Value("objectId", &i.Claims.ObjectID, rule.Text(), "oid", "The caller's object id, a GUID; a token without is refused."),
+			setting.Value("appId", &i.Claims.AppID, rule.Text(), "", "The calling application.").Default("`appid`, else `azp`, else `client_id`"),
+			setting.Value("name", &i.Claims.Name, rule.Text(), "name", "The caller's name, as providers are told it."),
+			setting.Value("groups", &i.Claims.Groups, rule.Text(), "groups", "The object ids of the caller's groups."),
+		),
+		setting.Value("ca", &i.CA, rule.PEMFile(), "", "The authorities that the issuer's own certificate must come from.").Default("the system's"),
+	}
+}
+
+func (k *IssuerKeys) rows() *setting.Setting {
+	return setting.Mapping("keys", "How the keys of issuers are had, by which their tokens are verified.",
+		setting.Value("refresh", &k.Refresh, rule.PositiveDuration(), 5*time.Minute,
+			"How often they are fetched while tokens are used. A key that an issuer has removed counts for this long."),
+		setting.Value("atMostEvery", &k.AtMostEvery, rule.PositiveDuration(), 10*time.Second,
+			"The least time between two fetches from one issuer, whatever tokens come. A token that is signed by a new key may have to wait for it."),
+		setting.Value("keepFor", &k.KeepFor, rule.PositiveDuration(), 24*time.Hour,
+			"How long keys count while the issuer cannot be asked."),
+		setting.Value("folder", &k.Folder, rule.Folder(), "",
+			"Where the last good keys are kept for the next start, a file for each issuer. Whoever can write there can sign in as anybody.").
+			Default("the folder of the database for SQLite; for PostgreSQL none: they are in memory alone"),
+	).Check(func(o *setting.Object) {
+		if at := o.Right("folder"); at != nil {
+			k.Folder = files.RelativeTo(at.File, k.Folder)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is read of issuers and certificates, and what they need not say.
+func TestSignIn(t *testing.T) {
+	c, err := Load("testdata/good/sign_in.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := c.Auth.Issuers[0], c.Auth.Issuers[1]
+	if first.URL != "https://login.example.com/v2.0" || len(first.Audiences) != 2 || len(first.Algorithms) != 2 || first.ClockSkew != 0 ||
+		first.Claims != (Claims{ObjectID: "sub", AppID: "azp", Name: "preferred_username", Groups: "roles"}) || !strings.HasSuffix(first.CA, "files/ca.pem") {
+		t.Errorf("%+v", first)
+	}
+	if second.URL != "http://127.0.0.1:9000/" || len(second.Algorithms) != 1 || second.Algorithms[0] != "RS256" || second.Claims.ObjectID != "oid" || second.TenantClaim != "tid" {
+		t.Errorf("%+v", second)
+	}
+	if c.Auth.Mode != AuthMethods || c.Auth.Keys.Folder != filepath.Join("testdata", "good", "keys") || len(c.Auth.Certificates.Principals) != 2 || len(c.Auth.Tokens) != 1 {
+		t.Errorf("%+v", c.Auth)
+	}
+}
+
+// Issuers come beside static tokens without a restart; they cannot come where nobody
+// needed to sign in.
+func TestSucceedTakesIssuers(t *testing.T) {
+	tokens, methods, none := Defaults(), Defaults(), Defaults()
+	tokens.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "first"}}}
+	methods.Auth = Auth{Mode: AuthMethods, Issuers: []Issuer{{URL: "https://login.example"}}}
+	if c, restart := Succeed(&tokens, &methods); len(restart) > 0 || len(c.Auth.Issuers) != 1 || c.Auth.Mode != AuthMethods {
+		t.Errorf("%+v, a restart for %q", c.Auth, restart)
+	}
+	if c, restart := Succeed(&none, &methods); len(restart) != 1 || len(c.Auth.Issuers) > 0 {
+		t.Errorf("%+v, a restart for %q", c.Auth, restart)
+	}
+}
+
+// An issuer and the owner of a certificate that went are credentials that were removed.
+func TestRemovedIssuers(t *testing.T) {
+	used, err := Load("testdata/good/sign_in.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/good/sign_in.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "portico.yaml")
+	for want, change := range []*strings.Replacer{
+		strings.NewReplacer(),
+		strings.NewReplacer("login.example.com", "other.example.com"),
+		strings.NewReplacer("login.example.com", "other.example.com", "CN=ann,", "CN=bob,"),
+	} {
+		put(t, path, change.Replace(string(text)))
+		if got := Removed(used, path); got != want {
+			t.Errorf("%d were removed, want %d", got, want)
+		}
+	}
+}

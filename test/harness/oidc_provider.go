@@ -1,0 +1,47 @@
+package harness
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// ClientSecret is the secret of the one client of an [OIDCProvider].
+const ClientSecret = "a-secret-of-the-tests"
+
+// OIDCProvider is an issuer by somebody else: the library oidc-provider, in test/issuer.
+type OIDCProvider struct {
+	// URL is the issuer, of [TenantID].
+	URL string
+	// Authority is the address without the tenant's path.
+	Authority   string
+	Certificate Certificate
+}
+
+// StartOIDCProvider runs the issuer until the test ends. Where it is not installed, the
+// test is left out: test/issuer/prepare.sh installs it.
+func StartOIDCProvider(t testing.TB) *OIDCProvider {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(root, "test", "issuer")
+	node, err := exec.LookPath("node")
+	if installed, _ := filepath.Glob(filepath.Join(folder, "node_modules", "oidc-provider")); err != nil || len(installed) == 0 {
+		t.Skip("LEFT OUT: oidc-provider or Node.js is not installed; run test/issuer/prepare.sh")
+	}
+	c := NewCertificate(t, t.TempDir())
+	p := startWith(t, "oidc-provider", folder, node, []string{
+		"CERT=" + c.CertFile, "KEY=" + c.KeyFile, "TENANT=" + TenantID, "OBJECT=" + IssuedTo, "NAME=" + IssuedToName,
+		"CLIENT=" + IssuedToApp, "SECRET=" + ClientSecret, "AUDIENCE=" + Audience,
+	}, "main.mjs")
+	url := p.WaitLine(t, "https://")
+	return &OIDCProvider{URL: url, Authority: url[:len(url)-len("/"+TenantID+"/v2.0")], Certificate: c}
+}
+
+// Auth is YAML of the auth section that trusts the issuer; see [Config.Auth].
+func (o *OIDCProvider) Auth() string {
+	return fmt.Sprintf("  issuers:\n    - {issuer: %q, audiences: [%q], tenantClaim: tid, ca: %q}", o.URL, Audience, o.Certificate.AuthorityFile)
+}
