@@ -198,10 +198,27 @@ func TestAcknowledgedIntentsSurviveTheServer(t *testing.T) {
 		func() { cluster.Restart(t, false) },
 	} {
 		reaches(t, count, 100)
+		readTargets(t, store, 8) // each by a connection that the restart breaks
 		restart()
+		reaches(t, count, 1)
+		readTargets(t, store, 8)
 	}
 	reaches(t, count, 100)
 	remembered(t, store, stop())
+}
+
+// readTargets reads a target several times at once.
+func readTargets(t *testing.T, store *inventory.Store, times int) {
+	t.Helper()
+	var reads sync.WaitGroup
+	for range times {
+		reads.Go(func() {
+			if target, err := store.Target(t.Context(), storetest.Sub, "rg", "Contoso.Compute", "none"); err != nil || target.Group == nil {
+				t.Errorf("got %+v, %v", target, err)
+			}
+		})
+	}
+	reads.Wait()
 }
 
 func TestAcknowledgedIntentsSurviveTheirPrimary(t *testing.T) {

@@ -125,6 +125,31 @@ func (m *memory) Resource(_ context.Context, subscription, key string) (inventor
 	return row, err
 }
 
+func (m *memory) Target(ctx context.Context, subscription, group, namespace, key string) (inventory.Target, error) {
+	var t inventory.Target
+	var failed []error
+	subscription, namespace, key = arm.Fold(subscription), arm.Fold(namespace), arm.Fold(key)
+	keep := func(err error) bool {
+		if err != nil && !errors.Is(err, inventory.ErrNotFound) {
+			failed = append(failed, err)
+		}
+		return err == nil
+	}
+	if found, err := m.Subscription(ctx, subscription); keep(err) {
+		t.Subscription = &found
+	}
+	if found, err := m.Group(ctx, subscription, group); keep(err) {
+		t.Group = &found
+	}
+	if found, err := m.Registration(ctx, subscription, namespace); keep(err) {
+		t.Registration = found
+	}
+	if found, err := m.Resource(ctx, subscription, key); keep(err) {
+		t.Row = &found
+	}
+	return t, errors.Join(failed...)
+}
+
 func (m *memory) ResourceAndRemoval(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
 	row, err := m.Resource(ctx, subscription, key)
 	return row, m.removalOpen[key], err

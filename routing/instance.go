@@ -108,9 +108,12 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 // HEAD alone: for all other methods the provider is asked.
 func (s *resolution) currentRow() (row inventory.Resource, removalOpen bool, err error) {
 	key, hop := s.r.Key(), s.r.Path.LastHop()
-	if s.r.Method == http.MethodHead {
+	switch {
+	case s.r.Method == http.MethodHead:
 		row, removalOpen, err = s.Index.ResourceAndRemoval(s.ctx, s.d.Subscription.ID, key)
-	} else {
+	case s.target != nil:
+		row, err = existing(s.target.Row)
+	default:
 		row, err = s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {

@@ -19,6 +19,8 @@ type Index interface {
 	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
+	// Target reads a resource and what it lies in together.
+	Target(ctx context.Context, subscription, group, namespace, key string) (inventory.Target, error)
 	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
 	// MayHold returns, sorted, the regions that may hold resources of a type: those with
 	// rows, and those of the given ones where a resource may exist without a row. held
@@ -113,6 +115,9 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 
 func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (Decision, error) {
 	var d Decision
+	if err := s.readTarget(ctx, r); err != nil {
+		return d, err
+	}
 	if err := s.check(ctx, r, p, &d); err != nil {
 		return d, err
 	}
@@ -124,7 +129,7 @@ func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, bo
 		return d, err
 	}
 	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, d)
-	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d}
+	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d, target: s.target}
 	if unregistered {
 		if none, err := in.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
@@ -231,6 +236,7 @@ type resolution struct {
 	body     Body
 	searched []string
 	d        *Decision
+	target   *inventory.Target // nil if it was not read
 
 	regions      []string // of [resolution.mayHold]
 	askedRegions bool

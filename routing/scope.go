@@ -29,9 +29,34 @@ type scopes struct {
 	asked  time.Time
 	// remembered: memory has answered; ofGroup: for the group.
 	remembered, ofGroup bool
+	// target is what the store was asked for at once; nil if it is asked one by one.
+	target *inventory.Target
+}
+
+// readTarget reads all that the path of a write to an instance names, in one question.
+func (s *scopes) readTarget(ctx context.Context, r *Request) error {
+	if r.Reads() || r.Class != Instance || r.Path.Subscription() == "" || r.Path.Group() == "" || r.Pollable() {
+		return nil
+	}
+	target, err := s.Index.Target(ctx, r.Path.Subscription(), r.Path.Group(), r.Provider.Key, r.Key())
+	if err == nil {
+		s.target = &target
+	}
+	return err
+}
+
+// existing is what the store has of something; nil is nothing.
+func existing[T any](of *T) (it T, err error) {
+	if of == nil {
+		return it, inventory.ErrNotFound
+	}
+	return *of, nil
 }
 
 func (s *scopes) subscription(ctx context.Context, id string) (inventory.Subscription, error) {
+	if s.target != nil {
+		return existing(s.target.Subscription)
+	}
 	if !s.memory {
 		return s.Index.Subscription(ctx, arm.Fold(id))
 	}
@@ -41,6 +66,9 @@ func (s *scopes) subscription(ctx context.Context, id string) (inventory.Subscri
 }
 
 func (s *scopes) group(ctx context.Context, subscription, name string) (inventory.Group, error) {
+	if s.target != nil {
+		return existing(s.target.Group)
+	}
 	if !s.memory {
 		return s.Index.Group(ctx, subscription, name)
 	}
@@ -50,6 +78,9 @@ func (s *scopes) group(ctx context.Context, subscription, name string) (inventor
 }
 
 func (s *scopes) registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error) {
+	if s.target != nil {
+		return s.target.Registration, nil
+	}
 	if !s.memory {
 		return s.Index.Registration(ctx, subscription, namespace)
 	}

@@ -56,6 +56,7 @@ type Engine struct {
 	sessions []Session // the writer's
 	clock    *clock    // nil where the engine has none
 	prepared *statements
+	pipeline *pipeline // of the reading pool; nil where a query is a call, not a round trip
 	writer   *writer
 	metrics  *metrics
 	ran      atomic.Uint64 // statements
@@ -81,6 +82,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Driver == Postgres {
 		_, readers := o.connections()
 		e.prepared.renew, e.prepared.limit = renewIdle(e.reads, readers), readLimit
+		e.pipeline = &pipeline{pool: e.reads, dialect: e.dialect, ran: &e.ran}
 	}
 	e.writer = newWriter(e)
 	if o.Metrics != nil {

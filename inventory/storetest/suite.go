@@ -56,6 +56,7 @@ func Run(t *testing.T, database Database) {
 		{"GroupDelete", testGroupDelete},
 		{"Quota", testQuota},
 		{"Locations", testLocations},
+		{"Target", testTarget},
 		{"Scope", testScope},
 		{"ScopesRemembered", testScopesRemembered},
 		{"Parents", testParents},
