@@ -74,7 +74,9 @@ func (c *Conn) write(p []byte, wait bool) (n int, err error) {
 		begun = false
 	}
 	if failpoint.Enabled && begun && err == nil {
-		err = g.afterSend()
+		if err = g.afterSend(); err != nil {
+			_ = c.Close() // or an answer that is on its way would still be read
+		}
 	}
 	return n, err
 }
