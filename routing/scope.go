@@ -35,7 +35,7 @@ type scopes struct {
 
 // readTarget reads all that the path of a write to an instance names, in one question.
 func (s *scopes) readTarget(ctx context.Context, r *Request) error {
-	if r.Reads() || r.Class != Instance || r.Path.Subscription() == "" || r.Path.Group() == "" || r.Pollable() {
+	if r.Reads() || r.Class != Instance || r.Path.Subscription() == "" || r.Path.Group() == "" {
 		return nil
 	}
 	target, err := s.Index.Target(ctx, r.Path.Subscription(), r.Path.Group(), r.Provider.Key, r.Key())

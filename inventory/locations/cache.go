@@ -5,59 +5,31 @@ package locations
 
 import (
 	"context"
-	"fmt"
-	"hash/maphash"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"portico/arm"
 	"portico/inventory/index"
+	"portico/inventory/memory"
 )
 
 // Cache is the index as reads use it. It is never more than its TTL behind, and
 // forgets a place as soon as Forget says so.
 type Cache struct {
-	read   func(ctx context.Context, sub, key string) (Located, error)
-	seeds  [2]maphash.Seed
-	shards [shards]*lru.Cache[uint64, *entry]
-	fresh  freshReads
-
+	read  func(ctx context.Context, sub, key string) (Located, error)
+	known *memory.Table[Located]
+	fresh freshReads
 	clock func() time.Time
-	begun time.Time // when the cache was made, by clock; ages count from there
-	ttl   time.Duration
 	// changes counts, per class of places, what was forgotten: a reading that began
 	// before is not kept.
 	changes [256]atomic.Uint64
-	answers [shards]answers
-}
-
-// answers are counted by shard, on cache lines of their own, as all processors count.
-type answers struct {
-	hits, misses atomic.Uint64
-	_            [48]byte
 }
 
 // Counts returns how many questions memory has answered, and how many it has not.
-func (c *Cache) Counts() (hits, misses uint64) {
-	for i := range c.answers {
-		hits, misses = hits+c.answers[i].hits.Load(), misses+c.answers[i].misses.Load()
-	}
-	return hits, misses
-}
+func (c *Cache) Counts() (hits, misses uint64) { return c.known.Counts() }
 
 // Entries is how many locations are remembered.
-func (c *Cache) Entries() (n int) {
-	for _, shard := range c.shards {
-		n += shard.Len()
-	}
-	return n
-}
-
-// shards are the parts of the memory, each with a lock of its own.
-const shards = 16
+func (c *Cache) Entries() int { return c.known.Entries() }
 
 // Located is where a resource is.
 type Located struct {
@@ -74,26 +46,11 @@ type Located struct {
 // NeedsVerify reports whether a GET may settle something about the resource.
 func (l Located) NeedsVerify() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
 
-// entry is what memory holds of a place. It is never changed.
-type entry struct {
-	at      Place
-	located Located
-	until   time.Duration // since Cache.begun
-}
-
-// Place is the key of a resource, which begins with its subscription, in 128 bits, so
-// that a lookup needs no string. The hashes are keyed, with new keys in each cache:
-// nobody outside can look for two resources of one place.
-type Place [2]uint64
-
-func (c *Cache) placeOf(key []byte) Place {
-	return Place{maphash.Bytes(c.seeds[0], key), maphash.Bytes(c.seeds[1], key)}
-}
+// Place is the key of a resource, which begins with its subscription.
+type Place = memory.Key
 
 // Place returns the place of a folded key.
-func (c *Cache) Place(key string) Place {
-	return Place{maphash.String(c.seeds[0], key), maphash.String(c.seeds[1], key)}
-}
+func (c *Cache) Place(key string) Place { return c.known.KeyOf(key) }
 
 // Options say what a cache reads, and bound it.
 type Options struct {
@@ -106,35 +63,23 @@ type Options struct {
 
 // New makes an empty cache.
 func New(o Options) (*Cache, error) {
-	c := &Cache{
-		read: o.Read, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, fresh: newFreshReads(),
-		ttl: o.TTL, clock: o.Now, begun: o.Now(),
+	known, err := memory.New[Located](memory.Options{Entries: o.Entries, TTL: o.TTL, Begun: o.Now()})
+	if err != nil {
+		return nil, err
 	}
-	for i := range c.shards {
-		var err error
-		if c.shards[i], err = lru.New[uint64, *entry](max(o.Entries/shards, 1)); err != nil {
-			return nil, fmt.Errorf("inventory: %w", err)
-		}
-	}
-	return c, nil
+	return &Cache{read: o.Read, known: known, fresh: newFreshReads(), clock: o.Now}, nil
 }
 
-func (c *Cache) shard(at Place) *lru.Cache[uint64, *entry] { return c.shards[at[1]%shards] }
-
 // Locate returns where a resource is, from memory if that knows. key is folded.
-// asked is when the request arrived, by the clock of Options.Now: ages are measured
-// by that, since reading a clock would cost half as much as all the rest. A lookup
-// that memory answers allocates nothing.
+// asked is when the request arrived, by the clock of Options.Now. A lookup that memory
+// answers allocates nothing.
 func (c *Cache) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
-	at := c.placeOf(key)
-	// Before the cache was made, as at the zero time, nothing was in it.
-	if known, ok := c.shard(at).Get(at[0]); ok && known.at == at {
-		if age := asked.Sub(c.begun); age >= 0 && age < known.until {
-			c.answers[at[1]%shards].hits.Add(1)
-			return known.located, nil
-		}
+	at := c.known.Key(key)
+	known := c.known.Get(at, asked)
+	c.known.Count(at, known != nil)
+	if known != nil {
+		return *known, nil
 	}
-	c.answers[at[1]%shards].misses.Add(1)
 	return c.load(ctx, at, arm.Fold(sub), string(key), asked)
 }
 
@@ -155,7 +100,7 @@ func (c *Cache) Refresh(ctx context.Context, sub, key string) (Located, error) {
 
 func (c *Cache) forget(at Place) {
 	c.change(at).Add(1)
-	c.shard(at).Remove(at[0])
+	c.known.Forget(at)
 }
 
 // Forget forgets what was written, once others can see the write.
@@ -181,16 +126,10 @@ func (c *Cache) load(ctx context.Context, at Place, sub, key string, asked time.
 // now: it counts before it forgets, so looking at the count after keeping misses
 // none.
 func (c *Cache) keep(at Place, row Located, changes uint64, asked time.Time) {
-	if c.ttl <= 0 {
-		return
-	}
 	row.Cached = true
-	// A quarter of the age varies, so that what was read at once is not read again at
-	// once.
-	ttl := c.ttl - rand.N(c.ttl/4+1)
-	c.shard(at).Add(at[0], &entry{at: at, located: row, until: asked.Sub(c.begun) + ttl})
+	c.known.Keep(at, row, asked)
 	if c.change(at).Load() != changes {
-		c.shard(at).Remove(at[0])
+		c.known.Forget(at)
 	}
 }
 

@@ -16,6 +16,11 @@ const ttl = time.Minute
 // newCache makes a cache of a store that holds every resource.
 func newCache(t testing.TB, entries int) *Cache {
 	t.Helper()
+	return newCacheFor(t, entries, ttl)
+}
+
+func newCacheFor(t testing.TB, entries int, ttl time.Duration) *Cache {
+	t.Helper()
 	c, err := New(Options{
 		Read: func(context.Context, string, string) (Located, error) {
 			return Located{Found: true, Region: "westus"}, nil
@@ -55,11 +60,7 @@ func TestCacheIsBounded(t *testing.T) {
 		at := c.Place(fmt.Sprint(i))
 		c.keep(at, Located{Found: true}, c.change(at).Load(), time.Now())
 	}
-	n := 0
-	for _, shard := range c.shards {
-		n += shard.Len()
-	}
-	if n == 0 || n > 50 {
+	if n := c.Entries(); n == 0 || n > 50 {
 		t.Errorf("%d entries are kept, want up to 50", n)
 	}
 }
@@ -104,27 +105,12 @@ func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
 	before := c.change(at).Load()
 	c.forget(at)
 	c.keep(at, Located{Region: "old", Found: true}, before, time.Now())
-	if _, kept := c.shard(at).Get(at[0]); kept {
+	if c.known.Get(at, time.Now()) != nil {
 		t.Error("it is kept")
 	}
 	c.keep(at, Located{Region: "new", Found: true}, before+1, time.Now())
-	if _, kept := c.shard(at).Get(at[0]); !kept {
+	if c.known.Get(at, time.Now()) == nil {
 		t.Error("a later one is not")
-	}
-}
-
-func TestPlacesAreApart(t *testing.T) {
-	c := newCache(t, 1)
-	seen := make(map[Place]string)
-	for _, key := range []string{"", "a", "b", "bc", "ab", "a/b"} {
-		at := c.Place(key)
-		if at != c.placeOf([]byte(key)) {
-			t.Errorf("%q is in two places", key)
-		}
-		if other, taken := seen[at]; taken {
-			t.Errorf("%q is where %q is", key, other)
-		}
-		seen[at] = key
 	}
 }
 
@@ -202,7 +188,7 @@ func TestAgeIsMeasuredByTheRequest(t *testing.T) {
 		{time.Now().Add(ttl), false},
 		{time.Time{}, false},
 	} {
-		cache.forget(cache.placeOf(key))
+		cache.forget(cache.known.Key(key))
 		for _, ask := range []struct {
 			at     time.Time
 			cached bool

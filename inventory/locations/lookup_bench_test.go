@@ -12,15 +12,14 @@ import (
 // else the machine does only ever adds.
 func BenchmarkCachedLookup(b *testing.B) {
 	const entries = 50_000
-	c := newCache(b, 2*entries)
-	c.ttl = 1 << 50
+	c := newCacheFor(b, 2*entries, 1<<50)
 	ctx, asked := b.Context(), time.Now()
 	keys, plain := make([][]byte, entries), make(map[string]Located)
 	for i := range keys {
 		keys[i] = fmt.Appendf(nil, "/subscriptions/s/resourceGroups/a-resource-group/providers/Contoso.Compute/virtualMachines/a-virtual-machine-%d", i)
 		located := Located{Region: "westus", Type: "contoso.compute/virtualmachines", Found: true}
 		plain[string(keys[i])] = located
-		at := c.placeOf(keys[i])
+		at := c.known.Key(keys[i])
 		c.keep(at, located, c.change(at).Load(), asked)
 	}
 	for _, keyed := range []struct {

@@ -1,0 +1,127 @@
+// Package memory remembers values by keys, in bounded memory and for a bounded time. A
+// lookup takes no string and allocates nothing. What the values are, and when they no
+// longer hold, its users say.
+package memory
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// Table remembers values of one kind. It is safe for concurrent use.
+type Table[T any] struct {
+	options Options
+	seeds   [2]maphash.Seed
+	shards  [shards]*lru.Cache[uint64, *entry[T]]
+	answers [shards]answers
+}
+
+// Options bound a table.
+type Options struct {
+	Entries int
+	// TTL bounds the age of a value; 0: nothing is remembered.
+	TTL time.Duration
+	// Begun is when the table was made, by the clock that also says when requests arrived.
+	// Ages count from there.
+	Begun time.Time
+}
+
+// shards are the parts of a table, each with a lock of its own.
+const shards = 16
+
+// answers are counted by shard, on cache lines of their own, as all processors count.
+type answers struct {
+	hits, misses atomic.Uint64
+	_            [48]byte
+}
+
+// entry is what memory holds under a key. It is never changed.
+type entry[T any] struct {
+	at    Key
+	value T
+	until time.Duration // since Options.Begun
+}
+
+// Key is a text in 128 bits. The hashes are keyed, with new keys in each table: nobody
+// outside can look for two texts of one key.
+type Key [2]uint64
+
+func (k Key) shard() uint64 { return k[1] % shards }
+
+// New makes an empty table.
+func New[T any](o Options) (*Table[T], error) {
+	t := &Table[T]{options: o, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	for i := range t.shards {
+		var err error
+		if t.shards[i], err = lru.New[uint64, *entry[T]](max(o.Entries/shards, 1)); err != nil {
+			return nil, fmt.Errorf("inventory: %w", err)
+		}
+	}
+	return t, nil
+}
+
+// Key returns the key of a text.
+func (t *Table[T]) Key(text []byte) Key {
+	return Key{maphash.Bytes(t.seeds[0], text), maphash.Bytes(t.seeds[1], text)}
+}
+
+// KeyOf is Key for a string.
+func (t *Table[T]) KeyOf(text string) Key {
+	return Key{maphash.String(t.seeds[0], text), maphash.String(t.seeds[1], text)}
+}
+
+// Get returns the value of a key, which nobody may change; nil if it is not remembered.
+// asked is when the request arrived: ages are measured by that, since reading a clock
+// would cost half as much as all the rest.
+func (t *Table[T]) Get(at Key, asked time.Time) *T {
+	known, found := t.shards[at.shard()].Get(at[0])
+	// Before the table was made, as at the zero time, nothing was in it.
+	if age := asked.Sub(t.options.Begun); !found || known.at != at || age < 0 || age >= known.until {
+		return nil
+	}
+	return &known.value
+}
+
+// Keep remembers a value that was read for a request that arrived at asked.
+func (t *Table[T]) Keep(at Key, value T, asked time.Time) {
+	if t.options.TTL <= 0 {
+		return
+	}
+	// A quarter of the age varies, so that what was read at once is not read again at
+	// once.
+	ttl := t.options.TTL - rand.N(t.options.TTL/4+1)
+	t.shards[at.shard()].Add(at[0], &entry[T]{at: at, value: value, until: asked.Sub(t.options.Begun) + ttl})
+}
+
+// Forget forgets the value of a key.
+func (t *Table[T]) Forget(at Key) { t.shards[at.shard()].Remove(at[0]) }
+
+// Count counts a question that memory has answered, or has not.
+func (t *Table[T]) Count(at Key, answered bool) {
+	if a := &t.answers[at.shard()]; answered {
+		a.hits.Add(1)
+	} else {
+		a.misses.Add(1)
+	}
+}
+
+// Counts returns how many questions memory has answered, and how many it has not.
+func (t *Table[T]) Counts() (hits, misses uint64) {
+	for i := range t.answers {
+		hits, misses = hits+t.answers[i].hits.Load(), misses+t.answers[i].misses.Load()
+	}
+	return hits, misses
+}
+
+// Entries is how many values are remembered, outdated ones included.
+func (t *Table[T]) Entries() (n int) {
+	for _, shard := range t.shards {
+		n += shard.Len()
+	}
+	return n
+}

@@ -1,0 +1,21 @@
+package memory
+
+import "testing"
+
+func TestKeysAreApart(t *testing.T) {
+	table, err := New[int](Options{Entries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[Key]string)
+	for _, text := range []string{"", "a", "b", "bc", "ab", "a/b"} {
+		at := table.KeyOf(text)
+		if at != table.Key([]byte(text)) {
+			t.Errorf("%q has two keys", text)
+		}
+		if other, taken := seen[at]; taken {
+			t.Errorf("%q has the key of %q", text, other)
+		}
+		seen[at] = text
+	}
+}
