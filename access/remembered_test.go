@@ -24,8 +24,8 @@ func TestACallerForgetsItsOwnCredentials(t *testing.T) {
 	for n := 100; n < 100+2*rememberedShare; n++ {
 		m.Add(hashOf(n), owner(2), now)
 	}
-	if _, known := m.Get(hashOf(1), now); !known || m.Len() != 1+rememberedShare {
-		t.Errorf("another's is remembered: %v; %d in all", known, m.Len())
+	if _, known := m.Get(hashOf(1), now); !known || m.entries.Len() != 1+rememberedShare {
+		t.Errorf("another's is remembered: %v; %d in all", known, m.entries.Len())
 	}
 	if _, known := m.Get(hashOf(100), now); known {
 		t.Error("the oldest is still remembered")
@@ -45,8 +45,8 @@ func TestRememberedIsBounded(t *testing.T) {
 			t.Fatalf("the one in use is gone after %d", n)
 		}
 	}
-	if m.Len() != maxRemembered || len(m.entries) != maxRemembered || len(m.byCaller) != maxRemembered {
-		t.Errorf("%d, %d, %d", m.Len(), len(m.entries), len(m.byCaller))
+	if m.entries.Len() != maxRemembered || len(m.byCaller) != maxRemembered {
+		t.Errorf("%d, %d", m.entries.Len(), len(m.byCaller))
 	}
 	large := owner(-1)
 	large.Groups = Groups(strings.Repeat("x", 100<<10))
@@ -57,8 +57,8 @@ func TestRememberedIsBounded(t *testing.T) {
 	if m.groups > rememberedGroups {
 		t.Errorf("%d bytes of groups", m.groups)
 	}
-	m.Keep(func(Principal) bool { return false })
-	if m.Len() != 0 || m.groups != 0 || len(m.entries) != 0 || len(m.byCaller) != 0 {
+	m.entries.Purge()
+	if m.groups != 0 || m.entries.Len() != 0 || len(m.byCaller) != 0 {
 		t.Errorf("%+v", m)
 	}
 }
