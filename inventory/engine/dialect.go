@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -41,6 +42,22 @@ func (d dialect) text(statement string) string {
 		b.WriteString("$" + strconv.Itoa(n))
 		statement = after
 	}
+}
+
+// texts are statements in the engine's form, each made once. Sessions and readers share
+// them.
+type texts struct {
+	dialect dialect
+	known   sync.Map // by statement
+}
+
+func (t *texts) of(statement string) string {
+	if text, known := t.known.Load(statement); known {
+		return text.(string)
+	}
+	text := t.dialect.text(statement)
+	t.known.Store(statement, text)
+	return text
 }
 
 // arguments returns the arguments of a statement in a form that every engine accepts.

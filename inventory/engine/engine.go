@@ -82,7 +82,6 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if o.Driver == Postgres {
 		_, readers := o.connections()
 		e.prepared.renew, e.prepared.limit = renewIdle(e.reads, readers), readLimit
-		e.pipeline = &pipeline{pool: e.reads, dialect: e.dialect, ran: &e.ran}
 	}
 	e.writer = newWriter(e)
 	if o.Metrics != nil {

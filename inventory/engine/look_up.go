@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -38,10 +37,9 @@ func (e *Engine) LookUp(ctx context.Context, queries ...Lookup) error {
 // pipeline sends several queries at once on a connection of the reading pool, whose
 // interface knows only one at a time. The driver prepares each text once per connection.
 type pipeline struct {
-	pool    *sql.DB
-	dialect dialect
-	ran     *atomic.Uint64
-	texts   sync.Map // in the engine's form, by statement
+	pool  *sql.DB
+	texts *texts
+	ran   *atomic.Uint64
 }
 
 func (p *pipeline) ask(ctx context.Context, queries []Lookup, replies []reply) error {
@@ -52,7 +50,7 @@ func (p *pipeline) ask(ctx context.Context, queries []Lookup, replies []reply) e
 	defer conn.Close() // gives it back
 	var batch pgx.Batch
 	for _, q := range queries {
-		batch.Queue(p.text(q.Statement), arguments(q.Args)...)
+		batch.Queue(p.texts.of(q.Statement), arguments(q.Args)...)
 	}
 	p.ran.Add(uint64(batch.Len()))
 	return conn.Raw(func(driver any) error {
@@ -71,13 +69,4 @@ func (p *pipeline) ask(ctx context.Context, queries []Lookup, replies []reply) e
 		}
 		return err
 	})
-}
-
-func (p *pipeline) text(statement string) string {
-	if text, known := p.texts.Load(statement); known {
-		return text.(string)
-	}
-	text := p.dialect.text(statement)
-	p.texts.Store(statement, text)
-	return text
 }

@@ -66,8 +66,10 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 		return Classify(ctx, err)
 	}
 	e.dialect = dialect{numbered: true, locksRows: true, now: c.now}
+	texts := &texts{dialect: e.dialect}
+	e.pipeline = &pipeline{pool: e.reads, texts: texts, ran: &e.ran}
 	for range writers {
-		e.sessions = append(e.sessions, &postgresSession{config: config, dialect: e.dialect, clock: c, ran: &e.ran, texts: map[string]string{}})
+		e.sessions = append(e.sessions, &postgresSession{config: config, texts: texts, clock: c, ran: &e.ran})
 	}
 	return nil
 }

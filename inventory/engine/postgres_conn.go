@@ -13,11 +13,10 @@ import (
 // postgresSession is a writing connection. The driver prepares each text once per
 // connection.
 type postgresSession struct {
-	config  *pgx.ConnConfig
-	dialect dialect
-	clock   *clock
-	ran     *atomic.Uint64
-	texts   map[string]string // in the engine's form
+	config *pgx.ConnConfig
+	texts  *texts
+	clock  *clock
+	ran    *atomic.Uint64
 
 	conn    *pgx.Conn
 	planned time.Time // when the plans were last discarded
@@ -78,15 +77,6 @@ func (s *postgresSession) Discard() {
 	defer cancel()
 	_ = s.conn.Close(ctx)
 	s.conn = nil
-}
-
-func (s *postgresSession) text(statement string) string {
-	text, known := s.texts[statement]
-	if !known {
-		text = s.dialect.text(statement)
-		s.texts[statement] = text
-	}
-	return text
 }
 
 // postgresConn sends statements that can wait together with those that cannot, in one
@@ -268,7 +258,7 @@ func (c *postgresConn) ask(statement string, args []any) (a reply, err error) {
 func (c *postgresConn) send() (done int, err error) {
 	var batch pgx.Batch
 	for _, r := range c.waiting {
-		batch.Queue(c.session.text(r.Statement), arguments(r.Args)...)
+		batch.Queue(c.session.texts.of(r.Statement), arguments(r.Args)...)
 	}
 	c.session.ran.Add(uint64(batch.Len()))
 	c.sent = time.Now()
