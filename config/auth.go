@@ -3,8 +3,6 @@ package config
 import (
 	"fmt"
 	"net"
-	"net/netip"
-	"strings"
 
 	"portico/config/files"
 	"portico/config/rule"
@@ -133,6 +131,5 @@ func loopback(listen string) bool {
 	if err != nil {
 		return false
 	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+	return rule.LoopbackHost(host)
 }

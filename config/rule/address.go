@@ -56,7 +56,7 @@ func WebURL() Rule[string] {
 func Issuer() Rule[string] {
 	wrong := func(text string) string {
 		u, wrong := parseWebURL(text)
-		if wrong == "" && u.Scheme == "http" && !loopbackHost(u.Hostname()) {
+		if wrong == "" && u.Scheme == "http" && !LoopbackHost(u.Hostname()) {
 			wrong = "is neither https nor on this machine"
 		}
 		return wrong
@@ -70,8 +70,8 @@ func Issuer() Rule[string] {
 	}
 }
 
-// loopbackHost reports whether a host is this machine.
-func loopbackHost(host string) bool {
+// LoopbackHost reports whether a host is this machine.
+func LoopbackHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
