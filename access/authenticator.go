@@ -66,11 +66,6 @@ const (
 	Unavailable = "unavailable" // the issuer's keys cannot be had
 )
 
-// Results are all results of signing in.
-func Results() []string {
-	return []string{Accepted, Missing, Unknown, Malformed, Expired, Early, Audience, Signature, UnknownKey, Claims, Unavailable}
-}
-
 // Methods authenticates by several ways to sign in: the first that knows a credential
 // decides.
 type Methods struct {

@@ -66,7 +66,7 @@ func TestAllocationsOfACall(t *testing.T) {
 	var timing Timing
 	parent, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ctx := WithTiming(parent, &timing)
+	ctx := withTiming(parent, &timing)
 	header := http.Header{"Accept": {"application/json"}, "X-Ms-Correlation-Request-Id": {"00000000-0000-0000-0000-000000000002"}, "Referer": {"https://management.example/a"}}
 	into := make([]byte, 4<<10)
 	for method, most := range most {

@@ -100,7 +100,7 @@ func TestMetricsOfAddresses(t *testing.T) {
 // them.
 func TestTiming(t *testing.T) {
 	var outer, inner Timing
-	ctx := WithTiming(WithTiming(t.Context(), &outer), &inner)
+	ctx := withTiming(withTiming(t.Context(), &outer), &inner)
 	timing := timingOf(ctx)
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	timing.call("a:1")
@@ -140,4 +140,11 @@ func TestAudit(t *testing.T) {
 	if got := fmt.Sprint(told); got != "[jobDELETE202 true true]" {
 		t.Errorf("%s", got)
 	}
+}
+
+// withTiming makes t, and the timing of an enclosing request, measure the calls made
+// with the returned context.
+func withTiming(ctx context.Context, t *Timing) context.Context {
+	t.Within(ctx)
+	return context.WithValue(ctx, TimingKey{}, t)
 }

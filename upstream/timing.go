@@ -24,13 +24,6 @@ type Timing struct {
 // the context.
 type TimingKey struct{}
 
-// WithTiming makes t, and the timing of an enclosing request, measure the calls made
-// with the returned context.
-func WithTiming(ctx context.Context, t *Timing) context.Context {
-	t.Within(ctx)
-	return context.WithValue(ctx, TimingKey{}, t)
-}
-
 // Within lets the timing of ctx, which is that of an enclosing request, measure the
 // calls of t as well.
 func (t *Timing) Within(ctx context.Context) { t.outer = timingOf(ctx) }
