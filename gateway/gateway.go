@@ -15,6 +15,7 @@ import (
 	"portico/fanout"
 	"portico/gateway/admin"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor"
@@ -72,6 +73,7 @@ type Gateway struct {
 	resolver      *resolve.Resolver
 	prober        locate.Prober
 	admission     *admission.Admission
+	authorizer    *authorize.Authorizer
 	lister        *fanout.Lister
 	proxy         *proxy.Proxy
 	polls         *polling.Operations
@@ -178,12 +180,13 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
 	}
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
+	g.authorizer = authorize.New()
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.proxy = &proxy.Proxy{
 		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
-		Admission: g.admission, Lister: g.lister, Polls: g.polls, Sender: g.sender, Log: g.log,
+		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Sender: g.sender, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
@@ -194,7 +197,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 // it comes last.
 func (g *Gateway) newFrontDoor() http.Handler {
 	return frontdoor.New(frontdoor.Options{
-		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Polls: g.polls,
+		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Authorizer: g.authorizer, Polls: g.polls,
 		Lister: g.lister, Batches: g.batches, Jobs: g.runner, Proxy: g.proxy,
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/groups"
 	"portico/gateway/frontdoor/page"
@@ -24,16 +25,17 @@ import (
 
 // Options are what the resources need.
 type Options struct {
-	Config    *config.Config
-	Store     *inventory.Store
-	Router    *routing.Router
-	Resolver  *resolve.Resolver
-	Admission *admission.Admission
-	Polls     *polling.Operations
-	Lister    *fanout.Lister
-	Batches   Resource
-	Jobs      Jobs
-	Proxy     tags.Sender
+	Config     *config.Config
+	Store      *inventory.Store
+	Router     *routing.Router
+	Resolver   *resolve.Resolver
+	Authorizer *authorize.Authorizer
+	Admission  *admission.Admission
+	Polls      *polling.Operations
+	Lister     *fanout.Lister
+	Batches    Resource
+	Jobs       Jobs
+	Proxy      tags.Sender
 }
 
 // Jobs wakes the workers of a kind of job.

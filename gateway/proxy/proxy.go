@@ -12,6 +12,7 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
@@ -24,16 +25,17 @@ import (
 
 // Proxy answers the requests for resource providers by one configuration.
 type Proxy struct {
-	Config    *config.Config
-	Public    *url.URL
-	Store     *inventory.Store
-	Upstream  Upstream
-	Resolver  *resolve.Resolver
-	Admission *admission.Admission
-	Lister    *fanout.Lister
-	Polls     *polling.Operations
-	Sender    string // in whose name intents are recorded
-	Log       *zap.Logger
+	Config     *config.Config
+	Public     *url.URL
+	Store      *inventory.Store
+	Upstream   Upstream
+	Resolver   *resolve.Resolver
+	Authorizer *authorize.Authorizer
+	Admission  *admission.Admission
+	Lister     *fanout.Lister
+	Polls      *polling.Operations
+	Sender     string // in whose name intents are recorded
+	Log        *zap.Logger
 }
 
 // Upstream calls endpoints, as [upstream.Client] does.

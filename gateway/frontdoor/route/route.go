@@ -27,6 +27,8 @@ type Route struct {
 	Path    string
 	Matches func(*routing.Request) bool
 	Handle  Handler
+	// Action is what the request does at its scope, in the words of roles.
+	Action string
 	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
 	// them, or the store checks them.
 	IgnoresLocks bool
