@@ -217,6 +217,7 @@ func TestRolesDecideEveryRequest(t *testing.T) {
 	}
 	m := machinePath("g", "m")
 	s.ok(201, "PUT", m+api, westus, ann...)
+	s.ok(201, "PUT", m+"/disks/d"+api, `{}`, ann...)
 	s.ok(201, "PUT", machinePath("h", "n")+api, eastus, ann...)
 	s.ok(200, "POST", register, "", ann...)
 	s.subscribe(spare, tenant, inventory.Enabled)
