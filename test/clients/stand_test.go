@@ -95,7 +95,7 @@ func tokenOf(t *testing.T) string {
 	return parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString([]byte("nobody's signature"))
 }
 
-// authorityOf answers as Microsoft Entra ID, AD FS and the endpoint of managed
+// authorityOf answers as Microsoft Entra ID, its directory, AD FS and the endpoint of managed
 // identities do, as far as clients ask before they call Portico.
 func authorityOf(token string) http.Handler {
 	life := 24 * time.Hour
@@ -133,6 +133,10 @@ func authorityOf(token string) http.Handler {
 			return
 		}
 		grant(w)
+	})
+	// The directory, in which nobody is.
+	m.HandleFunc("POST /v1.0/directoryObjects/getByIds", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, map[string]any{"value": []any{}})
 	})
 	m.HandleFunc("POST /{tenant}/oauth2/v2.0/token", application)
 	m.HandleFunc("POST /{tenant}/oauth2/token", application)

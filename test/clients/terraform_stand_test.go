@@ -38,8 +38,8 @@ type terraform struct {
 	regions map[string]*harness.Contoso
 }
 
-// newTerraform starts the stand.
-func newTerraform(t *testing.T) terraform {
+// newTerraform starts the stand; others may call there too, without a role.
+func newTerraform(t *testing.T, others ...harness.Token) terraform {
 	t.Helper()
 	programs, err := filepath.Abs("../../.bin")
 	if err != nil {
@@ -65,6 +65,8 @@ func newTerraform(t *testing.T) terraform {
 	c.stand = newStand(t, harness.WorldOptions{Config: harness.Config{
 		Endpoints: endpoints,
 		Metadata:  terraformCloud,
+		Tokens:    others,
+		Owners:    []string{objectID},
 		Providers: fmt.Sprintf(terraformTypes, "{"+strings.Join(written, ", ")+"}"),
 	}})
 

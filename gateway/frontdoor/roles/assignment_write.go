@@ -206,4 +206,3 @@ func assignmentRefusal(x *exchange.Exchange, a inventory.RoleAssignment, err err
 	}
 	return admission.Refusal(x, err)
 }
-
