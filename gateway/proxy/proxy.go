@@ -51,10 +51,16 @@ type Resolved struct {
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
 	pollURLs *pollURLs
+	// readable is what the caller may see of a list that it may see a part of; nil: all.
+	readable *authorize.Readable
 }
 
 // Answer answers a request for a resource provider.
 func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	readable, err := p.authorize(r.Context(), x)
+	if err != nil {
+		return err
+	}
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
@@ -70,6 +76,7 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	if err != nil {
 		return err
 	}
+	d.readable = readable
 	x.Region = d.Region
 	return p.Serve(w, r, x, d)
 }
@@ -132,6 +139,9 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 // serveOnce answers a resolved request in the way that its kind needs.
 func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	if d.readable != nil { // lists are answered as a whole, or not at all
+		return authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())
+	}
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
 	}
