@@ -23,6 +23,7 @@ func (s stand) asGuest(t *testing.T, method, path, body string) harness.Answer {
 func TestAzRoles(t *testing.T) {
 	t.Parallel()
 	c := signedIn(t, harness.WorldOptions{Config: harness.Config{Tokens: []harness.Token{guest}, Owners: []string{objectID}}})
+	c.roles = true
 	// To show names of principals, the CLI asks a directory.
 	c.do(t, "cloud", "update", "--name", "Portico", "--cloud-config", `{"endpoints":{"microsoftGraphResourceId":"`+c.Authority+`"}}`)
 	const (

@@ -12,7 +12,7 @@ const { CERT, KEY, PATHNAME, TENANT, OBJECT, NAME, CLIENT, SECRET, AUDIENCE } = 
 
 const commandLine = '04b07795-8ddb-461a-bbee-02f9e1bf7b46' // the client id of every az
 const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code'
-const scope = `${AUDIENCE}/.default` // what clients of Azure ask for
+const scope = `${AUDIENCE}/.default ${AUDIENCE}//.default` // what clients of Azure ask for
 
 const server = createServer({ cert: readFileSync(CERT), key: readFileSync(KEY) })
 server.listen(0, '127.0.0.1', () => {
@@ -52,7 +52,6 @@ function provider (issuer) {
       token_endpoint_auth_method: 'client_secret_post',
     }, {
       client_id: commandLine,
-      application_type: 'native',
       grant_types: [deviceCode, 'refresh_token'],
       redirect_uris: [],
       response_types: [],

@@ -34,7 +34,7 @@ type Assignments struct {
 // Routes implements frontdoor.Resource.
 func (g Assignments) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Matches: path(assignmentsName, 1), Action: assignmentsType + "/read", Handle: g.list},
+		{Method: http.MethodGet, Matches: path(assignmentsName, 1), Action: assignmentsType + "/read", Partly: true, Handle: g.list},
 		{Method: http.MethodGet, Matches: path(assignmentsName, 2), Action: assignmentsType + "/read", Handle: g.get},
 		{Method: http.MethodPut, Matches: path(assignmentsName, 2), Action: assignmentsType + "/write", Handle: g.put},
 		{Method: http.MethodDelete, Matches: path(assignmentsName, 2), Action: assignmentsType + "/delete", Handle: g.delete},
@@ -164,10 +164,6 @@ func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	readable, err := g.Authorizer.Readable(r.Context(), x, assignmentsType+"/read", at.ID)
-	if err != nil {
-		return err
-	}
 	p, err := g.Lists.Read(x.Request)
 	if err != nil {
 		return err
@@ -182,7 +178,7 @@ func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		},
 		Key: keyOf,
 		Keep: func(a inventory.RoleAssignment) bool {
-			return selected.holds(a) && readable.Shows(below(a.ScopeID, assignmentsName, a.Name))
+			return selected.holds(a) && req.Readable.Shows(below(a.ScopeID, assignmentsName, a.Name))
 		},
 		Show: func(a inventory.RoleAssignment) any { return assignmentOf(a) },
 	}.Answer(w, x, g.Lists, p)

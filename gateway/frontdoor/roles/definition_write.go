@@ -285,6 +285,15 @@ func (g Definitions) mayChange(ctx context.Context, x *exchange.Exchange, at pla
 	return nil
 }
 
+// may asks whether the caller may do something with the definitions at a scope.
+func (g Definitions) may(ctx context.Context, x *exchange.Exchange, verb, scopeID string) (refusal *arm.Error, refused bool, err error) {
+	err = g.Authorizer.Check(ctx, x, definitionsType+"/"+verb, scopeID)
+	if refusal, refused = errors.AsType[*arm.Error](err); refused {
+		return refusal, true, nil
+	}
+	return nil, false, err
+}
+
 // foreign reports whether an assignable scope is of no subscription of the tenant.
 func (g Definitions) foreign(ctx context.Context, at place, scopeID string) (bool, error) {
 	if scopeID == rbac.TenantScope {

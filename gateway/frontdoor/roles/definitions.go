@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	rbac "portico/access/roles"
@@ -34,9 +35,12 @@ type Definitions struct {
 
 // Routes implements frontdoor.Resource.
 func (g Definitions) Routes() []route.Route {
+	const open = "whoever is signed in may know which roles there are"
 	return []route.Route{
-		{Method: http.MethodGet, Matches: path(definitionsName, 1), Action: definitionsType + "/read", Handle: g.list},
-		{Method: http.MethodGet, Matches: path(definitionsName, 2), Action: definitionsType + "/read", Handle: g.get},
+		{Method: http.MethodGet, Matches: atTenant(path(definitionsName, 1)), Open: open, Handle: g.list},
+		{Method: http.MethodGet, Matches: atTenant(path(definitionsName, 2)), Open: open, Handle: g.get},
+		{Method: http.MethodGet, Matches: path(definitionsName, 1), Action: definitionsType + "/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Matches: path(definitionsName, 2), Action: definitionsType + "/read", Partly: true, Handle: g.get},
 		{Method: http.MethodPut, Matches: path(definitionsName, 2), Action: definitionsType + "/write", Handle: g.put},
 		{Method: http.MethodDelete, Matches: path(definitionsName, 2), Action: definitionsType + "/delete", Handle: g.delete},
 	}
@@ -132,7 +136,7 @@ func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	d, err := definitionOf(r.Context(), g.Store, at.TenantID, named(x))
 	shown := false
 	if err == nil {
-		shown, err = g.shows(r.Context(), x, at, d)
+		shown, err = g.shows(r.Context(), x, at, d, req.Readable)
 	}
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && !shown {
 		return arm.NewError(arm.RoleDefinitionDoesNotExist, named(x))
@@ -146,28 +150,26 @@ func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 // shows reports whether a definition exists for who asks for it at a scope: it is
 // assignable there, above or below. The tenant is above all, and whoever is signed in
 // may ask there; a custom role then exists for who may read one of its scopes.
-func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, d inventory.RoleDefinition) (bool, error) {
+func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, d inventory.RoleDefinition, readable *authorize.Readable) (bool, error) {
 	if d.AssignableAt(at.ID) {
 		return true, nil
 	}
 	if at.ID != rbac.TenantScope {
-		return d.AssignableBelow(at.ID), nil
+		return belowFor(d, at, readable), nil
 	}
 	for _, s := range d.AssignableScopes {
-		if _, refused, err := g.may(ctx, x, "read", s); err != nil || !refused {
+		err := g.Authorizer.MayStill(ctx, x.Principal, definitionsType+"/read", s)
+		if _, refused := errors.AsType[*arm.Error](err); !refused {
 			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
-// may asks whether the caller may do something with the definitions at a scope.
-func (g Definitions) may(ctx context.Context, x *exchange.Exchange, verb, scopeID string) (refusal *arm.Error, refused bool, err error) {
-	err = g.Authorizer.Check(ctx, x, definitionsType+"/"+verb, scopeID)
-	if refusal, refused = errors.AsType[*arm.Error](err); refused {
-		return refusal, true, nil
-	}
-	return nil, false, err
+// belowFor reports whether a definition is assignable somewhere below a scope, where the
+// caller may see that.
+func belowFor(d inventory.RoleDefinition, at place, readable *authorize.Readable) bool {
+	return d.AssignableBelow(at.ID) && slices.ContainsFunc(d.AssignableScopes, readable.Shows)
 }
 
 // The conditions that a list of definitions can be filtered by.
@@ -197,14 +199,14 @@ func (g Definitions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return g.read(r.Context(), at, after, limit)
 		},
 		Key:  definitionKey,
-		Keep: func(d inventory.RoleDefinition) bool { return keeps(terms, at, d) },
+		Keep: func(d inventory.RoleDefinition) bool { return keeps(terms, at, d, req.Readable) },
 		Show: func(d inventory.RoleDefinition) any { return definitionAt(at.Subscription, d) },
 	}.Answer(w, x, g.Lists, p)
 }
 
 // keeps reports whether a definition is in the list at a scope with these conditions. In
 // the tenant's list are no roles of what lies below: whoever is signed in may read it.
-func keeps(terms []term, at place, d inventory.RoleDefinition) bool {
+func keeps(terms []term, at place, d inventory.RoleDefinition, readable *authorize.Readable) bool {
 	andBelow := false
 	for _, t := range terms {
 		switch {
@@ -216,7 +218,7 @@ func keeps(terms []term, at place, d inventory.RoleDefinition) bool {
 			return false
 		}
 	}
-	return d.AssignableAt(at.ID) || andBelow && d.AssignableBelow(at.ID)
+	return d.AssignableAt(at.ID) || andBelow && belowFor(d, at, readable)
 }
 
 // The key of a definition in a list: those that are built in come first.

@@ -14,6 +14,11 @@ import (
 
 const namespace = "Microsoft.Authorization"
 
+// atTenant limits a route to the scope of the tenant.
+func atTenant(matches func(*routing.Request) bool) func(*routing.Request) bool {
+	return func(q *routing.Request) bool { return q.Path.Subscription() == "" && matches(q) }
+}
+
 // path matches paths whose last hop is of a type of roles, at a scope that can have
 // some: one segment for all of the scope, two for the one that the second names.
 func path(typeName string, segments int) func(*routing.Request) bool {
