@@ -24,8 +24,9 @@ const (
 	longestRoleName        = 512
 	longestRoleDescription = 2048
 	longestAction          = 260
-	mostActions            = 1024 // of all kinds, in all permissions
-	mostAssignableScopes   = 64   // each is asked for the caller's right
+	mostActions            = 1024     // of all kinds, in all permissions
+	longestActions         = 32 << 10 // all of them together, in bytes
+	mostAssignableScopes   = 64       // each is asked for the caller's right
 )
 
 // readDefinition reads what a client sends for a definition.
@@ -68,7 +69,7 @@ func readPermissions(sent []rbac.Permission) ([]rbac.Permission, *arm.Error) {
 	if len(sent) == 0 {
 		return nil, missing("properties.permissions")
 	}
-	all, n := slices.Clone(sent), 0
+	all, n, size := slices.Clone(sent), 0, 0
 	for i := range all {
 		for _, list := range []*[]string{&all[i].Actions, &all[i].NotActions, &all[i].DataActions, &all[i].NotDataActions} {
 			if *list == nil {
@@ -80,6 +81,9 @@ func readPermissions(sent []rbac.Permission) ([]rbac.Permission, *arm.Error) {
 			for _, action := range *list {
 				if !validAction(action) {
 					return nil, arm.NewError(arm.InvalidActionOrNotAction, action).About("properties.permissions")
+				}
+				if size += len(action); size > longestActions {
+					return nil, route.TooLong("properties.permissions", size, longestActions)
 				}
 			}
 		}
