@@ -95,6 +95,7 @@ func (r *resolver) newType(p *Provider, d *TypeDeclaration) *ResourceType {
 		Name:            d.Name,
 		FullName:        fullName,
 		Key:             arm.Fold(fullName),
+		Actions:         Actions{Read: fullName + "/read", Write: fullName + "/write", Delete: fullName + "/delete"},
 		Kind:            d.Kind,
 		Routing:         d.Routing,
 		Subservice:      d.Subservice,

@@ -27,8 +27,8 @@ type resources struct {
 // Routes implements Resource.
 func (g resources) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resources", Handle: g.list},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/resources", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resources", Action: "Microsoft.Resources/subscriptions/resources/read", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/resources", Action: "Microsoft.Resources/subscriptions/resourceGroups/resources/read", Handle: g.list},
 	}
 }
 

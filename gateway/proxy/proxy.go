@@ -12,6 +12,7 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
@@ -24,16 +25,17 @@ import (
 
 // Proxy answers the requests for resource providers by one configuration.
 type Proxy struct {
-	Config    *config.Config
-	Public    *url.URL
-	Store     *inventory.Store
-	Upstream  Upstream
-	Resolver  *resolve.Resolver
-	Admission *admission.Admission
-	Lister    *fanout.Lister
-	Polls     *polling.Operations
-	Sender    string // in whose name intents are recorded
-	Log       *zap.Logger
+	Config     *config.Config
+	Public     *url.URL
+	Store      *inventory.Store
+	Upstream   Upstream
+	Resolver   *resolve.Resolver
+	Authorizer *authorize.Authorizer
+	Admission  *admission.Admission
+	Lister     *fanout.Lister
+	Polls      *polling.Operations
+	Sender     string // in whose name intents are recorded
+	Log        *zap.Logger
 }
 
 // Upstream calls endpoints, as [upstream.Client] does.
@@ -49,10 +51,16 @@ type Resolved struct {
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
 	pollURLs *pollURLs
+	// readable is what the caller may see of a list that it may see a part of; nil: all.
+	readable *authorize.Readable
 }
 
 // Answer answers a request for a resource provider.
 func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	readable, err := p.authorize(r.Context(), x)
+	if err != nil {
+		return err
+	}
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
@@ -68,6 +76,7 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	if err != nil {
 		return err
 	}
+	d.readable = readable
 	x.Region = d.Region
 	return p.Serve(w, r, x, d)
 }
@@ -130,6 +139,9 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 // serveOnce answers a resolved request in the way that its kind needs.
 func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	if d.readable != nil { // lists are answered as a whole, or not at all
+		return authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())
+	}
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
 	}
