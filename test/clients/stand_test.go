@@ -134,10 +134,12 @@ func authorityOf(token string) http.Handler {
 		}
 		grant(w)
 	})
-	// The directory, in which nobody is.
-	nobody := func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, map[string]any{"value": []any{}}) }
-	m.HandleFunc("GET /v1.0/{kind}", nobody)
-	m.HandleFunc("POST /v1.0/directoryObjects/getByIds", nobody)
+	// The directory shows nobody to an application, as it does without a permission.
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusForbidden, map[string]any{"error": map[string]any{"code": "Authorization_RequestDenied", "message": "Insufficient privileges to complete the operation."}})
+	}
+	m.HandleFunc("GET /v1.0/{kind}", refuse)
+	m.HandleFunc("POST /v1.0/directoryObjects/getByIds", refuse)
 	m.HandleFunc("POST /{tenant}/oauth2/v2.0/token", application)
 	m.HandleFunc("POST /{tenant}/oauth2/token", application)
 	m.HandleFunc("GET /{tenant}/.well-known/openid-configuration", configuration)

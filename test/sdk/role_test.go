@@ -521,11 +521,11 @@ func TestOwnersAreListed(t *testing.T) {
 	all, _ := collect(t, c.assignments.NewListForSubscriptionPager(nil), func(p armauthorization.RoleAssignmentsClientListForSubscriptionResponse) []*armauthorization.RoleAssignment {
 		return p.Value
 	})
-	if len(all) != 1 || value(all[0].Properties.PrincipalID) != owner.ObjectID || value(all[0].Properties.Scope) != "/" || value(all[0].Properties.RoleDefinitionID) != "/providers/Microsoft.Authorization/roleDefinitions/"+ownerRole {
+	if len(all) != 1 || value(all[0].Properties.PrincipalID) != owner.ObjectID || value(all[0].Properties.Scope) != "/" || value(all[0].Properties.RoleDefinitionID) != c.role(ownerRole) {
 		t.Fatalf("%+v", all)
 	}
 	got, err := c.assignments.GetByID(t.Context(), value(all[0].ID), nil)
-	if err != nil || value(got.Name) != value(all[0].Name) {
+	if err != nil || value(got.Name) != value(all[0].Name) || value(got.Properties.RoleDefinitionID) != "/providers/Microsoft.Authorization/roleDefinitions/"+ownerRole {
 		t.Errorf("%+v %v", got, err)
 	}
 	_, err = c.assignments.DeleteByID(t.Context(), value(all[0].ID), nil)

@@ -145,7 +145,7 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return assignmentRefusal(x, next, err)
 	}
-	return route.AnswerTagged(w, r, x, route.StatusOf(created), a.ETag, assignmentOf(a))
+	return route.AnswerTagged(w, r, x, route.StatusOf(created), a.ETag, assignmentAt(at.Subscription, a))
 }
 
 // assignable refuses a role that cannot be assigned at a scope. If the role is changed
@@ -186,7 +186,7 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 	if err != nil {
 		return admission.Refusal(x, err)
 	}
-	return x.Answer(w, http.StatusOK, assignmentOf(gone))
+	return x.Answer(w, http.StatusOK, assignmentAt(at.Subscription, gone))
 }
 
 // assignmentRefusal turns the inventory's refusal of an assignment into ARM's.

@@ -65,11 +65,14 @@ type assignmentProperties struct {
 	Description      string `json:"description,omitempty"`
 }
 
-func assignmentOf(a inventory.RoleAssignment) assignmentBody {
+// assignmentAt is an assignment as it is shown in a subscription, or at the tenant where
+// that is "". As in ARM, its role has the id that a list of roles shows there, also where
+// the assignment is inherited from the tenant.
+func assignmentAt(subscription string, a inventory.RoleAssignment) assignmentBody {
 	return assignmentBody{
 		ID: below(a.ScopeID, assignmentsName, a.Name), Name: a.Name, Type: assignmentsType, ETag: a.ETag,
 		Properties: assignmentProperties{
-			RoleDefinitionID: definitionID(a.Subscription, a.RoleDefinition), PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
+			RoleDefinitionID: definitionID(subscription, a.RoleDefinition), PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
 			Scope: a.ScopeID, Condition: a.Condition, ConditionVersion: a.ConditionVersion, Description: a.Description,
 			DelegatedManaged: a.DelegatedManagedIdentity,
 			CreatedOn:        shownTime(a.CreatedOn), UpdatedOn: shownTime(a.UpdatedOn), CreatedBy: a.CreatedBy, UpdatedBy: a.UpdatedBy,
@@ -103,7 +106,7 @@ func (g Assignments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return err
 	}
-	return route.AnswerTagged(w, r, x, http.StatusOK, found.ETag, assignmentOf(found))
+	return route.AnswerTagged(w, r, x, http.StatusOK, found.ETag, assignmentAt(at.Subscription, found))
 }
 
 // stored returns an assignment, of the store or of the configuration.
@@ -180,7 +183,7 @@ func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		Keep: func(a inventory.RoleAssignment) bool {
 			return selected.holds(a) && req.Readable.Shows(below(a.ScopeID, assignmentsName, a.Name))
 		},
-		Show: func(a inventory.RoleAssignment) any { return assignmentOf(a) },
+		Show: func(a inventory.RoleAssignment) any { return assignmentAt(at.Subscription, a) },
 	}.Answer(w, x, g.Lists, p)
 }
 
