@@ -48,6 +48,8 @@ type Resolved struct {
 	routing.Decision
 	body    routing.Body
 	content []byte
+	// Readable is what the caller may see of a list that it may see a part of; nil: all.
+	Readable *authorize.Readable
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
 	pollURLs *pollURLs
@@ -142,7 +144,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	case d.Answer == routing.Absent || d.Answer == routing.Present:
 		x.Region = ""
 		return x.Answer(w, http.StatusNoContent, nil)
-	case d.Answer == routing.Merge || p.continuesMergedList(x):
+	case d.Answer == routing.Merge || d.Readable != nil && d.sole() && isList(x.Request) || p.continuesMergedList(x):
 		return p.mergedList(w, r, x, d)
 	case d.Answer == routing.EmptyList:
 		return p.emptyList(w, x)
