@@ -9,6 +9,7 @@ type Code string
 // The codes of the front door's own answers.
 const (
 	AuthenticationFailed                 Code = "AuthenticationFailed"
+	AuthorizationFailed                  Code = "AuthorizationFailed"
 	BadGatewayConnection                 Code = "BadGatewayConnection"
 	CannotMoveResource                   Code = "CannotMoveResource"
 	ClientClosedRequest                  Code = "ClientClosedRequest"
@@ -39,6 +40,7 @@ const (
 	InvalidTagNameCharacters             Code = "InvalidTagNameCharacters"
 	InvalidTagNameLength                 Code = "InvalidTagNameLength"
 	InvalidTagValueLength                Code = "InvalidTagValueLength"
+	LinkedAuthorizationFailed            Code = "LinkedAuthorizationFailed"
 	LinkedInvalidPropertyID              Code = "LinkedInvalidPropertyId"
 	LocationNotAvailableForGroup         Code = "LocationNotAvailableForResourceGroup"
 	LocationNotAvailableForResourceType  Code = "LocationNotAvailableForResourceType"
@@ -102,7 +104,9 @@ const StatusClientClosed = 499
 // faults holds each code's status and ARM's wording. If ARM has several wordings for a
 // code, the others are in wordings.
 var faults = map[Code]fault{
-	AuthenticationFailed:       {http.StatusUnauthorized, "Authentication failed. The 'Authorization' header is missing."},
+	AuthenticationFailed: {http.StatusUnauthorized, "Authentication failed. The 'Authorization' header is missing."},
+	AuthorizationFailed: {http.StatusForbidden,
+		"The client '%s' with object id '%s' does not have authorization to perform action '%s' over scope '%s' or the scope is invalid. If access was recently granted, please refresh your credentials."},
 	InvalidAuthenticationToken: {http.StatusUnauthorized, "The access token is invalid."},
 	BadGatewayConnection:       {http.StatusBadGateway, "The network connectivity issue encountered for '%s'; cannot fulfill the request."},
 	CannotMoveResource:         {http.StatusBadRequest, "The resources cannot be moved: %s."},
@@ -140,6 +144,8 @@ var faults = map[Code]fault{
 		"The tag name '%s' is invalid: a tag name has 1 to 512 characters."},
 	InvalidTagValueLength: {http.StatusBadRequest,
 		"The value of the tag '%s' is invalid: a tag value has at most 256 characters."},
+	LinkedAuthorizationFailed: {http.StatusForbidden,
+		"The client '%s' with object id '%s' has permission to perform action '%s' on scope '%s'; however, it does not have permission to perform action '%s' on the linked scope(s) '%s' or the linked scope(s) are invalid."},
 	LinkedInvalidPropertyID: {http.StatusBadRequest,
 		"Property id '%s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'."},
 	LocationNotAvailableForGroup: {http.StatusBadRequest,

@@ -87,21 +87,23 @@ type Gateway struct {
 
 // longLived is what outlives a configuration.
 type longLived struct {
-	store         *inventory.Store
-	locations     *locations.Cache
-	upstream      *upstream.Client
-	log           *zap.Logger
-	access        *zap.Logger
-	audit         observe.Audit
-	metrics       *observe.Metrics
-	registry      Registry
-	sender        string // also the owner of the jobs that it works on
-	runner        *jobs.Runner
-	reload        func(context.Context) (admin.Reloaded, error)
-	batchMemory   *limits.Memory // for the answers of batches
-	contentMemory *limits.Memory // for the contents of requests
-	counts        *admission.Counts
-	draining      *atomic.Bool
+	store     *inventory.Store
+	locations *locations.Cache
+	upstream  *upstream.Client
+	log       *zap.Logger
+	access    *zap.Logger
+	audit     observe.Audit
+	metrics   *observe.Metrics
+	// authorizations count what callers may and may not do.
+	authorizations *authorize.Metrics
+	registry       Registry
+	sender         string // also the owner of the jobs that it works on
+	runner         *jobs.Runner
+	reload         func(context.Context) (admin.Reloaded, error)
+	batchMemory    *limits.Memory // for the answers of batches
+	contentMemory  *limits.Memory // for the contents of requests
+	counts         *admission.Counts
+	draining       *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
 	current *atomic.Pointer[access.Authenticator]
@@ -123,21 +125,23 @@ func New(o Options) *Gateway {
 		o.Metrics = prometheus.NewRegistry() // which nobody reads
 	}
 	g := &Gateway{longLived: longLived{
-		store:         o.Store,
-		locations:     o.Store.Locations(),
-		upstream:      o.Upstream,
-		log:           o.Log,
-		access:        o.Access,
-		audit:         observe.NewAudit(o.Audit),
-		metrics:       observe.NewMetrics(o.Metrics, measures),
-		registry:      o.Metrics,
-		sender:        jobs.NewOwner(),
-		reload:        o.Reload,
-		batchMemory:   newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
-		contentMemory: newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
-		counts:        admission.NewCounts(),
-		draining:      new(atomic.Bool),
-		current:       new(atomic.Pointer[access.Authenticator]),
+		store:     o.Store,
+		locations: o.Store.Locations(),
+		upstream:  o.Upstream,
+		log:       o.Log,
+		access:    o.Access,
+		audit:     observe.NewAudit(o.Audit),
+		metrics:   observe.NewMetrics(o.Metrics, measures),
+
+		authorizations: authorize.NewMetrics(o.Metrics),
+		registry:       o.Metrics,
+		sender:         jobs.NewOwner(),
+		reload:         o.Reload,
+		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
+		contentMemory:  newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
+		counts:         admission.NewCounts(),
+		draining:       new(atomic.Bool),
+		current:        new(atomic.Pointer[access.Authenticator]),
 	}}
 	o.Upstream.Audit(g.audit.Call)
 	lists := g.listOptions(o.Config, o.Keys)
@@ -180,7 +184,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
 	}
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
-	g.authorizer = authorize.New()
+	g.authorizer = authorize.New(&c.Auth, g.store, g.store.Scopes(), g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}

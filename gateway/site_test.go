@@ -70,6 +70,7 @@ func bearer(token string) string { return "Bearer " + token }
 // setup holds the options of a site.
 type setup struct {
 	tokens      bool          // auth.mode
+	roles       string        // members of auth for roles, if not that all callers are owners
 	public      string        // server.publicURL, if not http://portico.example
 	server      string        // further members of server, as YAML
 	metadata    string        // members of metadata
@@ -177,11 +178,16 @@ func (s *site) configure(as setup) *config.Config {
 	}
 	auth := "{mode: none}"
 	if as.tokens {
-		var tokens []string
+		var tokens, owners []string
 		for token, p := range callers {
+			owners = append(owners, fmt.Sprintf("{principalId: %s}", p.ObjectID))
 			tokens = append(tokens, fmt.Sprintf("{sha256: %s, tenantId: %s, objectId: %s}", sha(token), p.TenantID, p.ObjectID))
 		}
-		auth = "{mode: tokens, tokens: [" + strings.Join(tokens, ", ") + "]}"
+		roles := "owners: [" + strings.Join(owners, ", ") + "]"
+		if as.roles != "" {
+			roles = as.roles
+		}
+		auth = "{mode: tokens, tokens: [" + strings.Join(tokens, ", ") + "], " + roles + "}"
 	}
 	asking := "1m" // as long as a busy machine may take for an answer
 	if as.hurried {

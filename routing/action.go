@@ -18,14 +18,17 @@ const (
 // and read, write, delete or, for a POST, the name of an action and "action". Names are
 // those that the map declares; what it does not declare keeps the client's spelling. An
 // action of an Own request is its route's to name: for such a request, and for one that
-// leads nowhere, it is the reading of the group or subscription that the path lies in,
-// "" outside of both.
+// leads nowhere, it is the reading of the group or subscription that the path lies in.
+// It is "" where no role is needed: outside of both, and for a provider's list of what
+// roles can allow.
 func (r *Request) Action() string {
 	switch {
 	case r.Class == Own || r.Class == NoRoute:
 		return r.containerRead()
 	case r.Type != nil && (r.Class == Instance || r.Class == Collection) && r.Method != http.MethodPost:
 		return actionOf(r.Type.Actions.Read, r.Type.Actions.Write, r.Type.Actions.Delete, r.Method)
+	case r.Class == AtProvider && r.Reads() && r.Path.Hops() == 1 && r.Path.Subscription() == "":
+		return ""
 	}
 	return r.LiteralAction()
 }

@@ -56,6 +56,9 @@ type Exchange struct {
 	Region   string           // whose endpoint answers
 	Received int64            // bytes of content
 	Merged   bool             // the answer was put together of several regions'
+	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
+	// assignment that allowed it, or why there is none; both are "" where nobody asked.
+	Action, AllowedBy string
 	Cause    string           // CauseGateway or CauseService on errors
 	Failure  error            // behind an error answer of the gateway's own
 }

@@ -42,9 +42,9 @@ type locks struct {
 func (g locks) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Matches: locksPath(1), Action: "Microsoft.Authorization/locks/read", Partly: true, IgnoresLocks: true, Handle: g.list},
-		{Method: http.MethodGet, Matches: locksPath(2), IgnoresLocks: true, Handle: g.get},
-		{Method: http.MethodPut, Matches: locksPath(2), IgnoresLocks: true, Handle: g.put},
-		{Method: http.MethodDelete, Matches: locksPath(2), IgnoresLocks: true, Handle: g.delete},
+		{Method: http.MethodGet, Matches: locksPath(2), Action: "Microsoft.Authorization/locks/read", IgnoresLocks: true, Handle: g.get},
+		{Method: http.MethodPut, Matches: locksPath(2), Action: "Microsoft.Authorization/locks/write", IgnoresLocks: true, Handle: g.put},
+		{Method: http.MethodDelete, Matches: locksPath(2), Action: "Microsoft.Authorization/locks/delete", IgnoresLocks: true, Handle: g.delete},
 	}
 }
 

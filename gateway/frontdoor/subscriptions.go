@@ -18,8 +18,8 @@ type subscriptions struct {
 // Routes implements Resource.
 func (g subscriptions) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions", Handle: g.list},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}", Handle: g.get},
+		{Method: http.MethodGet, Path: "/subscriptions", Open: "it lists the subscriptions in which the caller has a role", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}", Action: "Microsoft.Resources/subscriptions/read", Partly: true, Handle: g.get},
 	}
 }
 

@@ -71,8 +71,8 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d Resolved) (
 		Endpoints: d.Endpoints, Endpoint: x.Request.Type.Endpoint,
 		ClientMode: wanted, ConfigMode: setting,
 	}
-	if d.Readable != nil {
-		request.Shows = d.Readable.Shows
+	if d.readable != nil {
+		request.Shows = d.readable.Shows
 	}
 	if d.sole() {
 		request.Sole, request.Endpoints = true, []*regions.Endpoint{d.Endpoint}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -48,15 +49,19 @@ type Resolved struct {
 	routing.Decision
 	body    routing.Body
 	content []byte
-	// Readable is what the caller may see of a list that it may see a part of; nil: all.
-	Readable *authorize.Readable
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
 	pollURLs *pollURLs
+	// readable is what the caller may see of a list that it may see a part of; nil: all.
+	readable *authorize.Readable
 }
 
 // Answer answers a request for a resource provider.
 func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	readable, err := p.authorize(r.Context(), x)
+	if err != nil {
+		return err
+	}
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
@@ -72,6 +77,7 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	if err != nil {
 		return err
 	}
+	d.readable = readable
 	x.Region = d.Region
 	return p.Serve(w, r, x, d)
 }
@@ -134,6 +140,11 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 // serveOnce answers a resolved request in the way that its kind needs.
 func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	if d.readable != nil && !isList(x.Request) {
+		if began, err := p.began(r.Context(), x); err != nil || !began {
+			return cmp.Or(err, error(authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())))
+		}
+	}
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
 	}
@@ -144,7 +155,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	case d.Answer == routing.Absent || d.Answer == routing.Present:
 		x.Region = ""
 		return x.Answer(w, http.StatusNoContent, nil)
-	case d.Answer == routing.Merge || d.Readable != nil && d.sole() && isList(x.Request) || p.continuesMergedList(x):
+	case d.Answer == routing.Merge || d.readable != nil && d.sole() && isList(x.Request) || p.continuesMergedList(x):
 		return p.mergedList(w, r, x, d)
 	case d.Answer == routing.EmptyList:
 		return p.emptyList(w, x)

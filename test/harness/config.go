@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -59,6 +60,9 @@ type Config struct {
 	Tokens []Token
 	// Auth is YAML of the auth section beside Tokens, indented by two spaces.
 	Auth string
+	// Owners may do everything without a role, by their object ids; nil stands for those of
+	// all Tokens and for IssuedTo, an empty list for nobody.
+	Owners []string
 	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
 	// Listen is the address of the public listener, if a test must know it beforehand; a
@@ -122,6 +126,20 @@ type file struct {
 	Listen, Admin string
 	Certificate   Certificate
 	Database      string
+}
+
+// AllOwners are the object ids of those who need no role, each once.
+func (f file) AllOwners() []string {
+	if f.Owners != nil {
+		return f.Owners
+	}
+	all := []string{IssuedTo}
+	for _, token := range f.Tokens {
+		if !slices.Contains(all, token.ObjectID) {
+			all = append(all, token.ObjectID)
+		}
+	}
+	return all
 }
 
 func (f file) render(t testing.TB) []byte {
@@ -206,6 +224,12 @@ auth:
   tokens:
 {{- range .Tokens}}
     - {sha256: "{{.SHA256}}", tenantId: {{.TenantID}}, objectId: {{.ObjectID}}, name: {{printf "%q" .Name}}}
+{{- end}}
+{{- end}}
+{{- if or .Auth .Tokens}}
+  owners:
+{{- range .AllOwners}}
+    - {principalId: {{.}}}
 {{- end}}
 {{- end}}
 {{- if not (or .Auth .Tokens)}}

@@ -33,7 +33,7 @@ type Deletions struct {
 
 // Routes is the one that deletes a group.
 func (g Deletions) Routes() []route.Route {
-	return []route.Route{{Method: http.MethodDelete, Path: onePath, Handle: g.delete}}
+	return []route.Route{{Method: http.MethodDelete, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/delete", Handle: g.delete}}
 }
 
 // closingRounds is how often one request tries to close a group: each check may bring

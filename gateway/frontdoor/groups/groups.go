@@ -41,10 +41,10 @@ type Groups struct {
 func (g Groups) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups", Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Partly: true, Handle: g.list},
-		{Method: http.MethodPut, Path: onePath, Handle: g.edit},
-		{Method: http.MethodPatch, Path: onePath, Handle: g.edit},
-		{Method: http.MethodGet, Path: onePath, Handle: g.get},
-		{Method: http.MethodHead, Path: onePath, Handle: g.get},
+		{Method: http.MethodPut, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/write", Handle: g.edit},
+		{Method: http.MethodPatch, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/write", Handle: g.edit},
+		{Method: http.MethodGet, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Handle: g.get},
+		{Method: http.MethodHead, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Handle: g.get},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
@@ -37,20 +38,21 @@ type moveRequest struct {
 
 // Moves are the moves of resources to other groups.
 type Moves struct {
-	Store     *inventory.Store
-	Router    *routing.Router
-	Resolver  *resolve.Resolver
-	Admission *admission.Admission
-	Polls     *polling.Operations
-	Limit     time.Duration // for the work of one move
+	Store      *inventory.Store
+	Authorizer *authorize.Authorizer
+	Router     *routing.Router
+	Resolver   *resolve.Resolver
+	Admission  *admission.Admission
+	Polls      *polling.Operations
+	Limit      time.Duration // for the work of one move
 }
 
 // Routes are those that begin a move, or the validation of one. The inventory
 // judges the locks of both sides, resource by resource.
 func (g Moves) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: onePath + "/moveresources", IgnoresLocks: true, Handle: g.begin(false)},
-		{Method: http.MethodPost, Path: onePath + "/validatemoveresources", IgnoresLocks: true, Handle: g.begin(true)},
+		{Method: http.MethodPost, Path: onePath + "/moveresources", Action: "Microsoft.Resources/subscriptions/resourceGroups/moveResources/action", IgnoresLocks: true, Handle: g.begin(false)},
+		{Method: http.MethodPost, Path: onePath + "/validatemoveresources", Action: "Microsoft.Resources/subscriptions/resourceGroups/validateMoveResources/action", IgnoresLocks: true, Handle: g.begin(true)},
 	}
 }
 
