@@ -169,3 +169,27 @@ func TestListsShowWhatMayBeRead(t *testing.T) {
 		s.want(404, "SubscriptionNotFound", "GET", path, "", "Authorization", bearer(third))
 	}
 }
+
+// What a subscription is and may use is known to all who may read something in it; sums
+// over all of it, and what they may not read in it, are not.
+func TestReadsOfASubscriptionByWhoMayReadAPart(t *testing.T) {
+	s := listedSite(t, fmt.Sprintf(", {principalId: %s, scope: %q}", callers[second].ObjectID, machinePath("Other", "a")))
+	by := func(token string) []string { return []string{"Authorization", bearer(token)} }
+	for _, path := range []string{
+		inSubscription, inSubscription + "/locations", inSubscription + "/providers", inSubscription + "/providers/Contoso.Compute",
+		inSubscription + "/providers/Microsoft.Features/features", inSubscription + "/providers/Microsoft.Features/providers/Contoso.Compute/features",
+	} {
+		all := s.ok(200, "GET", path+own, "", by(secret)...)
+		if part := s.ok(200, "GET", path+own, "", by(second)...); part.text != all.text {
+			t.Errorf("%s: %s", path, part.text)
+		}
+		s.want(404, "SubscriptionNotFound", "GET", path+own, "", by(third)...)
+	}
+	for _, path := range []string{inSubscription + "/tagNames", inSubscription + "/providers/Microsoft.Resources/tags/default", groupPath("Other"), groupPath("mine"), groupPath("mine") + "/resources", groupPath("none") + "/resources"} {
+		s.want(403, "AuthorizationFailed", "GET", path+own, "", by(second)...)
+		s.want(404, "SubscriptionNotFound", "GET", path+own, "", by(third)...)
+	}
+	if got := s.ok(200, "GET", inSubscription+"/resourceGroups"+own, "", by(second)...); got.text != `{"value":[]}` {
+		t.Errorf("groups: %s", got.text)
+	}
+}
