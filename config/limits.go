@@ -24,6 +24,8 @@ type Limits struct {
 	LocksPerSubscription      int
 	TagNamesPerSubscription   int
 	TombstonesPerSubscription int
+
+	RoleAssignmentsPerSubscription, RoleAssignmentsPerTenant, RoleDefinitionsPerTenant int
 }
 
 // ShareOf is what one caller may hold of a budget, at least 1.
@@ -51,6 +53,12 @@ func (l *Limits) rows() *setting.Setting {
 			"The most locks in one subscription, beside the 20 that a scope may have.").RestartOnly(),
 		setting.Value("tagNamesPerSubscription", &l.TagNamesPerSubscription, rule.Count(), 10000,
 			"How many names and values of tags may be defined ahead of their use in one subscription, both counted.").RestartOnly(),
+		setting.Value("roleAssignmentsPerSubscription", &l.RoleAssignmentsPerSubscription, rule.Count(), 4000,
+			"The most role assignments in one subscription.").RestartOnly(),
+		setting.Value("roleAssignmentsPerTenant", &l.RoleAssignmentsPerTenant, rule.Count(), 500,
+			"The most role assignments for all of one tenant, whose scope is `/`.").RestartOnly(),
+		setting.Value("roleDefinitionsPerTenant", &l.RoleDefinitionsPerTenant, rule.Count(), 5000,
+			"The most custom roles of one tenant.").RestartOnly(),
 		setting.Value("tombstonesPerSubscription", &l.TombstonesPerSubscription, rule.Count(), 200000,
 			"How many removed resources of one subscription are remembered at a time, each for `index.tombstones`. From then on writes of resources there are answered with 429, and not sent, until older ones are forgotten."),
 	).Check(func(o *setting.Object) {

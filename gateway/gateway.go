@@ -235,7 +235,7 @@ func (g *Gateway) Public() http.Handler {
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.sweeper, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
+		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Sweeps: g.sweeper, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
 		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
 	})
 }

@@ -44,6 +44,12 @@ const (
 	QuotaBatches
 	// QuotaAllBatches limits the bytes of all polled batches.
 	QuotaAllBatches
+	// QuotaRoleAssignments limits the role assignments in one subscription.
+	QuotaRoleAssignments
+	// QuotaTenantRoleAssignments limits the role assignments at one tenant itself.
+	QuotaTenantRoleAssignments
+	// QuotaRoleDefinitions limits the custom roles of one tenant.
+	QuotaRoleDefinitions
 )
 
 func (k QuotaKind) String() string {
@@ -60,6 +66,12 @@ func (k QuotaKind) String() string {
 		return "bytes of a caller's batches"
 	case QuotaAllBatches:
 		return "bytes of all batches"
+	case QuotaRoleAssignments:
+		return "role assignments per subscription"
+	case QuotaTenantRoleAssignments:
+		return "role assignments at a tenant"
+	case QuotaRoleDefinitions:
+		return "custom roles per tenant"
 	case QuotaResources:
 	}
 	return "resources per type and resource group"

@@ -2,23 +2,113 @@ package inventory
 
 import (
 	"context"
-	"errors"
-	"time"
+	"slices"
 
 	"portico/access"
 	"portico/access/roles"
+	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/scopes"
 )
+
+// What these end with says which principals, or which roles: see among.
+const (
+	grantsOf = `SELECT scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND tenant = ? AND only_if = ''`
+	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
+)
+
+// groupsAsked bounds the groups of a caller that count, in the order of their ids: they
+// are asked for in one statement. Tokens of usual issuers name 200 at most.
+const groupsAsked = amongAtOnce - 1
+
+// assigned is what an assignment says of a caller.
+type assigned struct{ scope, scopeID, name, role string }
+
+func scanAssigned(scan engine.Scanner) (a assigned, err error) {
+	err = scan(&a.scope, &a.scopeID, &a.name, &a.role)
+	return a, err
+}
 
 // Grants returns what a caller has been granted, by its object id and its groups, at,
 // above and below a subscription of a tenant; subscription "" stands for what is granted
 // at the tenant alone. It asks the store.
 func (s *Store) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
-	return nil, errors.ErrUnsupported
+	partitions := []string{scopes.OfTenant(tenant)}
+	if subscription != "" {
+		partitions = append(partitions, arm.Fold(subscription))
+	}
+	condition, ids := among("principal", principals(who), principalKey)
+	var found []assigned
+	var queries []engine.Lookup
+	for _, partition := range partitions {
+		queries = append(queries, engine.Lookup{
+			Request: engine.Request{Statement: grantsOf + condition, Args: append([]any{partition, arm.Fold(tenant)}, ids...)},
+			Row: func(scan engine.Scanner) error {
+				a, err := scanAssigned(scan)
+				found = append(found, a)
+				return err
+			},
+		})
+	}
+	if err := s.engine.LookUp(ctx, queries...); err != nil {
+		return nil, err
+	}
+	known, err := s.rolesNamed(ctx, tenant, found)
+	if err != nil {
+		return nil, err
+	}
+	var granted roles.Grants
+	for _, a := range found {
+		if role := known[a.role]; role != nil {
+			granted = append(granted, roles.Grant{Scope: a.scope, Role: role, Assignment: RoleAssignmentID(a.scopeID, a.name)})
+		}
+	}
+	granted.Sort()
+	return granted, nil
 }
 
-// Grants is [Store.Grants] from memory if that knows: also that nothing was granted, so
-// what it denies has to be asked of the store. asked is when the request arrived. What
-// memory answers allocates nothing; callers share it, and must not change it.
-func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error) {
-	return nil, false, errors.ErrUnsupported
+// RoleAssignmentID is the id of an assignment.
+func RoleAssignmentID(scope, name string) string {
+	if scope == roles.TenantScope {
+		scope = ""
+	}
+	return scope + "/providers/Microsoft.Authorization/roleAssignments/" + name
+}
+
+// principals are the ids by which something may be assigned to a caller.
+func principals(who access.Principal) []string {
+	ids := []string{who.ObjectID}
+	for id := range who.Groups.All() {
+		if len(ids) > groupsAsked {
+			break
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// rolesNamed returns the roles of assignments by their ids. A definition that does not
+// exist allows nothing.
+func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (map[string]*roles.Role, error) {
+	known := map[string]*roles.Role{}
+	var custom []string
+	for _, a := range in {
+		switch role := s.builtIn[a.role]; {
+		case role != nil:
+			known[a.role] = role
+		case !slices.Contains(custom, a.role):
+			custom = append(custom, a.role)
+		}
+	}
+	for ids := range slices.Chunk(custom, amongAtOnce) {
+		condition, args := among("id", ids, arm.Fold)
+		found, err := engine.Collect(s.read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{scopes.OfTenant(tenant)}, args...)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			known[d.ID] = roles.Compile(d.Definition)
+		}
+	}
+	return known, nil
 }

@@ -264,6 +264,9 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if err := g.dropLocks(t); err != nil {
 		return err
 	}
+	if err := t.dropRolesAt(g.Subscription, groupScope(g.Subscription, g.Key)); err != nil {
+		return err
+	}
 	return lowerUsage(t, usageOfGroups(sub))
 }
 

@@ -211,16 +211,9 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 
 // lockHeld opens the scope and returns the present lock, nil where there is none.
 func (t *tx) openLock(sub, group, scope, name string, deletes bool) (*Lock, error) {
-	// Whoever deletes the group holds its row, so one of the two sees the other.
 	if group != "" {
-		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			return nil, index.ErrGroupNotFound
-		case err != nil:
+		if err := t.openActiveGroup(sub, group, deletes); err != nil {
 			return nil, err
-		case g.State != index.GroupActive:
-			return nil, &index.GroupStateError{State: g.State}
 		}
 	} else if _, err := t.openSubscription(arm.Fold(sub), deletes); err != nil {
 		return nil, err
@@ -230,6 +223,21 @@ func (t *tx) openLock(sub, group, scope, name string, deletes bool) (*Lock, erro
 		return nil, nil
 	}
 	return &current, err
+}
+
+// openActiveGroup locks a group to which something is added that goes with it: whoever
+// deletes the group holds its row, so one of the two sees the other.
+func (t *tx) openActiveGroup(sub, group string, deletes bool) error {
+	g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return index.ErrGroupNotFound
+	case err != nil:
+		return err
+	case g.State != index.GroupActive:
+		return &index.GroupStateError{State: g.State}
+	}
+	return nil
 }
 
 // checkNewLock returns ErrNotFound where the lock's host has gone already, and

@@ -2,8 +2,14 @@ package inventory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
+
+	"portico/access/roles"
+	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // ErrRoleAssignmentUpdate refuses to change what an assignment grants: its scope, its
@@ -20,15 +26,6 @@ func (e *RoleAssignmentExistsError) Error() string {
 	return "inventory: the role assignment exists by the name " + e.Name
 }
 
-// RoleScope is a scope at which roles are assigned. Ids may have any casing.
-type RoleScope struct {
-	TenantID string
-	// Subscription and Group hold the scope; both are "" for what belongs to the tenant.
-	Subscription, Group string
-	// ID is that of the scope, roles.TenantScope for the tenant.
-	ID string
-}
-
 // RoleAssignment gives a role to a principal at a scope, and at all that lies below.
 type RoleAssignment struct {
 	TenantID     string // folded
@@ -37,12 +34,12 @@ type RoleAssignment struct {
 	ScopeID      string // the id as the latest PUT wrote it
 	Name         string // a GUID in lower case
 
-	PrincipalID      string // a GUID in lower case
-	PrincipalType    string
-	RoleDefinition   string // the GUID of the definition, in lower case
-	Description      string
-	Condition        string
-	ConditionVersion string
+	PrincipalID    string // an object id, in lower case if it is a GUID
+	PrincipalType  string
+	RoleDefinition string // the GUID of the definition, in lower case
+	Description    string
+	// An assignment with a condition grants nothing: conditions are not judged.
+	Condition, ConditionVersion string
 	// DelegatedManagedIdentity is kept for clients.
 	DelegatedManagedIdentity string
 
@@ -55,6 +52,81 @@ type RoleAssignment struct {
 	Host string
 }
 
+// assignmentProperties are those that no statement looks at.
+type assignmentProperties struct {
+	PrincipalType            string `json:"principalType,omitempty"`
+	Description              string `json:"description,omitempty"`
+	ConditionVersion         string `json:"conditionVersion,omitempty"`
+	DelegatedManagedIdentity string `json:"delegatedManagedIdentity,omitempty"`
+	CreatedBy                string `json:"createdBy,omitempty"`
+	UpdatedBy                string `json:"updatedBy,omitempty"`
+}
+
+const (
+	assignmentColumns = `subscription, scope, name, tenant, principal, role, scope_id, only_if, properties, generation, etag, created, changed`
+
+	selectRoleAssignment     = `SELECT ` + assignmentColumns + ` FROM role_assignments WHERE subscription = ? AND scope = ? AND name = ?`
+	selectRoleAssignmentHeld = selectRoleAssignment + engine.ForUpdate
+	putRoleAssignment        = `INSERT INTO role_assignments (` + assignmentColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, scope, name) DO UPDATE SET scope_id = excluded.scope_id, only_if = excluded.only_if,
+			properties = excluded.properties, generation = excluded.generation, etag = excluded.etag, changed = excluded.changed`
+	deleteRoleAssignment = `DELETE FROM role_assignments WHERE subscription = ? AND scope = ? AND name = ?`
+	roleAssignmentNamed  = `SELECT EXISTS (SELECT 1 FROM role_assignments WHERE subscription = ? AND name = ?)`
+	sameRoleAssignment   = `SELECT name FROM role_assignments WHERE subscription = ? AND principal = ? AND role = ? AND scope = ? LIMIT 1`
+	countRoleAssignments = `SELECT COUNT(*) FROM (SELECT name FROM role_assignments WHERE subscription = ? LIMIT ?) AS counted`
+)
+
+func scanRoleAssignment(scan engine.Scanner) (RoleAssignment, error) {
+	var (
+		a                RoleAssignment
+		properties       string
+		generation       []byte
+		created, changed int64
+	)
+	err := scan(&a.Subscription, &a.ScopeKey, &a.Name, &a.TenantID, &a.PrincipalID, &a.RoleDefinition, &a.ScopeID,
+		&a.Condition, &properties, &generation, &a.ETag, &created, &changed)
+	if err != nil {
+		return RoleAssignment{}, err
+	}
+	var p assignmentProperties
+	if err := json.Unmarshal([]byte(properties), &p); err != nil {
+		return RoleAssignment{}, fmt.Errorf("properties of the role assignment %s: %w", a.Name, err)
+	}
+	if a.ScopeKey == roles.TenantScope {
+		a.Subscription = ""
+	}
+	a.PrincipalType, a.Description, a.ConditionVersion = p.PrincipalType, p.Description, p.ConditionVersion
+	a.DelegatedManagedIdentity, a.CreatedBy, a.UpdatedBy = p.DelegatedManagedIdentity, p.CreatedBy, p.UpdatedBy
+	copy(a.Generation[:], generation)
+	a.CreatedOn, a.UpdatedOn = engine.Moment(created), engine.Moment(changed)
+	return a, nil
+}
+
+// scope is the scope of an assignment, without its group.
+func (a *RoleAssignment) scope() RoleScope {
+	return RoleScope{TenantID: a.TenantID, Subscription: a.Subscription, ID: a.ScopeKey}
+}
+
+// put stores an assignment, and has what is remembered of its subscription forgotten.
+func (a *RoleAssignment) put(t *tx) error {
+	properties, err := json.Marshal(assignmentProperties{
+		a.PrincipalType, a.Description, a.ConditionVersion, a.DelegatedManagedIdentity, a.CreatedBy, a.UpdatedBy,
+	})
+	if err != nil {
+		return err
+	}
+	partition := a.scope().partition()
+	t.changesScope(partition)
+	return t.Later(putRoleAssignment, partition, a.ScopeKey, a.Name, a.TenantID, a.PrincipalID, a.RoleDefinition, a.ScopeID,
+		a.Condition, string(properties), a.Generation[:], a.ETag, engine.Micros(a.CreatedOn), engine.Micros(a.UpdatedOn))
+}
+
+// RoleAssignment returns the assignment at a scope with a name, or ErrNotFound.
+func (s *Store) RoleAssignment(ctx context.Context, at RoleScope, name string) (RoleAssignment, error) {
+	a, err := scanRoleAssignment(s.read(ctx).One(selectRoleAssignment, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
+	return a, engine.OrNotFound(err)
+}
+
 // PutRoleAssignment creates or changes the assignment with a name, a GUID. edit is as
 // for [Store.EditGroup], but always returns an assignment or an error; it decides on
 // ScopeID, PrincipalID, PrincipalType, RoleDefinition, Description, Condition,
@@ -62,39 +134,108 @@ type RoleAssignment struct {
 //
 // *RoleAssignmentExistsError where another assignment grants the same,
 // ErrRoleAssignmentUpdate where the name stands for another grant in the subscription,
-// ErrRoleDefinitionNotFound without such a role in the tenant, *QuotaError where there
-// are all the assignments that there may be. ErrNotFound if the host does not exist; the
-// subscription and the group must admit the change, as for [Store.EditLock].
+// ErrRoleDefinitionNotFound without a role in the tenant that may be assigned there,
+// *QuotaError where there are all the assignments that there may be. ErrNotFound if the
+// host does not exist; the subscription and the group must admit the change, as for
+// [Store.EditLock].
 func (s *Store) PutRoleAssignment(ctx context.Context, at RoleScope, name string, edit func(current *RoleAssignment) (*RoleAssignment, error)) (stored RoleAssignment, created bool, err error) {
-	return RoleAssignment{}, false, errors.ErrUnsupported
+	result, err := commit(ctx, s, engine.Flushed, at.lockSet(), func(t *tx) (put[RoleAssignment], error) {
+		current, err := t.openRoleAssignment(at, name, false)
+		if err != nil {
+			return put[RoleAssignment]{}, err
+		}
+		wanted, err := edit(current)
+		if err != nil {
+			return put[RoleAssignment]{}, err
+		}
+		a := *wanted
+		a.TenantID, a.Subscription, a.ScopeKey, a.Name = arm.Fold(at.TenantID), arm.Fold(at.Subscription), arm.Fold(at.ID), arm.Fold(name)
+		a.PrincipalID, a.RoleDefinition = principalKey(a.PrincipalID), arm.Fold(a.RoleDefinition)
+		a.Generation, a.CreatedOn, a.UpdatedOn = engine.NewID(), t.Now, t.Now
+		switch {
+		case current == nil:
+			if err := t.checkNewAssignment(a, at.limit(s.options.Limits)); err != nil {
+				return put[RoleAssignment]{}, err
+			}
+		case current.PrincipalID != a.PrincipalID || current.RoleDefinition != a.RoleDefinition:
+			return put[RoleAssignment]{}, ErrRoleAssignmentUpdate
+		default:
+			a.CreatedOn, a.CreatedBy = current.CreatedOn, current.CreatedBy
+		}
+		return put[RoleAssignment]{stored: a, created: current == nil}, a.put(t)
+	})
+	return result.stored, result.created, err
 }
 
-// RoleAssignment returns the assignment at a scope with a name, or ErrNotFound.
-func (s *Store) RoleAssignment(ctx context.Context, at RoleScope, name string) (RoleAssignment, error) {
-	return RoleAssignment{}, errors.ErrUnsupported
+// openRoleAssignment opens the scope and returns the present assignment, nil where there
+// is none.
+func (t *tx) openRoleAssignment(at RoleScope, name string, deletes bool) (*RoleAssignment, error) {
+	if err := t.openRoleScope(at, deletes); err != nil {
+		return nil, err
+	}
+	current, err := scanRoleAssignment(t.One(selectRoleAssignmentHeld, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
+	if err := engine.OrNotFound(err); errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	return &current, err
+}
+
+// checkNewAssignment refuses what PutRoleAssignment says. Whoever assigns something in
+// the subscription, or at the tenant, holds the same row.
+func (t *tx) checkNewAssignment(a RoleAssignment, limit QuotaError) error {
+	partition := a.scope().partition()
+	taken := false
+	if err := t.One(roleAssignmentNamed, partition, a.Name)(&taken); err != nil {
+		return err
+	}
+	if taken {
+		return ErrRoleAssignmentUpdate
+	}
+	exists := &RoleAssignmentExistsError{}
+	err := engine.OrNotFound(t.One(sameRoleAssignment, partition, a.PrincipalID, a.RoleDefinition, a.ScopeKey)(&exists.Name))
+	switch {
+	case err == nil:
+		return exists
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	if a.Host != "" {
+		if _, err := loadResource(t, lockResourceRow, a.Subscription, a.Host); err != nil {
+			return err
+		}
+	}
+	if err := t.holdAssignableRole(a); err != nil || limit.Limit <= 0 {
+		return err
+	}
+	if err := t.One(countRoleAssignments, partition, limit.Limit)(&limit.Current); err != nil || limit.Current < limit.Limit {
+		return err
+	}
+	return &limit
+}
+
+// limit is how many assignments there may be where the scope lies.
+func (at RoleScope) limit(l Limits) QuotaError {
+	if at.Subscription == "" {
+		return QuotaError{Kind: QuotaTenantRoleAssignments, Limit: l.RoleAssignmentsPerTenant}
+	}
+	return QuotaError{Kind: QuotaRoleAssignments, Limit: l.RoleAssignmentsPerSubscription}
 }
 
 // DeleteRoleAssignment removes an assignment that check accepts. ErrNotFound where there
 // is none; otherwise it refuses like PutRoleAssignment.
 func (s *Store) DeleteRoleAssignment(ctx context.Context, at RoleScope, name string, check func(RoleAssignment) error) error {
-	return errors.ErrUnsupported
-}
-
-// RoleAssignmentQuery selects assignments.
-type RoleAssignmentQuery struct {
-	RoleScope
-	// Above adds those above the scope, Below those below it. Those of the tenant are
-	// above every subscription; those of subscriptions are not below the tenant.
-	Above, Below bool
-	// Principals, unless empty, are whose assignments are listed, by their object ids.
-	Principals []string
-	// After is the last assignment of the page before, nil for the first page.
-	After *RoleAssignment
-	Limit int
-}
-
-// RoleAssignments lists assignments: the tenant's, then those of the subscription, each
-// in the order of their scopes and names.
-func (s *Store) RoleAssignments(ctx context.Context, q RoleAssignmentQuery) ([]RoleAssignment, error) {
-	return nil, errors.ErrUnsupported
+	return s.write(ctx, engine.Flushed, at.lockSet(), func(t *tx) error {
+		current, err := t.openRoleAssignment(at, name, true)
+		if err != nil {
+			return err
+		}
+		if current == nil {
+			return ErrNotFound
+		}
+		if err := check(*current); err != nil {
+			return err
+		}
+		t.changesScope(at.partition())
+		return t.Later(deleteRoleAssignment, at.partition(), current.ScopeKey, current.Name)
+	})
 }

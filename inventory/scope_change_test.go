@@ -11,7 +11,7 @@ import (
 )
 
 // changesScopes matches the statements after which memory of scopes is out of date.
-var changesScopes = regexp.MustCompile(`^(INSERT INTO|UPDATE|DELETE FROM) (subscriptions|resource_groups|registrations)\b`)
+var changesScopes = regexp.MustCompile(`^(INSERT INTO|UPDATE|DELETE FROM) (subscriptions|resource_groups|registrations|role_assignments|role_definitions)\b`)
 
 // A transaction that changes a scope and does not say so leaves other replicas with
 // what was before, for as long as they remember it.

@@ -1,6 +1,10 @@
 package roles
 
-import "time"
+import (
+	"time"
+
+	"portico/arm"
+)
 
 // Permission is one set of actions. Within it, what NotActions name is taken from what
 // Actions name; another permission of the same role may still allow that.
@@ -23,6 +27,17 @@ type Definition struct {
 	AssignableScopes     []string
 	CreatedOn, UpdatedOn time.Time
 	CreatedBy, UpdatedBy string // object ids, "" for built-in roles
+}
+
+// AssignableAt reports whether the role may be assigned at a folded scope: at one of its
+// assignable scopes, or below.
+func (d Definition) AssignableAt(scope string) bool {
+	for _, s := range d.AssignableScopes {
+		if p := place(scope, arm.Fold(s)); p == at || p == under {
+			return true
+		}
+	}
+	return false
 }
 
 // The ids of the built-in roles.

@@ -5,6 +5,7 @@ import "portico/arm"
 // Role is a compiled [Definition]. It never changes.
 type Role struct {
 	id, name    string
+	builtIn     bool
 	permissions []permission
 }
 
@@ -13,7 +14,7 @@ type permission struct{ allowed, excluded []string }
 
 // Compile compiles a definition.
 func Compile(d Definition) *Role {
-	r := &Role{id: arm.Fold(d.ID), name: d.Name}
+	r := &Role{id: arm.Fold(d.ID), name: d.Name, builtIn: d.BuiltIn}
 	for _, p := range d.Permissions {
 		r.permissions = append(r.permissions, permission{folded(p.Actions), folded(p.NotActions)})
 	}
@@ -85,4 +86,18 @@ func lower(c byte) byte {
 		c += 'a' - 'A'
 	}
 	return c
+}
+
+// Size is about how many bytes the role takes.
+func (r *Role) Size() int {
+	n := 64
+	for _, p := range r.permissions {
+		for _, pattern := range p.allowed {
+			n += 16 + len(pattern)
+		}
+		for _, pattern := range p.excluded {
+			n += 16 + len(pattern)
+		}
+	}
+	return n
 }

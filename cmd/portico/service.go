@@ -194,6 +194,10 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 			LocksPerSubscription:     cfg.Limits.LocksPerSubscription,
 			TagNamesPerSubscription:  cfg.Limits.TagNamesPerSubscription,
 			LearnedOperations:        cfg.Operations.Learned,
+
+			RoleAssignmentsPerSubscription: cfg.Limits.RoleAssignmentsPerSubscription,
+			RoleAssignmentsPerTenant:       cfg.Limits.RoleAssignmentsPerTenant,
+			RoleDefinitionsPerTenant:       cfg.Limits.RoleDefinitionsPerTenant,
 		},
 		SendWithin:      cfg.Index.SendWithin,
 		CallLimit:       cfg.Upstream.CallTimeout,

@@ -32,6 +32,9 @@ func (s *service) signIn(c *config.Config) (signIn, error) {
 		made.authenticator = access.Anyone{}
 		return made, nil
 	}
+	if !c.Auth.RolesEnforced() {
+		s.log.Warn("auth.roles is ignored: every caller of a tenant may do everything in its subscriptions")
+	}
 	var methods []access.Method
 	for _, i := range c.Auth.Issuers {
 		methods = append(methods, issuer.New(issuerOptions(i), made.keys.Of(i.URL)))

@@ -102,12 +102,18 @@ func refused(err error) bool {
 	return ok
 }
 
+// Explain returns the grant by which a caller may do an action at a scope, as the store
+// says; none where roles are not enforced. The error is as that of Check.
+func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, scope string) (roles.Grant, error) {
+	if !a.enforced {
+		return roles.Grant{}, nil
+	}
+	return a.decide(ctx, &question{who: who, action: action, scope: scope})
+}
+
 // MayStill is Check for work that goes on for a caller whose request was answered.
 func (a *Authorizer) MayStill(ctx context.Context, who access.Principal, action, scope string) error {
-	if !a.enforced {
-		return nil
-	}
-	_, err := a.decide(ctx, &question{who: who, action: action, scope: scope})
+	_, err := a.Explain(ctx, who, action, scope)
 	return err
 }
 
