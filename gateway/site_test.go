@@ -70,6 +70,7 @@ func bearer(token string) string { return "Bearer " + token }
 // setup holds the options of a site.
 type setup struct {
 	tokens      bool          // auth.mode
+	claimed     bool          // a token is taken for what it says of its caller
 	roles       string        // members of auth for roles, if not that all callers are owners
 	public      string        // server.publicURL, if not http://portico.example
 	server      string        // further members of server, as YAML
@@ -99,6 +100,7 @@ type site struct {
 	providers map[string]*endpoint
 	clock     *clock
 	covered   bool
+	claimed   bool
 }
 
 // clock is a clock that tests set forward.
@@ -136,7 +138,7 @@ providers:
 
 func newSite(t testing.TB, as setup) *site {
 	t.Helper()
-	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered}
+	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered, claimed: as.claimed}
 	if s.path == "" {
 		s.path = filepath.Join(t.TempDir(), "portico.db")
 	}
@@ -233,6 +235,9 @@ func (s *site) openStore() {
 }
 
 func (s *site) authenticator() access.Authenticator {
+	if s.claimed {
+		return claimed{}
+	}
 	if s.config.Auth.Mode == config.AuthNone {
 		return access.Anyone{}
 	}
