@@ -13,7 +13,7 @@ import (
 
 // What these end with says which principals, or which roles: see among.
 const (
-	grantsOf = `SELECT scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND tenant = ? AND only_if = ''`
+	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND only_if = ''`
 	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
 )
 
@@ -22,10 +22,10 @@ const (
 const groupsAsked = amongAtOnce - 1
 
 // assigned is what an assignment says of a caller.
-type assigned struct{ scope, scopeID, name, role string }
+type assigned struct{ tenant, scope, scopeID, name, role string }
 
 func scanAssigned(scan engine.Scanner) (a assigned, err error) {
-	err = scan(&a.scope, &a.scopeID, &a.name, &a.role)
+	err = scan(&a.tenant, &a.scope, &a.scopeID, &a.name, &a.role)
 	return a, err
 }
 
@@ -42,10 +42,12 @@ func (s *Store) Grants(ctx context.Context, tenant, subscription string, who acc
 	var queries []engine.Lookup
 	for _, partition := range partitions {
 		queries = append(queries, engine.Lookup{
-			Request: engine.Request{Statement: grantsOf + condition, Args: append([]any{partition, arm.Fold(tenant)}, ids...)},
+			Request: engine.Request{Statement: grantsOf + condition, Args: append([]any{partition}, ids...)},
 			Row: func(scan engine.Scanner) error {
 				a, err := scanAssigned(scan)
-				found = append(found, a)
+				if a.tenant == arm.Fold(tenant) {
+					found = append(found, a)
+				}
 				return err
 			},
 		})

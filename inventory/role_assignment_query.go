@@ -71,6 +71,7 @@ func (s *Store) RoleAssignments(ctx context.Context, q RoleAssignmentQuery) ([]R
 	scope, name := "", ""
 	if q.After != nil {
 		scope, name = q.After.ScopeKey, q.After.Name
+		from = max(from, scope)
 	}
 	err := more(listAssignmentsBelow, q.partition(), from, to, scope, name)
 	return all, err

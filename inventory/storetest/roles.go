@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"portico/access"
@@ -457,4 +458,65 @@ func testRolesOfScopes(t *testing.T, database Database) {
 			equal(m.bench, page[0].ScopeID, strings.Replace(id("Target", "vm"), Sub, to, 1))
 		}
 	})
+}
+
+// testRolesAtOnce asserts what replicas may not both do.
+func testRolesAtOnce(t *testing.T, database Database) {
+	both := func(pair [2]*bench, do func(i int, b *bench) error) (errs [2]error) {
+		var wait sync.WaitGroup
+		for i, b := range pair {
+			wait.Go(func() { errs[i] = do(i, b) })
+		}
+		wait.Wait()
+		return errs
+	}
+	pair := newPair(t, database, func(o *inventory.Options) { o.Limits.RoleAssignmentsPerTenant = 1 })
+	pair[0].group("rg")
+	for n := range 15 {
+		for _, scope := range []string{roles.TenantScope, subscriptionID, groupID} {
+			errs := both(pair, func(i int, b *bench) error { return b.assign(scope, 2*n+i, alice, roles.Reader) })
+			first := slices.Index(errs[:], nil)
+			if first < 0 || errs[1-first] == nil {
+				t.Fatalf("both assign the same at %s, or neither: %v", scope, errs)
+			}
+			refuses[*inventory.RoleAssignmentExistsError](pair[0], errs[1-first])
+			pair[0].ok(pair[1].unassign(scope, 2*n+first))
+		}
+		// One name stands for one grant.
+		errs := both(pair, func(i int, b *bench) error {
+			return b.assign([]string{subscriptionID, groupID}[i], n, alice, roles.Owner)
+		})
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("one name at two scopes: %v", errs)
+		}
+		pair[0].is(errors.Join(errs[:]...), inventory.ErrRoleAssignmentUpdate)
+		pair[0].ok(pair[0].unassign([]string{subscriptionID, groupID}[slices.Index(errs[:], nil)], n))
+		// The last place of a tenant is taken once.
+		errs = both(pair, func(i int, b *bench) error {
+			return b.assign(roles.TenantScope, 2*n+i, []string{alice, bob}[i], roles.Reader)
+		})
+		last := slices.Index(errs[:], nil)
+		if last < 0 {
+			t.Fatal(errs)
+		}
+		refuses[*inventory.QuotaError](pair[0], errs[1-last])
+		pair[0].ok(pair[0].unassign(roles.TenantScope, 2*n+last))
+		// A role is assigned, or deleted.
+		pair[0].ok(pair[0].define("a/b"))
+		errs = both(pair, func(i int, b *bench) error {
+			if i == 0 {
+				return b.DeleteRoleDefinition(b.ctx, tenantOfSub, custom, func(inventory.RoleDefinition) error { return nil })
+			}
+			return b.assign(groupID, n, alice, custom)
+		})
+		switch {
+		case errs[0] == nil:
+			pair[0].is(errs[1], inventory.ErrRoleDefinitionNotFound)
+		case errs[1] == nil:
+			pair[0].is(errs[0], inventory.ErrRoleAssigned)
+			pair[0].ok(pair[0].unassign(groupID, n))
+		default:
+			t.Fatal(errs)
+		}
+	}
 }

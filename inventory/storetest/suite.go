@@ -59,6 +59,7 @@ func Run(t *testing.T, database Database) {
 		{"Target", testTarget},
 		{"Scope", testScope},
 		{"ScopesRemembered", testScopesRemembered},
+		{"GrantsRemembered", testGrantsRemembered},
 		{"Parents", testParents},
 		{"Contest", testContest},
 		{"Closing", testClosing},
