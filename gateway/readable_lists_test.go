@@ -3,12 +3,15 @@ package gateway
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
+	"portico/access/roles"
 	"portico/arm"
+	"portico/inventory"
 )
 
 // listedSite is a site with resources of all kinds in several groups and regions, of
@@ -192,4 +195,153 @@ func TestReadsOfASubscriptionByWhoMayReadAPart(t *testing.T) {
 	if got := s.ok(200, "GET", inSubscription+"/resourceGroups"+own, "", by(second)...); got.text != `{"value":[]}` {
 		t.Errorf("groups: %s", got.text)
 	}
+}
+
+// Whatever is assigned where, to callers or to their groups, every list shows exactly what
+// may be read, also where rights change between two pages.
+func TestListsFollowAssignments(t *testing.T) {
+	s := listedSite(t, "")
+	full := s.fullLists(t)
+	var candidates []string
+	for _, path := range []string{inSubscription + "/resources" + own, inSubscription + "/resourceGroups" + own} {
+		candidates = append(candidates, full[path]...)
+	}
+	candidates = append(candidates, inSubscription)
+	rng := rand.New(rand.NewPCG(4, 2))
+	for round := range 6 {
+		var scopes []string
+		for _, i := range rng.Perm(len(candidates))[:1+rng.IntN([]int{3, len(candidates)}[round%2])] {
+			if id := candidates[i]; id != inSubscription || round == 5 {
+				scopes = append(scopes, id)
+			}
+		}
+		for i, scope := range scopes {
+			s.own(scope, third, i)
+		}
+		checkLists(t, s, full, third, scopes)
+		for i, scope := range scopes {
+			s.disown(scope, i)
+		}
+	}
+	for path := range full {
+		s.want(404, "SubscriptionNotFound", "GET", path, "", "Authorization", bearer(third))
+	}
+}
+
+// A page is its caller's at the time at which it is asked for, whoever got the link to it,
+// and however many endpoints serve the list.
+func TestPagesFollowRights(t *testing.T) {
+	s := listedSite(t, fmt.Sprintf(", {principalId: %s, scope: %q}", callers[second].ObjectID, groupPath("mine")))
+	next := func(link, token string) (names, more string) {
+		t.Helper()
+		page := decode[named](t, s.ok(200, "GET", link, "", "Authorization", bearer(token)))
+		for _, e := range page.Value {
+			if token != secret && !withinAny([]string{groupPath("mine"), groupPath("Other")}, e.ID) {
+				t.Errorf("%s shows %s", link, e.ID)
+			}
+			names += " " + e.Name
+		}
+		if page.NextLink != "" {
+			more = s.local(page.NextLink)
+		}
+		return names, more
+	}
+	for _, list := range []string{
+		machines + api, inSubscription + "/providers/Contoso.Insight/profiles" + api, inSubscription + "/resources" + own, inSubscription + "/resourceGroups" + own,
+	} {
+		var all string
+		for link, n := list+"&$top=1", 0; link != ""; n++ {
+			var names string
+			names, link = next(link, []string{secret, second}[n%2])
+			if all += names; n > 60 {
+				t.Fatal("the list does not end")
+			}
+		}
+		// What the second caller may read is of all that either was shown.
+		ids, _ := s.idsOn(t, list, second)
+		for _, id := range ids {
+			if name := id[strings.LastIndexByte(id, '/'):][1:]; !strings.Contains(all+" ", " "+name+" ") && !strings.Contains(all+" ", "/"+name+" ") {
+				t.Errorf("%s: %s is not among%s", list, id, all)
+			}
+		}
+	}
+	// A link of a list that was begun with fewer rights, after more were given and taken.
+	_, link := next(machines+api+"&$top=1", second)
+	s.own(groupPath("Other"), second, 1)
+	var shown string
+	for link != "" {
+		var names string
+		names, link = next(link, second)
+		shown += names
+	}
+	if strings.Count(shown, "a-b") < 1 {
+		t.Errorf("shown are%s", shown)
+	}
+	s.disown(groupPath("Other"), 1)
+}
+
+// Subscriptions are listed to who has a role anywhere in them.
+func TestSubscriptionsAreListedToWhoHasARole(t *testing.T) {
+	const another = "00000000-0000-0000-0000-0000000000f2"
+	s := newSite(t, setup{tokens: true, roles: fmt.Sprintf("owners: [{principalId: %s}, {principalId: %s, scope: /subscriptions/%s/resourceGroups/g}]",
+		callers[secret].ObjectID, callers[second].ObjectID, strings.ToUpper(another))})
+	s.subscribe(another, tenant, inventory.Enabled)
+	listed := func(token string) string {
+		t.Helper()
+		var all []string
+		for link := "/subscriptions" + own + "&$top=1"; link != ""; {
+			page := decode[named](t, s.ok(200, "GET", link, "", "Authorization", bearer(token)))
+			for _, e := range page.Value {
+				all = append(all, e.ID[len(e.ID)-2:])
+			}
+			if link = ""; page.NextLink != "" {
+				link = s.local(page.NextLink)
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	s.ok(201, "PUT", groupPath("g")+own, westus, "Authorization", bearer(secret))
+	for _, c := range []struct{ token, want string }{{secret, "01 f2"}, {second, "f2"}, {third, ""}, {stranger, ""}} {
+		if got := listed(c.token); got != c.want {
+			t.Errorf("%s is shown %q, want %q", c.token, got, c.want)
+		}
+	}
+	s.own(groupPath("g"), third, 1)
+	s.own(groupPath("g"), second, 2)
+	for _, c := range []struct{ token, want string }{{second, "01 f2"}, {third, "01"}} {
+		if got := listed(c.token); got != c.want {
+			t.Errorf("%s is shown %q, want %q", c.token, got, c.want)
+		}
+	}
+}
+
+// own makes a caller an owner at a scope, by an assignment with a number.
+func (s *site) own(scope, token string, n int) {
+	s.t.Helper()
+	_, _, err := s.store.PutRoleAssignment(s.t.Context(), roleScope(scope), fmt.Sprintf("00000000-0000-0000-0002-%012d", n), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
+		a := inventory.RoleAssignment{ScopeID: scope, PrincipalID: callers[token].ObjectID, PrincipalType: "User", RoleDefinition: roles.Owner, ETag: "e"}
+		if strings.Contains(scope, "/providers/") {
+			a.Host = arm.Fold(scope)
+		}
+		return &a, nil
+	})
+	if err != nil {
+		s.t.Fatal(scope, err)
+	}
+}
+
+func (s *site) disown(scope string, n int) {
+	s.t.Helper()
+	err := s.store.DeleteRoleAssignment(s.t.Context(), roleScope(scope), fmt.Sprintf("00000000-0000-0000-0002-%012d", n), func(inventory.RoleAssignment) error { return nil })
+	if err != nil {
+		s.t.Fatal(scope, err)
+	}
+}
+
+func roleScope(scope string) inventory.RoleScope {
+	at := inventory.RoleScope{TenantID: tenant, Subscription: subscription, ID: scope}
+	if segments := strings.Split(scope, "/"); len(segments) > 4 {
+		at.Group = segments[4]
+	}
+	return at
 }
