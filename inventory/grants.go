@@ -61,8 +61,8 @@ func (s *Store) Grants(ctx context.Context, tenant, subscription string, who acc
 	}
 	var granted roles.Grants
 	for _, a := range found {
-		if role := known[a.role]; role != nil {
-			granted = append(granted, roles.Grant{Scope: a.scope, Role: role, Assignment: RoleAssignmentID(a.scopeID, a.name)})
+		if of, ok := known[a.role]; ok && of.countsAt(a.scope) {
+			granted = append(granted, roles.Grant{Scope: a.scope, Role: of.role, Assignment: RoleAssignmentID(a.scopeID, a.name)})
 		}
 	}
 	granted.Sort()
@@ -89,15 +89,26 @@ func principals(who access.Principal) []string {
 	return ids
 }
 
+// namedRole is the role of an assignment.
+type namedRole struct {
+	role   *roles.Role
+	custom *roles.Definition // nil for one that is built in
+}
+
+// countsAt reports whether the role is granted by an assignment at a folded scope. One
+// that is not assignable there, or not any more, or has come there by a move, allows
+// nothing: who may change the role need have no rights there.
+func (n namedRole) countsAt(scope string) bool { return n.custom == nil || n.custom.AssignableAt(scope) }
+
 // rolesNamed returns the roles of assignments by their ids. A definition that does not
 // exist allows nothing.
-func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (map[string]*roles.Role, error) {
-	known := map[string]*roles.Role{}
+func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (map[string]namedRole, error) {
+	known := map[string]namedRole{}
 	var custom []string
 	for _, a := range in {
 		switch role := s.builtIn[a.role]; {
 		case role != nil:
-			known[a.role] = role
+			known[a.role] = namedRole{role: role}
 		case !slices.Contains(custom, a.role):
 			custom = append(custom, a.role)
 		}
@@ -109,7 +120,7 @@ func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (m
 			return nil, err
 		}
 		for _, d := range found {
-			known[d.ID] = roles.Compile(d.Definition)
+			known[d.ID] = namedRole{roles.Compile(d.Definition), &d.Definition}
 		}
 	}
 	return known, nil

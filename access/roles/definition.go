@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"slices"
 	"time"
 
 	"portico/arm"
@@ -38,6 +39,11 @@ func (d Definition) AssignableAt(scope string) bool {
 		}
 	}
 	return false
+}
+
+// AssignableBelow reports whether the role can be assigned somewhere below a scope.
+func (d Definition) AssignableBelow(scope string) bool {
+	return slices.ContainsFunc(d.AssignableScopes, func(s string) bool { return place(scope, arm.Fold(s)) == over })
 }
 
 // The ids of the built-in roles.

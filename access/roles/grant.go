@@ -14,6 +14,12 @@ type Grant struct {
 	Assignment string
 }
 
+// Holds reports whether a grant is at a scope, in any casing, or above it.
+func (g Grant) Holds(scope string) bool {
+	p := place(scope, g.Scope)
+	return p == at || p == under
+}
+
 // Grants are what one caller has been granted at, above and below one subscription, as
 // Sort orders them. A caller with grants of two kinds, as those of the configuration
 // beside those of the store, has two lists: ask one after the other, which needs no

@@ -17,14 +17,18 @@ func newOwners(named []config.Owner) owners {
 	if len(named) == 0 {
 		return nil
 	}
-	all := roles.BuiltIn()
-	role := roles.Compile(all[slices.IndexFunc(all, func(d roles.Definition) bool { return d.ID == roles.Owner })])
-	o := owners{}
+	role, o := ownerRole(), owners{}
 	for _, owner := range named {
 		id := arm.Fold(owner.PrincipalID)
 		o[id] = append(o[id], roles.Grant{Scope: arm.Fold(owner.Scope), Role: role})
 	}
 	return o
+}
+
+// ownerRole is the role that allows everything.
+func ownerRole() *roles.Role {
+	all := roles.BuiltIn()
+	return roles.Compile(all[slices.IndexFunc(all, func(d roles.Definition) bool { return d.ID == roles.Owner })])
 }
 
 // of returns what a caller has by itself or by a group. For a caller with one of both

@@ -1,5 +1,5 @@
 // Package frontdoor answers for the resources that Portico keeps itself: those of no
-// provider. A file per resource holds its routes, its JSON and its handlers; groups
+// provider. A file per resource holds its routes, its JSON and its handlers; groups, roles
 // and tags, which are larger, have packages of their own. A new resource is a file
 // and a line in Options.resources.
 //

@@ -15,6 +15,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/groups"
 	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/roles"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/gateway/frontdoor/tags"
@@ -73,6 +74,9 @@ func (o *Options) resources() []Resource {
 		o.Batches,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
+		roles.Definitions{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		roles.Assignments{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		roles.Permissions{Store: o.Store, Scopes: scopes, Authorizer: o.Authorizer},
 		tags.Tags{
 			Store: o.Store, Scopes: scopes, Limit: c.Limits.TagsPerResource,
 			Providers: o.Proxy, CallTime: c.Upstream.CallTimeout, CallMargin: c.Index.CallMargin,
