@@ -19,10 +19,9 @@ type MoveResult struct {
 	MoveCall                   // without its Members
 	Moved, Stayed []MoveMember // as the provider said, or a GET on both IDs
 	Gone          []MoveMember // neither ID is there
-	// LockETag makes the entity tag of a lock that moved along, RoleETag that of a role
-	// assignment.
+	// LockETag makes the entity tag of a lock that moved along. That of a role assignment
+	// stays: it does not tell of the scope.
 	LockETag func(Lock) string
-	RoleETag func(RoleAssignment) string
 }
 
 // SettleMove records, durably and with the job's payload, what became of members of a
@@ -252,16 +251,15 @@ func (r *MoveResult) moveRoles(t *tx, key string, to Group) error {
 	if err != nil || len(assignments) == 0 {
 		return err
 	}
-	t.changesScope(r.Source.Subscription)
+	if err := t.changesRoles(r.Source.Subscription); err != nil {
+		return err
+	}
 	if _, err := t.Exec(deleteRoleAssignmentsAt, r.Source.Subscription, key, first, last); err != nil {
 		return err
 	}
 	for _, a := range assignments {
 		a.Subscription, a.ScopeKey, a.ScopeID = to.Subscription, r.moved(a.ScopeKey), movedID(a.ScopeID, to)
 		a.Generation = engine.NewID()
-		if r.RoleETag != nil {
-			a.ETag = r.RoleETag(a)
-		}
 		if err := a.put(t); err != nil {
 			return err
 		}

@@ -65,9 +65,8 @@ type assignmentProperties struct {
 const (
 	assignmentColumns = `subscription, scope, name, tenant, principal, role, scope_id, only_if, properties, generation, etag, created, changed`
 
-	selectRoleAssignment     = `SELECT ` + assignmentColumns + ` FROM role_assignments WHERE subscription = ? AND scope = ? AND name = ?`
-	selectRoleAssignmentHeld = selectRoleAssignment + engine.ForUpdate
-	putRoleAssignment        = `INSERT INTO role_assignments (` + assignmentColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	selectRoleAssignment = `SELECT ` + assignmentColumns + ` FROM role_assignments WHERE subscription = ? AND scope = ? AND name = ?`
+	putRoleAssignment    = `INSERT INTO role_assignments (` + assignmentColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, scope, name) DO UPDATE SET scope_id = excluded.scope_id, only_if = excluded.only_if,
 			properties = excluded.properties, generation = excluded.generation, etag = excluded.etag, changed = excluded.changed`
 	deleteRoleAssignment = `DELETE FROM role_assignments WHERE subscription = ? AND scope = ? AND name = ?`
@@ -116,7 +115,9 @@ func (a *RoleAssignment) put(t *tx) error {
 		return err
 	}
 	partition := a.scope().partition()
-	t.changesScope(partition)
+	if err := t.changesRoles(partition); err != nil {
+		return err
+	}
 	return t.Later(putRoleAssignment, partition, a.ScopeKey, a.Name, a.TenantID, a.PrincipalID, a.RoleDefinition, a.ScopeID,
 		a.Condition, string(properties), a.Generation[:], a.ETag, engine.Micros(a.CreatedOn), engine.Micros(a.UpdatedOn))
 }
@@ -152,6 +153,11 @@ func (s *Store) PutRoleAssignment(ctx context.Context, at RoleScope, name string
 		a.TenantID, a.Subscription, a.ScopeKey, a.Name = arm.Fold(at.TenantID), arm.Fold(at.Subscription), arm.Fold(at.ID), arm.Fold(name)
 		a.PrincipalID, a.RoleDefinition = principalKey(a.PrincipalID), arm.Fold(a.RoleDefinition)
 		a.Generation, a.CreatedOn, a.UpdatedOn = engine.NewID(), t.Now, t.Now
+		if a.Host != "" { // whoever removes it removes what is assigned at it
+			if _, err := loadResource(t, lockResourceRow, a.Subscription, a.Host); err != nil {
+				return put[RoleAssignment]{}, err
+			}
+		}
 		switch {
 		case current == nil:
 			if err := t.checkNewAssignment(a, at.limit(s.options.Limits)); err != nil {
@@ -173,7 +179,7 @@ func (t *tx) openRoleAssignment(at RoleScope, name string, deletes bool) (*RoleA
 	if err := t.openRoleScope(at, deletes); err != nil {
 		return nil, err
 	}
-	current, err := scanRoleAssignment(t.One(selectRoleAssignmentHeld, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
+	current, err := scanRoleAssignment(t.One(selectRoleAssignment, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
 	if err := engine.OrNotFound(err); errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
@@ -198,11 +204,6 @@ func (t *tx) checkNewAssignment(a RoleAssignment, limit QuotaError) error {
 		return exists
 	case !errors.Is(err, ErrNotFound):
 		return err
-	}
-	if a.Host != "" {
-		if _, err := loadResource(t, lockResourceRow, a.Subscription, a.Host); err != nil {
-			return err
-		}
 	}
 	if err := t.holdAssignableRole(a); err != nil || limit.Limit <= 0 {
 		return err
@@ -235,7 +236,9 @@ func (s *Store) DeleteRoleAssignment(ctx context.Context, at RoleScope, name str
 		if err := check(*current); err != nil {
 			return err
 		}
-		t.changesScope(at.partition())
+		if err := t.changesRoles(at.partition()); err != nil {
+			return err
+		}
 		return t.Later(deleteRoleAssignment, at.partition(), current.ScopeKey, current.Name)
 	})
 }

@@ -55,12 +55,13 @@ func tenantLocks(tenant string) engine.LockSet {
 
 // lockTenant lets one transaction at a time change what belongs to a tenant. A tenant
 // has no row of its own but that in the change sequence.
-func (t *tx) lockTenant(tenant string) error {
-	sub := scopes.OfTenant(tenant)
+func (t *tx) lockTenant(tenant string) error { return t.changesRoles(scopes.OfTenant(tenant)) }
+
+// changesRoles is changesScope for what is assigned, before that changes. Whoever removes
+// a resource takes the row in the change sequence before those of assignments too.
+func (t *tx) changesRoles(sub string) error {
 	t.changesScope(sub)
-	generation := engine.NewID()
-	_, err := t.Exec(putScopeChange, sub, generation[:], engine.Micros(t.Now))
-	return err
+	return t.putScopeChange(sub)
 }
 
 // openRoleScope locks what holds a scope, after that admits the write: the subscription's
@@ -111,13 +112,15 @@ func (t *tx) dropRolesAt(sub, scope string) error {
 // dropRolesIn removes what is assigned in a subscription that another tenant takes over:
 // principals and roles are those of a tenant.
 func (t *tx) dropRolesIn(sub string) error {
-	t.changesScope(sub)
+	if err := t.changesRoles(sub); err != nil {
+		return err
+	}
 	return t.Later(deleteRoleAssignments, sub)
 }
 
-// dropRoles does what dropRolesAt has put off: without waiting for an answer, so the
-// change is recorded, before it is made, if there is anything to remove.
-func (t *tx) dropRoles() error {
+// recordDrops records that roles change, if there is anything to remove: nobody waits for
+// the answer.
+func (t *tx) recordDrops() error {
 	slices.SortFunc(t.unassigned, func(a, b resourceOf) int { return strings.Compare(a.key, b.key) })
 	for _, of := range t.unassigned {
 		from, to := below(of.key)
@@ -126,7 +129,15 @@ func (t *tx) dropRoles() error {
 		if err != nil {
 			return err
 		}
-		err = t.LookUpLater(engine.Lookup{
+	}
+	return nil
+}
+
+// dropRoles does what dropRolesAt has put off.
+func (t *tx) dropRoles() error {
+	for _, of := range t.unassigned {
+		from, to := below(of.key)
+		err := t.LookUpLater(engine.Lookup{
 			Request: engine.Request{Statement: removeRoleAssignmentsAt, Args: []any{of.subscription, of.key, from, to}},
 			Row: func(engine.Scanner) error {
 				t.changesScope(of.subscription) // here, once it is committed
@@ -137,6 +148,5 @@ func (t *tx) dropRoles() error {
 			return err
 		}
 	}
-	t.unassigned = nil
 	return nil
 }

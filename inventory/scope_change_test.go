@@ -45,7 +45,7 @@ func TestChangesOfScopesAreRecorded(t *testing.T) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if id, ok := n.(*ast.Ident); ok && watched[id.Name] {
 					changes = id.Name
-				} else if ok && id.Name == "changesScope" {
+				} else if ok && (id.Name == "changesScope" || id.Name == "changesRoles") {
 					says = true
 				}
 				return true

@@ -35,10 +35,10 @@ func (t *tx) Complete() error {
 	if err := t.settleUsage(); err != nil {
 		return err
 	}
-	if err := t.dropRoles(); err != nil {
+	if err := t.recordScopeChanges(); err != nil {
 		return err
 	}
-	return t.recordScopeChanges()
+	return t.dropRoles()
 }
 
 // Ended implements [engine.Unit].
