@@ -28,6 +28,8 @@ type Collection struct {
 	Query     string      // for the first page
 	Header    http.Header // sent with each call; not modified
 	Caller    string      // as in [upstream.Call]
+
+	sole bool // as in [Request]
 }
 
 // Each reads the collection to its end and calls visit with each page; it holds one
@@ -86,7 +88,7 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 		got.requestID = ""
 	}
 	switch {
-	case answer.Status == http.StatusNotFound && r.state == notStarted && unknownScope(answer.Body):
+	case answer.Status == http.StatusNotFound && r.state == notStarted && !c.sole && unknownScope(answer.Body):
 		r.state = exhausted
 		return r, got, nil
 	case answer.Status != http.StatusOK:

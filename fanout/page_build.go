@@ -130,7 +130,7 @@ func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor)
 func (p *pageBuild) remaining() int {
 	n := p.top
 	for _, r := range p.results {
-		n -= len(r.page.Elements)
+		n -= len(r.page.Elements) - r.page.hidden
 	}
 	return n
 }
@@ -175,7 +175,7 @@ func (p *pageBuild) retryFailed(ctx context.Context) {
 		}
 		again = append(again, r)
 	}
-	if len(again) == 0 || ctx.Err() != nil {
+	if len(again) == 0 || p.request.Sole || ctx.Err() != nil {
 		return
 	}
 	if p.top == 0 {
@@ -224,6 +224,9 @@ func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions)
 			return
 		}
 		if after.state == exhausted || len(got.page.Elements) > 0 || idle == maxEmptyPagesPerBuild || time.Now().After(p.firstDeadline) {
+			if p.request.Shows != nil {
+				visibility{p.request.Shows, &p.request.Path}.hide(&got.page)
+			}
 			r.outcome, r.after, r.page, r.fault = outcomeAnswered, after, got.page, nil
 			return
 		}
@@ -254,6 +257,7 @@ func (p *pageBuild) collection(r regionCursor) Collection {
 	c := Collection{
 		Reader: p.lister.options.Reader, Namespace: q.Namespace, Public: p.lister.options.Public,
 		Path: q.Path, Query: p.query.raw, Header: q.Header, Caller: q.Caller,
+		sole: q.Sole,
 	}
 	if q.Endpoint != nil {
 		c.Endpoint = q.Endpoint(r.name)

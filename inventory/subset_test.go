@@ -24,7 +24,7 @@ var acrossSubscriptions = []string{
 	// What has changed of late, for the memory of replicas.
 	"recentScopeChanges",
 	// Lists of operators, and of a tenant's subscriptions.
-	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions",
+	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions",
 }
 
 // outsideSubset is what some engine that this may move to lacks, or would do in

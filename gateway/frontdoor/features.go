@@ -27,9 +27,9 @@ func (g features) Routes() []route.Route {
 	const all = "/subscriptions/{s}/providers/microsoft.features"
 	const one = all + "/providers/{ns}/features/{f}"
 	return []route.Route{
-		{Method: http.MethodGet, Path: all + "/features", Action: "Microsoft.Features/features/read", Handle: g.list},
-		{Method: http.MethodGet, Path: all + "/providers/{ns}/features", Action: "Microsoft.Features/providers/features/read", Handle: g.list},
-		{Method: http.MethodGet, Path: one, Action: "Microsoft.Features/providers/features/read", Handle: g.get},
+		{Method: http.MethodGet, Path: all + "/features", Action: "Microsoft.Features/features/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Path: all + "/providers/{ns}/features", Action: "Microsoft.Features/providers/features/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Path: one, Action: "Microsoft.Features/providers/features/read", Partly: true, Handle: g.get},
 		{Method: http.MethodPost, Path: one + "/register", Action: "Microsoft.Features/providers/features/register/action", Handle: g.set(true)},
 		{Method: http.MethodPost, Path: one + "/unregister", Action: "Microsoft.Features/providers/features/unregister/action", Handle: g.set(false)},
 	}

@@ -54,7 +54,7 @@ func (o *Options) resources() []Resource {
 	return []Resource{
 		metadata{c.Metadata, c.Server.PublicURL},
 		tenants{o.Store},
-		subscriptions{o.Store, lists},
+		subscriptions{o.Store, o.Authorizer, lists},
 		locations{regions},
 		groups.Groups{Store: o.Store, Map: regions, Lists: lists, TagLimit: c.Limits.TagsPerResource},
 		groups.Deletions{

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -139,8 +140,10 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 // serveOnce answers a resolved request in the way that its kind needs.
 func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
-	if d.readable != nil { // lists are answered as a whole, or not at all
-		return authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())
+	if d.readable != nil && !isList(x.Request) {
+		if began, err := p.began(r.Context(), x); err != nil || !began {
+			return cmp.Or(err, error(authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())))
+		}
 	}
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
@@ -152,7 +155,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	case d.Answer == routing.Absent || d.Answer == routing.Present:
 		x.Region = ""
 		return x.Answer(w, http.StatusNoContent, nil)
-	case d.Answer == routing.Merge || p.continuesMergedList(x):
+	case d.Answer == routing.Merge || d.readable != nil && d.sole() && isList(x.Request) || p.continuesMergedList(x):
 		return p.mergedList(w, r, x, d)
 	case d.Answer == routing.EmptyList:
 		return p.emptyList(w, x)

@@ -20,6 +20,7 @@ CREATE TABLE role_assignments (
 );
 CREATE INDEX role_assignments_by_name ON role_assignments (subscription, name);
 CREATE INDEX role_assignments_by_principal ON role_assignments (subscription, principal, role);
+CREATE INDEX role_assignments_in_tenant ON role_assignments (tenant, principal, subscription);
 CREATE INDEX role_assignments_by_role ON role_assignments (tenant, role);
 
 -- The roles that tenants have defined, each tenant as above.

@@ -70,6 +70,7 @@ func Run(t *testing.T, database Database) {
 		{"RoleAssignments", testRoleAssignments},
 		{"RoleDefinitions", testRoleDefinitions},
 		{"Grants", testGrants},
+		{"GrantedSubscriptions", testGrantedSubscriptions},
 		{"RolesOfScopes", testRolesOfScopes},
 		{"Tags", testTags},
 		{"LocksWait", testLocksWait},

@@ -63,6 +63,8 @@ type Config struct {
 	// Owners may do everything without a role, by their object ids; nil stands for those of
 	// all Tokens and for IssuedTo, an empty list for nobody.
 	Owners []string
+	// OwnersAt are the scopes of further owners, by their object ids.
+	OwnersAt map[string][]string
 	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
 	// Listen is the address of the public listener, if a test must know it beforehand; a
@@ -230,6 +232,11 @@ auth:
   owners:
 {{- range .AllOwners}}
     - {principalId: {{.}}}
+{{- end}}
+{{- range $id, $scopes := .OwnersAt}}
+{{- range $scopes}}
+    - {principalId: {{$id}}, scope: {{printf "%q" .}}}
+{{- end}}
 {{- end}}
 {{- end}}
 {{- if not (or .Auth .Tokens)}}
