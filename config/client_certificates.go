@@ -4,6 +4,7 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
+	"portico/config/tlsfiles"
 )
 
 // ClientCertificates say whose the certificates are that callers may show. A CA of ""
@@ -35,7 +36,7 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 					c.Principals = append(c.Principals, p)
 				}
 			}).AtLeastOne("at least one {subject or san, tenantId, objectId}"),
-	).Check(func(o *setting.Object) { checkPEM(r, o, "ca", &c.CA) }).IfGiven().Default("none")
+	).Check(func(o *setting.Object) { tlsfiles.CheckFile(r, o, "ca", &c.CA) }).IfGiven().Default("none")
 }
 
 func (p *CertificatePrincipal) rows() []*setting.Setting {

@@ -28,8 +28,16 @@ type ProviderDeclaration struct {
 	// every host below a name, with an optional port.
 	RedirectHosts []string
 	HTTPClient    HTTPClient // for all endpoints of the provider and its types
+	TLS           TLS        // likewise
 	Types         []TypeDeclaration
 	Addresses
+}
+
+// TLS names PEM files: CA in place of the authorities that all providers share, Cert
+// and Key (both or neither) as Portico's identity towards this provider. Each may be
+// empty.
+type TLS struct {
+	CA, Cert, Key string
 }
 
 // Addresses names endpoints on one level, of a provider or of a type.

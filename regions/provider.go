@@ -18,6 +18,7 @@ type Provider struct {
 	requestHeaders, answerHeaders map[string]bool
 	redirectHosts                 []redirectHost
 	httpClient                    HTTPClient
+	tls                           TLS
 
 	types     []*ResourceType
 	skuTypes  []*ResourceType
@@ -25,6 +26,10 @@ type Provider struct {
 	longest   int // of the keys in byKey
 	endpoints map[string]*Endpoint
 }
+
+// TLS returns how Portico proves to the provider who it is, and the provider to Portico,
+// where the provider has declared that.
+func (p *Provider) TLS() TLS { return p.tls }
 
 // Types returns the provider's types in the order of their declaration.
 func (p *Provider) Types() []*ResourceType { return p.types }

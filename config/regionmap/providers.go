@@ -6,6 +6,7 @@ import (
 	"portico/arm"
 	"portico/config/rule"
 	"portico/config/setting"
+	"portico/config/tlsfiles"
 	"portico/config/yamltree"
 	"portico/headers"
 	"portico/regions"
@@ -65,6 +66,8 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 		setting.Value("httpClient", &p.HTTPClient, rule.Enum(regions.HTTPClients()), regions.AutoClient,
 			"What calls the provider's endpoints. `http1`: the gateway's own client, which speaks HTTP/1.1 and costs less. `auto`: the same, but reads over TLS "+
 				"use HTTP/2 where the provider speaks it. `standard`: that of Go's standard library, which reads some answers that the other refuses, such as folded headers."),
+		tlsfiles.Rows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
+			"that of `upstream.tls`", "those of `upstream.tls`"),
 		b.typeRows(p),
 	}
 }
