@@ -18,6 +18,8 @@ type Endpoint struct {
 	// Identity is the namespace of the provider whose TLS calls use, "" for what all
 	// providers share.
 	Identity string
+	// Providers are the namespaces of those that declare the endpoint.
+	Providers []string
 }
 
 // String returns the addresses, separated by commas. Region, String and Identity
