@@ -1,4 +1,5 @@
-// Package pemfile reads certificates and keys from files of PEM. Its errors quote
+// Package pemfile reads certificates, keys and lists of revoked certificates from files of
+// PEM. Its errors quote
 // nothing of what the files hold.
 package pemfile
 
@@ -11,33 +12,46 @@ import (
 	"os"
 )
 
-// ErrEmpty is the error of a file that holds nothing of what is read from it.
-var ErrEmpty = errors.New("it holds no certificate")
+// Errors of files that hold nothing of what is read from them.
+var (
+	ErrEmpty  = errors.New("it holds no certificate")
+	ErrNoList = errors.New("it holds no list of revoked certificates")
+)
 
 // Certificates returns the certificates of a file, at least one. Other blocks are
 // skipped.
 func Certificates(path string) ([]*x509.Certificate, error) {
+	return blocks(path, "CERTIFICATE", x509.ParseCertificate, ErrEmpty)
+}
+
+// RevocationLists returns the lists of revoked certificates in a file, at least one.
+func RevocationLists(path string) ([]*x509.RevocationList, error) {
+	return blocks(path, "X509 CRL", x509.ParseRevocationList, ErrNoList)
+}
+
+// blocks reads the blocks of one type.
+func blocks[T any](path, of string, parse func(der []byte) (T, error), none error) ([]T, error) {
 	rest, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var all []*x509.Certificate
+	var all []T
 	for {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			break
 		}
-		if block.Type != "CERTIFICATE" {
+		if block.Type != of {
 			continue
 		}
-		certificate, err := x509.ParseCertificate(bytes.Clone(block.Bytes))
+		one, err := parse(bytes.Clone(block.Bytes))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, certificate)
+		all = append(all, one)
 	}
 	if len(all) == 0 {
-		return nil, ErrEmpty
+		return nil, none
 	}
 	return all, nil
 }

@@ -38,7 +38,11 @@ func (s *service) signIn(c *config.Config) (signIn, error) {
 		if made.authorities, err = authoritiesOf(ca); err != nil {
 			return made, err
 		}
-		methods = append(methods, access.NewCertificates(made.authorities, ownersOf(c.Auth.Certificates)))
+		revocations, err := s.revocations(c.Auth.Certificates.CRL, made.authorities)
+		if err != nil {
+			return made, err
+		}
+		methods = append(methods, access.NewCertificates(made.authorities, ownersOf(c.Auth.Certificates), revocations))
 	}
 	tokens, err := access.NewTokens(tokenPrincipals(c.Auth.Tokens))
 	if err != nil {

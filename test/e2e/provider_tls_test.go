@@ -211,12 +211,14 @@ func TestProvidersRefuseTheCertificate(t *testing.T) {
 			if upstreamErrors(t, p, "untrusted") < 3 {
 				t.Error("refusals are not counted")
 			}
-			line := ""
-			for l := range strings.Lines(p.Log()) {
-				if strings.Contains(l, "does not trust the certificate of this gateway") && strings.Contains(l, `"region":"eastus"`) {
-					line = l
+			line := eventually(t, "a line of the log", func() (line string, found bool) {
+				for l := range strings.Lines(p.Log()) {
+					if strings.Contains(l, "does not trust the certificate of this gateway") && strings.Contains(l, `"region":"eastus"`) {
+						line = l
+					}
 				}
-			}
+				return line, line != ""
+			})
 			if !strings.Contains(line, `"level":"error"`) || !strings.Contains(line, "Contoso.Compute") || shown != nil && !strings.Contains(line, bad.Fingerprint()) {
 				t.Errorf("the log says %s", line)
 			}
@@ -261,9 +263,10 @@ func TestProviderThatIsNotTrusted(t *testing.T) {
 			if upstreamErrors(t, w.Portico, kind) < 1 {
 				t.Error("it is not counted")
 			}
-			if !strings.Contains(w.Portico.Log(), "a provider's certificate cannot be trusted") || !strings.Contains(w.Portico.Log(), `"reason":"`+kind+`"`) {
-				t.Error("the log does not tell")
-			}
+			soon(t, "a line of the log", func() bool {
+				log := w.Portico.Log()
+				return strings.Contains(log, "a provider's certificate cannot be trusted") && strings.Contains(log, `"reason":"`+kind+`"`)
+			})
 		})
 	}
 }

@@ -144,3 +144,18 @@ func writePEM(t testing.TB, file, kind string, der []byte) {
 		t.Fatal(err)
 	}
 }
+
+// Revoke writes the list of the certificates that the authority has revoked, which ends
+// at a time.
+func (a *Authority) Revoke(t testing.TB, file string, ends time.Time, revoked ...Pair) {
+	t.Helper()
+	template := &x509.RevocationList{Number: big.NewInt(a.serial.Add(1)), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: ends}
+	for _, p := range revoked {
+		template.RevokedCertificateEntries = append(template.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: p.Leaf.SerialNumber, RevocationTime: time.Now()})
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, template, a.certificate, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePEM(t, file, "X509 CRL", der)
+}
