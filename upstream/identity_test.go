@@ -160,7 +160,7 @@ func TestOther403PassesUnchanged(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, text)
 		}))
-		defer server.Close()
+		t.Cleanup(server.Close)
 		for _, method := range []string{http.MethodGet, http.MethodPut} {
 			status, body, err := do(newClient(t, Options{MaxAnswer: 1 << 20}), Call{Endpoint: endpointOf(at(t, server)), Method: method, Path: "/"})
 			if err != nil || status != http.StatusForbidden || body != text {
@@ -225,7 +225,7 @@ func TestCertificateIsRotated(t *testing.T) {
 	clients := harness.NewAuthority(t)
 	server, seen := demanding(t, clients, true)
 	stays := showing(server, clients.Issue(t, harness.Leaf{Name: "stays"}))
-	c := newClient(t, Options{Identities: Identities{"Contoso.A": showing(server, clients.Issue(t, harness.Leaf{Name: "old"})), "Contoso.B": stays}})
+	c := newClient(t, Options{Identities: Identities{"Contoso.A": showing(server, clients.Issue(t, harness.Leaf{Name: "old"})), "Contoso.B": stays}, Metrics: prometheus.NewRegistry()})
 	call := func(identity, want string) {
 		t.Helper()
 		for _, method := range []string{http.MethodGet, http.MethodPut} {
@@ -243,6 +243,9 @@ func TestCertificateIsRotated(t *testing.T) {
 	c.UseIdentities(Identities{"Contoso.A": showing(server, clients.Issue(t, harness.Leaf{Name: "new"})), "Contoso.B": stays})
 	call("Contoso.A", "new")
 	call("Contoso.B", "stays")
+	within(t, "the end of connections with the old certificate", func() bool {
+		return testutil.ToFloat64(c.metrics.open.WithLabelValues("westus", server.Listener.Addr().String()+" (Contoso.A)")) == 2
+	})
 	if n := len(seen.conns["stays"]); n != 2 { // one for reads, one for writes
 		t.Errorf("an identity that stays has had %d connections", n)
 	}
@@ -260,7 +263,7 @@ func TestKindsOfDistrust(t *testing.T) {
 		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		server.TLS = &tls.Config{Certificates: []tls.Certificate{leaf.Certificate}, MinVersion: tls.VersionTLS12}
 		server.StartTLS()
-		defer server.Close()
+		t.Cleanup(server.Close)
 		for _, client := range regions.HTTPClients() {
 			for _, method := range []string{http.MethodGet, http.MethodPut} {
 				core, lines := observer.New(zap.ErrorLevel)
