@@ -13,7 +13,7 @@ import (
 // Upstream is how providers are called.
 type Upstream struct {
 	CallTimeout                        time.Duration
-	ReadsPerEndpoint, CallsPerEndpoint int // at a time
+	ReadsPerEndpoint, CallsPerEndpoint int         // at a time
 	TLS                                regions.TLS // a CA of "" stands for the system's authorities
 }
 

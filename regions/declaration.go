@@ -29,6 +29,7 @@ type ProviderDeclaration struct {
 	RedirectHosts []string
 	HTTPClient    HTTPClient // for all endpoints of the provider and its types
 	TLS           TLS        // likewise
+	Credential    Credential // likewise
 	Types         []TypeDeclaration
 	Addresses
 }
@@ -38,6 +39,12 @@ type ProviderDeclaration struct {
 // empty.
 type TLS struct {
 	CA, Cert, Key string
+}
+
+// Credential names the header by which Portico proves to a provider who it is, and the
+// file of its value. Both may be empty.
+type Credential struct {
+	Header, File string
 }
 
 // Addresses names endpoints on one level, of a provider or of a type.

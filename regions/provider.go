@@ -19,6 +19,7 @@ type Provider struct {
 	redirectHosts                 []redirectHost
 	httpClient                    HTTPClient
 	tls                           TLS
+	credential                    Credential
 
 	types     []*ResourceType
 	skuTypes  []*ResourceType
@@ -30,6 +31,10 @@ type Provider struct {
 // TLS returns how Portico proves to the provider who it is, and the provider to Portico,
 // where the provider has declared that.
 func (p *Provider) TLS() TLS { return p.tls }
+
+// Credential returns by what else Portico proves to the provider who it is, where that is
+// declared.
+func (p *Provider) Credential() Credential { return p.credential }
 
 // Types returns the provider's types in the order of their declaration.
 func (p *Provider) Types() []*ResourceType { return p.types }

@@ -55,6 +55,7 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		redirectHosts:  redirectHosts(d.RedirectHosts),
 		httpClient:     d.HTTPClient,
 		tls:            d.TLS,
+		credential:     d.Credential,
 
 		byKey: make(map[string]*ResourceType, len(d.Types)),
 	}
@@ -192,8 +193,11 @@ func (r *resolver) share(region string, urls []*url.URL, p *Provider) *Endpoint 
 	return e
 }
 
-// identity returns whose TLS calls of the provider use at these addresses.
+// identity returns whose TLS and credential calls of the provider use at these addresses.
 func (p *Provider) identity(urls []*url.URL) string {
+	if p.credential != (Credential{}) {
+		return p.Namespace
+	}
 	if p.tls == (TLS{}) || !slices.ContainsFunc(urls, func(u *url.URL) bool { return u.Scheme == "https" }) {
 		return ""
 	}

@@ -102,6 +102,7 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 			c.onWrite(&x.guard)
 		}
 	}
+	call.Header = c.identity(p).stamp(call.Header)
 	begun := x.begin()
 	var response *http.Response
 	var err error
@@ -110,8 +111,8 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 	} else {
 		response, err = x.overNetHTTP(ctx, t, p, call) //nolint:bodyclose // as above
 	}
-	if err == nil && response.StatusCode == http.StatusForbidden {
-		if err = refusal(response); err != nil {
+	if err == nil {
+		if err = c.identity(p).refusal(response); err != nil {
 			response = nil
 			x.abandon()
 		}
@@ -133,11 +134,11 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 }
 
 // refused reports whether the provider has refused the request with all of the
-// connection, for Portico's certificate. An alert shows it on a connection that carried
+// connection, for Portico's certificate or credential. An alert shows it on a connection that carried
 // nothing before: the provider's side of the handshake has not ended then, and nothing
 // of the request was read.
 func (x *request) refused(err error) bool {
-	return errors.Is(err, ErrUntrusted) || x.fresh.Load() && refusedByAlert(err)
+	return errors.Is(err, ErrUntrusted) || errors.Is(err, ErrCredential) || x.fresh.Load() && refusedByAlert(err)
 }
 
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }

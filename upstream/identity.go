@@ -3,6 +3,8 @@ package upstream
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"maps"
+	"net/http"
 )
 
 // Identity is how Portico and providers prove to each other who they are. It does not
@@ -10,6 +12,9 @@ import (
 type Identity struct {
 	Authorities *x509.CertPool   // of providers; nil: the system's
 	Certificate *tls.Certificate // Portico's own, with its Leaf; nil: none
+	// Header is the canonical name of a header that calls carry, and Value the secret in
+	// it; "" for none.
+	Header, Value string
 }
 
 // Identities are that of each provider with one of its own, by its namespace, and under
@@ -29,6 +34,18 @@ func (i *Identity) config(host string) *tls.Config {
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.Certificate, nil }
 	}
 	return c
+}
+
+// stamp adds the credential to the headers of a call, which it does not change: they may
+// be those of calls to others as well.
+func (i *Identity) stamp(h http.Header) http.Header {
+	if i == nil || i.Header == "" {
+		return h
+	}
+	stamped := make(http.Header, len(h)+1)
+	maps.Copy(stamped, h)
+	stamped[i.Header] = []string{i.Value}
+	return stamped
 }
 
 // leaf returns Portico's own certificate, or nil.

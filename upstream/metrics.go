@@ -40,7 +40,7 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 			Name: "portico_upstream_requests_total", Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
 		}, append(place, "method", "code")),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, untrusted (the provider does not trust the gateway's certificate), tls_authority, tls_host, tls_expired (the provider's own comes from no trusted authority, is for another host, is not valid now), tls (other faults of TLS), timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
+			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, untrusted (the provider does not trust the gateway's certificate, or its credential), tls_authority, tls_host, tls_expired (the provider's own comes from no trusted authority, is for another host, is not valid now), tls (other faults of TLS), timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
 		}, append(place, "kind")),
 		seconds: prometheus.NewHistogramVec(meter.Seconds(
 			"portico_upstream_seconds", "Time from a request's start, with the wait for a connection, to the headers of its answer, or to its failure.",

@@ -26,12 +26,30 @@ const UntrustedCode = "UntrustedClientCertificate"
 // doing anything, since it does not trust Portico's certificate.
 var ErrUntrusted = errors.New("the provider does not trust Portico's certificate")
 
+// ErrCredential is wrapped by the error of a call that the provider answered with 401: it
+// does not accept Portico's credential.
+var ErrCredential = errors.New("the provider does not accept Portico's credential")
+
 // maxRefusal bounds the error that may say so.
 const maxRefusal = 64 << 10
 
-// refusal returns ErrUntrusted if an answer of 403 says so, which it then closes. Of any
-// other the body can be read as before.
-func refusal(answer *http.Response) error {
+// refusal returns ErrUntrusted or ErrCredential if an answer says so, which it then
+// closes. Of any other the body can be read as before.
+func (i *Identity) refusal(answer *http.Response) error {
+	switch answer.StatusCode {
+	case http.StatusUnauthorized:
+		if i == nil || i.Header == "" {
+			return nil
+		}
+		_ = answer.Body.Close()
+		return ErrCredential
+	case http.StatusForbidden:
+		return refusedByAnswer(answer)
+	}
+	return nil
+}
+
+func refusedByAnswer(answer *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 	var said struct {
 		Error struct {
@@ -79,7 +97,7 @@ func trustKind(err error) string {
 		op           *net.OpError
 	)
 	switch {
-	case errors.Is(err, ErrUntrusted), refusedByAlert(err):
+	case errors.Is(err, ErrUntrusted), errors.Is(err, ErrCredential), refusedByAlert(err):
 		return "untrusted"
 	case errors.As(err, &authority):
 		return "tls_authority"
@@ -130,7 +148,10 @@ func (c *Client) logTrust(p *pool, call Call, err error, now time.Time) {
 		fields = append(fields, zap.String("certificate", hex.EncodeToString(sum[:])), zap.Time("expires", leaf.NotAfter))
 	}
 	what := "a provider's certificate cannot be trusted"
-	if kind == "untrusted" {
+	switch {
+	case errors.Is(err, ErrCredential):
+		what = "a provider does not accept the credential of this gateway"
+	case kind == "untrusted":
 		what = "a provider does not trust the certificate of this gateway"
 	}
 	c.log.Error(what, fields...)

@@ -4,10 +4,12 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"portico/test/harness"
@@ -336,4 +338,52 @@ func TestCertificateIsRotatedUnderLoad(t *testing.T) {
 		t.Errorf("%v calls have failed", n)
 	}
 	w.wantNoKey(t)
+}
+
+// A provider that knows Portico by a secret gets it from a file, which is read anew.
+func TestCredentialTowardsAProvider(t *testing.T) {
+	t.Parallel()
+	var accepted atomic.Value
+	accepted.Store("Bearer first-secret")
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != accepted.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":%q,"name":%q,"type":"Acme.Stuff/things","location":"westus"}`, r.URL.Path, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+	}))
+	defer provider.Close()
+	file := t.TempDir() + "/credential"
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("Bearer first-secret\n")
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched, Providers: fmt.Sprintf(`  - namespace: Acme.Stuff
+    registration: automatic
+    credential: {file: %q}
+    endpoints: {global: [%q], westus: [%q]}
+    resourceTypes: [{name: things, kind: tracked, apiVersions: ["2024-01-01"]}]`, file, provider.URL, provider.URL)}})
+	p := w.Portico
+	w.PutGroup(t, "rg")
+	thing := harness.Request{Method: http.MethodPut, Path: w.ResourcePath("rg", "Acme.Stuff/things/t") + "?api-version=" + harness.Version, Body: body("westus")}
+	p.Do(t, thing).Want(t, 200, 201)
+	accepted.Store("Bearer second-secret")
+	refused := p.Do(t, thing).WantError(t, 502, "BadGatewayConnection")
+	if refused.Header.Get("WWW-Authenticate") != "" {
+		t.Error("the client is asked for another token")
+	}
+	write("")
+	if a := reload(t, p).Want(t, 400); !strings.Contains(string(a.Body), file) {
+		t.Errorf("the fault is %s", a.Body)
+	}
+	write("Bearer second-secret\n")
+	reload(t, p).Want(t, 200)
+	p.Do(t, thing).Want(t, 200, 201)
+	if strings.Contains(p.Logs(), "-secret") {
+		t.Error("the secret is in the log")
+	}
 }
