@@ -75,7 +75,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Move.rows(),
 		c.Log.rows(),
 		c.Process.rows(),
-	}, append(regionmap.Rows(&r.Report, &c.Map), subscriptionRows(r, &c.Subscriptions))...)
+	}, append(regionmap.Rows(r, &c.Map), subscriptionRows(r, &c.Subscriptions))...)
 }
 
 // Defaults returns the settings of a configuration that names none. It has no

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"sync"
@@ -27,7 +26,8 @@ type Options struct {
 	Calls       int           // reads, and writes, by [Client.Do] in flight to one endpoint; 0: 512
 	// ReadersPerCaller and CallsPerCaller bound those of one caller; 0: all.
 	ReadersPerCaller, CallsPerCaller int
-	TLS                              *tls.Config // for https endpoints; nil for the system's defaults
+	// Identities are for https endpoints.
+	Identities Identities
 	// Health configures ejection and probes; zero: none.
 	Health Health
 	// Metrics may be nil.
@@ -50,7 +50,7 @@ type Client struct {
 	epoch      time.Time // times of package health count from it
 	registry   *health.Registry
 	probing    atomic.Pointer[Probing]
-	tls        atomic.Pointer[tls.Config]
+	identities atomic.Pointer[Identities]
 	probersDue chan struct{} // the map or the probing has changed
 	audit      atomic.Pointer[Auditor]
 	reading    limits.Stats // for Options.Readers
@@ -92,7 +92,7 @@ func New(o Options) *Client {
 	c.idle.Max = maxIdleInAll
 	c.dial = newDialer().DialContext
 	c.probing.Store(&o.Health.Probing)
-	c.tls.Store(o.TLS)
+	c.identities.Store(&o.Identities)
 	c.registry = health.New(o.Health.Settings, c.logHealthChange)
 	c.metrics = newMetrics(o.Metrics, c)
 	return c

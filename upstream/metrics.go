@@ -40,7 +40,7 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 			Name: "portico_upstream_requests_total", Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
 		}, append(place, "method", "code")),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, tls, timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
+			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, untrusted (the provider does not trust the gateway's certificate, or its credential), tls_authority, tls_host, tls_expired (the provider's own comes from no trusted authority, is for another host, is not valid now), tls (other faults of TLS), timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
 		}, append(place, "kind")),
 		seconds: prometheus.NewHistogramVec(meter.Seconds(
 			"portico_upstream_seconds", "Time from a request's start, with the wait for a connection, to the headers of its answer, or to its failure.",
@@ -166,18 +166,15 @@ func correlationOf(h http.Header) string {
 
 // errorKinds lists the results of [ErrorKind].
 func errorKinds() []string {
-	return []string{"dns", "connect", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
+	return []string{"dns", "connect", "untrusted", "tls_authority", "tls_host", "tls_expired", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
 }
 
 // ErrorKind classifies the error of a call as one word from a fixed list.
 func ErrorKind(err error) string {
 	var (
-		dns         *net.DNSError
-		operation   *net.OpError
-		certificate *tls.CertificateVerificationError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-		timeout     net.Error
+		dns       *net.DNSError
+		operation *net.OpError
+		timeout   net.Error
 	)
 	switch {
 	case errors.Is(err, sendguard.ErrTooLate), errors.Is(err, sendguard.ErrSecondSend):
@@ -188,8 +185,8 @@ func ErrorKind(err error) string {
 		return "dns"
 	case errors.As(err, &operation) && operation.Op == "dial":
 		return "connect"
-	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
-		return "tls"
+	case trustKind(err) != "":
+		return trustKind(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, sendguard.ErrCutOff), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case errors.Is(err, ErrTooLarge):

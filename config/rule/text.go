@@ -108,6 +108,13 @@ func PEMFile() Rule[string] {
 	}
 }
 
+// File is the path of a file.
+func File() Rule[string] {
+	r := PEMFile()
+	r.Allowed = "the path of a file"
+	return r
+}
+
 // Folder is the path of a folder.
 func Folder() Rule[string] {
 	r := PEMFile()

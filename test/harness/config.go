@@ -78,6 +78,8 @@ type Config struct {
 	// ComputeRegistration and InsightRegistration are "automatic" by default.
 	ComputeRegistration string
 	InsightRegistration string
+	// ComputeTLS and InsightTLS are YAML for the tls of a provider, "" for none.
+	ComputeTLS, InsightTLS string
 	// InsightInternal are the internal subscriptions of Contoso.Insight.
 	InsightInternal []string
 	// Subscriptions replace the default one.
@@ -258,6 +260,9 @@ providers:
   - namespace: Contoso.Compute
     registration: {{.ComputeRegistration}}
     features: [bigMachines, tinyMachines]
+{{- if .ComputeTLS}}
+    tls: {{.ComputeTLS}}
+{{- end}}
     headers: {request: [{{steering}}]}
     endpoints:
 {{- range $region, $url := .Endpoints}}
@@ -275,6 +280,9 @@ providers:
       - {name: networkInterfaces/ipConfigurations, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
   - namespace: Contoso.Insight
     registration: {{.InsightRegistration}}
+{{- if .InsightTLS}}
+    tls: {{.InsightTLS}}
+{{- end}}
     headers: {request: [{{steering}}]}
 {{- if .InsightInternal}}
     internalSubscriptions:{{range .InsightInternal}}
