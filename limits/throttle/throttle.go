@@ -59,7 +59,7 @@ type Limits struct {
 
 // Settings are the limits of one configuration.
 type Settings struct {
-	Limits                          // also of callers at their tenants
+	Limits                           // also of callers at their tenants
 	Subscriptions map[string]*Limits // by folded ids, where they differ
 }
 
