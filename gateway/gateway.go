@@ -26,6 +26,7 @@ import (
 	"portico/inventory/locations"
 	"portico/jobs"
 	"portico/limits"
+	"portico/limits/throttle"
 	"portico/locate"
 	"portico/logs"
 	"portico/operations/notify"
@@ -79,6 +80,7 @@ type Gateway struct {
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
 	sweeper       *sweep.Sweeper
+	throttle      *throttle.Throttle // nil: requests are not counted
 	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
 }
@@ -99,6 +101,8 @@ type longLived struct {
 	batchMemory   *limits.Memory // for the answers of batches
 	contentMemory *limits.Memory // for the contents of requests
 	counts        *admission.Counts
+	levels        *throttle.Levels
+	throttled     *throttle.Metrics
 	draining      *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
@@ -134,6 +138,8 @@ func New(o Options) *Gateway {
 		batchMemory:   newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
 		contentMemory: newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		counts:        admission.NewCounts(),
+		levels:        throttle.NewLevels(time.Now()),
+		throttled:     throttle.NewMetrics(o.Metrics),
 		draining:      new(atomic.Bool),
 		current:       new(atomic.Pointer[access.Authenticator]),
 	}}
@@ -187,6 +193,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
+	g.throttle = g.newThrottle()
 	g.batches = g.newBatches()
 }
 
@@ -222,6 +229,7 @@ func (g *Gateway) Public() http.Handler {
 		g.guardHost,
 		g.authenticate, // from here on no reserved header is left
 		g.classify,
+		g.limitRate,
 	)
 }
 
