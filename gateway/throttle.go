@@ -77,7 +77,7 @@ func throttledFault(x *exchange.Exchange, method string, refusal *throttle.Refus
 	case throttle.Tenant:
 		fault = arm.NewError(arm.TenantRequestsThrottled, kind, who.TenantID, who.ObjectID, seconds)
 	case throttle.Subscription:
-		fault.Saying("Number of '%s' requests for subscription '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. "+
+		fault = fault.Saying("Number of '%s' requests for subscription '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. "+
 			"Refer to https://aka.ms/arm-throttling for additional information.", kind, id, seconds)
 	case throttle.Caller, throttle.Nothing:
 	}

@@ -110,7 +110,8 @@ func (t *Throttle) Take(r Request, exists func() bool) (Ticket, *Refusal) {
 	replicas := t.replicas()
 	ticket.tenantRate = t.settings.Rates[r.Kind].share(replicas)
 	if r.Subscription == "" {
-		return ticket, ticket.takeAtTenant()
+		refusal := ticket.takeAtTenant()
+		return ticket, refusal
 	}
 	limits := t.limits(r.Subscription)
 	ticket.rate = limits.Rates[r.Kind].share(replicas)

@@ -21,8 +21,8 @@ func BenchmarkFloodBeside(b *testing.B) {
 		theirTenant = "00000000-0000-0000-0000-0000000000bb"
 		length      = 5 * time.Second
 	)
-	greedy := harness.Token{Raw: "greedy-token", TenantID: theirTenant, ObjectID: "00000000-0000-0000-0000-0000000000a2"}
-	steady := harness.Token{Raw: "steady-token", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000a1"}
+	greedy := harness.Token{Raw: "greedy-token", TenantID: theirTenant, ObjectID: "00000000-0000-0000-0000-0000000000a2", Name: "greedy@example"}
+	steady := harness.Token{Raw: "steady-token", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000a1", Name: "steady@example"}
 	w := harness.NewWorld(b, harness.WorldOptions{Config: harness.Config{
 		Tokens: []harness.Token{steady, greedy}, Extra: "\nthrottle: {reads: {bucket: 250, perSecond: 25}}\n",
 		Subscriptions: []harness.Subscription{
