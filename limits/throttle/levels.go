@@ -47,7 +47,12 @@ type shard struct {
 type key struct{ owner, place uint64 }
 
 // buckets are those of one owner in one place.
-type buckets [Kinds]bucket
+type buckets struct {
+	of [Kinds]bucket
+	// disowned: the place turned out not to exist for the owner. What is missing stays
+	// missing, else whoever can cause that would have full buckets again.
+	disowned bool
+}
 
 func (t *table) init() {
 	for i := range t {
@@ -70,15 +75,19 @@ func (s *shard) of(k key) *buckets {
 	return fresh
 }
 
-// knows reports whether there are buckets of a key. The lock is held.
-func (s *shard) knows(k key) bool { return s.buckets.Contains(k) }
+// knows reports whether there are buckets of a key, which are not disowned. The lock is
+// held.
+func (s *shard) knows(k key) bool {
+	known, ok := s.buckets.Peek(k)
+	return ok && !known.disowned
+}
 
-// forget drops the buckets of a key.
-func (t *table) forget(k key) {
+// disown marks the buckets of a key.
+func (t *table) disown(k key) {
 	s := t.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.buckets.Remove(k)
+	s.of(k).disowned = true
 }
 
 // keys returns the keys of a caller at its tenant and in a subscription, and that of the

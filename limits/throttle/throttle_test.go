@@ -199,6 +199,21 @@ func TestDisownedSubscriptionIsNotCharged(t *testing.T) {
 	}
 }
 
+// Whoever can have a subscription turn out not to exist gets no full buckets by that.
+func TestDisowningFillsNoBucket(t *testing.T) {
+	w := newWorld(Settings{Limits: same(10, 1, 2)})
+	for range 9 {
+		if _, refusal := w.take("eve", "s"); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	ticket, _ := w.Take(Request{Writes, "eve", "s", w.now}, nil)
+	ticket.Disown()
+	if n, refusal := w.takeAll(t, "eve", "s"); n != 1 || refusal.Scope != Caller {
+		t.Errorf("%d more are let through, then %v", n, refusal)
+	}
+}
+
 // A list may cost more than there is; nobody waits for longer than a minute then.
 func TestDebtEnds(t *testing.T) {
 	w := newWorld(Settings{Limits: same(5, 1, 1000)})

@@ -25,7 +25,7 @@ func (t *Ticket) takeAtTenant() *Refusal {
 	s := t.throttle.levels.callers.shard(t.atTenant)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := &s.of(t.atTenant)[t.kind]
+	own := &s.of(t.atTenant).of[t.kind]
 	own.refill(t.tenantRate, t.now)
 	wait := own.wait(t.tenantRate)
 	if wait == 0 {
@@ -48,7 +48,9 @@ func (t *Ticket) takeWithin(exists bool) (known bool, refusal *Refusal) {
 	w.mu.Lock() // always the second
 	defer w.mu.Unlock()
 	t.paid, t.cost = Caller, 1
-	own, all := &s.of(t.within)[t.kind], &w.of(t.whole)[t.kind]
+	within := s.of(t.within)
+	within.disowned = false
+	own, all := &within.of[t.kind], &w.of(t.whole).of[t.kind]
 	own.refill(t.rate, t.now)
 	all.refill(t.wholeRate, t.now)
 	wait, wholeWait := own.wait(t.rate), all.wait(t.wholeRate)
@@ -95,18 +97,18 @@ func (t *Ticket) charge(from *table, k key, r Rate, n int) int64 {
 	s := from.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &s.of(k)[t.kind]
+	b := &s.of(k).of[t.kind]
 	b.missing += float64(n)
 	b.refill(r, t.now)
 	return b.whole(r)
 }
 
-// Disown has the caller's bucket at its tenant pay what the subscription's have paid:
-// the subscription turned out not to exist for the caller.
+// Disown has the caller's bucket at its tenant pay what the subscription's has paid, and
+// for the next request too: the subscription turned out not to exist for the caller.
 func (t *Ticket) Disown() {
 	if t.paid == Caller {
 		levels := t.throttle.levels
-		levels.callers.forget(t.within)
+		levels.callers.disown(t.within)
 		t.charge(&levels.subscriptions, t.whole, t.wholeRate, -t.cost)
 		t.charge(&levels.callers, t.atTenant, t.tenantRate, t.cost)
 	}
