@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,7 +65,7 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 			Name: "portico_upstream_reads_in_flight", Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
 		}, []string{"region"}),
 		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_provider_shed_total", Help: "Clients' calls that were not made because they got no slot of the endpoint: share (the caller has as many under way, or waiting, as one caller may), or full (all callers together have). By the namespace that was to be called.",
+			Name: "portico_provider_shed_total", Help: "Clients' calls that were not made because they got no slot of the endpoint: share (the caller has as many under way, or waiting, as one caller may), or full (all callers together have). By the namespace that was to be called, none for questions of the gateway on a client's behalf.",
 		}, []string{"provider", "region", "reason"}),
 		queued: prometheus.NewHistogramVec(meter.Seconds(
 			"portico_provider_queue_seconds", "How long calls waited for a slot of the endpoint, whether they got one or not. Those that found one free are left out.",
@@ -80,14 +81,14 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 
 // waited records a wait for a slot.
 func (m *metrics) waited(call *Call, length time.Duration, err error) {
-	region := call.Endpoint.Region
+	provider, region := cmp.Or(call.Provider, "none"), call.Endpoint.Region
 	m.queued.WithLabelValues(region).Observe(length.Seconds())
 	switch {
 	case call.Caller == "":
 	case errors.Is(err, errCallerBusy):
-		m.shed.WithLabelValues(call.Provider, region, "share").Inc()
+		m.shed.WithLabelValues(provider, region, "share").Inc()
 	case errors.Is(err, errEndpointBusy):
-		m.shed.WithLabelValues(call.Provider, region, "full").Inc()
+		m.shed.WithLabelValues(provider, region, "full").Inc()
 	}
 }
 

@@ -62,8 +62,9 @@ func wantReplicas(t *testing.T, p *harness.Portico, n int) {
 func TestReplicasShareLimits(t *testing.T) {
 	t.Parallel()
 	const bucket, perSecond = 60, 6
+	cluster := harness.StartPostgres(t)
 	w := harness.NewWorld(t, harness.WorldOptions{Replicas: 2, Config: harness.Config{
-		Postgres: harness.StartPostgres(t).CreateDatabase(t, "portico"), Tokens: []harness.Token{alice},
+		Postgres: cluster.CreateDatabase(t, "portico"), Tokens: []harness.Token{alice},
 		Extra: "\nthrottle: {reads: {bucket: 60, perSecond: 6}}\n",
 	}})
 	path := w.SubscriptionPath() + version
@@ -101,4 +102,14 @@ func TestReplicasShareLimits(t *testing.T) {
 	}
 	w.Replicas[1].Stop(t) // one that says so is forgotten before its time
 	wantReplicas(t, w.Replicas[0], 1)
+
+	w.Replicas[1].Restart(t)
+	for _, p := range w.Replicas {
+		wantReplicas(t, p, 2)
+	}
+	cluster.Stop(t)
+	time.Sleep(6 * time.Second) // they have asked again by then
+	for _, p := range w.Replicas {
+		wantReplicas(t, p, 2)
+	}
 }
