@@ -32,7 +32,8 @@ var callOf = "GET " + machinePath("g", "m") + api + " HTTP/1.1\r\nHost: portico.
 // whose machine m is in the location cache.
 func warmSite(t testing.TB) *site {
 	t.Helper()
-	s := newSite(t, setup{tokens: true, types: fmt.Sprintf(declarations, fmt.Sprintf("westus: [%[1]q], global: [%[1]q]", startPlainProvider(t)))})
+	const limits = "throttle: {reads: {bucket: 1000000000, perSecond: 1}}\n" // they count, and refuse nothing
+	s := newSite(t, setup{tokens: true, sections: limits, types: fmt.Sprintf(declarations, fmt.Sprintf("westus: [%[1]q], global: [%[1]q]", startPlainProvider(t)))})
 	s.ok(201, "PUT", groupPath("g")+own, westus, "Authorization", bearer(secret))
 	s.ok(200, "PUT", machinePath("g", "m")+api, westus, "Authorization", bearer(secret))
 	log, err := logs.New("info", io.Discard)
