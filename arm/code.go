@@ -93,12 +93,14 @@ const (
 	ServerTimeout                            Code = "ServerTimeout"
 	ServiceUnavailable                       Code = "ServiceUnavailable"
 	SubscriptionNotFound                     Code = "SubscriptionNotFound"
+	SubscriptionRequestsThrottled            Code = "SubscriptionRequestsThrottled"
 	TagCountExceeded                         Code = "TagCountExceeded"
 	TagNameInUse                             Code = "TagNameInUse"
 	TagNameNotFound                          Code = "TagNameNotFound"
 	TagQuotaExceeded                         Code = "TagQuotaExceeded"
 	TagsNotSupported                         Code = "TagsNotSupported"
 	TagValueInUse                            Code = "TagValueInUse"
+	TenantRequestsThrottled                  Code = "TenantRequestsThrottled"
 	TooManyRequests                          Code = "TooManyRequests"
 	UnregisterNotAllowed                     Code = "CannotUnregisterNamespaceWithResources"
 	UnsupportedMediaType                     Code = "UnsupportedMediaType"
@@ -219,6 +221,10 @@ var faults = map[Code]fault{
 	SubscriptionNotFound: {http.StatusNotFound, "The subscription '%s' could not be found."},
 	TagCountExceeded: {http.StatusBadRequest,
 		"The number of tags '%d' exceeds the maximum of '%d'."},
+	SubscriptionRequestsThrottled: {http.StatusTooManyRequests,
+		"Number of '%s' requests for subscription '%s' actor '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. Refer to https://aka.ms/arm-throttling for additional information."},
+	TenantRequestsThrottled: {http.StatusTooManyRequests,
+		"Number of '%s' requests for tenant '%s' actor '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. Refer to https://aka.ms/arm-throttling for additional information."},
 	TooManyRequests: {http.StatusTooManyRequests, "The request was throttled: %s. Please retry later."},
 	UnregisterNotAllowed: {http.StatusConflict,
 		"The subscription cannot be unregistered from namespace '%s' while it holds resources of it. Please delete them first."},

@@ -32,6 +32,7 @@ type Config struct {
 	Auth          Auth
 	Store         Store
 	Limits        Limits
+	Throttle      Throttle
 	Upstream      Upstream
 	Health        Health
 	Index         Index
@@ -64,6 +65,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Auth.rows(r),
 		c.Store.rows(r),
 		c.Limits.rows(),
+		c.Throttle.rows(r, &c.Auth),
 		c.Upstream.rows(r),
 		c.Health.rows(),
 		c.Index.rows(&c.Upstream),

@@ -15,6 +15,8 @@ type Upstream struct {
 	CallTimeout                        time.Duration
 	ReadsPerEndpoint, CallsPerEndpoint int         // at a time
 	TLS                                regions.TLS // a CA of "" stands for the system's authorities
+	QueueTime                          time.Duration
+	QueuedPerEndpoint                  int // of each kind
 }
 
 func (u *Upstream) rows(r *files.Reader) *setting.Setting {
@@ -24,7 +26,11 @@ func (u *Upstream) rows(r *files.Reader) *setting.Setting {
 		setting.Value("readsPerEndpoint", &u.ReadsPerEndpoint, rule.Count(), 64,
 			"How many of the gateway's own reads one endpoint gets at a time: lists over several regions, and what the gateway asks by itself.").RestartOnly(),
 		setting.Value("callsPerEndpoint", &u.CallsPerEndpoint, rule.Count(), 512,
-			"How many other reads, and how many writes, one endpoint gets at a time. A call beyond them waits for up to 5 s, then it is answered with 503. Callers that wait are served in turn.").RestartOnly(),
+			"How many other reads, and how many writes, one endpoint gets at a time. A call beyond them waits. Callers that wait are served in turn, one call of each.").RestartOnly(),
+		setting.Value("queueTime", &u.QueueTime, rule.PositiveDurationTo(time.Minute), 5*time.Second,
+			"How long a client's call waits for its turn at an endpoint; then it is answered with 503, or with 429 where the caller has as many calls under way as one caller may have.").RestartOnly(),
+		setting.Value("queuedPerEndpoint", &u.QueuedPerEndpoint, rule.Count(), 1024,
+			"How many reads, and how many writes, wait at one endpoint, and of the gateway's own reads for clients. One caller has a share of that, `limits.callerShare`. Where more would wait, the latest call of the caller with the most is answered with 503.").RestartOnly(),
 		tlsfiles.Rows(r, &u.TLS, "TLS towards providers. The files are read anew when they change.", "the system's", "none"),
 	)
 }

@@ -69,7 +69,7 @@ type pageReply struct {
 // after it.
 func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOptions) (regionCursor, pageReply, error) {
 	call := upstream.Call{
-		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller,
+		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller, Provider: c.Namespace,
 		Reserve: as.reserve, IsRetry: as.retry,
 	}
 	pooled := false

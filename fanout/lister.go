@@ -67,6 +67,9 @@ type Request struct {
 	Query      routing.Query
 	Header     http.Header // of each call; not changed
 	Caller     string      // is charged for memory and calls
+	// Charge is called before regions are asked, with their number; nil: nobody counts
+	// them. What is asked again costs nothing.
+	Charge     func(regions int)
 	ReceivedAt time.Time   // when the request arrived
 	// Endpoints has one endpoint per region, sorted by region name. It is used for
 	// a first page; a token names its own regions.

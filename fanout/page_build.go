@@ -94,10 +94,17 @@ func (p *pageBuild) fetchAll(ctx context.Context) {
 		for _, r := range open {
 			p.results = append(p.results, &regionResult{region: r, before: *r})
 		}
+		p.charge(len(p.results))
 		p.fetchConcurrently(first, p.results, false)
 	}
 	p.fetchExclusive(ctx)
 	p.retryFailed(ctx)
+}
+
+func (p *pageBuild) charge(regions int) {
+	if p.request.Charge != nil {
+		p.request.Charge(regions)
+	}
 }
 
 // fetchConcurrently returns when all regions have answered.
@@ -116,6 +123,7 @@ func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor)
 		}
 		result := &regionResult{region: r, before: *r}
 		p.results = append(p.results, result)
+		p.charge(1)
 		p.fetch(ctx, result, fetchOptions{top: lacks})
 		switch {
 		case result.outcome == outcomeDeferred || result.outcome == outcomeBusy:

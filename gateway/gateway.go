@@ -27,6 +27,7 @@ import (
 	"portico/inventory/locations"
 	"portico/jobs"
 	"portico/limits"
+	"portico/limits/throttle"
 	"portico/locate"
 	"portico/logs"
 	"portico/operations/notify"
@@ -81,6 +82,7 @@ type Gateway struct {
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
 	sweeper       *sweep.Sweeper
+	throttle      *throttle.Throttle // nil: requests are not counted
 	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
 }
@@ -103,6 +105,8 @@ type longLived struct {
 	batchMemory    *limits.Memory // for the answers of batches
 	contentMemory  *limits.Memory // for the contents of requests
 	counts         *admission.Counts
+	levels         *throttle.Levels
+	throttled      *throttle.Metrics
 	draining       *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
@@ -140,6 +144,8 @@ func New(o Options) *Gateway {
 		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
 		contentMemory:  newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		counts:         admission.NewCounts(),
+		levels:         throttle.NewLevels(time.Now()),
+		throttled:      throttle.NewMetrics(o.Metrics),
 		draining:       new(atomic.Bool),
 		current:        new(atomic.Pointer[access.Authenticator]),
 	}}
@@ -194,6 +200,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
+	g.throttle = g.newThrottle()
 	g.batches = g.newBatches()
 }
 
@@ -229,6 +236,7 @@ func (g *Gateway) Public() http.Handler {
 		g.guardHost,
 		g.authenticate, // from here on no reserved header is left
 		g.classify,
+		g.limitRate,
 	)
 }
 

@@ -132,6 +132,14 @@ func TestMayList(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
+	for name, passes := range map[string]bool{
+		"X-Ms-Ratelimit-Remaining-Resource": true, "X-Ms-Ratelimit-Remaining-Subscription-Reads": false, "X-Ms-Ratelimit-Remaining-Subscription-Global-Deletes": false,
+		"X-Ms-Ratelimit-Remaining-Subscription-Resource-Requests": false, "X-Ms-Ratelimit-Remaining-Tenant-Writes": false,
+	} {
+		if PassesToClients(name) != passes || MayAnswer(name) != passes {
+			t.Errorf("%s passes to clients: %v, or may be listed", name, !passes)
+		}
+	}
 	for _, name := range hopByHop {
 		if MayRequest(name) || MayAnswer(name) || PassesToProviders(name) || PassesToClients(name) {
 			t.Errorf("%s", name)

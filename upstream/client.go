@@ -26,6 +26,8 @@ type Options struct {
 	Calls       int           // reads, and writes, by [Client.Do] in flight to one endpoint; 0: 512
 	// ReadersPerCaller and CallsPerCaller bound those of one caller; 0: all.
 	ReadersPerCaller, CallsPerCaller int
+	// Queue bounds the wait for both.
+	Queue Queue
 	// Identities are for https endpoints.
 	Identities Identities
 	// Health configures ejection and probes; zero: none.
@@ -82,6 +84,7 @@ func New(o Options) *Client {
 	if o.CallsPerCaller == 0 {
 		o.CallsPerCaller = o.Calls
 	}
+	o.Queue = o.Queue.orDefaults()
 	c := &Client{
 		options: o, log: o.Log, epoch: time.Now(), probersDue: make(chan struct{}, 1),
 		byName: map[string]*target{}, pools: map[*health.Address]*pool{}, probers: map[*health.Address]*prober{},
@@ -120,6 +123,8 @@ type Call struct {
 	Content  []byte
 	// Caller is charged for the slot; empty for Portico's own work.
 	Caller string
+	// Provider is the namespace that is called, as the map spells it, for metrics.
+	Provider string
 	// SendWithin, counted from Since, bounds when the first byte of a write may
 	// leave; later it stays unsent. EndWithin bounds every byte: a write still being
 	// sent then is cut off, and may have taken effect. 0 is no bound.
@@ -183,7 +188,7 @@ func withCause(cause, err error) error {
 // back.
 func (c *Client) attemptInSlot(ctx context.Context, t *target, call Call) attemptResult {
 	slots := t.slots(call.Method)
-	if err := acquire(ctx, call.deadline, slots, call.Caller); err != nil {
+	if err := c.acquire(ctx, call.deadline, slots, &call); err != nil {
 		return attemptResult{err: err}
 	}
 	r := c.attempt(ctx, t, call, nil)

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -25,6 +27,8 @@ type metrics struct {
 	requests, errors, connections         *prometheus.CounterVec
 	seconds                               *prometheus.HistogramVec
 	inFlight, open, certificates, reading *prometheus.GaugeVec
+	shed                                  *prometheus.CounterVec
+	queued                                *prometheus.HistogramVec
 }
 
 func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
@@ -60,13 +64,32 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 		reading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_upstream_reads_in_flight", Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
 		}, []string{"region"}),
+		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_provider_shed_total", Help: "Clients' calls that were not made because they got no slot of the endpoint: share (the caller has as many under way, or waiting, as one caller may), or full (all callers together have). By the namespace that was to be called, none for questions of the gateway on a client's behalf.",
+		}, []string{"provider", "region", "reason"}),
+		queued: prometheus.NewHistogramVec(meter.Seconds(
+			"portico_provider_queue_seconds", "How long calls waited for a slot of the endpoint, whether they got one or not. Those that found one free are left out.",
+		), []string{"region"}),
 	}
 	if registry != nil {
 		meter.ShowBudget(registry, "upstream.readsPerEndpoint", &c.reading)
 		meter.ShowBudget(registry, "upstream.callsPerEndpoint", &c.calling)
-		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading)
+		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading, m.shed, m.queued)
 	}
 	return m
+}
+
+// waited records a wait for a slot.
+func (m *metrics) waited(call *Call, length time.Duration, err error) {
+	provider, region := cmp.Or(call.Provider, "none"), call.Endpoint.Region
+	m.queued.WithLabelValues(region).Observe(length.Seconds())
+	switch {
+	case call.Caller == "":
+	case errors.Is(err, errCallerBusy):
+		m.shed.WithLabelValues(provider, region, "share").Inc()
+	case errors.Is(err, errEndpointBusy):
+		m.shed.WithLabelValues(provider, region, "full").Inc()
+	}
 }
 
 func (m *metrics) retried(region string, sent bool) {

@@ -88,6 +88,9 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Identities: m.towards.identities,
 		Readers: cfg.Upstream.ReadsPerEndpoint, ReadersPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.ReadsPerEndpoint))),
 		Calls: cfg.Upstream.CallsPerEndpoint, CallsPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.CallsPerEndpoint))),
+		Queue: upstream.Queue{
+			Time: cfg.Upstream.QueueTime, All: cfg.Upstream.QueuedPerEndpoint, PerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.QueuedPerEndpoint))),
+		},
 		Health: healthOf(cfg.Health), Metrics: registry, Log: log,
 	})
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))

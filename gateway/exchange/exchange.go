@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/headers"
 	"portico/limits"
+	"portico/limits/throttle"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -46,6 +47,8 @@ type Exchange struct {
 	Request *routing.Request
 	// Batched: the request came in a batch.
 	Batched bool
+	// Ticket is what the request has paid of its caller's limits.
+	Ticket throttle.Ticket
 
 	memory *limits.Reservation // of its content; nil: none
 	answer headers.Lines       // those that the gateway sets

@@ -111,6 +111,17 @@ func (p *Proxy) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
 	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
 }
 
+// chargeRegions has the caller pay for each region that a page asks. The first one was
+// paid for when the request came in.
+func chargeRegions(x *exchange.Exchange) func(int) {
+	paid := 1
+	return func(regions int) {
+		free := min(paid, regions)
+		paid -= free
+		x.Ticket.Charge(regions - free)
+	}
+}
+
 // mergedList answers a page of a list over several regions, or of one that is not shown
 // as a whole.
 func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
@@ -119,6 +130,7 @@ func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.E
 		return err
 	}
 	x.Merged = true
+	request.Charge = chargeRegions(x)
 	merged, err := p.Lister.Page(r.Context(), request)
 	if err := p.confirmEmpty(r.Context(), x, d, merged, err); err != nil {
 		return err

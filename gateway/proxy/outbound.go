@@ -37,7 +37,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, meth
 	return upstream.Call{
 		Endpoint: d.Endpoint, Method: method,
 		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
-		Header: h, Content: d.content, Caller: caller.Share,
+		Header: h, Content: d.content, Caller: caller.Share, Provider: x.Request.Provider.Namespace,
 	}
 }
 

@@ -186,6 +186,9 @@ func (c Config) withDefaults(listen string) Config {
 	if !strings.Contains(c.Extra, "index:") {
 		c.Extra += "\nindex: {sendWithin: 1m, askTimeout: 20s}\n"
 	}
+	if !strings.Contains(c.Extra, "throttle:") { // nor is it about how much a caller may send
+		c.Extra += "\nthrottle: {enabled: false}\n"
+	}
 	if len(c.Subscriptions) == 0 {
 		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}
 	}
