@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/headers"
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
@@ -117,7 +118,9 @@ type Call struct {
 	Path     string      // as in a request target
 	Query    string      // raw
 	Header   http.Header // Do may change it
-	Content  []byte
+	// Own are further headers, those that the gateway sets. Header has none of them.
+	Own     headers.Fields
+	Content []byte
 	// Caller is charged for the slot; empty for Portico's own work.
 	Caller string
 	// SendWithin, counted from Since, bounds when the first byte of a write may
