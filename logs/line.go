@@ -102,14 +102,14 @@ func (l line) AddDuration(key string, value time.Duration) {
 	_, _ = l.Write(appendSeconds(digits[:0], value))
 }
 
-// exactSeconds is the time of which the seconds, to the nanosecond, have fewer digits
+// exactTime is the time of which the seconds, to the nanosecond, have fewer digits
 // than a float tells apart.
-const exactSeconds = 1_000_000 * time.Second
+const exactTime = 1_000_000 * time.Second
 
 // appendSeconds appends the seconds of a time as the shortest decimal that is their
 // float: with all digits of the time and no more.
 func appendSeconds(b []byte, d time.Duration) []byte {
-	if d < 0 || d >= exactSeconds {
+	if d < 0 || d >= exactTime {
 		return strconv.AppendFloat(b, float64(d)/float64(time.Second), 'f', -1, 64)
 	}
 	b = strconv.AppendInt(b, int64(d/time.Second), 10)

@@ -24,7 +24,7 @@ func (f every) AddTo(to Fields) {
 	to.AddUint64("uint64", 1<<63)
 	to.AddTime("time", time.Date(2024, 2, 29, 1, 2, 3, 450, time.FixedZone("", 3600)))
 	to.AddTime("whole", time.Date(2024, 2, 29, 1, 2, 3, 0, time.UTC))
-	for _, d := range []time.Duration{0, 1, 999_999_999, time.Second, 90 * time.Minute, -time.Millisecond, 1 << 62, exactSeconds, exactSeconds - 1} {
+	for _, d := range []time.Duration{0, 1, 999_999_999, time.Second, 90 * time.Minute, -time.Millisecond, 1 << 62, exactTime, exactTime - 1} {
 		to.AddDuration("d", d)
 	}
 }
