@@ -45,10 +45,14 @@ func PassesToClients(name string) bool {
 }
 
 // ToClient copies to an answer the provider's headers that pass: those that always do,
-// and those in also, which the region map lists. If they exceed what clients accept, it
-// removes non-standard headers first. It returns how many lines it removed.
+// and those in also, which the region map lists, unless the provider's Connection lines
+// name them: it removes those from the provider's headers. If they exceed what clients accept, it removes non-standard headers first.
+// It returns how many lines it removed.
 func ToClient(to, from http.Header, also map[string]bool) (dropped int) {
 	var all volume
+	for name := range connectionOptions(from) { // hop-by-hop (RFC 9110, section 7.6.1)
+		delete(from, name)
+	}
 	for name, values := range from {
 		if !PassesToClients(name) && !also[name] {
 			continue

@@ -146,3 +146,16 @@ func TestMayList(t *testing.T) {
 		}
 	}
 }
+
+func TestFields(t *testing.T) {
+	f := Stamps()
+	for i := range stamps + 2 {
+		f.Set(fmt.Sprintf("X-%d", i), "a")
+	}
+	f.Set("X-1", "b")
+	h := http.Header{"X-0": {"c", "d"}, "X-Other": {"e"}}
+	f.AddTo(h)
+	if len(f) != stamps+2 || f.Get("X-1") != "b" || f.Get("X-2") != "a" || f.Get("X-None") != "" || len(h) != stamps+3 || fmt.Sprint(h["X-0"], h["X-1"], h["X-Other"]) != "[a] [b] [e]" {
+		t.Errorf("%v; %v", f, h)
+	}
+}

@@ -27,8 +27,9 @@ type scopes struct {
 	// memory may answer; otherwise, and always for what is no read, the store does.
 	memory bool
 	asked  time.Time
-	// remembered: memory has answered; ofGroup: for the group.
-	remembered, ofGroup bool
+	// remembered: memory has answered; ofGroup: for the group; noGroup: the store has said
+	// that there is none.
+	remembered, ofGroup, noGroup bool
 	// target is what the store was asked for at once; nil if it is asked one by one.
 	target *inventory.Target
 }
@@ -74,6 +75,7 @@ func (s *scopes) group(ctx context.Context, subscription, name string) (inventor
 	}
 	found, remembered, err := s.Scopes.Group(ctx, subscription, name, s.asked)
 	s.remembered, s.ofGroup = s.remembered || remembered, remembered
+	s.noGroup = errors.Is(err, inventory.ErrNotFound) // memory knows of no absence
 	return found, err
 }
 
@@ -90,12 +92,13 @@ func (s *scopes) registration(ctx context.Context, subscription, namespace strin
 }
 
 // stands reports whether what memory said is enough for a decision. A refusal, and
-// whatever says that there is nothing, is for the store to say. So is the existence of
+// whatever says that there is nothing, is for the store to say, as it does of a group
+// that is not there. So is the existence of
 // a group in which no tracked resource vouches for it: such a resource goes before its
 // group, and is not found then.
 func (s *scopes) stands(d Decision, err error) bool {
 	switch {
-	case !s.remembered:
+	case !s.remembered, s.noGroup:
 		return true
 	case err != nil:
 		_, refused := errors.AsType[*arm.Error](err)

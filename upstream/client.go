@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/headers"
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
@@ -120,6 +121,8 @@ type Call struct {
 	Path     string      // as in a request target
 	Query    string      // raw
 	Header   http.Header // Do may change it
+	// Own are further headers, those that the gateway sets. Header has none of them.
+	Own     headers.Fields
 	Content  []byte
 	// Caller is charged for the slot; empty for Portico's own work.
 	Caller string

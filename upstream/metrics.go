@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -180,11 +179,11 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	}
 }
 
-func correlationOf(h http.Header) string {
-	if ids := h[tracing.CorrelationHeader]; len(ids) == 1 {
+func correlationOf(call Call) string {
+	if ids := call.Header[tracing.CorrelationHeader]; len(ids) == 1 {
 		return ids[0]
 	}
-	return ""
+	return call.Own.Get(tracing.CorrelationHeader)
 }
 
 // errorKinds lists the results of [ErrorKind].

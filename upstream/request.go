@@ -77,7 +77,7 @@ func (x *request) end(begun time.Time, response *http.Response, err error, call 
 	ended := time.Now()
 	x.timing.end(ended)
 	x.series.inFlight.Dec()
-	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call.Header))
+	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call))
 	if err != nil {
 		x.series.failed(err)
 		return

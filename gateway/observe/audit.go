@@ -35,8 +35,14 @@ func (a Audit) request(s *served) {
 
 type auditLine served
 
-// MarshalLogObject writes the line's fields.
+// MarshalLogObject implements [zapcore.ObjectMarshaler].
 func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
+	l.AddTo(e)
+	return nil
+}
+
+// AddTo writes the line's fields.
+func (l *auditLine) AddTo(e logs.Fields) {
 	e.AddTime("began", l.Started)
 	text(e, "tenantId", l.Principal.TenantID)
 	text(e, "objectId", l.Principal.ObjectID)
@@ -59,7 +65,6 @@ func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	if l.Batched {
 		e.AddBool("batched", true)
 	}
-	return nil
 }
 
 // actionOf names what a request does as roles do, where nobody has asked them: the

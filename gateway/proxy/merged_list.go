@@ -61,7 +61,9 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d Resolved) (
 	if setting == regions.Inherit {
 		setting = p.Config.Lists.OnRegionFailure
 	}
-	h := p.outbound(r, x, d, http.MethodGet).Header
+	call := p.outbound(r, x, d, http.MethodGet)
+	h := call.Header
+	call.Own.AddTo(h)
 	for _, name := range conditionalHeaders {
 		delete(h, name)
 	}
