@@ -243,7 +243,9 @@ func (t *tx) row(sub, key string) (Resource, error) {
 type scopeState struct {
 	found bool
 	group Group
-	state SubscriptionState // known only with the group
+	// These are of the subscription, and known only with the group.
+	state   SubscriptionState
+	version int64
 }
 
 // scope locks a group. Its result holds for all members, and so does an absence that

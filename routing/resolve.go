@@ -70,9 +70,10 @@ type Decision struct {
 	// resource whose region was cached, "" for the instance itself.
 	Cached    bool
 	CachedKey string
-	// Remembered reports that the subscription or the group came from memory, which
-	// happens to reads alone, without their tags: an empty answer of the provider has to
-	// be checked against the store, as it may be for the end of one of them.
+	// Remembered reports that the subscription or the group came from memory, without
+	// their tags. An empty answer of the provider to a read has to be checked against the
+	// store, as it may be for the end of one of them. A write is refused in the transaction
+	// of its intent where they have changed.
 	Remembered bool
 	inGroup    bool // the index knows a tracked resource in the group, by row or by location
 	// Generation is that of the row by which a read was routed; NeedsVerify reports
@@ -93,7 +94,7 @@ type Decision struct {
 type Router struct {
 	Map   *regions.Map
 	Index Index
-	// Scopes may answer for reads; nil leaves all questions to Index.
+	// Scopes may answer in part; nil leaves all questions to Index.
 	Scopes Scopes
 }
 
@@ -103,7 +104,7 @@ type Router struct {
 // the index, or a *[SearchNeededError]: the caller then searches for that resource and
 // resolves again, with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
-	if rt.Scopes != nil && r.Reads() {
+	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
 		from := scopes{Router: rt, memory: true, asked: r.Received}
 		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
 			d.Remembered = from.remembered
@@ -155,6 +156,12 @@ func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, bo
 		err = s.registeredThere(r, d, registration)
 	}
 	return d, err
+}
+
+// recordsIntent reports whether the request is a write whose intent is recorded: the
+// transaction that does so judges its scopes.
+func (r *Request) recordsIntent() bool {
+	return !r.Reads() && r.Class == Instance && r.Type.Kind == regions.Tracked
 }
 
 // ResolveOwn resolves the scope of the front door's own routes: it checks that

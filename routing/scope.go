@@ -10,21 +10,24 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/regions"
 )
 
-// Scopes is the part of Index that memory may answer for reads: remembered says that
-// it did. What it says is at most moments behind the store, asked being when the
+// Scopes is the part of Index that memory may answer for reads, and for writes that the
+// transaction of their intent decides: remembered says that it did. What it says is at most moments behind the store, asked being when the
 // request arrived. Absence is inventory.ErrNotFound, and comes from the store.
 type Scopes interface {
 	Subscription(ctx context.Context, id string, asked time.Time) (s inventory.Subscription, remembered bool, err error)
 	Group(ctx context.Context, subscription, name string, asked time.Time) (g inventory.Group, remembered bool, err error)
 	Registration(ctx context.Context, subscription, namespace string, asked time.Time) (r inventory.Registration, remembered bool, err error)
+	// Target is [Index].Target, all but the row from memory or nothing.
+	Target(ctx context.Context, subscription, group, namespace, key string, asked time.Time) (t inventory.Target, remembered bool, err error)
 }
 
 // scopes reads the scopes of one request.
 type scopes struct {
 	*Router
-	// memory may answer; otherwise, and always for what is no read, the store does.
+	// memory may answer; otherwise the store does.
 	memory bool
 	asked  time.Time
 	// remembered: memory has answered; ofGroup: for the group.
@@ -38,7 +41,17 @@ func (s *scopes) readTarget(ctx context.Context, r *Request) error {
 	if r.Reads() || r.Class != Instance || r.Path.Subscription() == "" || r.Path.Group() == "" {
 		return nil
 	}
-	target, err := s.Index.Target(ctx, r.Path.Subscription(), r.Path.Group(), r.Provider.Key, r.Key())
+	namespace := ""
+	if r.Provider.Registration == regions.Required {
+		namespace = r.Provider.Key
+	}
+	var target inventory.Target
+	var err error
+	if s.memory {
+		target, s.remembered, err = s.Scopes.Target(ctx, r.Path.Subscription(), r.Path.Group(), namespace, r.Key(), s.asked)
+	} else {
+		target, err = s.Index.Target(ctx, r.Path.Subscription(), r.Path.Group(), namespace, r.Key())
+	}
 	if err == nil {
 		s.target = &target
 	}

@@ -3,7 +3,6 @@ package scopes
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"portico/arm"
@@ -37,36 +36,62 @@ func NewTable[T any](c *Changes, entries int, read func(ctx context.Context, sub
 	return &Table[T]{changes: c, read: read, keep: keep, known: known}, nil
 }
 
-// Get returns a value, and whether memory said so. Subscription and name may have any
-// casing. asked is when the request arrived, by the clock of Options.Now. What
-// memory answers allocates nothing. Callers share the value, and must not change what it points to.
-func (t *Table[T]) Get(ctx context.Context, subscription, name string, asked time.Time) (value T, remembered bool, err error) {
-	var buffer [192]byte
-	key := arm.AppendFold(buffer[:0], subscription)
-	length, count := len(key), t.changes.count(key)
-	key = arm.AppendFold(append(key, '/'), name)
-	at := t.known.Key(key)
-	vouched := t.changes.vouch(asked) // before the count is looked at, which may change for a new answer
-	known := t.known.Get(at, asked)
-	found := known != nil && known.count == count.Load()
-	t.known.Count(at, found && vouched)
-	if found && vouched {
-		return known.value, true, nil
-	}
-	value, err = t.load(ctx, at, string(key[:length]), string(key[length+1:]), count, asked)
-	if found && errors.Is(err, engine.ErrUnavailable) {
-		return known.value, true, nil
-	}
-	return value, false, err
+// Place is where a value is kept that is about to be read.
+type Place[T any] struct {
+	table *Table[T]
+	at    memory.Key
+	// before is how often the subscription had changed before the value is read.
+	before uint64
+	asked  time.Time
+	found  *T // an older answer of memory, for when the store is down
 }
 
-func (t *Table[T]) load(ctx context.Context, at memory.Key, subscription, name string, count *atomic.Uint64, asked time.Time) (T, error) {
+// Find returns a value if memory may answer for it, and otherwise where to keep it once
+// it is read. Subscription and name may have any casing. asked is when the request
+// arrived, by the clock of Options.Now.
+func (t *Table[T]) Find(subscription, name string, asked time.Time) (value T, remembered bool, missing Place[T]) {
+	var buffer [192]byte
+	key := arm.AppendFold(buffer[:0], subscription)
+	count := t.changes.count(key)
+	at := t.known.Key(arm.AppendFold(append(key, '/'), name))
+	vouched := t.changes.vouch(asked) // before the count is looked at, which may change for a new answer
+	known := t.known.Get(at, asked)
 	before := count.Load()
-	value, err := t.read(ctx, subscription, name)
-	if err == nil && t.keep(value) {
-		t.known.Keep(at, counted[T]{value, before}, asked)
+	found := known != nil && known.count == before
+	t.known.Count(at, found && vouched)
+	if found && vouched {
+		return known.value, true, missing
 	}
-	return value, err
+	missing = Place[T]{table: t, at: at, before: before, asked: asked}
+	if found {
+		missing.found = &known.value
+	}
+	return value, false, missing
+}
+
+// Keep remembers a value that was read after Find.
+func (p Place[T]) Keep(value T) {
+	if p.table.keep(value) {
+		p.table.known.Keep(p.at, counted[T]{value, p.before}, p.asked)
+	}
+}
+
+// Get returns a value, from the store if memory may not answer, and whether memory
+// said so. What memory answers allocates nothing. Callers share the value, and must not
+// change what it points to.
+func (t *Table[T]) Get(ctx context.Context, subscription, name string, asked time.Time) (value T, remembered bool, err error) {
+	value, remembered, missing := t.Find(subscription, name, asked)
+	if remembered {
+		return value, true, nil
+	}
+	value, err = t.read(ctx, arm.Fold(subscription), arm.Fold(name))
+	switch {
+	case err == nil:
+		missing.Keep(value)
+	case missing.found != nil && errors.Is(err, engine.ErrUnavailable):
+		return *missing.found, true, nil
+	}
+	return value, false, err
 }
 
 // Counts returns how many questions memory has answered, and how many it has not.
