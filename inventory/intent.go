@@ -141,11 +141,21 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err := s.admit(t, w, h, refusal); err != nil {
 			return Ticket{}, h.unlessAssumed(err)
 		}
-		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.recordRegion(writtenRegion{w.Subscription, w.Group, incarnation, w.Type, w.Region}); err != nil {
 			return Ticket{}, err
 		}
 		return s.recordIntent(t, h, w)
 	})
+}
+
+// recordRegion records where a group sends a write to, once for all writes that share
+// the transaction.
+func (t *tx) recordRegion(to writtenRegion) error {
+	if t.locked.written[to] {
+		return nil
+	}
+	t.locked.written[to] = true
+	return t.Later(insertWrittenRegion, to.subscription, to.group, to.incarnation[:], to.typ, to.region)
 }
 
 func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {

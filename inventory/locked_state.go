@@ -30,6 +30,8 @@ type lockedState struct {
 	// assumed are the resources that are neither read nor proved. No row is replaced or
 	// removed but by the generation that it is assumed to have.
 	assumed map[resourceOf]bool
+	// written are the regions that the transaction has recorded for its groups.
+	written map[writtenRegion]bool
 }
 
 // resourceState is a resource as a transaction has left it. It never changes.
@@ -43,13 +45,18 @@ type (
 	scopeOf        struct{ subscription, group string }
 	registrationOf struct{ subscription, namespace string }
 	resourceOf     struct{ subscription, key string }
+	writtenRegion  struct {
+		subscription, group string
+		incarnation         [16]byte
+		typ, region         string
+	}
 )
 
 func newLockedState() *lockedState {
 	return &lockedState{
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
-		fences: map[resourceOf]int64{}, assumed: map[resourceOf]bool{},
+		fences: map[resourceOf]int64{}, assumed: map[resourceOf]bool{}, written: map[writtenRegion]bool{},
 	}
 }
 
