@@ -118,7 +118,7 @@ func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(curre
 			changed, err := changeGroup(t, current, edit)
 			return put[Group]{stored: changed}, err
 		case errors.Is(err, ErrNotFound):
-			absent := Group{Subscription: arm.Fold(sub), Key: arm.Fold(name), locked: true}
+			absent := Group{Subscription: arm.Fold(sub), Key: arm.Fold(name), locked: t.mayBeLocked(arm.Fold(sub))}
 			if err := absent.admitsChange(t); err != nil {
 				return put[Group]{}, err
 			}
@@ -128,6 +128,12 @@ func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(curre
 		return put[Group]{}, err
 	})
 	return result.stored, result.created, err
+}
+
+// mayBeLocked reports whether there may be locks in a subscription whose row is locked.
+func (t *tx) mayBeLocked(sub string) bool {
+	known, asked := t.locked.subscriptions[sub]
+	return known.locked || !asked
 }
 
 func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, error)) (Group, error) {

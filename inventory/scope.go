@@ -2,7 +2,10 @@ package inventory
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
+	"portico/arm"
 	"portico/inventory/engine"
 )
 
@@ -79,6 +82,12 @@ func openScopeState(t *tx, sub, name string, deletes bool) (scopeState, error) {
 }
 
 func stateOf(t *tx, sub string) (SubscriptionState, error) {
+	if known, asked := t.locked.subscriptions[sub]; asked {
+		if known.found == nil {
+			return Deleted, nil
+		}
+		return known.found.State, nil
+	}
 	known, err := loadSubscription(t, selectSubscription, sub)
 	if errors.Is(err, ErrNotFound) {
 		return Deleted, nil
@@ -86,9 +95,23 @@ func stateOf(t *tx, sub string) (SubscriptionState, error) {
 	return known.State, err
 }
 
+// subscription locks a subscription, whatever its state. ErrNotFound where there is none.
+func (t *tx) subscription(sub string) (Subscription, error) {
+	known, asked := t.locked.subscriptions[sub]
+	switch {
+	case !asked:
+		return loadSubscription(t, lockSubscription, sub)
+	case known.found == nil:
+		return Subscription{}, ErrNotFound
+	}
+	s := *known.found
+	s.Tags, s.Features = maps.Clone(s.Tags), slices.Clone(s.Features)
+	return s, nil
+}
+
 // openSubscription locks a subscription that admits a write.
 func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
-	s, err := loadSubscription(t, lockSubscription, sub)
+	s, err := t.subscription(arm.Fold(sub))
 	if errors.Is(err, ErrNotFound) {
 		return s, ErrSubscriptionNotFound
 	}

@@ -10,48 +10,63 @@ import (
 	"portico/inventory/scopes"
 )
 
-// Target is what the store knows of the resource that a request names, and of what it
-// lies in. Nil is what does not exist.
+// Question names what a request is about. What is empty is not asked for.
+type Question struct {
+	Subscription, Group string
+	Namespace           string // that the subscription may be registered for
+	Key                 string // of a resource
+	Locks               bool   // whether there are any in the subscription
+}
+
+// Target is what the store knows of a resource that a request names, and of what it lies
+// in. Nil is what does not exist, or was not asked for.
 type Target struct {
 	Subscription *Subscription
 	Group        *Group
-	Registration Registration // of the resource's namespace; NotRegistered if there is none
+	Registration Registration // NotRegistered if there is none
 	Row          *Resource
+	Locked       bool // there are locks in the subscription
 }
 
-// Target reads a resource's row together with its subscription, its group and the
-// registration of its namespace unless that is empty, in one round trip. Each is what the store held when it
+// Target answers a question in one round trip. Each part is what the store held when it
 // was read: what depends on several of them is for a transaction to decide.
-func (s *Store) Target(ctx context.Context, sub, group, namespace, key string) (Target, error) {
-	sub, group, namespace, key = arm.Fold(sub), arm.Fold(group), arm.Fold(namespace), arm.Fold(key)
+func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
+	sub, group, namespace, key := arm.Fold(q.Subscription), arm.Fold(q.Group), arm.Fold(q.Namespace), arm.Fold(q.Key)
 	t := Target{Registration: Registration{Subscription: sub, Namespace: namespace}}
-	queries := append(make([]engine.Lookup, 0, 4),
-		rowOf(selectSubscription, func(found Subscription) { t.Subscription = &found }, scanSubscription, sub),
-		rowOf(selectGroup, func(found Group) { t.Group = &found }, scanGroup, sub, group),
-		rowOf(selectResource, func(found Resource) { t.Row = &found }, scanResource, sub, key))
+	queries := append(make([]engine.Lookup, 0, 5),
+		rowOf(selectSubscription, func(found Subscription) { t.Subscription = &found }, scanSubscription, sub))
+	if group != "" {
+		queries = append(queries, rowOf(selectGroup, func(found Group) { t.Group = &found }, scanGroup, sub, group))
+	}
 	if namespace != "" {
 		queries = append(queries, rowOf(selectRegistration, func(found Registration) { t.Registration = found }, scanRegistration, sub, namespace))
+	}
+	if key != "" {
+		queries = append(queries, rowOf(selectResource, func(found Resource) { t.Row = &found }, scanResource, sub, key))
+	}
+	if q.Locks {
+		queries = append(queries, rowOf(anyLock, func(any bool) { t.Locked = any }, scanFlag, sub))
 	}
 	err := s.engine.LookUp(ctx, queries...)
 	return t, err
 }
 
 // Target is [Store.Target] with the subscription, the group and the registration from
-// memory, without tags, features and manager, if it knows all of them. asked is when the
-// request arrived. An empty namespace needs no registration.
-func (m *Scopes) Target(ctx context.Context, sub, group, namespace, key string, asked time.Time) (t Target, remembered bool, err error) {
-	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(sub, "", asked)
-	inGroup, knowsGroup, ofGroup := m.groups.Find(sub, group, asked)
-	registration, registered, ofRegistration := Registration{}, namespace == "", scopes.Place[Registration]{}
+// memory, without tags, features and manager, if it knows all that is asked for of
+// them, and no locks. asked is when the request arrived.
+func (m *Scopes) Target(ctx context.Context, q Question, asked time.Time) (t Target, remembered bool, err error) {
+	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(q.Subscription, "", asked)
+	inGroup, knowsGroup, ofGroup := m.groups.Find(q.Subscription, q.Group, asked)
+	registration, registered, ofRegistration := Registration{}, q.Namespace == "", scopes.Place[Registration]{}
 	if !registered {
-		registration, registered, ofRegistration = m.registrations.Find(sub, namespace, asked)
+		registration, registered, ofRegistration = m.registrations.Find(q.Subscription, q.Namespace, asked)
 	}
 	if knowsSubscription && knowsGroup && registered {
 		t = Target{Subscription: &subscription, Group: &inGroup, Registration: registration}
-		t.Row, err = m.store.rowIfAny(ctx, sub, key)
+		t.Row, err = m.store.rowIfAny(ctx, q.Subscription, q.Key)
 		return t, true, err
 	}
-	t, err = m.store.Target(ctx, sub, group, namespace, key)
+	t, err = m.store.Target(ctx, q)
 	if err != nil {
 		return t, false, err
 	}

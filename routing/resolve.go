@@ -20,7 +20,7 @@ type Index interface {
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	// Target reads a resource and what it lies in together.
-	Target(ctx context.Context, subscription, group, namespace, key string) (inventory.Target, error)
+	Target(ctx context.Context, q inventory.Question) (inventory.Target, error)
 	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
 	// MayHold returns, sorted, the regions that may hold resources of a type: those with
 	// rows, and those of the given ones where a resource may exist without a row. held
@@ -76,6 +76,9 @@ type Decision struct {
 	// of its intent where they have changed.
 	Remembered bool
 	inGroup    bool // the index knows a tracked resource in the group, by row or by location
+	// Unlocked reports that the store said, with all else, that there are no locks in the
+	// subscription of a write.
+	Unlocked bool
 	// Generation is that of the row by which a read was routed; NeedsVerify reports
 	// whether the read's answer may settle something about it.
 	Generation  [16]byte
@@ -116,7 +119,7 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 
 func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (Decision, error) {
 	var d Decision
-	if err := s.readTarget(ctx, r); err != nil {
+	if err := s.ask(ctx, r, &d); err != nil {
 		return d, err
 	}
 	if err := s.check(ctx, r, p, &d); err != nil {
@@ -130,7 +133,7 @@ func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, bo
 		return d, err
 	}
 	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, d)
-	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d, target: s.target}
+	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d, from: s}
 	if unregistered {
 		if none, err := in.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
@@ -168,7 +171,11 @@ func (r *Request) recordsIntent() bool {
 // subscription and group exist, are visible and take the method.
 func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
 	var d Decision
-	err := (&scopes{Router: rt}).check(ctx, r, p, &d)
+	s := scopes{Router: rt}
+	err := s.ask(ctx, r, &d)
+	if err == nil {
+		err = s.check(ctx, r, p, &d)
+	}
 	return d, err
 }
 
@@ -243,7 +250,7 @@ type resolution struct {
 	body     Body
 	searched []string
 	d        *Decision
-	target   *inventory.Target // nil if it was not read
+	from     *scopes
 
 	regions      []string // of [resolution.mayHold]
 	askedRegions bool

@@ -21,7 +21,7 @@ type Scopes interface {
 	Group(ctx context.Context, subscription, name string, asked time.Time) (g inventory.Group, remembered bool, err error)
 	Registration(ctx context.Context, subscription, namespace string, asked time.Time) (r inventory.Registration, remembered bool, err error)
 	// Target is [Index].Target, all but the row from memory or nothing.
-	Target(ctx context.Context, subscription, group, namespace, key string, asked time.Time) (t inventory.Target, remembered bool, err error)
+	Target(ctx context.Context, q inventory.Question, asked time.Time) (t inventory.Target, remembered bool, err error)
 }
 
 // scopes reads the scopes of one request.
@@ -32,30 +32,65 @@ type scopes struct {
 	asked  time.Time
 	// remembered: memory has answered; ofGroup: for the group.
 	remembered, ofGroup bool
-	// target is what the store was asked for at once; nil if it is asked one by one.
-	target *inventory.Target
+	// target answers the question that was asked at once; nil if all is asked one by one.
+	question inventory.Question
+	target   *inventory.Target
 }
 
-// readTarget reads all that the path of a write to an instance names, in one question.
-func (s *scopes) readTarget(ctx context.Context, r *Request) error {
-	if r.Reads() || r.Class != Instance || r.Path.Subscription() == "" || r.Path.Group() == "" {
+// ask asks for all that the path names, in one question. Reads ask memory one by one:
+// it answers most of them.
+func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
+	s.question = inventory.Question{Subscription: r.Path.Subscription()}
+	if s.question.Subscription == "" || s.memory && r.Reads() {
 		return nil
 	}
-	namespace := ""
-	if r.Provider.Registration == regions.Required {
-		namespace = r.Provider.Key
+	if !r.namesGroup() {
+		s.question.Group = r.Path.Group()
+	}
+	if r.Provider != nil && r.Provider.Registration == regions.Required && (!r.Reads() || r.Class == Collection) {
+		s.question.Namespace = r.Provider.Key
+	}
+	if !r.Reads() {
+		s.question.Key, s.question.Locks = r.rowKey(), !s.memory
 	}
 	var target inventory.Target
 	var err error
 	if s.memory {
-		target, s.remembered, err = s.Scopes.Target(ctx, r.Path.Subscription(), r.Path.Group(), namespace, r.Key(), s.asked)
+		target, s.remembered, err = s.Scopes.Target(ctx, s.question, s.asked)
 	} else {
-		target, err = s.Index.Target(ctx, r.Path.Subscription(), r.Path.Group(), namespace, r.Key())
+		target, err = s.Index.Target(ctx, s.question)
 	}
 	if err == nil {
 		s.target = &target
+		d.Unlocked = s.question.Locks && !target.Locked
 	}
 	return err
+}
+
+// rowKey is the key of the tracked resource that decides where a write goes, as far as
+// its path alone says that: of the one that it names, or of the nearest above that.
+func (r *Request) rowKey() string {
+	if r.Class != Instance && r.Class != Below || r.Provider == nil {
+		return ""
+	}
+	hop := r.Path.LastHop()
+	for n := hop.Len() &^ 1; n >= 2; n -= 2 {
+		switch t := typeOf(r.Provider, hop, n/2); {
+		case t == nil || t.Kind == regions.Extension:
+			return ""
+		case t.Kind == regions.Tracked:
+			return arm.Fold(r.Path.Prefix(hop.Start() + 2 + n))
+		}
+	}
+	return ""
+}
+
+// row reads the row of a tracked resource from the store.
+func (s *scopes) row(ctx context.Context, subscription, key string) (inventory.Resource, error) {
+	if s.target != nil && s.question.Key == key {
+		return existing(s.target.Row)
+	}
+	return s.Index.Resource(ctx, subscription, key)
 }
 
 // existing is what the store has of something; nil is nothing.

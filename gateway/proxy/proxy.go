@@ -176,6 +176,9 @@ func (p *Proxy) checkLocks(ctx context.Context, x *exchange.Exchange, d Resolved
 	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Answer == routing.Forward {
 		return nil
 	}
+	if d.Unlocked {
+		return nil
+	}
 	return p.Admission.CheckLocks(ctx, x, d.Subscription.ID)
 }
 
