@@ -82,6 +82,12 @@ func TestMemoryAloneAdmitsNoWrite(t *testing.T) {
 	s.ok(201, "PUT", m+api, westus, ann...) // into the new group of that name
 
 	s.ok(201, "PUT", groupPath("h")+own, westus, ann...)
+	lock := groupPath("h") + "/providers/Microsoft.Authorization/locks/l?api-version=2020-05-01"
+	other.ok(201, "PUT", lock, `{"properties":{"level":"CanNotDelete"}}`, ann...)
+	for range 2 { // of which the second finds all but the locks in memory
+		s.want(409, "ScopeLocked", "DELETE", machinePath("h", "none")+api, "", ann...)
+	}
+	other.ok(200, "DELETE", lock, "", ann...)
 	m = machinePath("h", "m")
 	s.ok(201, "PUT", m+api, westus, ann...)
 	for _, method := range []string{"PUT", "PATCH", "DELETE"} {

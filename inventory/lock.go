@@ -152,25 +152,22 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 	return engine.Collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
-// CheckLocks returns *LockedError where a lock forbids a write that has no intent: on
-// the ID, or on something above it. group is empty for what lies in the subscription
-// itself. It may miss a lock that is set at the same moment.
-func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind index.WriteKind) error {
-	from := s.read(ctx)
-	locked := false
-	if err := from.One(anyLock, arm.Fold(sub))(&locked); err != nil || !locked {
-		return err
-	}
-	scope := subscriptionScope(arm.Fold(sub)) + "/providers"
+// CheckLocks returns *LockedError where one of the locks forbids a write that has no
+// intent: on the ID, or on something above it. They come from [Store.Target], and may
+// lack a lock that is set at the same moment.
+func CheckLocks(locks []Lock, kind index.WriteKind, id string) error {
+	return forbidden(locks, kind, arm.Fold(id))
+}
+
+// lookUpLocks asks for the locks that may forbid a write in a group, or of what lies in
+// the subscription itself if that is empty. Both are folded.
+func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
+	scope := subscriptionScope(sub) + "/providers"
 	if group != "" {
-		scope = groupScope(arm.Fold(sub), arm.Fold(group))
+		scope = groupScope(sub, group)
 	}
 	first, last := below(scope)
-	locks, err := engine.Collect(from, scanLock, locksOfGroup, arm.Fold(sub), subscriptionScope(arm.Fold(sub)), scope, first, last)
-	if err != nil {
-		return err
-	}
-	return forbidden(locks, kind, arm.Fold(id))
+	return rowOf(locksOfGroup, take, scanLock, sub, subscriptionScope(sub), scope, first, last)
 }
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group is

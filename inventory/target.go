@@ -15,7 +15,8 @@ type Question struct {
 	Subscription, Group string
 	Namespace           string // that the subscription may be registered for
 	Key                 string // of a resource
-	Locks               bool   // whether there are any in the subscription
+	Locks               bool   // those that may forbid a write in LockGroup
+	LockGroup           string // empty for what lies in the subscription itself
 }
 
 // Target is what the store knows of a resource that a request names, and of what it lies
@@ -25,7 +26,7 @@ type Target struct {
 	Group        *Group
 	Registration Registration // NotRegistered if there is none
 	Row          *Resource
-	Locked       bool // there are locks in the subscription
+	Locks        []Lock
 }
 
 // Target answers a question in one round trip. Each part is what the store held when it
@@ -45,7 +46,7 @@ func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 		queries = append(queries, rowOf(selectResource, func(found Resource) { t.Row = &found }, scanResource, sub, key))
 	}
 	if q.Locks {
-		queries = append(queries, rowOf(anyLock, func(any bool) { t.Locked = any }, scanFlag, sub))
+		queries = append(queries, lookUpLocks(sub, arm.Fold(q.LockGroup), func(found Lock) { t.Locks = append(t.Locks, found) }))
 	}
 	err := s.engine.LookUp(ctx, queries...)
 	return t, err
@@ -53,7 +54,7 @@ func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 
 // Target is [Store.Target] with the subscription, the group and the registration from
 // memory, without tags, features and manager, if it knows all that is asked for of
-// them, and no locks. asked is when the request arrived.
+// them; then it has no locks. asked is when the request arrived.
 func (m *Scopes) Target(ctx context.Context, q Question, asked time.Time) (t Target, remembered bool, err error) {
 	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(q.Subscription, "", asked)
 	inGroup, knowsGroup, ofGroup := m.groups.Find(q.Subscription, q.Group, asked)

@@ -76,9 +76,9 @@ type Decision struct {
 	// of its intent where they have changed.
 	Remembered bool
 	inGroup    bool // the index knows a tracked resource in the group, by row or by location
-	// Unlocked reports that the store said, with all else, that there are no locks in the
-	// subscription of a write.
-	Unlocked bool
+	// Locks are those that may forbid a request that is no read. Memory does not know
+	// them: they are missing where Remembered is set.
+	Locks []inventory.Lock
 	// Generation is that of the row by which a read was routed; NeedsVerify reports
 	// whether the read's answer may settle something about it.
 	Generation  [16]byte

@@ -51,7 +51,8 @@ func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
 		s.question.Namespace = r.Provider.Key
 	}
 	if !r.Reads() {
-		s.question.Key, s.question.Locks = r.rowKey(), !s.memory
+		s.question.Key = r.rowKey()
+		s.question.Locks, s.question.LockGroup = true, r.Path.Group()
 	}
 	var target inventory.Target
 	var err error
@@ -62,7 +63,7 @@ func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
 	}
 	if err == nil {
 		s.target = &target
-		d.Unlocked = s.question.Locks && !target.Locked
+		d.Locks = target.Locks
 	}
 	return err
 }

@@ -80,14 +80,13 @@ func (o *Options) resources() []Resource {
 
 // door serves routes.
 type door struct {
-	router    *routing.Router
-	admission *admission.Admission
+	router *routing.Router
 }
 
 // New returns the handler of all requests that Portico answers itself. Routes are
 // matched on the folded path; handlers take names from the request's own one.
 func New(o Options) http.Handler {
-	d := door{o.Router, o.Admission}
+	d := door{o.Router}
 	m := mux.NewRouter().SkipClean(true)
 	for _, of := range o.resources() {
 		for _, r := range of.Routes() {
@@ -156,10 +155,8 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, handle route.Handle
 // underLocks refuses a write that a lock above its path forbids.
 func (d door) underLocks(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-		if !req.Unlocked {
-			if err := d.admission.CheckLocks(r.Context(), x, req.Subscription.ID); err != nil {
-				return err
-			}
+		if err := admission.CheckLocks(x, req.Decision); err != nil {
+			return err
 		}
 		return handle(w, r, x, req)
 	}
