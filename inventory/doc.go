@@ -60,7 +60,8 @@
 //   - R10: when a parent goes, all below it is flagged and asked for.
 //   - R11: caches serve reads alone, and what says "nothing there" from a cached
 //     place is checked against the store. So is whatever memory of a subscription, a
-//     group or a registration would deny.
+//     group or a registration would deny; a write that memory admits is judged again
+//     in the transaction of its intent.
 //   - R12: absence is claimed only where it was seen: coverage.
 //   - R13: a sweep adopts only by a fresh GET, with no write open and no later
 //     tombstone; a second region's resource is a stray and moves nothing.

@@ -20,6 +20,10 @@ var (
 	// being deleted.
 	ErrParentNotFound = errors.New("inventory: the parent resource does not exist")
 
+	// ErrScopeChanged refuses a write that was admitted by another version of its
+	// subscription than the store has.
+	ErrScopeChanged = errors.New("inventory: the subscription has changed")
+
 	// ErrParentMoved refuses a PUT of a nested resource whose parent was recreated in
 	// another region than the write's.
 	ErrParentMoved = errors.New("inventory: the parent resource lies in another region")

@@ -12,9 +12,9 @@ import (
 	"portico/inventory/scopes"
 )
 
-// Scopes are subscriptions, groups, registrations and grants as requests use them: from
-// memory, at most [scopes.Bound] behind what other replicas committed, and never behind
-// this one.
+// Scopes are subscriptions, groups, registrations and grants as requests use them, and
+// writes that are decided in the transaction of their intent: from memory, at most
+// [scopes.Bound] behind what other replicas committed, and never behind this one.
 //
 // Memory holds only what admits a read: no absence, no Deleted subscription, only
 // Active groups, only registered namespaces. What it denies is asked of the store. Of
@@ -31,12 +31,12 @@ import (
 // What remains is a subscription that is marked Deleted, or given to another tenant:
 // reads through other replicas may find it as it was, for up to the bound.
 type Scopes struct {
+	store         *Store
 	changes       *scopes.Changes
 	subscriptions *scopes.Table[Subscription]
 	groups        *scopes.Table[Group]
 	registrations *scopes.Table[Registration]
 	grants        *scopes.Joint[roles.Grants]
-	store         *Store
 }
 
 // bytesPerGrants is what the grants of one principal may take in memory, on average.
@@ -65,18 +65,26 @@ func (s *Store) newScopes() (*Scopes, error) {
 	return m, err
 }
 
-// briefSubscription and briefGroup leave out what has no bound that memory could live
+// The brief forms leave out what has no bound that memory could live
 // with.
 func (s *Store) briefSubscription(ctx context.Context, id, _ string) (Subscription, error) {
 	found, err := s.Subscription(ctx, id)
-	found.Tags, found.Features = nil, nil
-	return found, err
+	return found.brief(), err
 }
 
 func (s *Store) briefGroup(ctx context.Context, sub, name string) (Group, error) {
 	found, err := s.Group(ctx, sub, name)
-	found.Tags, found.ManagedBy = nil, ""
-	return found, err
+	return found.brief(), err
+}
+
+func (s Subscription) brief() Subscription {
+	s.Tags, s.Features = nil, nil
+	return s
+}
+
+func (g Group) brief() Group {
+	g.Tags, g.ManagedBy = nil, ""
+	return g
 }
 
 // Subscription is [Store.Subscription] from memory if that knows, without tags and

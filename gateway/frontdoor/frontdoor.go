@@ -89,13 +89,12 @@ func (o *Options) resources() []Resource {
 type door struct {
 	router     *routing.Router
 	authorizer *authorize.Authorizer
-	admission  *admission.Admission
 }
 
 // New returns the handler of all requests that Portico answers itself. Routes are
 // matched on the folded path; handlers take names from the request's own one.
 func New(o Options) http.Handler {
-	d := door{o.Router, o.Authorizer, o.Admission}
+	d := door{o.Router, o.Authorizer}
 	m := mux.NewRouter().SkipClean(true)
 	for _, of := range o.resources() {
 		for _, r := range of.Routes() {
@@ -188,7 +187,7 @@ func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Rout
 // underLocks refuses a write that a lock above its path forbids.
 func (d door) underLocks(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-		if err := d.admission.CheckLocks(r.Context(), x, req.Subscription.ID); err != nil {
+		if err := admission.CheckLocks(x, req.Decision); err != nil {
 			return err
 		}
 		return handle(w, r, x, req)

@@ -148,7 +148,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
 	}
-	if err := p.checkLocks(r.Context(), x, d); err != nil {
+	if err := p.checkLocks(x, d); err != nil {
 		return err
 	}
 	switch {
@@ -187,11 +187,11 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 // checkLocks refuses what locks forbid. The store checks the locks of a write of a
 // tracked resource in the transaction that records the intent; a write that is
 // answered without a call has no intent.
-func (p *Proxy) checkLocks(ctx context.Context, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) checkLocks(x *exchange.Exchange, d Resolved) error {
 	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Answer == routing.Forward {
 		return nil
 	}
-	return p.Admission.CheckLocks(ctx, x, d.Subscription.ID)
+	return admission.CheckLocks(x, d.Decision)
 }
 
 // relay forwards a call that does not concern the index.

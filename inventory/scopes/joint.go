@@ -38,7 +38,7 @@ func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T
 	if err != nil {
 		return nil, err
 	}
-	return &Joint[T]{recall[T]{changes: c, known: known, size: size}}, nil
+	return &Joint[T]{recall[T]{changes: c, known: known, keep: always[T], size: size}}, nil
 }
 
 // Get returns the value that a question means, and whether memory said so; else what
@@ -54,8 +54,8 @@ func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read fu
 	key = arm.AppendFold(key, q.Subscription)
 	ofSubscription := t.changes.count(key[length:])
 	key = append(append(append(key, 0), q.Name...), 0)
-	return t.get(t.known.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, bool, error) {
-		value, err := read(ctx)
-		return value, err == nil, err
-	})
+	return t.get(t.known.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, error) { return read(ctx) })
 }
+
+// always remembers every value.
+func always[T any](T) bool { return true }

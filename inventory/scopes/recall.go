@@ -13,7 +13,8 @@ import (
 type recall[T any] struct {
 	changes *Changes
 	known   *memory.Table[counted[T]]
-	size    func(T) int // in bytes
+	keep    func(T) bool // whether a value is remembered
+	size    func(T) int  // in bytes
 }
 
 // counted is a value, and how often what it depends on had changed before it was read.
@@ -28,23 +29,52 @@ type counts [2]*atomic.Uint64
 
 func (c counts) sum() uint64 { return c[0].Load() + c[1].Load() }
 
-// get returns the value of a key, and whether memory said so. read also reports whether
-// to remember what it has read.
-func (r *recall[T]) get(at memory.Key, of counts, asked time.Time, read func() (value T, keep bool, err error)) (value T, remembered bool, err error) {
+// Place is where a value is kept that is about to be read.
+type Place[T any] struct {
+	recall *recall[T]
+	at     memory.Key
+	before uint64 // the sum of the counts before the value is read
+	asked  time.Time
+	found  *T // an older answer of memory, for when the store is down
+}
+
+// find returns the value of a key if memory may answer for it, and otherwise where to
+// keep it once it is read.
+func (r *recall[T]) find(at memory.Key, of counts, asked time.Time) (value T, remembered bool, missing Place[T]) {
 	vouched := r.changes.vouch(asked) // before the counts are looked at, which may change for a new answer
 	known := r.known.Get(at, asked)
-	found := known != nil && known.count == of.sum()
+	before := of.sum()
+	found := known != nil && known.count == before
 	r.known.Count(at, found && vouched)
 	if found && vouched {
-		return known.value, true, nil
+		return known.value, true, missing
 	}
-	before := of.sum()
-	value, keep, err := read()
+	missing = Place[T]{recall: r, at: at, before: before, asked: asked}
+	if found {
+		missing.found = &known.value
+	}
+	return value, false, missing
+}
+
+// Keep remembers a value that was read after its place was found.
+func (p Place[T]) Keep(value T) {
+	if r := p.recall; r.keep(value) {
+		r.known.KeepSized(p.at, counted[T]{value, p.before}, r.size(value), p.asked)
+	}
+}
+
+// get returns the value of a key, and whether memory said so; else what read returns.
+func (r *recall[T]) get(at memory.Key, of counts, asked time.Time, read func() (T, error)) (value T, remembered bool, err error) {
+	value, remembered, missing := r.find(at, of, asked)
+	if remembered {
+		return value, true, nil
+	}
+	value, err = read()
 	switch {
-	case keep:
-		r.known.KeepSized(at, counted[T]{value, before}, r.size(value), asked)
-	case found && errors.Is(err, engine.ErrUnavailable):
-		return known.value, true, nil
+	case err == nil:
+		missing.Keep(value)
+	case missing.found != nil && errors.Is(err, engine.ErrUnavailable):
+		return *missing.found, true, nil
 	}
 	return value, false, err
 }

@@ -13,7 +13,6 @@ import (
 type Table[T any] struct {
 	recall[T]
 	read func(ctx context.Context, subscription, name string) (T, error)
-	keep func(T) bool
 }
 
 // NewTable makes an empty table of at most so many entries. read reads a value from
@@ -24,20 +23,30 @@ func NewTable[T any](c *Changes, entries int, read func(ctx context.Context, sub
 	if err != nil {
 		return nil, err
 	}
-	return &Table[T]{recall: recall[T]{changes: c, known: known, size: unmeasured[T]}, read: read, keep: keep}, nil
+	return &Table[T]{recall: recall[T]{changes: c, known: known, keep: keep, size: unmeasured[T]}, read: read}, nil
 }
 
-// Get returns a value, and whether memory said so. Subscription and name may have any
-// casing. asked is when the request arrived, by the clock of Options.Now. What
-// memory answers allocates nothing. Callers share the value, and must not change what it points to.
+// Find returns a value if memory may answer for it, and otherwise where to keep it once
+// it is read. Subscription and name may have any casing. asked is when the request
+// arrived, by the clock of Options.Now.
+func (t *Table[T]) Find(subscription, name string, asked time.Time) (value T, remembered bool, missing Place[T]) {
+	var buffer [192]byte
+	key := arm.AppendFold(buffer[:0], subscription)
+	count := t.changes.count(key)
+	key = arm.AppendFold(append(key, '/'), name)
+	return t.find(t.known.Key(key), counts{count, &t.changes.never}, asked)
+}
+
+// Get is Find, and reads from the store what memory may not answer. It says whether
+// memory did. What memory answers allocates nothing. Callers share the value, and must
+// not change what it points to.
 func (t *Table[T]) Get(ctx context.Context, subscription, name string, asked time.Time) (value T, remembered bool, err error) {
 	var buffer [192]byte
 	key := arm.AppendFold(buffer[:0], subscription)
 	length, count := len(key), t.changes.count(key)
 	key = arm.AppendFold(append(key, '/'), name)
-	return t.get(t.known.Key(key), counts{count, &t.changes.never}, asked, func() (T, bool, error) {
-		value, err := t.read(ctx, string(key[:length]), string(key[length+1:]))
-		return value, err == nil && t.keep(value), err
+	return t.get(t.known.Key(key), counts{count, &t.changes.never}, asked, func() (T, error) {
+		return t.read(ctx, string(key[:length]), string(key[length+1:]))
 	})
 }
 
