@@ -255,7 +255,7 @@ func TestRolesDecideEveryRequest(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "requests") {
 			of := rapid.SampledFrom(all).Draw(t, "shape")
 			path := spelled(of.path, rapid.Uint64().Draw(t, "spelling"))
-			got := brief{}
+			var got brief
 			if rapid.IntRange(0, 3).Draw(t, "batched") == 0 {
 				content := ""
 				if of.body != "" {

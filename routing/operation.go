@@ -54,15 +54,15 @@ func (rt *Router) Began(ctx context.Context, r *Request, p access.Principal) (bo
 	if err == nil {
 		err = rt.record(ctx, r, p, &d)
 	}
-	if _, refused := errors.AsType[*arm.Error](err); err != nil && !refused {
-		return false, err
-	}
 	p = p.In(d.Subscription.TenantID)
-	if err != nil || d.Operation == nil || d.Operation.UnknownOwner() || !d.Operation.BelongsTo(p.TenantID, p.ObjectID) {
+	began := err == nil && d.Operation != nil && !d.Operation.UnknownOwner() && d.Operation.BelongsTo(p.TenantID, p.ObjectID)
+	if !began {
 		r.Class = class
-		return false, nil
 	}
-	return true, nil
+	if _, refused := errors.AsType[*arm.Error](err); refused {
+		err = nil // there is no such operation for p
+	}
+	return began, err
 }
 
 // record finds the operation whose URL the request has. If the path also names a
