@@ -363,6 +363,35 @@ func testGrants(t *testing.T, database Database) {
 			equal(b, reads, action == "a/read")
 		}
 	})
+	t.Run("where the role is assignable now", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.group("other")
+		b.live("rg", "vm")
+		b.ok(b.define("a/read"))
+		b.ok(b.assign(id("rg", "vm"), 1, alice, custom))
+		b.ok(b.assign(subscriptionID, 2, alice, custom))
+		for _, at := range []struct {
+			scopes []string
+			counts []string
+		}{
+			{[]string{strings.ToUpper(groupID)}, []string{id("rg", "vm")}},
+			{[]string{subscriptionID + "/resourceGroups/other"}, nil},
+			{[]string{roles.TenantScope}, []string{subscriptionID, id("rg", "vm")}},
+		} {
+			_, _, err := b.PutRoleDefinition(b.ctx, tenantOfSub, custom, func(current *inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
+				d := *current
+				d.AssignableScopes = at.scopes
+				return &d, nil
+			})
+			b.ok(err)
+			var want []string
+			for _, scope := range at.counts {
+				want = append(want, "Operator at "+scope)
+			}
+			b.grants(asAlice, want...)
+		}
+	})
 	t.Run("an assignment with a condition grants nothing", func(t *testing.T) {
 		b := newBench(t, database)
 		_, _, err := b.PutRoleAssignment(b.ctx, atScope(subscriptionID), roleName(1), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {

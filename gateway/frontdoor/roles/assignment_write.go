@@ -20,6 +20,10 @@ import (
 // grant holds for whoever has the id.
 var principalTypes = []string{"User", "Group", "ServicePrincipal", "ForeignGroup", "Device"}
 
+// firstUpdateVersion is the first api-version whose clients know that a PUT can change an
+// assignment; to those before it every answer but 201 is an error.
+const firstUpdateVersion = "2020-08-01"
+
 const (
 	longestDescription = 1024
 	longestIdentity    = 2048
@@ -145,6 +149,7 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return assignmentRefusal(x, next, err)
 	}
+	created = created || x.Request.Query.APIVersion < firstUpdateVersion
 	return route.AnswerTagged(w, r, x, route.StatusOf(created), a.ETag, assignmentAt(at.Subscription, a))
 }
 
