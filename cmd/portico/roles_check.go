@@ -13,7 +13,10 @@ import (
 )
 
 func rolesCommand(stdout io.Writer) *cobra.Command {
-	c := &cobra.Command{Use: "roles", Short: "Look into who may do what"}
+	c := &cobra.Command{
+		Use:   "roles",
+		Short: "Look into who may do what",
+	}
 	c.AddCommand(rolesCheckCommand(stdout))
 	return c
 }
