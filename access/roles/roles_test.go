@@ -35,7 +35,7 @@ func expression(pattern string) *regexp.Regexp {
 }
 
 func modelAllows(d Definition, action string) bool {
-	any := func(patterns []string) bool {
+	matched := func(patterns []string) bool {
 		for _, p := range patterns {
 			if expression(p).MatchString(action) {
 				return true
@@ -44,7 +44,7 @@ func modelAllows(d Definition, action string) bool {
 		return false
 	}
 	for _, p := range d.Permissions {
-		if any(p.Actions) && !any(p.NotActions) {
+		if matched(p.Actions) && !matched(p.NotActions) {
 			return true
 		}
 	}

@@ -169,7 +169,7 @@ func testRoleAssignments(t *testing.T, database Database) {
 			return &inventory.RoleAssignment{ScopeID: groupID, PrincipalID: alice, RoleDefinition: roles.Owner}, nil
 		})
 		equal(b, err != nil, true) // a scope lies where its subscription says, or nowhere
-		b.marks("rg")
+		b.marks("RG")
 		refuses[*index.GroupStateError](b, b.assign(groupID, 6, bob, roles.Reader))
 		refuses[*index.GroupStateError](b, b.unassign(groupID, 1))
 		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", State: inventory.Disabled})
@@ -517,5 +517,28 @@ func testRolesAtOnce(t *testing.T, database Database) {
 		default:
 			t.Fatal(errs)
 		}
+		// Nothing is left at a resource that goes, whatever is assigned there meanwhile.
+		vm := id("rg", fmt.Sprint("vm", n))
+		pair[0].live("rg", fmt.Sprint("vm", n))
+		pair[0].ok(pair[0].assign(vm, 1000+n, alice, roles.Reader))
+		ticket := pair[0].begin(write(index.Delete, "rg", fmt.Sprint("vm", n)))
+		errs = both(pair, func(i int, b *bench) error {
+			switch {
+			case i == 0:
+				b.settle(ticket, index.Gone)
+				return nil
+			case n%3 == 0:
+				return b.assign(vm, 1000+n, alice, roles.Reader) // again
+			case n%3 == 1:
+				return b.assign(vm, 2000+n, bob, roles.Reader)
+			}
+			return b.unassign(vm, 1000+n)
+		})
+		if errs[1] != nil {
+			pair[1].is(errs[1], inventory.ErrNotFound)
+		}
+		left, err := pair[1].RoleAssignments(pair[1].ctx, inventory.RoleAssignmentQuery{RoleScope: atScope(vm), Below: true})
+		pair[1].ok(err)
+		equal(pair[1], len(left), 0)
 	}
 }
