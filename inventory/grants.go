@@ -98,7 +98,9 @@ type namedRole struct {
 // countsAt reports whether the role is granted by an assignment at a folded scope. One
 // that is not assignable there, or not any more, or has come there by a move, allows
 // nothing: who may change the role need have no rights there.
-func (n namedRole) countsAt(scope string) bool { return n.custom == nil || n.custom.AssignableAt(scope) }
+func (n namedRole) countsAt(scope string) bool {
+	return n.custom == nil || n.custom.AssignableAt(scope)
+}
 
 // rolesNamed returns the roles of assignments by their ids. A definition that does not
 // exist allows nothing.

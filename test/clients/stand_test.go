@@ -135,7 +135,9 @@ func authorityOf(token string) http.Handler {
 		grant(w)
 	})
 	// The directory, in which nobody is.
-	nobody := func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, map[string]any{"value": []any{}}) }
+	nobody := func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, map[string]any{"value": []any{}})
+	}
 	m.HandleFunc("GET /v1.0/{kind}", nobody)
 	m.HandleFunc("POST /v1.0/directoryObjects/getByIds", nobody)
 	m.HandleFunc("POST /{tenant}/oauth2/v2.0/token", application)
