@@ -121,25 +121,25 @@ var idSpellings = []func(id string) string{
 
 // Of random pages in several regions exactly that is shown, over all pages of the list,
 // which a decoder finds readable.
-func TestShownElementsAreThoseOfAModel(outer *testing.T) {
+func TestShownElementsAreThoseOfAModel(t *testing.T) {
 	clear := regexp.MustCompile(`(?i)^/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/([a-z]+)/providers/n\.s/things/[a-z0-9]+$`)
-	rapid.Check(outer, func(t *rapid.T) {
+	rapid.Check(t, func(r *rapid.T) {
 		s := &scriptedReader{}
-		granted := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"mine", "other", "third"}), rapid.ID[string]).Draw(t, "granted")
+		granted := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"mine", "other", "third"}), rapid.ID[string]).Draw(r, "granted")
 		var want []string
 		seen := map[string]bool{}
 		names := []string{"east", "north", "west"}
 		number := 0
 		for _, region := range names {
 			ask := query
-			for page := range rapid.IntRange(1, 3).Draw(t, "pages") {
+			for page := range rapid.IntRange(1, 3).Draw(r, "pages") {
 				var elements []string
-				for range rapid.IntRange(0, 5).Draw(t, "elements") {
+				for range rapid.IntRange(0, 5).Draw(r, "elements") {
 					number++
-					group := rapid.SampledFrom([]string{"mine", "other", "third", "theirs"}).Draw(t, "group")
-					spelling := rapid.IntRange(0, len(idSpellings)-1).Draw(t, "spelling")
+					group := rapid.SampledFrom([]string{"mine", "other", "third", "theirs"}).Draw(r, "group")
+					spelling := rapid.IntRange(0, len(idSpellings)-1).Draw(r, "spelling")
 					id := idSpellings[spelling](fmt.Sprintf("%s/resourceGroups/%s/providers/N.S/things/t%d", shownScope, group, number))
-					key := rapid.SampledFrom([]string{"id", "id", "id", "Id", `i\u0064`}).Draw(t, "key")
+					key := rapid.SampledFrom([]string{"id", "id", "id", "Id", `i\u0064`}).Draw(r, "key")
 					element := fmt.Sprintf(`{"n":%d,"%s":"%s"}`, number, key, id)
 					elements = append(elements, element)
 					if m := clear.FindStringSubmatch(id); m != nil && key == "id" && slices.Contains(granted, strings.ToLower(m[1])) && !seen[strings.ToLower(id)] {
@@ -148,7 +148,7 @@ func TestShownElementsAreThoseOfAModel(outer *testing.T) {
 					}
 				}
 				next := ""
-				if page < 2 && rapid.Bool().Draw(t, "more") {
+				if page < 2 && rapid.Bool().Draw(r, "more") {
 					next = fmt.Sprintf(`,"nextLink":"?p=%d"`, page+1)
 				}
 				s.respond(region, ask, 200, `{"value":[`+strings.Join(elements, ",")+`]`+next+`}`)
@@ -158,7 +158,7 @@ func TestShownElementsAreThoseOfAModel(outer *testing.T) {
 				s.respond(region, ask, 200, `{"value":[]}`)
 			}
 		}
-		l := newList(outer, s, Options{}, names...)
+		l := newList(t, s, Options{}, names...)
 		l.open("https://public.example" + shownScope + "/providers/N.S/things?" + query)
 		l.Shows = func(id string) bool {
 			for _, group := range granted {
@@ -173,10 +173,10 @@ func TestShownElementsAreThoseOfAModel(outer *testing.T) {
 			text, page := l.mustNext()
 			var body struct{ Value []json.RawMessage }
 			if err := json.Unmarshal([]byte(text), &body); err != nil || pages > 10 {
-				t.Fatal(text, err)
+				r.Fatal(text, err)
 			}
 			if len(body.Value) != page.Count {
-				t.Fatalf("%d elements, not %d", len(body.Value), page.Count)
+				r.Fatalf("%d elements, not %d", len(body.Value), page.Count)
 			}
 			for _, e := range body.Value {
 				got = append(got, string(e))
@@ -188,7 +188,7 @@ func TestShownElementsAreThoseOfAModel(outer *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
-			t.Fatalf("got %q, want %q", got, want)
+			r.Fatalf("got %q, want %q", got, want)
 		}
 	})
 }
