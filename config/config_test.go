@@ -344,6 +344,9 @@ func TestTLSOfAProvider(t *testing.T) {
 	if got := c.Map.Provider("Contoso.Compute").TLS(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	if got := c.Map.Provider("Contoso.Plain"); got.TLS() != (regions.TLS{}) || got.Credential() != (regions.Credential{}) || got.Endpoint("global").Identity != "" {
+		t.Errorf("one without: %+v, %+v, %q", got.TLS(), got.Credential(), got.Endpoint("global").Identity)
+	}
 	for namespace, header := range map[string]string{"Contoso.Compute": "Authorization", "Contoso.Insight": "X-Contoso-Key"} {
 		if got, want := c.Map.Provider(namespace).Credential(), (regions.Credential{Header: header, File: filepath.Join(files, "key.pem")}); got != want {
 			t.Errorf("%s: got %+v, want %+v", namespace, got, want)

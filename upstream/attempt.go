@@ -102,24 +102,25 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 			c.onWrite(&x.guard)
 		}
 	}
-	call.Header = c.identity(p).stamp(call.Header)
+	t := p.transports.Load()
+	call.Header = t.identity.stamp(call.Header)
 	begun := x.begin()
 	var response *http.Response
 	var err error
-	if t := p.transports.Load(); p.useHTTP1(call) {
+	if p.useHTTP1(call) {
 		response, err = x.overHTTP1(ctx, t, call) //nolint:bodyclose // the caller closes it
 	} else {
 		response, err = x.overNetHTTP(ctx, t, p, call) //nolint:bodyclose // as above
 	}
 	if err == nil {
-		if err = c.identity(p).refusal(response); err != nil {
+		if err = t.identity.refusal(response); err != nil {
 			response = nil
 			x.abandon()
 		}
 	}
 	x.end(begun, response, err, call)
 	if err != nil {
-		c.logTrust(p, call, err, time.Now())
+		c.logTrust(p, t.identity, call, err, time.Now())
 	}
 	got := x.got.Load()
 	switch {

@@ -79,7 +79,10 @@ func (c *Client) UseIdentities(next Identities) {
 		if !stays && p.identity != "" {
 			continue // its endpoint leaves the map
 		}
-		if p.base.Scheme == "https" && identity != before[p.identity] {
+		if p.identity == "" && p.base.Scheme == "http" {
+			continue // it shows nothing
+		}
+		if identity != before[p.identity] {
 			p.transports.Swap(c.newTransports(p)).closeIdle()
 		}
 	}

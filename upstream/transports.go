@@ -18,16 +18,18 @@ const (
 	maxResponseHeader = 64 << 10
 )
 
-// transports are the connections to one address that were made with one TLS
-// configuration. Writes and reads have connections of their own.
+// transports are the connections to one address by one identity. Writes and reads have
+// connections of their own.
 type transports struct {
+	identity                *Identity
 	writes, reads           *http.Transport
 	http1Writes, http1Reads *http1.Client
 }
 
 func (c *Client) newTransports(p *pool) *transports {
 	return &transports{
-		writes: c.transport(true, p), reads: c.transport(false, p),
+		identity: c.identity(p),
+		writes:   c.transport(true, p), reads: c.transport(false, p),
 		http1Writes: c.http1Client(p), http1Reads: c.http1Client(p),
 	}
 }

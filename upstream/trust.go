@@ -124,7 +124,7 @@ type trustFaults struct {
 
 // logTrust logs that Portico or the provider does not trust the other's certificate: at
 // once where that is new, then at most once in a while.
-func (c *Client) logTrust(p *pool, call Call, err error, now time.Time) {
+func (c *Client) logTrust(p *pool, by *Identity, call Call, err error, now time.Time) {
 	kind := trustKind(err)
 	if kind == "" {
 		return
@@ -143,7 +143,7 @@ func (c *Client) logTrust(p *pool, call Call, err error, now time.Time) {
 		zap.Strings("providers", call.Endpoint.Providers), zap.String("region", call.Endpoint.Region), zap.String("endpoint", p.series.address),
 		zap.String("reason", kind), zap.Int("count", count), zap.Error(err),
 	}
-	if leaf := c.identity(p).leaf(); leaf != nil {
+	if leaf := by.leaf(); leaf != nil {
 		sum := sha256.Sum256(leaf.Raw)
 		fields = append(fields, zap.String("certificate", hex.EncodeToString(sum[:])), zap.Time("expires", leaf.NotAfter))
 	}

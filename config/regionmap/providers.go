@@ -25,6 +25,9 @@ func (b *reader) providerRows() *setting.Setting {
 		func(p *provider) []*setting.Setting { return b.rowsOfProvider(p, internal) },
 		func(o *setting.Object, p provider) {
 			b.checkTemplate(o, &p.Template, p.Namespace)
+			if o.Get("credential") == nil {
+				p.Credential = regions.Credential{} // no default of a part
+			}
 			at := o.Right("namespace")
 			if checkNamespace(b.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				b.declaration.Providers = append(b.declaration.Providers, p.ProviderDeclaration)
