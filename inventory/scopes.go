@@ -10,9 +10,9 @@ import (
 	"portico/inventory/scopes"
 )
 
-// Scopes are subscriptions, groups and registrations as reads use them, and writes that
-// are decided in the transaction of their intent: from memory, at most [scopes.Bound] behind what other replicas committed, and never behind this
-// one.
+// Scopes are subscriptions, groups and registrations as reads use them, and writes where
+// the transaction of their intent judges them again: from memory, at most [scopes.Bound]
+// behind what other replicas committed, and never behind this one.
 //
 // Memory holds only what admits a read: no absence, no Deleted subscription, only
 // Active groups, only registered namespaces. What it denies is asked of the store.
