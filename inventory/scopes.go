@@ -13,7 +13,7 @@ import (
 )
 
 // Scopes are subscriptions, groups, registrations and grants as requests use them, and
-// writes that are decided in the transaction of their intent: from memory, at most
+// writes where the transaction of their intent judges them again: from memory, at most
 // [scopes.Bound] behind what other replicas committed, and never behind this one.
 //
 // Memory holds only what admits a read: no absence, no Deleted subscription, only
