@@ -62,15 +62,15 @@ func (l *Lister) timeShare(of float64) time.Duration {
 
 // Request describes one page of a list that a client asks for.
 type Request struct {
-	Namespace  string
-	Path       arm.Path
-	Query      routing.Query
-	Header     http.Header // of each call; not changed
-	Caller     string      // is charged for memory and calls
+	Namespace string
+	Path      arm.Path
+	Query     routing.Query
+	Header    http.Header // of each call; not changed
+	Caller    string      // is charged for memory and calls
 	// Charge is called before regions are asked, with their number; nil: nobody counts
 	// them. What is asked again costs nothing.
 	Charge     func(regions int)
-	ReceivedAt time.Time   // when the request arrived
+	ReceivedAt time.Time // when the request arrived
 	// Endpoints has one endpoint per region, sorted by region name. It is used for
 	// a first page; a token names its own regions.
 	Endpoints []*regions.Endpoint

@@ -123,7 +123,7 @@ type Call struct {
 	Header   http.Header // Do may change it
 	// Own are further headers, those that the gateway sets. Header has none of them.
 	Own     headers.Fields
-	Content  []byte
+	Content []byte
 	// Caller is charged for the slot; empty for Portico's own work.
 	Caller string
 	// Provider is the namespace that is called, as the map spells it, for metrics.
