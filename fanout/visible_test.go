@@ -122,7 +122,7 @@ var idSpellings = []func(id string) string{
 // Of random pages in several regions exactly that is shown, over all pages of the list,
 // which a decoder finds readable.
 func TestShownElementsAreThoseOfAModel(t *testing.T) {
-	clear := regexp.MustCompile(`(?i)^/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/([a-z]+)/providers/n\.s/things/[a-z0-9]+$`)
+	plain := regexp.MustCompile(`(?i)^/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/([a-z]+)/providers/n\.s/things/[a-z0-9]+$`)
 	rapid.Check(t, func(r *rapid.T) {
 		s := &scriptedReader{}
 		granted := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"mine", "other", "third"}), rapid.ID[string]).Draw(r, "granted")
@@ -142,7 +142,7 @@ func TestShownElementsAreThoseOfAModel(t *testing.T) {
 					key := rapid.SampledFrom([]string{"id", "id", "id", "Id", `i\u0064`}).Draw(r, "key")
 					element := fmt.Sprintf(`{"n":%d,"%s":"%s"}`, number, key, id)
 					elements = append(elements, element)
-					if m := clear.FindStringSubmatch(id); m != nil && key == "id" && slices.Contains(granted, strings.ToLower(m[1])) && !seen[strings.ToLower(id)] {
+					if m := plain.FindStringSubmatch(id); m != nil && key == "id" && slices.Contains(granted, strings.ToLower(m[1])) && !seen[strings.ToLower(id)] {
 						seen[strings.ToLower(id)] = true
 						want = append(want, element)
 					}
