@@ -85,7 +85,7 @@ func startPortico(t testing.TB, name string, workers int, config harness.Config,
 		config.Endpoints[names[i]] = url
 	}
 	const owner = "00000000-0000-0000-0000-0000000000ff"
-	config.Tokens, config.Owners = []harness.Token{{Raw: "the owner's token", TenantID: harness.TenantID, ObjectID: owner}}, []string{owner}
+	config.Tokens, config.Owners = []harness.Token{{Raw: "the owner's token", TenantID: harness.TenantID, ObjectID: owner, Name: "owner"}}, []string{owner}
 	for i, token := range tokens() {
 		config.Tokens = append(config.Tokens, harness.Token{Raw: token, TenantID: harness.TenantID, ObjectID: callerID(i), Name: fmt.Sprintf("caller %d", i)})
 	}
