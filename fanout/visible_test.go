@@ -200,11 +200,14 @@ func FuzzShown(f *testing.F) {
 		`{"value":[{"id":"` + mine + things + `a"},{"id":"` + theirs + things + `b"}]}`,
 		`{"value":[{"id":"` + mine + things + `a","Id":"` + theirs + things + `b"}],"count":2}`,
 		`{"value":[{"i\u0064":"` + mine + things + `a","x":{"id":1}},{"id":"` + mine + `/..` + things + `b"}] , "nextLink":null}`,
+		`{"value":[{"id":"` + mine + `/providers/N.S/others/1/resourceGroups/theirs` + things + `b"},{"id":"` + mine + `/x/..` + things + `b"}]}`,
 		`{"value":[{"id":"\/subscriptions` + mine[len("/subscriptions"):] + things + `\u0061"},{},[],"x",1]}`,
 	} {
 		f.Add([]byte(seed))
 	}
-	exact := regexp.MustCompile(`^(?i:/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/mine/providers/n\.s/things/)[^/\\%?]+$`)
+	// Of the list's type, at the group or at a resource in it.
+	exact := regexp.MustCompile(`^(?i:/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/mine/([^\\%?]+/)?providers/n\.s/things/)[^/\\%?]+$`)
+	dots := regexp.MustCompile(`/\.\.?(/|$)`)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		page, err := ParsePage(text)
 		if err != nil {
@@ -236,7 +239,7 @@ func FuzzShown(f *testing.F) {
 					continue
 				}
 				var id string
-				if ids++; json.Unmarshal(value, &id) != nil || !exact.MatchString(id) {
+				if ids++; json.Unmarshal(value, &id) != nil || !exact.MatchString(id) || strings.Contains(id, "//") || dots.MatchString(id) {
 					t.Errorf("%s is shown of %s", value, text)
 				}
 			}
