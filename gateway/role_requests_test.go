@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -225,5 +226,39 @@ func TestAdminChecksRoles(t *testing.T) {
 	}
 	for _, body := range []string{`{}`, `{"principalId":"x","action":"a","scope":"/"}`, `{"principalId":"` + tenant + `","scope":"/"}`, `{"principalId":"` + tenant + `","action":"a","scope":"g"}`, `{"principalId":"` + tenant + `","action":"a","scope":"/","tenantId":"x"}`} {
 		s.asked(400, "InvalidRequestContent", "POST", "/admin/roles/check", body)
+	}
+}
+
+// The requests of a batch that a job sends need the roles of its caller, as they stand
+// when each is sent.
+func TestRolesInALongBatch(t *testing.T) {
+	text := fmt.Sprintf(`{"requests":[{"httpMethod":"PUT","url":%q,"content":%s},{"httpMethod":"PUT","url":%q,"content":%s},{"httpMethod":"GET","url":%q}]}`,
+		machinePath("g", "a")+api, westus, machinePath("h", "b")+api, westus, groupPath("g")+own)
+	for _, c := range []struct {
+		name  string
+		keeps bool // the role, until the job runs
+		want  []int
+		sent  int
+	}{
+		{"with a role at one group", true, []int{201, 403, 200}, 1},
+		{"without it by then", false, []int{404, 404, 404}, 0},
+	} {
+		s := ofNobody(t, setup{sections: "batch: {immediate: 2}\n"})
+		name := s.assign(callers[secret].ObjectID, roles.Contributor, groupPath("g"))
+		accepted := s.ok(202, "POST", batchPath, text, auth(secret)...)
+		if !c.keeps {
+			s.unassign(name, "g", groupPath("g"))
+		}
+		s.work()
+		var got []int
+		for _, r := range decode[responses](t, s.end(accepted, auth(secret)...)).Responses {
+			got = append(got, r.HTTPStatusCode)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		if sent := s.puts(); sent["a"] != c.sent || sent["b"] != 0 {
+			t.Errorf("%s: %v", c.name, sent)
+		}
 	}
 }
