@@ -204,6 +204,9 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		}
 		_, err = t.Exec(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
 			engine.Micros(l.Created), engine.Micros(l.Changed))
+		if err == nil {
+			err = t.recordLock(l, writeVerb)
+		}
 		return put[Lock]{stored: l, created: current == nil}, err
 	})
 	return result.stored, result.created, err
@@ -270,6 +273,9 @@ func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, 
 			return ErrNotFound
 		}
 		if err := check(*current); err != nil {
+			return err
+		}
+		if err := t.recordLock(*current, deleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteLock, current.Subscription, current.Scope, current.Key)

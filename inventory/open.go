@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -89,6 +90,7 @@ type Store struct {
 	locations *locations.Cache
 	scopes    *Scopes
 	cipher    *encryption.Cipher
+	lastEvent atomic.Int64 // the time of the last one that was recorded, in microseconds
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an engine
@@ -121,7 +123,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Driver != engine.Postgres {
 		keys.Database = o.DSN
 	}
-	if s.cipher, err = encryption.New(keys); err != nil {
+	if s.cipher, err = encryption.New(keys); err == nil {
+		err = s.cipher.Ready(ctx) // transactions encrypt, and cannot wait for a key
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if o.Metrics != nil {

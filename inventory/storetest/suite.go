@@ -80,6 +80,7 @@ func Run(t *testing.T, database Database) {
 		{"Unverified", testUnverified},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
+		{"Events", testEvents},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}
