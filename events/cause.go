@@ -11,6 +11,8 @@ type Cause struct {
 	Name        string `json:"name,omitempty"`
 	Issuer      string `json:"issuer,omitempty"`
 	Application bool   `json:"application,omitempty"` // no user acts
+	// Operator: it came by the admin listener.
+	Operator bool `json:"operator,omitempty"`
 	// Address is the client's.
 	Address string `json:"address,omitempty"`
 	// Correlation, Request and ClientRequest are the ids of the request that began it.

@@ -60,15 +60,12 @@ func scanUnnumbered(scan engine.Scanner) (r eventRow, err error) {
 	return r, err
 }
 
-// EventRetention says how long events are kept.
-type EventRetention struct {
-	Age  time.Duration
-	Most int64 // events
-}
-
 // ForgetEvents deletes at most limit events that are too old or too many, and returns how
-// many.
-func (s *Store) ForgetEvents(ctx context.Context, keep EventRetention, limit int) (int, error) {
+// many. It numbers what is left to be numbered first, so that also what nobody reads ends.
+func (s *Store) ForgetEvents(ctx context.Context, limit int) (int, error) {
+	if n, err := s.NumberEvents(ctx, limit); err != nil || n >= limit {
+		return n, err
+	}
 	return commit(ctx, s, engine.Unflushed, recordLocks(""), func(t *tx) (int, error) {
 		var last, first int64
 		if err := t.One(lockEventNumbers, "")(&last, &first); err != nil {
@@ -78,9 +75,9 @@ func (s *Store) ForgetEvents(ctx context.Context, keep EventRetention, limit int
 		if err != nil {
 			return 0, err
 		}
-		tooOld, deleted := engine.Micros(t.Now.Add(-keep.Age)), 0
+		deleted := 0
 		for _, r := range rows {
-			if r.at > tooOld && last-r.number < keep.Most {
+			if !s.options.outlived(t.Now.Sub(engine.Moment(r.at)), last-r.number+1) {
 				break
 			}
 			if err := t.ChangeOne(deleteEvent, r.subscription, r.number); err != nil {
@@ -94,6 +91,12 @@ func (s *Store) ForgetEvents(ctx context.Context, keep EventRetention, limit int
 		}
 		return deleted, t.ChangeOne(raiseFirstEvent, first, "")
 	})
+}
+
+// outlived reports whether an event of an age, that is the nth from the last, is no longer
+// kept.
+func (o Options) outlived(age time.Duration, nth int64) bool {
+	return o.EventAge > 0 && age > o.EventAge || o.MostEvents > 0 && nth > int64(o.MostEvents)
 }
 
 func scanOldEvent(scan engine.Scanner) (r eventRow, err error) {

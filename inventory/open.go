@@ -47,6 +47,10 @@ type Options struct {
 	// JobRecords is how long jobs that have ended are kept.
 	JobRecords time.Duration
 
+	// EventAge is how long events are kept, and MostEvents how many; 0 for no bound.
+	EventAge   time.Duration
+	MostEvents int
+
 	// EncryptionKeys encrypt contents: the first encrypts, all decrypt. All that share
 	// the store need the same ones. Without any, a key is kept in a file beside
 	// SQLite's database, or in PostgreSQL's database itself.

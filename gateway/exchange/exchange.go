@@ -9,6 +9,7 @@ import (
 
 	"portico/access"
 	"portico/arm"
+	"portico/events"
 	"portico/headers"
 	"portico/limits"
 	"portico/regions"
@@ -123,6 +124,8 @@ func (c *carrier) Value(key any) any {
 		return c.x
 	case upstream.TimingKey:
 		return c.x.Calls
+	case events.CauseKey:
+		return c.x.cause()
 	}
 	return c.Context.Value(key)
 }

@@ -62,6 +62,7 @@ func (o *Options) resources() []Resource {
 		},
 		groups.Operations{Polls: o.Polls, Map: regions},
 		resources{o.Store, lists},
+		activityLog{o.Store, lists},
 		providers{o.Store, regions},
 		registrations{o.Store, providers{o.Store, regions}, o.Jobs, c.Index.AskTimeout},
 		tags.Names{Store: o.Store, Lists: lists},

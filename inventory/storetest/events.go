@@ -124,14 +124,14 @@ func testEvents(t *testing.T, database Database) {
 		}, vms+"/write Succeeded answer")
 	})
 	t.Run("retention", func(t *testing.T) {
-		b := newBench(t, database)
+		b := newBench(t, database, func(o *inventory.Options) { o.EventAge, o.MostEvents = time.Hour, 3 })
 		b.group("rg")
 		for range 5 {
 			b.live("rg", "vm")
 		}
 		all := b.eventsAfter(0)
 		last := all[len(all)-1].Number
-		n, err := b.ForgetEvents(b.ctx, inventory.EventRetention{Age: time.Hour, Most: 3}, 100)
+		n, err := b.ForgetEvents(b.ctx, 100)
 		b.ok(err)
 		equal(b, n, len(all)-3)
 		forgotten := as[*inventory.EventsForgottenError](b, func() error { _, err := b.EventsAfter(b.ctx, 0, 0); return err }())
@@ -140,7 +140,7 @@ func testEvents(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, len(left), 3)
 		b.clock.Pass(2 * time.Hour)
-		n, err = b.ForgetEvents(b.ctx, inventory.EventRetention{Age: time.Hour, Most: 3}, 100)
+		n, err = b.ForgetEvents(b.ctx, 100)
 		b.ok(err)
 		equal(b, n, 3)
 		b.live("rg", "vm")
