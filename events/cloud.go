@@ -31,6 +31,7 @@ type CloudData struct {
 	Provider       string `json:"resourceProvider"`
 	Status         Status `json:"status"`
 	Origin         Origin `json:"origin"`
+	InDoubt        bool   `json:"inDoubt,omitempty"`
 	HTTPStatus     int    `json:"httpStatus,omitempty"`
 	SubscriptionID string `json:"subscriptionId,omitempty"`
 	TenantID       string `json:"tenantId,omitempty"`
@@ -53,7 +54,7 @@ func (e Event) CloudEvent() CloudEvent {
 		SpecVersion: "1.0", ID: uuid.UUID(e.ID).String(), Source: source, Type: e.cloudType(), Subject: e.Resource,
 		Time: e.At.UTC(), ContentType: "application/json", Sequence: strconv.FormatInt(e.Number, 10),
 		Data: CloudData{
-			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, HTTPStatus: e.HTTPStatus,
+			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, HTTPStatus: e.HTTPStatus,
 			SubscriptionID: e.Subscription, TenantID: e.Cause.TenantID, ObjectID: e.Cause.ObjectID, AppID: e.Cause.AppID,
 			Correlation: e.Cause.Correlation, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
 		},

@@ -56,6 +56,9 @@ type Told struct {
 	Action string `json:"action"`
 	Status Status `json:"status"`
 	Origin Origin `json:"origin"`
+	// InDoubt: other writes were under way, so that it is not known what the resource is
+	// like since, or whether it stands. A later event says what a GET has found.
+	InDoubt bool `json:"inDoubt,omitempty"`
 	// HTTPStatus is the provider's, or Portico's own, 0 where no request was answered.
 	HTTPStatus int `json:"httpStatus,omitempty"`
 	// Began is when the change was asked for; the zero time where that is not known.

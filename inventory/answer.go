@@ -81,7 +81,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 		if after.Row != nil {
 			result.Row = h.row
 		}
-		if err := h.recordAnswer(t, ticket, a, before, follows); err != nil {
+		if err := h.recordAnswer(t, ticket, a, before, answerMeaning{did.Settled, follows}); err != nil {
 			return SettleResult{}, err
 		}
 		for _, o := range a.Operations {

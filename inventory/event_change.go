@@ -15,19 +15,23 @@ const (
 	deleteVerb = "/delete"
 )
 
+// answerMeaning is what the rule made of an answer: whether it was proof, and whether the
+// write goes on.
+type answerMeaning struct{ settled, follows bool }
+
 // recordAnswer records what the answer to a write means. before is the row that it
-// found, nil for none; follows: the write goes on.
-func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, follows bool) error {
+// found, nil for none.
+func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning) error {
 	told := events.Told{
 		Resource: ticket.ID, Action: h.typeName(before, ticket.ID) + verbOf(ticket.Kind), Origin: events.Answered,
-		HTTPStatus: a.Status, Began: ticket.SendBy.Add(-t.store.options.SendWithin), Status: events.Succeeded,
+		HTTPStatus: a.Status, Began: ticket.SendBy.Add(-t.store.options.SendWithin), Status: events.Succeeded, InDoubt: !means.settled,
 	}
 	switch {
 	case a.Outcome == index.Ambiguous:
 		told.Status = events.Started
 	case a.Outcome == index.Refused || a.Outcome == index.NotSent:
 		told.Status = events.Failed
-	case a.Outcome == index.Accepted || follows:
+	case a.Outcome == index.Accepted || means.follows:
 		told.Status = events.Accepted
 	}
 	return t.record(h.subscription, h.key, told)

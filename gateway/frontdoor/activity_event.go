@@ -87,6 +87,9 @@ func eventOf(e events.Event) eventBody {
 		}
 		body.Properties["statusCode"] = strconv.Itoa(e.HTTPStatus)
 	}
+	if e.InDoubt {
+		body.Properties["inDoubt"] = "true"
+	}
 	for name, value := range map[string]string{"job": e.Cause.Job, "movedFrom": e.From, "movedTo": e.To} {
 		if value != "" {
 			body.Properties[name] = value

@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -236,6 +239,73 @@ func testEventsInOrder(t *testing.T, database Database) {
 	for key, n := range next {
 		if n != each {
 			t.Errorf("of %s there are %d events", key, n)
+		}
+	}
+}
+
+// testEventsTellTheIndex holds events to the index: what they say of a resource, replayed,
+// is what the index knows of it, whatever answers came, were lost or were overtaken.
+func testEventsTellTheIndex(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.group("rg")
+	seen := int64(len(b.eventsAfter(0)))
+	names := []string{"a", "b", "c"}
+	exists := map[string]bool{} // as the events say
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	var steps []string
+	var open []inventory.Ticket
+	step := func() {
+		name := names[random.IntN(len(names))]
+		row, err := b.Resource(b.ctx, Sub, id("rg", name))
+		known := err == nil
+		switch n := random.IntN(10); {
+		case n < 5:
+			kind := []index.WriteKind{index.Put, index.Put, index.Delete, index.Patch}[random.IntN(4)]
+			ticket, err := b.Begin(b.ctx, write(kind, "rg", name))
+			if err != nil {
+				return // a PATCH of nothing
+			}
+			open = append(open, ticket)
+			steps = append(steps, fmt.Sprint("begin ", kind, " ", name))
+		case n < 8 && len(open) > 0:
+			i := random.IntN(len(open))
+			ticket := open[i]
+			open = append(open[:i:i], open[i+1:]...)
+			outcomes := []index.Outcome{index.Ambiguous, index.NotSent, index.Refused, index.Accepted, index.Succeeded, index.Succeeded, index.Succeeded}
+			outcome := outcomes[random.IntN(len(outcomes))]
+			if outcome == index.Succeeded && ticket.Kind == index.Delete {
+				outcome = index.Gone
+			}
+			steps = append(steps, fmt.Sprint("settle ", ticket.Kind, " ", ticket.ID[len(ticket.ID)-1:], " ", outcome))
+			b.settle(ticket, outcome)
+		case n == 8:
+			steps = append(steps, "time passes")
+			b.clock.Pass(intentLife)
+			_, err := b.Expire(b.ctx, 100)
+			b.ok(err)
+		case known:
+			found := random.IntN(2) == 0
+			steps = append(steps, fmt.Sprint("observe ", name, " ", found))
+			_, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: found})
+			b.ok(err)
+		}
+	}
+	for range 400 {
+		step()
+		for _, e := range b.eventsAfter(seen) {
+			seen = e.Number
+			if e.Status == events.Succeeded && !e.InDoubt {
+				exists[e.Resource[len(e.Resource)-1:]] = e.Action == "Contoso.Compute/virtualMachines/write"
+			}
+		}
+		for _, name := range names {
+			row, err := b.Resource(b.ctx, Sub, id("rg", name))
+			switch {
+			case errors.Is(err, inventory.ErrNotFound) && exists[name]:
+				t.Fatalf("the events say that %s exists, the index does not know it, after\n%s", name, strings.Join(steps, "\n"))
+			case err == nil && row.Phase == index.Live && !row.Verify && !exists[name]:
+				t.Fatalf("the index holds %s, and no event says so, after\n%s", name, strings.Join(steps, "\n"))
+			}
 		}
 	}
 }

@@ -81,6 +81,7 @@ func Run(t *testing.T, database Database) {
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
 		{"Events", testEvents},
+		{"EventsTellTheIndex", testEventsTellTheIndex},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}
