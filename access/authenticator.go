@@ -63,7 +63,8 @@ const (
 	Signature   = "signature"   // one that its issuer has not signed
 	UnknownKey  = "unknown_key" // one that is signed by a key that its issuer does not show
 	Claims      = "claims"      // one that does not say whose it is
-	Unavailable = "unavailable" // the issuer's keys cannot be had
+	Revoked     = "revoked"     // a certificate that its authority has revoked
+	Unavailable = "unavailable" // the issuer's keys, or a list of what it has revoked, cannot be had
 )
 
 // Methods authenticates by several ways to sign in: the first that knows a credential

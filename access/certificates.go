@@ -26,13 +26,15 @@ type CertificateOwner struct {
 type Certificates struct {
 	authorities []*x509.Certificate
 	owners      []CertificateOwner
+	revocations *Revocations
 	known       *Remembered // by the certificate's SHA-256
 	now         func() time.Time
 }
 
-// NewCertificates returns the method for certificates that authorities have signed.
-func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner) *Certificates {
-	return &Certificates{authorities: authorities, owners: owners, known: NewRemembered(), now: time.Now}
+// NewCertificates returns the method for certificates that authorities have signed and not
+// revoked; without revocations nobody asks whether they have.
+func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner, revocations *Revocations) *Certificates {
+	return &Certificates{authorities: authorities, owners: owners, revocations: revocations, known: NewRemembered(), now: time.Now}
 }
 
 // Name implements [Method].
@@ -56,11 +58,20 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 		if p, known = c.ownerOf(leaf); !known {
 			return p, false, nil
 		}
-		p.Credential, p.Expires = signer(authority)+CredentialOf(hash[:]), leaf.NotAfter.Unix()
+		p.Credential, p.Expires = signer(authority)+CredentialOf(hash[:])+serialSuffix(state.VerifiedChains[0]), leaf.NotAfter.Unix()
 		c.known.Add(hash, p, now)
 	}
 	if p.expired(now) {
 		return Principal{}, true, expired(time.Unix(p.Expires, 0), now, "client certificate")
+	}
+	switch c.revocations.judge(state.VerifiedChains, now) {
+	case revoked:
+		return Principal{}, true, &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Revoked, "The authentication failed because the client certificate was revoked."}
+	case unlisted:
+		fault := arm.NewError(arm.ServiceUnavailable, "no list says whether the client certificate was revoked")
+		fault.RetryAfter = arm.OutageRetryAfter
+		return Principal{}, true, &Refusal{Error: fault, Result: Unavailable}
+	case notRevoked:
 	}
 	return p, true, nil
 }
@@ -114,8 +125,8 @@ func hasName(leaf *x509.Certificate, name string) bool {
 	return false
 }
 
-// Valid reports whether p's certificate has not expired, and its authority and its owner
-// are still configured.
+// Valid reports whether p's certificate has not expired and is not revoked, and its
+// authority and its owner are still configured.
 func (c *Certificates) Valid(p Principal) bool {
 	if p.Credential == "" || p.expired(c.now()) {
 		return false
@@ -125,6 +136,9 @@ func (c *Certificates) Valid(p Principal) bool {
 		signed = signed || strings.HasPrefix(p.Credential, signer(authority))
 	}
 	if !signed {
+		return false
+	}
+	if _, serial, _ := strings.Cut(p.Credential, serialMark); c.revocations.of(serial, c.now()) != notRevoked {
 		return false
 	}
 	for _, owner := range c.owners {
@@ -139,6 +153,17 @@ func (c *Certificates) Valid(p Principal) bool {
 func signer(authority *x509.Certificate) string {
 	sum := sha256.Sum256(authority.Raw)
 	return "certificate " + hex.EncodeToString(sum[:16]) + " "
+}
+
+// serialMark begins the part of a credential's name by which revocations know it.
+const serialMark = " by "
+
+// serialSuffix is that part, of a chain's first certificate.
+func serialSuffix(chain []*x509.Certificate) string {
+	if len(chain) < 2 {
+		return ""
+	}
+	return serialMark + serialOf(chain[0], chain[1])
 }
 
 // expired refuses a credential whose time is over.

@@ -49,7 +49,7 @@ func TestCertificatesOfCallers(t *testing.T) {
 	ann := Principal{TenantID: "T", ObjectID: "ann"}
 	bob := Principal{TenantID: "T", ObjectID: "bob"}
 	owners := []CertificateOwner{{Subject: "CN=ann,O=Contoso", Principal: ann}, {SAN: "bob.example", Principal: bob}}
-	method := NewCertificates([]*x509.Certificate{ours}, owners)
+	method := NewCertificates([]*x509.Certificate{ours}, owners, nil)
 	sign := func(m *Certificates, chain ...*x509.Certificate) (Principal, bool, *Refusal) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{chain}}
@@ -78,7 +78,7 @@ func TestCertificatesOfCallers(t *testing.T) {
 	}
 
 	p, _, _ := sign(method, leaf("ann"), ours)
-	if !method.Valid(p) || NewCertificates([]*x509.Certificate{others}, owners).Valid(p) || NewCertificates([]*x509.Certificate{ours}, owners[1:]).Valid(p) || method.Valid(ann) {
+	if !method.Valid(p) || NewCertificates([]*x509.Certificate{others}, owners, nil).Valid(p) || NewCertificates([]*x509.Certificate{ours}, owners[1:], nil).Valid(p) || method.Valid(ann) {
 		t.Error("validity does not follow the authority and the owner")
 	}
 	method.now = func() time.Time { return time.Now().Add(2 * time.Hour) }

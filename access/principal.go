@@ -31,6 +31,8 @@ type Principal struct {
 	Delegated bool `json:",omitempty"`
 	// Groups are those that the caller belongs to.
 	Groups Groups `json:",omitempty"`
+	// ByRoles: the caller may do what its roles allow, and nothing else.
+	ByRoles bool `json:",omitempty"`
 	// Expires is when the credential is no longer accepted, in seconds since 1970; 0:
 	// never.
 	Expires int64 `json:",omitempty"`
@@ -113,6 +115,9 @@ func (p Principal) Stamp(h tracing.Setter) {
 			h.Set(stamp.name, stamp.value)
 		}
 	}
-	// Roles are not evaluated yet: every authenticated caller may act.
-	h.Set("X-Ms-Client-Authorization-Source", "Bypassed")
+	source := "Bypassed"
+	if p.ByRoles {
+		source = "RoleBased"
+	}
+	h.Set("X-Ms-Client-Authorization-Source", source)
 }

@@ -8,85 +8,102 @@ type Code string
 
 // The codes of the front door's own answers.
 const (
-	AuthenticationFailed                 Code = "AuthenticationFailed"
-	BadGatewayConnection                 Code = "BadGatewayConnection"
-	CannotMoveResource                   Code = "CannotMoveResource"
-	ClientClosedRequest                  Code = "ClientClosedRequest"
-	Conflict                             Code = "Conflict"
-	ExpiredAuthenticationToken           Code = "ExpiredAuthenticationToken"
-	ExpiredSkipToken                     Code = "ExpiredSkipToken"
-	FeatureNotFound                      Code = "FeatureNotFound"
-	Forbidden                            Code = "Forbidden"
-	GatewayTimeout                       Code = "GatewayTimeout"
-	HTTPResourceNotFound                 Code = "HttpResourceNotFound"
-	InternalServerError                  Code = "InternalServerError"
-	InvalidAPIVersionParameter           Code = "InvalidApiVersionParameter"
-	InvalidAuthenticationToken           Code = "InvalidAuthenticationToken"
-	InvalidGatewayHost                   Code = "InvalidGatewayHost"
-	InvalidProviderResponse              Code = "InvalidProviderResponse"
-	InvalidQueryParameter                Code = "InvalidQueryParameter"
-	InvalidRequestContent                Code = "InvalidRequestContent"
-	InvalidRequestHeader                 Code = "InvalidRequestHeader"
-	InvalidRequestURI                    Code = "InvalidRequestUri"
-	InvalidResourceGroup                 Code = "InvalidResourceGroup"
-	InvalidResourceGroupLocation         Code = "InvalidResourceGroupLocation"
-	InvalidResourceLocation              Code = "InvalidResourceLocation"
-	InvalidResourceName                  Code = "InvalidResourceName"
-	InvalidResourceNamespace             Code = "InvalidResourceNamespace"
-	InvalidResourceType                  Code = "InvalidResourceType"
-	InvalidSkipToken                     Code = "InvalidSkipToken"
-	InvalidSubscriptionID                Code = "InvalidSubscriptionId"
-	InvalidTagNameCharacters             Code = "InvalidTagNameCharacters"
-	InvalidTagNameLength                 Code = "InvalidTagNameLength"
-	InvalidTagValueLength                Code = "InvalidTagValueLength"
-	LinkedInvalidPropertyID              Code = "LinkedInvalidPropertyId"
-	LocationNotAvailableForGroup         Code = "LocationNotAvailableForResourceGroup"
-	LocationNotAvailableForResourceType  Code = "LocationNotAvailableForResourceType"
-	LocationRequired                     Code = "LocationRequired"
-	LockNotFound                         Code = "LockNotFound"
-	LockQuotaExceeded                    Code = "LockQuotaExceeded"
-	MethodNotAllowed                     Code = "MethodNotAllowed"
-	MisdirectedRequest                   Code = "MisdirectedRequest"
-	MissingAPIVersionParameter           Code = "MissingApiVersionParameter"
-	MissingRegistrationForLocation       Code = "MissingRegistrationForLocation"
-	MissingSubscriptionRegistration      Code = "MissingSubscriptionRegistration"
-	NoRegisteredProviderFound            Code = "NoRegisteredProviderFound"
-	NotImplemented                       Code = "NotImplemented"
-	OperationCanceled                    Code = "OperationCanceled"
-	ParentResourceNotFound               Code = "ParentResourceNotFound"
-	PreconditionFailed                   Code = "PreconditionFailed"
-	ReadOnlyDisabledSubscription         Code = "ReadOnlyDisabledSubscription"
-	RequestConflict                      Code = "RequestConflict"
-	RequestContentTooLarge               Code = "RequestContentTooLarge"
-	RequestDisallowedByPolicy            Code = "RequestDisallowedByPolicy"
-	ReservedTagName                      Code = "ReservedTagName"
-	ResourceGroupBeingDeleted            Code = "ResourceGroupBeingDeleted"
-	ResourceGroupDeletionBlocked         Code = "ResourceGroupDeletionBlocked"
-	ResourceGroupDeletionTimeout         Code = "ResourceGroupDeletionTimeout"
-	ResourceGroupNotFound                Code = "ResourceGroupNotFound"
-	ResourceGroupQuotaExceeded           Code = "ResourceGroupQuotaExceeded"
-	ResourceMoveFailed                   Code = "ResourceMoveFailed"
-	ResourceMoveProviderValidationFailed Code = "ResourceMoveProviderValidationFailed"
-	ResourceMoveValidationFailed         Code = "ResourceMoveValidationFailed"
-	ResourceNotFound                     Code = "ResourceNotFound"
-	ResourceNotTopLevel                  Code = "ResourceNotTopLevel"
-	ResourceQuotaExceeded                Code = "ResourceQuotaExceeded"
-	ResourcesBeingMoved                  Code = "ResourcesBeingMoved"
-	ResponseTooLarge                     Code = "ResponseTooLarge"
-	ScopeLocked                          Code = "ScopeLocked"
-	ServerBusy                           Code = "ServerBusy"
-	ServerTimeout                        Code = "ServerTimeout"
-	ServiceUnavailable                   Code = "ServiceUnavailable"
-	SubscriptionNotFound                 Code = "SubscriptionNotFound"
-	TagCountExceeded                     Code = "TagCountExceeded"
-	TagNameInUse                         Code = "TagNameInUse"
-	TagNameNotFound                      Code = "TagNameNotFound"
-	TagQuotaExceeded                     Code = "TagQuotaExceeded"
-	TagsNotSupported                     Code = "TagsNotSupported"
-	TagValueInUse                        Code = "TagValueInUse"
-	TooManyRequests                      Code = "TooManyRequests"
-	UnregisterNotAllowed                 Code = "CannotUnregisterNamespaceWithResources"
-	UnsupportedMediaType                 Code = "UnsupportedMediaType"
+	AuthenticationFailed                     Code = "AuthenticationFailed"
+	AuthorizationFailed                      Code = "AuthorizationFailed"
+	BadGatewayConnection                     Code = "BadGatewayConnection"
+	CannotMoveResource                       Code = "CannotMoveResource"
+	ClientClosedRequest                      Code = "ClientClosedRequest"
+	Conflict                                 Code = "Conflict"
+	ExpiredAuthenticationToken               Code = "ExpiredAuthenticationToken"
+	ExpiredSkipToken                         Code = "ExpiredSkipToken"
+	FeatureNotFound                          Code = "FeatureNotFound"
+	Forbidden                                Code = "Forbidden"
+	GatewayTimeout                           Code = "GatewayTimeout"
+	HTTPResourceNotFound                     Code = "HttpResourceNotFound"
+	InternalServerError                      Code = "InternalServerError"
+	InvalidActionOrNotAction                 Code = "InvalidActionOrNotAction"
+	InvalidAPIVersionParameter               Code = "InvalidApiVersionParameter"
+	InvalidAuthenticationToken               Code = "InvalidAuthenticationToken"
+	InvalidGatewayHost                       Code = "InvalidGatewayHost"
+	InvalidPrincipalID                       Code = "InvalidPrincipalId"
+	InvalidProviderResponse                  Code = "InvalidProviderResponse"
+	InvalidQueryParameter                    Code = "InvalidQueryParameter"
+	InvalidRequestContent                    Code = "InvalidRequestContent"
+	InvalidRequestHeader                     Code = "InvalidRequestHeader"
+	InvalidRequestURI                        Code = "InvalidRequestUri"
+	InvalidResourceGroup                     Code = "InvalidResourceGroup"
+	InvalidResourceGroupLocation             Code = "InvalidResourceGroupLocation"
+	InvalidResourceLocation                  Code = "InvalidResourceLocation"
+	InvalidResourceName                      Code = "InvalidResourceName"
+	InvalidResourceNamespace                 Code = "InvalidResourceNamespace"
+	InvalidResourceType                      Code = "InvalidResourceType"
+	InvalidRoleAssignmentID                  Code = "InvalidRoleAssignmentId"
+	InvalidRoleDefinitionID                  Code = "InvalidRoleDefinitionId"
+	InvalidSkipToken                         Code = "InvalidSkipToken"
+	InvalidSubscriptionID                    Code = "InvalidSubscriptionId"
+	InvalidTagNameCharacters                 Code = "InvalidTagNameCharacters"
+	InvalidTagNameLength                     Code = "InvalidTagNameLength"
+	InvalidTagValueLength                    Code = "InvalidTagValueLength"
+	LinkedAuthorizationFailed                Code = "LinkedAuthorizationFailed"
+	LinkedInvalidPropertyID                  Code = "LinkedInvalidPropertyId"
+	LocationNotAvailableForGroup             Code = "LocationNotAvailableForResourceGroup"
+	LocationNotAvailableForResourceType      Code = "LocationNotAvailableForResourceType"
+	LocationRequired                         Code = "LocationRequired"
+	LockNotFound                             Code = "LockNotFound"
+	LockQuotaExceeded                        Code = "LockQuotaExceeded"
+	MethodNotAllowed                         Code = "MethodNotAllowed"
+	MisdirectedRequest                       Code = "MisdirectedRequest"
+	MissingAPIVersionParameter               Code = "MissingApiVersionParameter"
+	MissingRegistrationForLocation           Code = "MissingRegistrationForLocation"
+	MissingSubscriptionRegistration          Code = "MissingSubscriptionRegistration"
+	NoRegisteredProviderFound                Code = "NoRegisteredProviderFound"
+	NotImplemented                           Code = "NotImplemented"
+	OperationCanceled                        Code = "OperationCanceled"
+	ParentResourceNotFound                   Code = "ParentResourceNotFound"
+	PreconditionFailed                       Code = "PreconditionFailed"
+	ReadOnlyDisabledSubscription             Code = "ReadOnlyDisabledSubscription"
+	RequestConflict                          Code = "RequestConflict"
+	RequestContentTooLarge                   Code = "RequestContentTooLarge"
+	RequestDisallowedByPolicy                Code = "RequestDisallowedByPolicy"
+	ReservedTagName                          Code = "ReservedTagName"
+	ResourceGroupBeingDeleted                Code = "ResourceGroupBeingDeleted"
+	ResourceGroupDeletionBlocked             Code = "ResourceGroupDeletionBlocked"
+	ResourceGroupDeletionTimeout             Code = "ResourceGroupDeletionTimeout"
+	ResourceGroupNotFound                    Code = "ResourceGroupNotFound"
+	ResourceGroupQuotaExceeded               Code = "ResourceGroupQuotaExceeded"
+	ResourceMoveFailed                       Code = "ResourceMoveFailed"
+	ResourceMoveProviderValidationFailed     Code = "ResourceMoveProviderValidationFailed"
+	ResourceMoveValidationFailed             Code = "ResourceMoveValidationFailed"
+	ResourceNotFound                         Code = "ResourceNotFound"
+	ResourceNotTopLevel                      Code = "ResourceNotTopLevel"
+	ResourceQuotaExceeded                    Code = "ResourceQuotaExceeded"
+	ResourcesBeingMoved                      Code = "ResourcesBeingMoved"
+	ResponseTooLarge                         Code = "ResponseTooLarge"
+	RoleAssignmentExists                     Code = "RoleAssignmentExists"
+	RoleAssignmentLimitExceeded              Code = "RoleAssignmentLimitExceeded"
+	RoleAssignmentNotFound                   Code = "RoleAssignmentNotFound"
+	RoleAssignmentUpdateNotPermitted         Code = "RoleAssignmentUpdateNotPermitted"
+	RoleDefinitionDoesNotExist               Code = "RoleDefinitionDoesNotExist"
+	RoleDefinitionHasAssignments             Code = "RoleDefinitionHasAssignments"
+	RoleDefinitionLimitExceeded              Code = "RoleDefinitionLimitExceeded"
+	RoleDefinitionWithSameNameExists         Code = "RoleDefinitionWithSameNameExists"
+	RoleScopeBeingRemovedContainsAssignments Code = "RoleScopeBeingRemovedContainsAssignments"
+	ScopeLocked                              Code = "ScopeLocked"
+	ServerBusy                               Code = "ServerBusy"
+	ServerTimeout                            Code = "ServerTimeout"
+	ServiceUnavailable                       Code = "ServiceUnavailable"
+	SubscriptionNotFound                     Code = "SubscriptionNotFound"
+	SubscriptionRequestsThrottled            Code = "SubscriptionRequestsThrottled"
+	TagCountExceeded                         Code = "TagCountExceeded"
+	TagNameInUse                             Code = "TagNameInUse"
+	TagNameNotFound                          Code = "TagNameNotFound"
+	TagQuotaExceeded                         Code = "TagQuotaExceeded"
+	TagsNotSupported                         Code = "TagsNotSupported"
+	TagValueInUse                            Code = "TagValueInUse"
+	TenantRequestsThrottled                  Code = "TenantRequestsThrottled"
+	TooManyRequests                          Code = "TooManyRequests"
+	UnregisterNotAllowed                     Code = "CannotUnregisterNamespaceWithResources"
+	UnsupportedMediaType                     Code = "UnsupportedMediaType"
 )
 
 // fault is the status of a code and the form of its message.
@@ -102,7 +119,9 @@ const StatusClientClosed = 499
 // faults holds each code's status and ARM's wording. If ARM has several wordings for a
 // code, the others are in wordings.
 var faults = map[Code]fault{
-	AuthenticationFailed:       {http.StatusUnauthorized, "Authentication failed. The 'Authorization' header is missing."},
+	AuthenticationFailed: {http.StatusUnauthorized, "Authentication failed. The 'Authorization' header is missing."},
+	AuthorizationFailed: {http.StatusForbidden,
+		"The client '%s' with object id '%s' does not have authorization to perform action '%s' over scope '%s' or the scope is invalid. If access was recently granted, please refresh your credentials."},
 	InvalidAuthenticationToken: {http.StatusUnauthorized, "The access token is invalid."},
 	BadGatewayConnection:       {http.StatusBadGateway, "The network connectivity issue encountered for '%s'; cannot fulfill the request."},
 	CannotMoveResource:         {http.StatusBadRequest, "The resources cannot be moved: %s."},
@@ -140,6 +159,8 @@ var faults = map[Code]fault{
 		"The tag name '%s' is invalid: a tag name has 1 to 512 characters."},
 	InvalidTagValueLength: {http.StatusBadRequest,
 		"The value of the tag '%s' is invalid: a tag value has at most 256 characters."},
+	LinkedAuthorizationFailed: {http.StatusForbidden,
+		"The client '%s' with object id '%s' has permission to perform action '%s' on scope '%s'; however, it does not have permission to perform action '%s' on the linked scope(s) '%s' or the linked scope(s) are invalid."},
 	LinkedInvalidPropertyID: {http.StatusBadRequest,
 		"Property id '%s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'."},
 	LocationNotAvailableForGroup: {http.StatusBadRequest,
@@ -200,6 +221,10 @@ var faults = map[Code]fault{
 	SubscriptionNotFound: {http.StatusNotFound, "The subscription '%s' could not be found."},
 	TagCountExceeded: {http.StatusBadRequest,
 		"The number of tags '%d' exceeds the maximum of '%d'."},
+	SubscriptionRequestsThrottled: {http.StatusTooManyRequests,
+		"Number of '%s' requests for subscription '%s' actor '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. Refer to https://aka.ms/arm-throttling for additional information."},
+	TenantRequestsThrottled: {http.StatusTooManyRequests,
+		"Number of '%s' requests for tenant '%s' actor '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. Refer to https://aka.ms/arm-throttling for additional information."},
 	TooManyRequests: {http.StatusTooManyRequests, "The request was throttled: %s. Please retry later."},
 	UnregisterNotAllowed: {http.StatusConflict,
 		"The subscription cannot be unregistered from namespace '%s' while it holds resources of it. Please delete them first."},
@@ -210,7 +235,20 @@ var faults = map[Code]fault{
 	TagNameNotFound: {http.StatusNotFound, "The tag name '%s' could not be found."},
 	TagQuotaExceeded: {http.StatusConflict,
 		"Defining the tag '%s' would exceed the quota of '%d' tag names and values per subscription. The current count is '%d', please delete some of them before defining a new one."},
-	TagsNotSupported:          {http.StatusBadRequest, "The resource type '%s' does not support tags."},
-	ReservedTagName:           {http.StatusBadRequest, "The tag name '%s' is invalid: the prefix '%s' is reserved."},
-	RequestDisallowedByPolicy: {http.StatusForbidden, "Resource '%s' was disallowed by policy. Reasons: '%s'."},
+	TagsNotSupported:                         {http.StatusBadRequest, "The resource type '%s' does not support tags."},
+	ReservedTagName:                          {http.StatusBadRequest, "The tag name '%s' is invalid: the prefix '%s' is reserved."},
+	InvalidActionOrNotAction:                 {http.StatusBadRequest, "'%s' does not match any of the actions that a role can name."},
+	InvalidPrincipalID:                       {http.StatusBadRequest, "The principal ID '%s' is not valid. Principal ID must be a GUID."},
+	InvalidRoleAssignmentID:                  {http.StatusBadRequest, "The role assignment ID '%s' is not valid. The role assignment ID must be a GUID."},
+	InvalidRoleDefinitionID:                  {http.StatusBadRequest, "The role definition ID '%s' is not valid. The role definition ID must be a GUID."},
+	RoleAssignmentExists:                     {http.StatusConflict, "The role assignment already exists."},
+	RoleAssignmentLimitExceeded:              {http.StatusConflict, "No more role assignments can be created: there may be '%d'. Remove some, or assign roles to groups."},
+	RoleAssignmentNotFound:                   {http.StatusNotFound, "The role assignment '%s' is not found."},
+	RoleAssignmentUpdateNotPermitted:         {http.StatusConflict, "Tenant ID, application ID, principal ID, and scope are not allowed to be updated."},
+	RoleDefinitionDoesNotExist:               {http.StatusNotFound, "The specified role definition with ID '%s' does not exist."},
+	RoleDefinitionHasAssignments:             {http.StatusBadRequest, "There are existing role assignments referencing role (code: RoleDefinitionHasAssignments)."},
+	RoleDefinitionLimitExceeded:              {http.StatusConflict, "Role definition limit exceeded. No more role definitions can be created: there may be '%d'."},
+	RoleDefinitionWithSameNameExists:         {http.StatusConflict, "A custom role with the same name already exists in this directory. Use a different name: '%s'."},
+	RoleScopeBeingRemovedContainsAssignments: {http.StatusBadRequest, "Role assignments found under scope '%s' which is being removed. Removing this scope from the role will orphan these assignments. Delete these assignments before removing the scope."},
+	RequestDisallowedByPolicy:                {http.StatusForbidden, "Resource '%s' was disallowed by policy. Reasons: '%s'."},
 }

@@ -8,6 +8,26 @@ import "strings"
 // other character of a valid ID has another meaning in a path.
 func PathOf(id string) string { return strings.ReplaceAll(id, "#", "%23") }
 
+// ValidScope reports whether s is a scope as in bodies, at which roles are assigned: "/"
+// for a whole tenant, or the ID of a subscription, of a group or of a resource in a group.
+func ValidScope(s string) bool {
+	if s == "/" {
+		return true
+	}
+	var p Path
+	if p.Parse(PathOf(s)) != nil || p.String() != s || !ValidGUID(p.Subscription()) {
+		return false
+	}
+	_, below := p.Own()
+	switch {
+	case p.Hops() > 0:
+		return ValidResourceID(s)
+	case below:
+		return false
+	}
+	return p.Group() == "" || ValidGroupName(p.Group())
+}
+
 // ValidResourceID reports whether s is the fully qualified ID of a resource in a
 // resource group, as in bodies: unescaped, without host and query (resource reference,
 // arguments).

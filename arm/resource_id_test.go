@@ -2,6 +2,22 @@ package arm
 
 import "testing"
 
+func TestValidScope(t *testing.T) {
+	const subscription = "/subscriptions/00000000-0000-0000-0000-000000000001"
+	for scope, want := range map[string]bool{
+		"/": true, subscription: true, subscription + "/resourceGroups/g": true, subscription + "/RESOURCEGROUPS/g": true,
+		subscription + "/resourceGroups/g/providers/Contoso.Compute/virtualMachines/m": true,
+		"": false, "//": false, subscription + "/": false, subscription + "/resourceGroups": false, subscription + "/resourceGroups/g.": false,
+		subscription + "/resourceGroups/g/resources": false, subscription + "/tagNames/n": false, subscription + "/resourceGroups/g/providers/Contoso.Compute": false,
+		"/subscriptions/1": false, "/subscriptions": false, "/providers/Contoso.Compute/quotas/q": false, "subscriptions": false,
+		subscription + "/resourceGroups/g%41": false,
+	} {
+		if ValidScope(scope) != want {
+			t.Errorf("%q: want %v", scope, want)
+		}
+	}
+}
+
 func TestValidResourceID(t *testing.T) {
 	const group = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/g"
 	for id, want := range map[string]bool{

@@ -24,7 +24,13 @@ type Auth struct {
 	Keys         IssuerKeys
 	Certificates ClientCertificates
 	Tokens       []Token
+	// Roles is RolesEnforced or RolesIgnored; without authentication it means nothing.
+	Roles  string
+	Owners []Owner
 }
+
+// RolesEnforced reports whether callers may do only what roles allow them.
+func (a *Auth) RolesEnforced() bool { return a.Mode != AuthNone && a.Roles != RolesIgnored }
 
 // Token is a bearer token, known by its hash, and whom it stands for.
 type Token struct {
@@ -53,6 +59,10 @@ func (a *Auth) rows(r *files.Reader) *setting.Setting {
 					a.Tokens = append(a.Tokens, t)
 				}
 			}).Default("none"),
+		setting.Value("roles", &a.Roles, rule.OneOf(RolesEnforced, RolesIgnored), RolesEnforced,
+			"`enforced`: callers may do what the roles that they are assigned allow, and nothing else. `ignored`: every caller of a tenant may do everything in its subscriptions. "+
+				"Without authentication (`mode: none`) there is nobody to assign a role to: it means nothing then."),
+		ownerRows(r, &a.Owners),
 	).Check(func(o *setting.Object) {
 		if o.Get("mode") == nil && (given(o.Get("issuers")) || o.Get("clientCertificates") != nil || given(o.Get("tokens"))) {
 			a.Mode = AuthMethods
@@ -92,6 +102,7 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 		auth.Fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
 	}
 	checkMethods(server, auth, c)
+	checkOwners(auth, &c.Auth)
 	if !loopback(c.Server.Admin) && server.Get("adminToken") == nil && !given(server.Get("adminTokens")) {
 		server.Fault(server.At("admin"), fmt.Sprintf("server.admin %s is not loopback and has no token", yamltree.Quote(c.Server.Admin)),
 			"a loopback address such as 127.0.0.1:8081, or server.adminToken: {sha256: …}")

@@ -4,12 +4,14 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
+	"portico/config/tlsfiles"
 )
 
 // ClientCertificates say whose the certificates are that callers may show. A CA of ""
 // means that none is asked for.
 type ClientCertificates struct {
 	CA         string // a PEM file
+	CRL        string // another, "" for none
 	Principals []CertificatePrincipal
 }
 
@@ -25,6 +27,9 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 	names := r.Unique("the name of a certificate's owner")
 	return setting.Mapping("clientCertificates", "Callers who show a certificate, in the handshake of TLS of the public listener.",
 		setting.Required("ca", &c.CA, rule.PEMFile(), "The authorities that callers' certificates must come from. It is read anew when it changes."),
+		setting.Value("crl", &c.CRL, rule.PEMFile(), "",
+			"The lists of revoked certificates, one of each authority in `ca`, whole and signed by it. They are read anew when they change. "+
+				"A certificate whose issuer's list has ended is refused with 503, and so is one whose issuer has none.").Default("none: nobody asks whether a certificate was revoked"),
 		setting.Mappings("principals", "Whom certificates stand for.", (*CertificatePrincipal).rows,
 			func(o *setting.Object, p CertificatePrincipal) {
 				if (p.Subject == "") == (p.SAN == "") && !o.Broken {
@@ -35,7 +40,10 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 					c.Principals = append(c.Principals, p)
 				}
 			}).AtLeastOne("at least one {subject or san, tenantId, objectId}"),
-	).Check(func(o *setting.Object) { checkPEM(r, o, "ca", &c.CA) }).IfGiven().Default("none")
+	).Check(func(o *setting.Object) {
+		tlsfiles.CheckFile(r, o, "ca", &c.CA)
+		tlsfiles.CheckFile(r, o, "crl", &c.CRL)
+	}).IfGiven().Default("none")
 }
 
 func (p *CertificatePrincipal) rows() []*setting.Setting {

@@ -32,6 +32,7 @@ type Config struct {
 	Auth          Auth
 	Store         Store
 	Limits        Limits
+	Throttle      Throttle
 	Upstream      Upstream
 	Health        Health
 	Index         Index
@@ -65,6 +66,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Auth.rows(r),
 		c.Store.rows(r),
 		c.Limits.rows(),
+		c.Throttle.rows(r, &c.Auth),
 		c.Upstream.rows(r),
 		c.Health.rows(),
 		c.Index.rows(&c.Upstream),
@@ -77,7 +79,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Move.rows(),
 		c.Log.rows(),
 		c.Process.rows(),
-	}, append(regionmap.Rows(&r.Report, &c.Map), subscriptionRows(r, &c.Subscriptions))...)
+	}, append(regionmap.Rows(r, &c.Map), subscriptionRows(r, &c.Subscriptions))...)
 }
 
 // Defaults returns the settings of a configuration that names none. It has no

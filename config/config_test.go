@@ -99,7 +99,7 @@ func TestServerAndAuth(t *testing.T) {
 	if want := (TLS{Cert: filepath.Join(files, "cert.pem"), Key: filepath.Join(files, "key.pem")}); s.TLS != want {
 		t.Errorf("server.tls: %+v", s.TLS)
 	}
-	if want := (UpstreamTLS{filepath.Join(files, "ca.pem"), filepath.Join(files, "cert.pem"), filepath.Join(files, "key.pem")}); c.Upstream.TLS != want {
+	if want := (regions.TLS{CA: filepath.Join(files, "ca.pem"), Cert: filepath.Join(files, "cert.pem"), Key: filepath.Join(files, "key.pem")}); c.Upstream.TLS != want {
 		t.Errorf("upstream.tls: %+v", c.Upstream.TLS)
 	}
 	admins := []AdminToken{{strings.Repeat("fedcba9876543210", 4), "admin"}, {strings.Repeat("fedcba9876543211", 4), "dora"}}
@@ -331,5 +331,25 @@ func TestHTTPClient(t *testing.T) {
 	}
 	if standard == 0 {
 		t.Error("no endpoint has the client of its provider")
+	}
+}
+
+func TestTLSOfAProvider(t *testing.T) {
+	c, err := Load("testdata/good/provider_tls.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := filepath.Join("testdata", "files")
+	want := regions.TLS{CA: filepath.Join(files, "ca.pem"), Cert: filepath.Join(files, "cert.pem"), Key: filepath.Join(files, "key.pem")}
+	if got := c.Map.Provider("Contoso.Compute").TLS(); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := c.Map.Provider("Contoso.Plain"); got.TLS() != (regions.TLS{}) || got.Credential() != (regions.Credential{}) || got.Endpoint("global").Identity != "" {
+		t.Errorf("one without: %+v, %+v, %q", got.TLS(), got.Credential(), got.Endpoint("global").Identity)
+	}
+	for namespace, header := range map[string]string{"Contoso.Compute": "Authorization", "Contoso.Insight": "X-Contoso-Key"} {
+		if got, want := c.Map.Provider(namespace).Credential(), (regions.Credential{Header: header, File: filepath.Join(files, "key.pem")}); got != want {
+			t.Errorf("%s: got %+v, want %+v", namespace, got, want)
+		}
 	}
 }

@@ -24,6 +24,8 @@ type Limits struct {
 	LocksPerSubscription      int
 	TagNamesPerSubscription   int
 	TombstonesPerSubscription int
+
+	RoleAssignmentsPerSubscription, RoleAssignmentsPerTenant, RoleDefinitionsPerTenant int
 }
 
 // ShareOf is what one caller may hold of a budget, at least 1.
@@ -38,7 +40,7 @@ func (l *Limits) rows() *setting.Setting {
 		setting.Value("contentMemory", &l.ContentMemory, rule.Size(), 128<<20,
 			"What the bodies of all requests that are being answered may hold together; at least `limits.requestBody`. A request that finds no room is answered with 503.").RestartOnly(),
 		setting.Value("callerShare", &l.CallerShare, rule.PositivePercentage(), 0.25,
-			"The part that one caller may hold of each budget that callers share: `limits.contentMemory`, `lists.totalMemory`, `batch.totalMemory`, `upstream.readsPerEndpoint`, `upstream.callsPerEndpoint`. What a caller asks for beyond it waits for a moment, then it is answered with 429. One body, list or batch as large as it may be has to fit a share. The gateway's own work has a share like any caller.").RestartOnly(),
+			"The part that one caller may hold of each budget that callers share: `limits.contentMemory`, `lists.totalMemory`, `batch.totalMemory`, `upstream.readsPerEndpoint`, `upstream.callsPerEndpoint`, `upstream.queuedPerEndpoint`. What a caller asks for beyond it waits for a moment, then it is answered with 429. One body, list or batch as large as it may be has to fit a share. The gateway's own work has a share like any caller.").RestartOnly(),
 		setting.Value("answerBody", &l.AnswerBody, rule.Size(), 8<<20,
 			"The largest answer of a provider; a larger one becomes an error of the gateway.").RestartOnly(),
 		setting.Value("tagsPerResource", &l.TagsPerResource, rule.CountTo(arm.MaxTags), 50,
@@ -51,6 +53,12 @@ func (l *Limits) rows() *setting.Setting {
 			"The most locks in one subscription, beside the 20 that a scope may have.").RestartOnly(),
 		setting.Value("tagNamesPerSubscription", &l.TagNamesPerSubscription, rule.Count(), 10000,
 			"How many names and values of tags may be defined ahead of their use in one subscription, both counted.").RestartOnly(),
+		setting.Value("roleAssignmentsPerSubscription", &l.RoleAssignmentsPerSubscription, rule.Count(), 4000,
+			"The most role assignments in one subscription.").RestartOnly(),
+		setting.Value("roleAssignmentsPerTenant", &l.RoleAssignmentsPerTenant, rule.Count(), 500,
+			"The most role assignments for all of one tenant, whose scope is `/`.").RestartOnly(),
+		setting.Value("roleDefinitionsPerTenant", &l.RoleDefinitionsPerTenant, rule.Count(), 5000,
+			"The most custom roles of one tenant.").RestartOnly(),
 		setting.Value("tombstonesPerSubscription", &l.TombstonesPerSubscription, rule.Count(), 200000,
 			"How many removed resources of one subscription are remembered at a time, each for `index.tombstones`. From then on writes of resources there are answered with 429, and not sent, until older ones are forgotten."),
 	).Check(func(o *setting.Object) {

@@ -141,6 +141,8 @@ func change(at any) {
 		v.SetString(v.String() + "x")
 	case reflect.Float64:
 		v.SetFloat(v.Float() / 2)
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
 	case reflect.Uint8:
 		v.SetUint(v.Uint() + 1)
 	default:

@@ -45,8 +45,23 @@ func Removed(used *Config, path string) int {
 			removed++
 		}
 	}
-	if root != nil && used.Auth.Mode == AuthNone && read(&files.Reader{}, root).Auth.Mode != AuthNone {
+	if root == nil {
+		return removed
+	}
+	refused := read(&files.Reader{}, root).Auth
+	if used.Auth.Mode == AuthNone && refused.Mode != AuthNone {
 		removed++ // callers without a token
+	}
+	if r.Incomplete { // owners may stand where it could not be read
+		return removed
+	}
+	if used.Auth.Roles == RolesIgnored && refused.Roles == RolesEnforced {
+		removed++ // callers without a role
+	}
+	for _, owner := range used.Auth.Owners {
+		if !slices.Contains(refused.Owners, owner) {
+			removed++ // a right to everything
+		}
 	}
 	return removed
 }

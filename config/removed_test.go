@@ -64,3 +64,39 @@ func TestRemoved(t *testing.T) {
 		t.Errorf("and the admin token went: %d", got)
 	}
 }
+
+// Owners, and callers who needed no role, lose what they had as well.
+func TestRemovedRights(t *testing.T) {
+	const (
+		ann, bob = "00000000-0000-0000-0000-00000000000b", "00000000-0000-0000-0000-00000000000c"
+		head     = "server: {publicURL: \"https://management.example.com\", region: westus, tls: terminated}\nregions: [{name: westus}]\n" +
+			"auth:\n  tokens: [{sha256: \"1111111111111111111111111111111111111111111111111111111111111111\", tenantId: " + ann + ", objectId: " + ann + "}]\n"
+	)
+	path := filepath.Join(t.TempDir(), "portico.yaml")
+	write := func(rest string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(head+rest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("  roles: ignored\n  owners: [{principalId: " + ann + "}, {principalId: " + bob + "}]\n")
+	used, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, rest string
+		want       int
+	}{
+		{"as it was", "  roles: ignored\n  owners: [{principalId: " + bob + "}, {principalId: " + ann + ", scope: /}]\n", 0},
+		{"an owner went", "  roles: ignored\n  owners: [{principalId: " + ann + "}]\n", 1},
+		{"an owner has less", "  roles: ignored\n  owners: [{principalId: " + bob + "}, {principalId: " + ann + ", scope: /subscriptions/" + ann + "}]\n", 1},
+		{"roles are enforced", "  owners: [{principalId: " + bob + "}, {principalId: " + ann + "}]\n", 1},
+		{"it includes what cannot be read", "  roles: ignored\ninclude: [none.yaml]\n", 0},
+	} {
+		write(c.rest)
+		if got := Removed(used, path); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}

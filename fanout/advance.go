@@ -36,6 +36,9 @@ func (p *pageBuild) checkFailures() *arm.Error {
 	if len(faults) == 0 {
 		return p.noMemoryFault()
 	}
+	if p.request.Sole {
+		return soleFault(faults[0].fault)
+	}
 	fault := listFault(faults, len(p.results), p.request.Namespace)
 	if refused || !p.cursor.partial {
 		return fault

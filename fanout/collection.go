@@ -28,6 +28,8 @@ type Collection struct {
 	Query     string      // for the first page
 	Header    http.Header // sent with each call; not modified
 	Caller    string      // as in [upstream.Call]
+
+	sole bool // as in [Request]
 }
 
 // Each reads the collection to its end and calls visit with each page; it holds one
@@ -67,7 +69,7 @@ type pageReply struct {
 // after it.
 func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOptions) (regionCursor, pageReply, error) {
 	call := upstream.Call{
-		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller,
+		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller, Provider: c.Namespace,
 		Reserve: as.reserve, IsRetry: as.retry,
 	}
 	pooled := false
@@ -86,7 +88,7 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 		got.requestID = ""
 	}
 	switch {
-	case answer.Status == http.StatusNotFound && r.state == notStarted && unknownScope(answer.Body):
+	case answer.Status == http.StatusNotFound && r.state == notStarted && !c.sole && unknownScope(answer.Body):
 		r.state = exhausted
 		return r, got, nil
 	case answer.Status != http.StatusOK:

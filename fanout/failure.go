@@ -112,6 +112,15 @@ func listFault(faults []failedRegion, asked int, namespace string) *arm.Error {
 	return list.Saying("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), asked, namespace)
 }
 
+// soleFault returns the error of a list whose only endpoint failed: its own, if that is
+// one.
+func soleFault(fault *arm.Error) *arm.Error {
+	if fault.Status < http.StatusBadRequest {
+		return fault.WithStatus(http.StatusBadGateway)
+	}
+	return fault
+}
+
 // permanent reports whether a retry cannot help.
 func permanent(fault *arm.Error) bool {
 	var call *upstream.Fault

@@ -62,17 +62,28 @@ func (l *Lister) timeShare(of float64) time.Duration {
 
 // Request describes one page of a list that a client asks for.
 type Request struct {
-	Namespace  string
-	Path       arm.Path
-	Query      routing.Query
-	Header     http.Header // of each call; not changed
-	Caller     string      // is charged for memory and calls
-	ReceivedAt time.Time   // when the request arrived
+	Namespace string
+	Path      arm.Path
+	Query     routing.Query
+	Header    http.Header // of each call; not changed
+	Caller    string      // is charged for memory and calls
+	// Charge is called before regions are asked, with their number; nil: nobody counts
+	// them. What is asked again costs nothing.
+	Charge     func(regions int)
+	ReceivedAt time.Time // when the request arrived
 	// Endpoints has one endpoint per region, sorted by region name. It is used for
 	// a first page; a token names its own regions.
 	Endpoints []*regions.Endpoint
 	// Endpoint returns the endpoint of a region that a token names, or nil.
 	Endpoint func(region string) *regions.Endpoint
+	// Sole reports that the one endpoint of Endpoints serves the list, which is read here
+	// only for what Shows hides: the provider's errors are the list's, and a skip token
+	// that this front door did not issue is the provider's.
+	Sole bool
+	// Shows reports whether the caller may read the resource with an id, in any casing;
+	// it must not keep the id. nil: all of them. Of a list that is not shown as a whole,
+	// nothing is shown but elements with one clear id.
+	Shows func(id string) bool
 	// ClientMode is what the client asked for if a region fails. Inherit means that
 	// it did not say; ConfigMode applies then.
 	ClientMode, ConfigMode regions.RegionFailure
@@ -88,7 +99,7 @@ func HasSkipToken(q routing.Query) bool {
 // list.
 func (l *Lister) OwnsToken(r Request) bool {
 	token, _ := r.Query.Get(skipToken)
-	if token == "" {
+	if !l.options.Keys.sealed(token) {
 		return false
 	}
 	_, ok := l.options.Keys.open(token, ownQueryOf(r.Query).digest(r.Path))
@@ -141,12 +152,17 @@ func topOf(q routing.Query) (int, *arm.Error) {
 
 // newCursor starts a list or continues the one of the request's token.
 func (l *Lister) newCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
-	if HasSkipToken(r.Query) {
+	resumes := HasSkipToken(r.Query)
+	if resumes && !(r.Sole && !l.OwnsToken(r)) {
 		return l.resumeCursor(r, own)
 	}
 	w := &cursor{}
 	for _, e := range r.Endpoints {
-		w.regions = append(w.regions, &regionCursor{name: e.Region})
+		first := &regionCursor{name: e.Region}
+		if resumes {
+			first.state, first.query = inProgress, r.Query.Raw
+		}
+		w.regions = append(w.regions, first)
 	}
 	return w, nil
 }

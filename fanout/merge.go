@@ -115,7 +115,11 @@ func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	}
 	run := 0
 	for j, e := range page.Elements {
-		if again, elsewhere := seen.add(i, j); again {
+		again, elsewhere := e.hidden(), false
+		if !again {
+			again, elsewhere = seen.add(i, j)
+		}
+		if again {
 			if elsewhere {
 				m.Strays++
 			}

@@ -18,11 +18,15 @@ type Page struct {
 	NextLinkOffset int      // in Text
 	OtherMembers   []Member // all but value and nextLink
 
+	hidden int  // how many of Elements are
 	pooled bool // Text is of [buffers]
 }
 
-// Element is an element of value, by its offsets in the page's text.
+// Element is an element of value, by its offsets in the page's text. One that is hidden
+// from the caller ends where it begins.
 type Element struct{ begin, end, id, idEnd uint32 }
+
+func (e Element) hidden() bool { return e.end == e.begin }
 
 // Member is a member of the page's envelope.
 type Member struct {

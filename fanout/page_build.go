@@ -94,10 +94,17 @@ func (p *pageBuild) fetchAll(ctx context.Context) {
 		for _, r := range open {
 			p.results = append(p.results, &regionResult{region: r, before: *r})
 		}
+		p.charge(len(p.results))
 		p.fetchConcurrently(first, p.results, false)
 	}
 	p.fetchExclusive(ctx)
 	p.retryFailed(ctx)
+}
+
+func (p *pageBuild) charge(regions int) {
+	if p.request.Charge != nil {
+		p.request.Charge(regions)
+	}
 }
 
 // fetchConcurrently returns when all regions have answered.
@@ -116,6 +123,7 @@ func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor)
 		}
 		result := &regionResult{region: r, before: *r}
 		p.results = append(p.results, result)
+		p.charge(1)
 		p.fetch(ctx, result, fetchOptions{top: lacks})
 		switch {
 		case result.outcome == outcomeDeferred || result.outcome == outcomeBusy:
@@ -130,7 +138,7 @@ func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor)
 func (p *pageBuild) remaining() int {
 	n := p.top
 	for _, r := range p.results {
-		n -= len(r.page.Elements)
+		n -= len(r.page.Elements) - r.page.hidden
 	}
 	return n
 }
@@ -175,7 +183,7 @@ func (p *pageBuild) retryFailed(ctx context.Context) {
 		}
 		again = append(again, r)
 	}
-	if len(again) == 0 || ctx.Err() != nil {
+	if len(again) == 0 || p.request.Sole || ctx.Err() != nil {
 		return
 	}
 	if p.top == 0 {
@@ -224,6 +232,9 @@ func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions)
 			return
 		}
 		if after.state == exhausted || len(got.page.Elements) > 0 || idle == maxEmptyPagesPerBuild || time.Now().After(p.firstDeadline) {
+			if p.request.Shows != nil {
+				visibility{p.request.Shows, &p.request.Path}.hide(&got.page)
+			}
 			r.outcome, r.after, r.page, r.fault = outcomeAnswered, after, got.page, nil
 			return
 		}
@@ -254,6 +265,7 @@ func (p *pageBuild) collection(r regionCursor) Collection {
 	c := Collection{
 		Reader: p.lister.options.Reader, Namespace: q.Namespace, Public: p.lister.options.Public,
 		Path: q.Path, Query: p.query.raw, Header: q.Header, Caller: q.Caller,
+		sole: q.Sole,
 	}
 	if q.Endpoint != nil {
 		c.Endpoint = q.Endpoint(r.name)

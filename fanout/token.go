@@ -90,6 +90,24 @@ func (k *Keys) seal(cursor []byte, digest [32]byte) string {
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
+// sealed reports whether a token looks like one that a key of k sealed.
+func (k *Keys) sealed(token string) bool {
+	const head = (1 + keyHashLen) / 3 * 4 // characters of whole groups of bytes
+	if len(token) < head {
+		return false
+	}
+	var begin [head / 4 * 3]byte
+	if _, err := base64.RawURLEncoding.Decode(begin[:], []byte(token[:head])); err != nil || begin[0] != tokenVersion {
+		return false
+	}
+	for _, key := range k.tokenKeys {
+		if bytes.HasPrefix(key.keyHash[:], begin[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
 // open returns the encoded cursor of a token. It returns false if no key sealed the
 // token for this list.
 func (k *Keys) open(token string, digest [32]byte) ([]byte, bool) {

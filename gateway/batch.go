@@ -14,7 +14,7 @@ func (g *Gateway) newBatches() *batch.Batches {
 		Config: g.config, Store: g.store, Memory: g.batchMemory, Hosts: g.hosts, Polls: g.polls,
 		StillValid: func(p access.Principal) bool { return (*g.current.Load()).Valid(p) },
 		// As the public chain, without what the batch's connection has been through.
-		Handler: chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, g.identifyBatched, g.classify),
+		Handler: chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, g.identifyBatched, g.classify, g.limitRate),
 	})
 }
 

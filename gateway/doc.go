@@ -1,5 +1,6 @@
 // Package gateway is the HTTP face of Portico: the public listener's chain. Below it
-// lie packages of one job each: exchange (what one request carries), observe (logs and
+// lie packages of one job each: exchange (what one request carries), authorize (what its
+// caller may do), observe (logs and
 // metrics of requests), resolve (who serves a request), admission (what refuses one),
 // proxy (the way of a request for a resource provider), polling (operations of
 // Portico's own as clients follow them), frontdoor (the resources that Portico answers
@@ -9,7 +10,7 @@
 // A request meets, in this order: the logs and metrics, recovery from panics, the
 // time in which its content must come, its identity (ids minted), the guard on
 // hosts, authentication (from which on no reserved header is left),
-// classification; then either one of Portico's own routes or the proxy. The order
+// classification, the caller's roles; then either one of Portico's own routes or the proxy. The order
 // is composed once, in [Gateway.Public].
 //
 // Handlers return errors. [exchange.Fail] turns them into answers; nothing else on

@@ -15,6 +15,7 @@ import (
 	"portico/fanout"
 	"portico/gateway/admin"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor"
@@ -26,6 +27,7 @@ import (
 	"portico/inventory/locations"
 	"portico/jobs"
 	"portico/limits"
+	"portico/limits/throttle"
 	"portico/locate"
 	"portico/logs"
 	"portico/operations/notify"
@@ -72,6 +74,7 @@ type Gateway struct {
 	resolver      *resolve.Resolver
 	prober        locate.Prober
 	admission     *admission.Admission
+	authorizer    *authorize.Authorizer
 	lister        *fanout.Lister
 	proxy         *proxy.Proxy
 	polls         *polling.Operations
@@ -79,27 +82,32 @@ type Gateway struct {
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
 	sweeper       *sweep.Sweeper
+	throttle      *throttle.Throttle // nil: requests are not counted
 	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
 }
 
 // longLived is what outlives a configuration.
 type longLived struct {
-	store         *inventory.Store
-	locations     *locations.Cache
-	upstream      *upstream.Client
-	log           *zap.Logger
-	access        *zap.Logger
-	audit         observe.Audit
-	metrics       *observe.Metrics
-	registry      Registry
-	sender        string // also the owner of the jobs that it works on
-	runner        *jobs.Runner
-	reload        func(context.Context) (admin.Reloaded, error)
-	batchMemory   *limits.Memory // for the answers of batches
-	contentMemory *limits.Memory // for the contents of requests
-	counts        *admission.Counts
-	draining      *atomic.Bool
+	store     *inventory.Store
+	locations *locations.Cache
+	upstream  *upstream.Client
+	log       *zap.Logger
+	access    *zap.Logger
+	audit     observe.Audit
+	metrics   *observe.Metrics
+	// authorizations count what callers may and may not do.
+	authorizations *authorize.Metrics
+	registry       Registry
+	sender         string // also the owner of the jobs that it works on
+	runner         *jobs.Runner
+	reload         func(context.Context) (admin.Reloaded, error)
+	batchMemory    *limits.Memory // for the answers of batches
+	contentMemory  *limits.Memory // for the contents of requests
+	counts         *admission.Counts
+	levels         *throttle.Levels
+	throttled      *throttle.Metrics
+	draining       *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
 	current *atomic.Pointer[access.Authenticator]
@@ -121,21 +129,25 @@ func New(o Options) *Gateway {
 		o.Metrics = prometheus.NewRegistry() // which nobody reads
 	}
 	g := &Gateway{longLived: longLived{
-		store:         o.Store,
-		locations:     o.Store.Locations(),
-		upstream:      o.Upstream,
-		log:           o.Log,
-		access:        o.Access,
-		audit:         observe.NewAudit(o.Audit),
-		metrics:       observe.NewMetrics(o.Metrics, measures),
-		registry:      o.Metrics,
-		sender:        jobs.NewOwner(),
-		reload:        o.Reload,
-		batchMemory:   newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
-		contentMemory: newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
-		counts:        admission.NewCounts(),
-		draining:      new(atomic.Bool),
-		current:       new(atomic.Pointer[access.Authenticator]),
+		store:     o.Store,
+		locations: o.Store.Locations(),
+		upstream:  o.Upstream,
+		log:       o.Log,
+		access:    o.Access,
+		audit:     observe.NewAudit(o.Audit),
+		metrics:   observe.NewMetrics(o.Metrics, measures),
+
+		authorizations: authorize.NewMetrics(o.Metrics),
+		registry:       o.Metrics,
+		sender:         jobs.NewOwner(),
+		reload:         o.Reload,
+		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
+		contentMemory:  newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
+		counts:         admission.NewCounts(),
+		levels:         throttle.NewLevels(time.Now()),
+		throttled:      throttle.NewMetrics(o.Metrics),
+		draining:       new(atomic.Bool),
+		current:        new(atomic.Pointer[access.Authenticator]),
 	}}
 	o.Upstream.Audit(g.audit.Call)
 	lists := g.listOptions(o.Config, o.Keys)
@@ -178,15 +190,17 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
 	}
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
+	g.authorizer = authorize.New(&c.Auth, g.store, g.store.Scopes(), g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.proxy = &proxy.Proxy{
 		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
-		Admission: g.admission, Lister: g.lister, Polls: g.polls, Sender: g.sender, Log: g.log,
+		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Sender: g.sender, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
+	g.throttle = g.newThrottle()
 	g.batches = g.newBatches()
 }
 
@@ -194,7 +208,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 // it comes last.
 func (g *Gateway) newFrontDoor() http.Handler {
 	return frontdoor.New(frontdoor.Options{
-		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Polls: g.polls,
+		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Authorizer: g.authorizer, Polls: g.polls,
 		Lister: g.lister, Batches: g.batches, Jobs: g.runner, Proxy: g.proxy,
 	})
 }
@@ -222,13 +236,14 @@ func (g *Gateway) Public() http.Handler {
 		g.guardHost,
 		g.authenticate, // from here on no reserved header is left
 		g.classify,
+		g.limitRate,
 	)
 }
 
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.sweeper, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
+		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Sweeps: g.sweeper, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
 		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
 	})
 }

@@ -21,7 +21,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 	mover := &move.Mover{
 		Prober: g.prober, Sender: g.sender, Region: region, Budget: c.Move.TransientBudget, Limit: c.Move.Limit,
 		SendWithin: index.SendWithin, CallTimeout: callTimeout, CallMargin: index.CallMargin, LateWriteWindow: index.LateWriteWindow,
-		Floor: index.PollFloor, LockETag: frontdoor.LockETag, Log: g.log,
+		Floor: index.PollFloor, LockETag: frontdoor.LockETag, Authorizer: g.authorizer, Log: g.log,
 	}
 	return map[string]jobs.Kind{
 		inventory.NoticeJob: &notify.SubscriptionNotifier{

@@ -190,6 +190,7 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 // request.
 func (g *Gateway) admit(x *exchange.Exchange, r *http.Request, principal access.Principal) {
 	x.Principal = principal
+	x.Principal.ByRoles = g.authorizer.Enforced()
 	x.OnRegionFailure = r.Header[exchange.OnRegionFailureHeader]
 	g.metrics.Spoofed.Add(float64(tracing.Strip(r.Header)))
 }

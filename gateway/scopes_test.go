@@ -65,6 +65,47 @@ func TestWhatMemoryDeniesIsAsked(t *testing.T) {
 	s.want(404, "SubscriptionNotFound", "GET", m+api, "", stranger...)
 }
 
+// No write is admitted by what memory alone says: another replica's change of the
+// subscription, or of the group, counts at once.
+func TestMemoryAloneAdmitsNoWrite(t *testing.T) {
+	s := newSite(t, setup{tokens: true})
+	other := newSite(t, setup{tokens: true, path: s.path, beside: s})
+	ann, stranger := []string{"Authorization", bearer(secret)}, []string{"Authorization", bearer(stranger)}
+	s.ok(201, "PUT", groupPath("g")+own, westus, ann...)
+	m := machinePath("g", "m")
+	s.ok(201, "PUT", m+api, westus, ann...)
+	s.ok(200, "GET", m+api, "", ann...)
+	other.ok(200, "DELETE", m+api, "", ann...)
+	other.ok(200, "DELETE", groupPath("g")+own, "", ann...)
+	s.want(404, "ResourceGroupNotFound", "PUT", m+api, westus, ann...)
+	other.ok(201, "PUT", groupPath("g")+own, westus, ann...)
+	s.ok(201, "PUT", m+api, westus, ann...) // into the new group of that name
+
+	s.ok(201, "PUT", groupPath("h")+own, westus, ann...)
+	lock := groupPath("h") + "/providers/Microsoft.Authorization/locks/l?api-version=2020-05-01"
+	other.ok(201, "PUT", lock, `{"properties":{"level":"CanNotDelete"}}`, ann...)
+	for range 2 { // of which the second finds all but the locks in memory
+		s.want(409, "ScopeLocked", "DELETE", machinePath("h", "none")+api, "", ann...)
+	}
+	other.ok(200, "DELETE", lock, "", ann...)
+	m = machinePath("h", "m")
+	s.ok(201, "PUT", m+api, westus, ann...)
+	for _, method := range []string{"PUT", "PATCH", "DELETE"} {
+		s.ok(200, "GET", m+api, "", ann...)
+		other.subscribe(subscription, otherTenant, inventory.Enabled)
+		s.want(404, "SubscriptionNotFound", method, m+api, westus, ann...)
+		other.subscribe(subscription, tenant, inventory.Enabled)
+		s.ok(200, "GET", m+api, "", ann...)
+		other.subscribe(subscription, otherTenant, inventory.Enabled)
+		s.ok(200, "PATCH", m+api, "{}", stranger...) // though it is the first tenant's in memory
+		other.subscribe(subscription, tenant, inventory.Disabled)
+		if method != "DELETE" {
+			s.want(409, "ReadOnlyDisabledSubscription", method, m+api, westus, ann...)
+		}
+		other.subscribe(subscription, tenant, inventory.Enabled)
+	}
+}
+
 // A subscription that ends is gone at every replica within the bound, though none was
 // told.
 func TestEndOfASubscriptionIsKnown(t *testing.T) {

@@ -70,6 +70,8 @@ func bearer(token string) string { return "Bearer " + token }
 // setup holds the options of a site.
 type setup struct {
 	tokens      bool          // auth.mode
+	claimed     bool          // a token is taken for what it says of its caller
+	roles       string        // members of auth for roles, if not that all callers are owners
 	public      string        // server.publicURL, if not http://portico.example
 	server      string        // further members of server, as YAML
 	metadata    string        // members of metadata
@@ -98,6 +100,7 @@ type site struct {
 	providers map[string]*endpoint
 	clock     *clock
 	covered   bool
+	claimed   bool
 }
 
 // clock is a clock that tests set forward.
@@ -135,7 +138,7 @@ providers:
 
 func newSite(t testing.TB, as setup) *site {
 	t.Helper()
-	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered}
+	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered, claimed: as.claimed}
 	if s.path == "" {
 		s.path = filepath.Join(t.TempDir(), "portico.db")
 	}
@@ -177,15 +180,24 @@ func (s *site) configure(as setup) *config.Config {
 	}
 	auth := "{mode: none}"
 	if as.tokens {
-		var tokens []string
+		var tokens, owners []string
 		for token, p := range callers {
+			owners = append(owners, fmt.Sprintf("{principalId: %s}", p.ObjectID))
 			tokens = append(tokens, fmt.Sprintf("{sha256: %s, tenantId: %s, objectId: %s}", sha(token), p.TenantID, p.ObjectID))
 		}
-		auth = "{mode: tokens, tokens: [" + strings.Join(tokens, ", ") + "]}"
+		roles := "owners: [" + strings.Join(owners, ", ") + "]"
+		if as.roles != "" {
+			roles = as.roles
+		}
+		auth = "{mode: tokens, tokens: [" + strings.Join(tokens, ", ") + "], " + roles + "}"
 	}
 	asking := "1m" // as long as a busy machine may take for an answer
 	if as.hurried {
 		asking = "500ms"
+	}
+	sections := as.sections
+	if !strings.Contains(sections, "throttle:") {
+		sections += "\nthrottle: {enabled: false}" // what a test asks is no flood
 	}
 	public := as.public
 	if public == "" {
@@ -199,7 +211,7 @@ limits: {%s}
 index: {askTimeout: %s, pollFloor: 5ms, lateWriteWindow: 1s}
 %s
 subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
-`, public, as.server, as.metadata, auth, as.limits, asking, as.sections, subscription, tenant)
+`, public, as.server, as.metadata, auth, as.limits, asking, sections, subscription, tenant)
 	types := as.types
 	if types == "" {
 		types = fmt.Sprintf(declarations, strings.Join(endpoints, ", "))
@@ -227,6 +239,9 @@ func (s *site) openStore() {
 }
 
 func (s *site) authenticator() access.Authenticator {
+	if s.claimed {
+		return claimed{}
+	}
 	if s.config.Auth.Mode == config.AuthNone {
 		return access.Anyone{}
 	}

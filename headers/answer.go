@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"portico/tracing"
 )
@@ -28,18 +29,30 @@ var ownAnswers = set(tracing.FailureCauseHeader, tracing.ClientRequestHeader, "X
 // serviceRequestID belongs to a reserved family, but some providers send their own.
 const serviceRequestID = "X-Ms-Arm-Service-Request-Id"
 
+// rateLimits begin the names of headers that say what the gateway's limits leave to the
+// caller. Providers have limits of their own, of a resource.
+var rateLimits = []string{"X-Ms-Ratelimit-Remaining-Subscription-", "X-Ms-Ratelimit-Remaining-Tenant-"}
+
+func ownAnswer(name string) bool {
+	return ownAnswers[name] || slices.ContainsFunc(rateLimits, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
 // PassesToClients reports whether a header of any provider's answer passes to the
 // client. The name is canonical.
 func PassesToClients(name string) bool {
 	return answerNames[name] || linkNames[name] ||
-		ofMicrosoft(name) && !ownAnswers[name] && (name == serviceRequestID || !tracing.Reserved(name))
+		ofMicrosoft(name) && !ownAnswer(name) && (name == serviceRequestID || !tracing.Reserved(name))
 }
 
 // ToClient copies to an answer the provider's headers that pass: those that always do,
-// and those in also, which the region map lists. If they exceed what clients accept, it
-// removes non-standard headers first. It returns how many lines it removed.
+// and those in also, which the region map lists, unless the provider's Connection lines
+// name them: it removes those from the provider's headers. If they exceed what clients accept, it removes non-standard headers first.
+// It returns how many lines it removed.
 func ToClient(to, from http.Header, also map[string]bool) (dropped int) {
 	var all volume
+	for name := range connectionOptions(from) { // hop-by-hop (RFC 9110, section 7.6.1)
+		delete(from, name)
+	}
 	for name, values := range from {
 		if !PassesToClients(name) && !also[name] {
 			continue

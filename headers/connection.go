@@ -1,7 +1,5 @@
 package headers
 
-import "net/http"
-
 // hopByHop are the headers that concern one connection only (RFC 9110, section 7.6.1),
 // and some that providers do not need: Upgrade and its kin, since ARM uses no other
 // protocol; Proxy, which CGI-like servers take for a setting; Expect, since the gateway
@@ -9,15 +7,4 @@ import "net/http"
 var hopByHop = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings", "Proxy", "Expect", "Alt-Svc",
-}
-
-// RemoveHopByHop removes the hop-by-hop headers of an answer: first those that its
-// Connection lines name, then the known ones.
-func RemoveHopByHop(h http.Header) {
-	for name := range connectionOptions(h) {
-		delete(h, name)
-	}
-	for _, name := range hopByHop {
-		delete(h, name)
-	}
 }

@@ -132,9 +132,30 @@ func TestMayList(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
+	for name, passes := range map[string]bool{
+		"X-Ms-Ratelimit-Remaining-Resource": true, "X-Ms-Ratelimit-Remaining-Subscription-Reads": false, "X-Ms-Ratelimit-Remaining-Subscription-Global-Deletes": false,
+		"X-Ms-Ratelimit-Remaining-Subscription-Resource-Requests": false, "X-Ms-Ratelimit-Remaining-Tenant-Writes": false,
+	} {
+		if PassesToClients(name) != passes || MayAnswer(name) != passes {
+			t.Errorf("%s passes to clients: %v, or may be listed", name, !passes)
+		}
+	}
 	for _, name := range hopByHop {
 		if MayRequest(name) || MayAnswer(name) || PassesToProviders(name) || PassesToClients(name) {
 			t.Errorf("%s", name)
 		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	f := Stamps()
+	for i := range stamps + 2 {
+		f.Set(fmt.Sprintf("X-%d", i), "a")
+	}
+	f.Set("X-1", "b")
+	h := http.Header{"X-0": {"c", "d"}, "X-Other": {"e"}}
+	f.AddTo(h)
+	if len(f) != stamps+2 || f.Get("X-1") != "b" || f.Get("X-2") != "a" || f.Get("X-None") != "" || len(h) != stamps+3 || fmt.Sprint(h["X-0"], h["X-1"], h["X-Other"]) != "[a] [b] [e]" {
+		t.Errorf("%v; %v", f, h)
 	}
 }

@@ -33,7 +33,7 @@ func MayRequest(name string) bool {
 // excludes what MayRequest excludes, and headers that act on the gateway's own host.
 func MayAnswer(name string) bool {
 	name = http.CanonicalHeaderKey(name)
-	acts := actsOnOrigin[name] || ownAnswers[name] ||
+	acts := actsOnOrigin[name] || ownAnswer(name) ||
 		slices.ContainsFunc(actPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	return PassesToClients(name) || mayPass(name) && !acts && !tracing.Reserved(name)
 }

@@ -30,9 +30,9 @@ func PassesToProviders(name string) bool {
 
 // ToProvider returns the headers of a request that pass to a provider: those that
 // always do, and those in also, which the region map lists. Their values are shared
-// with the request.
+// with the request. None is one that the gateway sets.
 func ToProvider(from http.Header, also map[string]bool) http.Header {
-	to := make(http.Header, len(from)+stamps)
+	to := make(http.Header, len(from))
 	for name, values := range from {
 		if len(values) > 0 && (PassesToProviders(name) || also[name]) {
 			to[name] = values[:len(values):len(values)]

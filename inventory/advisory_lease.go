@@ -10,9 +10,9 @@ import (
 
 const (
 	takeLease = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
-		ON CONFLICT (subscription, key) DO NOTHING`
-	takeOverLease = `UPDATE turns SET token = ?, until = ? WHERE subscription = ? AND key = ? AND until <= ?`
-	endLease      = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
+		ON CONFLICT (subscription, key) DO UPDATE SET token = excluded.token, until = excluded.until WHERE turns.until <= ?`
+	holdsLease = `SELECT EXISTS (SELECT 1 FROM turns WHERE subscription = ? AND key = ? AND token = ?)`
+	endLease   = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
 	// Leases last seconds, so there are never many: they need no index by time.
 	leftLeases  = `SELECT subscription, key FROM turns WHERE until <= ? ORDER BY subscription, key LIMIT ?`
 	forgetLease = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
@@ -30,15 +30,15 @@ type AdvisoryLease struct {
 // one.
 func (s *Store) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
 	lease = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
-	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {
-		until := engine.Micros(t.Now.Add(hold))
-		n, err := t.Exec(takeLease, lease.subscription, lease.key, lease.token[:], until)
-		if err == nil && n == 0 {
-			n, err = t.Exec(takeOverLease, lease.token[:], until, lease.subscription, lease.key, engine.Micros(t.Now))
+	holds, err := commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (*bool, error) {
+		holds := new(bool) // known when the transaction is over
+		err := t.Later(takeLease, lease.subscription, lease.key, lease.token[:], engine.Micros(t.Now.Add(hold)), engine.Micros(t.Now))
+		if err == nil {
+			err = t.LookUpLater(rowOf(holdsLease, func(is bool) { *holds = is }, scanFlag, lease.subscription, lease.key, lease.token[:]))
 		}
-		return n == 1, err
+		return holds, err
 	})
-	return lease, taken, err
+	return lease, err == nil && *holds, err
 }
 
 // ReleaseAdvisoryLease gives a lease back.

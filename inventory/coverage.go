@@ -129,6 +129,16 @@ func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.T
 // Now is the store's time, for comparison with its records.
 func (s *Store) Now() time.Time { return s.engine.Now() }
 
+func scanFlag(scan engine.Scanner) (set bool, err error) {
+	err = scan(&set)
+	return set, err
+}
+
+func scanCount(scan engine.Scanner) (n int, err error) {
+	err = scan(&n)
+	return n, err
+}
+
 func scanText(scan engine.Scanner) (text string, err error) {
 	err = scan(&text)
 	return text, err

@@ -60,7 +60,8 @@
 //   - R10: when a parent goes, all below it is flagged and asked for.
 //   - R11: caches serve reads alone, and what says "nothing there" from a cached
 //     place is checked against the store. So is whatever memory of a subscription, a
-//     group or a registration would deny.
+//     group or a registration would deny; a write that memory admits is judged again
+//     in the transaction of its intent.
 //   - R12: absence is claimed only where it was seen: coverage.
 //   - R13: a sweep adopts only by a fresh GET, with no write open and no later
 //     tombstone; a second region's resource is a stray and moves nothing.
@@ -133,19 +134,34 @@
 // so that the next holder of the job never sends it again. Its bytes count as
 // quotas do, for its caller and for all, until they go.
 //
+// # Roles
+//
+// A RoleAssignment gives a role to a principal at a scope, in a subscription or at its
+// tenant; a RoleDefinition is a role that a tenant has defined. Whoever changes an
+// assignment holds the subscription's row, so that names, grants and their number are
+// compared one at a time, and the rows of the group and of the resource at which it
+// stands: it goes with these, moves with them, and goes when the subscription is given to
+// another tenant. A custom role cannot go while it is assigned: who assigns it holds its
+// row. What belongs to a tenant stands in place of a subscription under a text that no
+// subscription has (scopes.OfTenant), so the change sequence has a row for it, which is
+// also what a change locks.
+//
+// Store.Grants says what a caller has been granted, Scopes.Grants says so from memory.
+//
 // # Where things are
 //
 // The rule, with its walk, is package index; how statements get to a database,
 // package engine; the rows of jobs, package jobrow; the cache of locations,
-// package locations; memory of subscriptions, groups and registrations, package
-// scopes; the keys of what is encrypted, package encryption.
+// package locations; memory of subscriptions, groups, registrations and grants,
+// package scopes; the keys of what is encrypted, package encryption.
 // What is left here is larger than those, as all of it shares one transaction:
 // a write holds a group's row, a resource, quotas, locks and jobs at once (tx
 // in transaction.go, resourceTx in resource_tx.go). Its files go by their
 // subjects: intent, answer, expire, adopt, stray and fence for writes and what
 // becomes of them; group and deletion; move; subscription, registration, notice
-// and erase; retire; lock; operation and request_batch; lock_set and locked_state
-// for what a write locks, and what is read behind that.
+// and erase; retire; lock; role_scope, role_assignment, role_definition and grants;
+// operation and request_batch; lock_set and locked_state for what a write locks, and
+// what is read behind that.
 //
 // # How it is stored
 //

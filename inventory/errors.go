@@ -20,6 +20,10 @@ var (
 	// being deleted.
 	ErrParentNotFound = errors.New("inventory: the parent resource does not exist")
 
+	// ErrScopeChanged refuses a write that was admitted by another version of its
+	// subscription than the store has.
+	ErrScopeChanged = errors.New("inventory: the subscription has changed")
+
 	// ErrParentMoved refuses a PUT of a nested resource whose parent was recreated in
 	// another region than the write's.
 	ErrParentMoved = errors.New("inventory: the parent resource lies in another region")
@@ -44,6 +48,12 @@ const (
 	QuotaBatches
 	// QuotaAllBatches limits the bytes of all polled batches.
 	QuotaAllBatches
+	// QuotaRoleAssignments limits the role assignments in one subscription.
+	QuotaRoleAssignments
+	// QuotaTenantRoleAssignments limits the role assignments at one tenant itself.
+	QuotaTenantRoleAssignments
+	// QuotaRoleDefinitions limits the custom roles of one tenant.
+	QuotaRoleDefinitions
 )
 
 func (k QuotaKind) String() string {
@@ -60,6 +70,12 @@ func (k QuotaKind) String() string {
 		return "bytes of a caller's batches"
 	case QuotaAllBatches:
 		return "bytes of all batches"
+	case QuotaRoleAssignments:
+		return "role assignments per subscription"
+	case QuotaTenantRoleAssignments:
+		return "role assignments at a tenant"
+	case QuotaRoleDefinitions:
+		return "custom roles per tenant"
 	case QuotaResources:
 	}
 	return "resources per type and resource group"

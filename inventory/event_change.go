@@ -4,9 +4,11 @@ import (
 	"strings"
 	"time"
 
+	"portico/access/roles"
 	"portico/arm"
 	"portico/events"
 	"portico/inventory/index"
+	"portico/inventory/scopes"
 )
 
 // The last words of actions.
@@ -157,4 +159,19 @@ func (t *tx) recordFeature(sub, feature string, on bool) error {
 	}
 	id := subscriptionScope(sub) + "/providers/Microsoft.Features/providers/" + namespace + "/features/" + name
 	return t.recordOwn(sub, id, action, events.Succeeded)
+}
+
+func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
+	const typ = "Microsoft.Authorization/roleAssignments"
+	scope := a.ScopeID
+	if scope == roles.TenantScope {
+		scope = ""
+	}
+	return t.recordOwn(a.scope().partition(), scope+"/providers/"+typ+"/"+a.Name, typ+verb, events.Succeeded)
+}
+
+// recordRoleDefinition records a change of a role that a tenant has made.
+func (t *tx) recordRoleDefinition(tenant, id, verb string) error {
+	const typ = "Microsoft.Authorization/roleDefinitions"
+	return t.recordOwn(scopes.OfTenant(tenant), "/providers/"+typ+"/"+id, typ+verb, events.Succeeded)
 }

@@ -107,23 +107,23 @@ func (t *tx) fenced(sub, key string) (bool, error) {
 	return false, err
 }
 
-// fence turns the remaining writes into a group, all of unknown fate, into fences.
+// openIntent is an open write into a group, as a fence keeps it.
+type openIntent struct {
+	Fence
+	ends int64
+}
+
+func scanOpenIntent(scan engine.Scanner) (o openIntent, err error) {
+	var id []byte
+	err = scan(&o.Key, &id, &o.Kind, &o.Type, &o.Region, &o.APIVersion, &o.ends)
+	copy(o.Intent[:], id)
+	return o, err
+}
+
+// fence turns the remaining, open writes into a group, all of unknown fate, into fences.
 // ids are the resources' IDs by key, as far as they are known. creating is how many of
 // the writes may create a resource.
-func (t *tx) fence(g Group, ids map[string]string) (creating int, err error) {
-	type left struct {
-		Fence
-		ends int64
-	}
-	open, err := engine.Collect(t, func(scan engine.Scanner) (l left, err error) {
-		var id []byte
-		err = scan(&l.Key, &id, &l.Kind, &l.Type, &l.Region, &l.APIVersion, &l.ends)
-		copy(l.Intent[:], id)
-		return l, err
-	}, groupIntents, g.Subscription, g.Key)
-	if err != nil {
-		return 0, err
-	}
+func (t *tx) fence(g Group, open []openIntent, ids map[string]string) (creating int, err error) {
 	for _, l := range open {
 		f, intentKey := l.Fence, l.Key
 		f.Key = resourceKey(intentKey)

@@ -119,7 +119,7 @@ func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(curre
 			changed, err := changeGroup(t, current, edit)
 			return put[Group]{stored: changed}, err
 		case errors.Is(err, ErrNotFound):
-			absent := Group{Subscription: arm.Fold(sub), Key: arm.Fold(name), locked: true}
+			absent := Group{Subscription: arm.Fold(sub), Key: arm.Fold(name), locked: t.mayBeLocked(arm.Fold(sub))}
 			if err := absent.admitsChange(t); err != nil {
 				return put[Group]{}, err
 			}
@@ -129,6 +129,12 @@ func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(curre
 		return put[Group]{}, err
 	})
 	return result.stored, result.created, err
+}
+
+// mayBeLocked reports whether there may be locks in a subscription whose row is locked.
+func (t *tx) mayBeLocked(sub string) bool {
+	known, asked := t.locked.subscriptions[sub]
+	return known.locked || !asked
 }
 
 func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, error)) (Group, error) {
@@ -233,29 +239,22 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 			return err
 		}
 	}
-	switch g.State {
-	case index.GroupActive:
-		if err := g.admitsDelete(t); err != nil {
-			return err
-		}
-	case index.GroupMoving:
+	if g.State == index.GroupMoving {
 		return &index.GroupStateError{State: g.State}
-	case index.GroupDeleting:
 	}
-	if err := expireGroup(t, g.Subscription, g.Key); err != nil {
-		return err
+	left, ids, err := t.leftIn(g, c.Absent)
+	if err == nil {
+		err = left.check(t, g)
 	}
-	ids, err := t.dropAbsent(g, c.Absent)
 	if err != nil {
 		return err
 	}
-	if err := checkEmpty(t, g.Subscription, g.Key); err != nil {
-		return err
+	if c.CheckWrittenRegions != nil {
+		if err := c.CheckWrittenRegions(g, left.regions); err != nil {
+			return err
+		}
 	}
-	if err := c.checkWrittenRegions(t, g); err != nil {
-		return err
-	}
-	creating, err := t.fence(g, ids)
+	creating, err := t.fence(g, left.open, ids)
 	if err != nil {
 		return err
 	}
@@ -272,6 +271,9 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 		return err
 	}
 	if err := t.recordGroup(g, deleteVerb, events.Succeeded); err != nil {
+		return err
+	}
+	if err := t.dropRolesAt(g.Subscription, groupScope(g.Subscription, g.Key)); err != nil {
 		return err
 	}
 	return lowerUsage(t, usageOfGroups(sub))
@@ -307,38 +309,4 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 		}
 	}
 	return ids, nil
-}
-
-func (c DeleteGroupConditions) checkWrittenRegions(t *tx, g Group) error {
-	if c.CheckWrittenRegions == nil {
-		return nil
-	}
-	written, err := writtenRegions(t, g)
-	if err != nil {
-		return err
-	}
-	return c.CheckWrittenRegions(g, written)
-}
-
-// checkEmpty returns *GroupNotEmptyError unless nothing is left in the group.
-func checkEmpty(t *tx, sub, group string) error {
-	var left GroupNotEmptyError
-	if err := t.One(countGroupResources, sub, group)(&left.Total); err != nil {
-		return err
-	}
-	if err := t.One(countUnderWay, sub, group, engine.Micros(t.Now), index.Move)(&left.Intents); err != nil {
-		return err
-	}
-	var err error
-	if left.Strays, err = engine.Collect(t, scanStray, listGroupStrays+` LIMIT 100`, sub, group); err != nil {
-		return err
-	}
-	if index.MayClose(left.Total, len(left.Strays), left.Intents) {
-		return nil
-	}
-	left.Resources, err = engine.Collect(t, scanText, listGroupIDs, sub, group)
-	if err != nil {
-		return err
-	}
-	return &left
 }

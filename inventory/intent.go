@@ -31,6 +31,9 @@ type Write struct {
 	Creator Creator
 	Created time.Time
 
+	// Version, when set, is the subscription's by which the write was admitted:
+	// ErrScopeChanged where it has another by now.
+	Version int64
 	// Incarnation, when set, is that of the group that the write is meant for.
 	Incarnation [16]byte
 	// OfGroupDelete: the deletion of the group sends it; the group must be Deleting.
@@ -86,7 +89,8 @@ func scanIntent(scan engine.Scanner) (index.Intent, error) {
 
 // Begin records, durably, that a write is about to be sent; no byte of the write may
 // leave before Begin has returned. In one transaction it checks that the subscription
-// admits the write (ErrSubscriptionNotFound, *SubscriptionStateError), that the group
+// admits the write (ErrSubscriptionNotFound, *SubscriptionStateError) and is as it was
+// when the write was admitted (ErrScopeChanged), that the group
 // exists and is Active (index.ErrGroupNotFound, *index.GroupStateError), that the
 // subscription is registered for the namespace (*RegistrationStateError), that the
 // row is where the write goes (*LocationConflictError; only a PUT's location is
@@ -137,20 +141,33 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err := s.admit(t, w, h, refusal); err != nil {
 			return Ticket{}, h.unlessAssumed(err)
 		}
-		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.recordRegion(writtenRegion{w.Subscription, w.Group, incarnation, w.Type, w.Region}); err != nil {
 			return Ticket{}, err
 		}
 		return s.recordIntent(t, h, w)
 	})
 }
 
+// recordRegion records where a group sends a write to, once for all writes that share
+// the transaction.
+func (t *tx) recordRegion(to writtenRegion) error {
+	if t.locked.written[to] {
+		return nil
+	}
+	t.locked.written[to] = true
+	return t.Later(insertWrittenRegion, to.subscription, to.group, to.incarnation[:], to.typ, to.region)
+}
+
 func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
-	group, err := openScope(t, w.Subscription, w.Group, w.Kind == index.Delete)
+	s, err := openScopeState(t, w.Subscription, w.Group, w.Kind == index.Delete)
+	group := s.group
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return incarnation, index.ErrGroupNotFound
 	case err != nil:
 		return incarnation, err
+	case w.Version != 0 && s.version != w.Version:
+		return incarnation, ErrScopeChanged
 	}
 	return group.Incarnation, index.AdmitWrite(&index.Group{State: group.State, Incarnation: group.Incarnation}, w.Incarnation, w.OfGroupDelete)
 }

@@ -140,13 +140,14 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 		statement, args := mayHold("s", group, "common", []string{"", "absent", "common", "rare"})
 		check(t, selection{list: statement}, args)
 	}
-	middle := everything[listedRows/2].Key
+	middle, near, far := everything[listedRows/2].Key, everything[listedRows/2+5].Key, everything[listedRows/4*3].Key
 	for name, q := range listQueries() {
-		for _, after := range []string{"", middle} {
-			q.Subscription, q.After, q.Limit, q.Visible = "s", after, 10, true
+		for _, between := range [][2]string{{}, {middle, ""}, {"", far}, {middle, near}} {
+			after, before := between[0], between[1]
+			q.Subscription, q.After, q.Before, q.Limit, q.Visible = "s", after, before, 10, true
 			var want, got []string
 			for i := range everything {
-				if r := &everything[i]; r.Key > after && q.Match(r) && len(want) < q.Limit {
+				if r := &everything[i]; r.Key > after && (before == "" || r.Key < before) && q.Match(r) && len(want) < q.Limit {
 					want = append(want, r.Key)
 				}
 			}
@@ -158,7 +159,7 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 				got = append(got, r.Key)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%s: got %q, want %q", name, got, want)
+				t.Errorf("%s between %q: got %q, want %q", name, between, got, want)
 			}
 			q.Limit = 1000
 			candidates, err := s.Candidates(t.Context(), q)

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,25 +152,22 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 	return engine.Collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
-// CheckLocks returns *LockedError where a lock forbids a write that has no intent: on
-// the ID, or on something above it. group is empty for what lies in the subscription
-// itself. It may miss a lock that is set at the same moment.
-func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind index.WriteKind) error {
-	from := s.read(ctx)
-	locked := false
-	if err := from.One(anyLock, arm.Fold(sub))(&locked); err != nil || !locked {
-		return err
-	}
-	scope := subscriptionScope(arm.Fold(sub)) + "/providers"
+// CheckLocks returns *LockedError where one of the locks forbids a write that has no
+// intent: on the ID, or on something above it. They come from [Store.Target], and may
+// lack a lock that is set at the same moment.
+func CheckLocks(locks []Lock, kind index.WriteKind, id string) error {
+	return forbidden(locks, kind, arm.Fold(id))
+}
+
+// lookUpLocks asks for the locks that may forbid a write in a group, or of what lies in
+// the subscription itself if that is empty. Both are folded.
+func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
+	scope := subscriptionScope(sub) + "/providers"
 	if group != "" {
-		scope = groupScope(arm.Fold(sub), arm.Fold(group))
+		scope = groupScope(sub, group)
 	}
 	first, last := below(scope)
-	locks, err := engine.Collect(from, scanLock, locksOfGroup, arm.Fold(sub), subscriptionScope(arm.Fold(sub)), scope, first, last)
-	if err != nil {
-		return err
-	}
-	return forbidden(locks, kind, arm.Fold(id))
+	return rowOf(locksOfGroup, take, scanLock, sub, subscriptionScope(sub), scope, first, last)
 }
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group is
@@ -181,104 +177,143 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind inde
 // ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
 // *index.GroupStateError. The locks of a scope are limited: *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
-	result, err := commit(ctx, s, engine.Flushed, scopeLocks(sub, group), func(t *tx) (put[Lock], error) {
-		current, err := t.openLock(sub, group, scope, name, false)
+	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
+	result, err := commit(ctx, s, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) (put[Lock], error) {
+		current, err := t.openLock(of, group, false)
 		if err != nil {
 			return put[Lock]{}, err
 		}
-		wanted, err := edit(current)
+		wanted, err := edit(current.lock)
 		if err != nil {
 			return put[Lock]{}, err
 		}
 		l := *wanted
-		l.Subscription, l.Scope, l.Key = arm.Fold(sub), arm.Fold(scope), arm.Fold(name)
+		l.Subscription, l.Scope, l.Key = of.subscription, of.scope, of.name
 		l.Generation, l.Created, l.Changed = engine.NewID(), t.Now, t.Now
-		if current != nil {
-			l.Created = current.Created
-		} else if err := t.checkNewLock(l, s.options.Limits.LocksPerSubscription); err != nil {
+		if current.lock != nil {
+			l.Created = current.lock.Created
+		} else if err := t.checkNewLock(l, current); err != nil {
 			return put[Lock]{}, err
 		}
 		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
 		if err != nil {
 			return put[Lock]{}, err
 		}
-		_, err = t.Exec(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
+		err = t.Later(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
 			engine.Micros(l.Created), engine.Micros(l.Changed))
 		if err == nil {
 			err = t.recordLock(l, writeVerb)
 		}
-		return put[Lock]{stored: l, created: current == nil}, err
+		return put[Lock]{stored: l, created: current.lock == nil}, err
 	})
 	return result.stored, result.created, err
 }
 
-// lockHeld opens the scope and returns the present lock, nil where there is none.
-func (t *tx) openLock(sub, group, scope, name string, deletes bool) (*Lock, error) {
-	// Whoever deletes the group holds its row, so one of the two sees the other.
+// lockState is a lock, nil where there is none, and how many there are.
+type lockState struct {
+	lock           *Lock
+	atScope, inAll int // in all: of the subscription, up to the limit
+}
+
+// lookUpLock reads a lock, and counts. inAll is the limit of the subscription's locks, 0
+// for none.
+func (l *lockedState) lookUpLock(of lockOf, inAll int) []engine.Lookup {
+	read := func(statement string, args []any, take func(*lockState, engine.Scanner) error) engine.Lookup {
+		return lookUp(l.locks, of, lockState{}, engine.Request{Statement: statement, Args: args}, func(s lockState, scan engine.Scanner) (lockState, error) {
+			err := take(&s, scan)
+			return s, err
+		})
+	}
+	queries := []engine.Lookup{
+		read(countLocks, []any{of.subscription, of.scope}, func(s *lockState, scan engine.Scanner) error { return scan(&s.atScope) }),
+	}
+	if inAll > 0 {
+		queries = append(queries, read(countAllLocks, []any{of.subscription, inAll}, func(s *lockState, scan engine.Scanner) error { return scan(&s.inAll) }))
+	}
+	// Last: if it cannot be read, nothing is known.
+	return append(queries, read(selectLockHeld, []any{of.subscription, of.scope, of.name}, func(s *lockState, scan engine.Scanner) error {
+		lock, err := scanLock(scan)
+		s.lock = &lock
+		return err
+	}))
+}
+
+// openLock opens the scope and returns the present lock.
+func (t *tx) openLock(of lockOf, group string, deletes bool) (lockState, error) {
 	if group != "" {
-		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			return nil, index.ErrGroupNotFound
-		case err != nil:
-			return nil, err
-		case g.State != index.GroupActive:
-			return nil, &index.GroupStateError{State: g.State}
+		if err := t.openActiveGroup(of.subscription, group, deletes); err != nil {
+			return lockState{}, err
 		}
-	} else if _, err := t.openSubscription(arm.Fold(sub), deletes); err != nil {
-		return nil, err
+	} else if _, err := t.openSubscription(of.subscription, deletes); err != nil {
+		return lockState{}, err
 	}
-	current, err := scanLock(t.One(selectLockHeld, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+	if known, found := t.locked.locks[of]; found {
+		return known, nil
 	}
-	return &current, err
+	if err := t.LookUp(t.locked.lookUpLock(of, t.store.options.Limits.LocksPerSubscription)...); err != nil {
+		return lockState{}, err
+	}
+	if known, found := t.locked.locks[of]; found {
+		return known, nil
+	}
+	_, err := scanLock(t.One(selectLockHeld, of.subscription, of.scope, of.name)) // it says why it cannot be read
+	return lockState{}, err
+}
+
+// openActiveGroup locks a group to which something is added that goes with it: whoever
+// deletes the group holds its row, so one of the two sees the other.
+func (t *tx) openActiveGroup(sub, group string, deletes bool) error {
+	g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return index.ErrGroupNotFound
+	case err != nil:
+		return err
+	case g.State != index.GroupActive:
+		return &index.GroupStateError{State: g.State}
+	}
+	return nil
 }
 
 // checkNewLock returns ErrNotFound where the lock's host has gone already, and
 // *QuotaError where its scope, or its subscription, has all the locks that it may
 // have. The row of the group or the subscription is locked; still, locks in two
 // groups may each be the subscription's last.
-func (t *tx) checkNewLock(l Lock, inAll int) error {
+func (t *tx) checkNewLock(l Lock, known lockState) error {
 	if l.Host != "" {
 		if _, err := loadResource(t, lockResourceRow, l.Subscription, l.Host); err != nil {
 			return err
 		}
 	}
-	n := 0
-	if err := t.One(countLocks, l.Subscription, l.Scope)(&n); err != nil {
-		return err
+	inAll := t.store.options.Limits.LocksPerSubscription
+	switch {
+	case known.atScope >= LocksPerScope:
+		return &QuotaError{Kind: QuotaLocks, Limit: LocksPerScope, Current: known.atScope}
+	case inAll > 0 && known.inAll >= inAll:
+		return &QuotaError{Kind: QuotaAllLocks, Limit: inAll, Current: known.inAll}
 	}
-	if n >= LocksPerScope {
-		return &QuotaError{Kind: QuotaLocks, Limit: LocksPerScope, Current: n}
-	}
-	if inAll <= 0 {
-		return nil
-	}
-	if err := t.One(countAllLocks, l.Subscription, inAll)(&n); err != nil || n < inAll {
-		return err
-	}
-	return &QuotaError{Kind: QuotaAllLocks, Limit: inAll, Current: n}
+	return nil
 }
 
 // DeleteLock removes a lock that check accepts. ErrNotFound where there is none;
 // otherwise it refuses like EditLock.
 func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
-	return s.write(ctx, engine.Flushed, scopeLocks(sub, group), func(t *tx) error {
-		current, err := t.openLock(sub, group, scope, name, true)
+	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
+	return s.write(ctx, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) error {
+		current, err := t.openLock(of, group, true)
 		if err != nil {
 			return err
 		}
-		if current == nil {
+		if current.lock == nil {
 			return ErrNotFound
 		}
-		if err := check(*current); err != nil {
+		if err := check(*current.lock); err != nil {
 			return err
 		}
-		if err := t.recordLock(*current, deleteVerb); err != nil {
+		if err := t.recordLock(*current.lock, deleteVerb); err != nil {
 			return err
 		}
-		return t.Later(deleteLock, current.Subscription, current.Scope, current.Key)
+		return t.Later(deleteLock, of.subscription, of.scope, of.name)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"portico/access/roles"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 )
@@ -86,6 +87,8 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 		{"its deletion", func(ctx context.Context) error {
 			return s.DeleteLock(ctx, "s", "", lock.Scope, "l", func(Lock) error { return nil })
 		}},
+		{"a role", func(ctx context.Context) error { return assignTest(ctx, s, "", lock.Scope) }},
+		{"a role in a group", func(ctx context.Context) error { return assignTest(ctx, s, "rg", groupScope("s", "rg")) }},
 		{"a feature", func(ctx context.Context) error { _, err := s.SetFeature(ctx, "s", "N/f", true, nil); return err }},
 		{"a registration", func(ctx context.Context) error {
 			_, err := s.Register(ctx, RegistrationChange{Subscription: "s", Namespace: "n"})
@@ -129,4 +132,13 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 
 func rank(row string) string {
 	return map[string]string{"subscription": "1", "all groups": "2", "group": "3"}[row]
+}
+
+// assignTest gives somebody a role at a scope, by one name for all.
+func assignTest(ctx context.Context, s *Store, group, scope string) error {
+	at := RoleScope{TenantID: "t", Subscription: "s", Group: group, ID: scope}
+	_, _, err := s.PutRoleAssignment(ctx, at, "name of "+group, func(*RoleAssignment) (*RoleAssignment, error) {
+		return &RoleAssignment{ScopeID: scope, PrincipalID: "p", RoleDefinition: roles.Reader}, nil
+	})
+	return err
 }

@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"strings"
+
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
@@ -12,6 +14,7 @@ const (
 	subscriptionRow uint8 = iota // the subscription's own
 	everyGroup                   // all groups of the subscription, so that no intent is just being recorded
 	groupRow                     // one group, which is read with the state of its subscription
+	lockRow                      // a lock on a scope, with how many there are; see lockNamed
 	registrationRow              // of a namespace; read alone
 	fenceRow                     // of a resource; read alone
 	parentRow                    // the resource above, which is not changed
@@ -97,12 +100,31 @@ func everyGroupLocks(sub string) engine.LockSet {
 }
 
 // scopeLocks are those of a write about a lock: of the row of the group, or without
-// one of the subscription.
-func scopeLocks(sub, group string) engine.LockSet {
-	if group == "" {
-		return subscriptionLocks(sub)
+// one of the subscription, and of the lock itself.
+func scopeLocks(sub, group string, of lockOf) engine.LockSet {
+	locks := subscriptionLocks(sub)
+	if group != "" {
+		locks = groupLocks(sub, group)
 	}
-	return groupLocks(sub, group)
+	locks.Rows = append(locks.Rows, engine.Row{Kind: lockRow, Name: of.scope + "\n" + of.name})
+	return locks
+}
+
+// lockNamed is the lock that a row of a lock set names.
+func lockNamed(sub, row string) lockOf {
+	scope, name, _ := strings.Cut(row, "\n")
+	return lockOf{sub, scope, name}
+}
+
+// admissionLocks are those of a write that waits for all who were admitted to a group,
+// or without one to any group of the subscription, and looks at none.
+func admissionLocks(sub, group string) engine.LockSet {
+	if group == "" {
+		return everyGroupLocks(sub)
+	}
+	locks := groupLocks(sub, group)
+	locks.Rows[0].Assumed = unread
+	return locks
 }
 
 // severalScopesLocks are those of a write that locks the groups of several

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -28,9 +27,9 @@ const waitPause = 20 * time.Millisecond
 // applied until their intents end, nor for what takes no intent, nor for the deletion
 // of a group that was accepted before.
 func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
-	for err = s.waitForAdmissions(ctx, group, l); err == nil; {
-		var underWay bool
-		if underWay, err = s.conflictUnderWay(ctx, l); err == nil && !underWay {
+	var underWay bool
+	for underWay, err = s.conflictAmongAdmitted(ctx, group, l); err == nil; underWay, err = s.conflictUnderWay(ctx, l) {
+		if !underWay {
 			return true, nil
 		}
 		select {
@@ -45,39 +44,36 @@ func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lo
 	return false, err
 }
 
-// waitForAdmissions waits for the row locks of the groups that a lock concerns: a
-// write that was admitted without seeing the lock holds one until its intent is
-// visible, and later writes read the locks anew.
-func (s *Store) waitForAdmissions(ctx context.Context, group string, l Lock) error {
-	if group == "" {
-		return s.write(ctx, engine.Unflushed, everyGroupLocks(l.Subscription), func(t *tx) error {
-			_, err := engine.Collect(t, scanText, lockGroups, l.Subscription)
-			return err
-		})
-	}
-	return s.write(ctx, engine.Unflushed, groupLocks(l.Subscription, group), func(t *tx) error {
-		_, err := t.group(l.Subscription, group)
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		}
-		return err
+// conflictAmongAdmitted waits for the row locks of the groups that a lock concerns, and
+// reports then whether a call is under way that the lock forbids: a write that was
+// admitted without seeing the lock holds a row until its intent is visible, and later
+// writes read the locks anew.
+func (s *Store) conflictAmongAdmitted(ctx context.Context, group string, l Lock) (underWay bool, err error) {
+	found, err := commit(ctx, s, engine.Unflushed, admissionLocks(l.Subscription, group), func(t *tx) (*bool, error) {
+		found := new(bool) // known when the transaction is over
+		return found, t.LookUpLater(l.conflicts(t.Now, found)...)
 	})
+	return err == nil && *found, err
 }
 
 // conflictUnderWay reports whether a call, or a move, that a lock forbids is under way.
 func (s *Store) conflictUnderWay(ctx context.Context, l Lock) (underWay bool, err error) {
+	err = s.engine.LookUp(ctx, l.conflicts(s.engine.Now(), &underWay)...)
+	return underWay, err
+}
+
+// conflicts asks whether a call, or a move, that the lock forbids is under way.
+func (l Lock) conflicts(now time.Time, found *bool) []engine.Lookup {
 	first, last := index.Delete, index.Delete
+	var queries []engine.Lookup
 	if l.Level == LockReadOnly {
 		first, last = 0, math.MaxUint8
 		// No lock can be set in a group that is Moving, but above it.
 		if l.Scope == subscriptionScope(l.Subscription) {
-			var moving int
-			if err := s.read(ctx).One(countMoving, l.Subscription, index.GroupMoving)(&moving); err != nil || moving > 0 {
-				return moving > 0, err
-			}
+			queries = append(queries, rowOf(countMoving, func(moving int) { *found = *found || moving > 0 }, scanCount, l.Subscription, index.GroupMoving))
 		}
 	}
 	from, to := below(l.Scope)
-	err = s.read(ctx).One(callUnderWay, l.Subscription, l.Scope, from, to, first, last, engine.Micros(s.engine.Now()), index.GroupDeleting)(&underWay)
-	return underWay, err
+	return append(queries, rowOf(callUnderWay, func(underWay bool) { *found = *found || underWay }, scanFlag,
+		l.Subscription, l.Scope, from, to, first, last, engine.Micros(now), index.GroupDeleting))
 }

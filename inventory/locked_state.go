@@ -22,6 +22,8 @@ import (
 // A member takes the resource that it locks out of the state, so that no other sees
 // what it may have changed. A member that changes more than that clears everything.
 type lockedState struct {
+	subscriptions map[string]subscriptionState
+	locks         map[lockOf]lockState
 	scopes        map[scopeOf]scopeState
 	registrations map[registrationOf]RegistrationState
 	rows          map[resourceOf]*Resource // nil: there is none
@@ -30,6 +32,8 @@ type lockedState struct {
 	// assumed are the resources that are neither read nor proved. No row is replaced or
 	// removed but by the generation that it is assumed to have.
 	assumed map[resourceOf]bool
+	// written are the regions that the transaction has recorded for its groups.
+	written map[writtenRegion]bool
 }
 
 // resourceState is a resource as a transaction has left it. It never changes.
@@ -43,13 +47,20 @@ type (
 	scopeOf        struct{ subscription, group string }
 	registrationOf struct{ subscription, namespace string }
 	resourceOf     struct{ subscription, key string }
+	lockOf         struct{ subscription, scope, name string }
+	writtenRegion  struct {
+		subscription, group string
+		incarnation         [16]byte
+		typ, region         string
+	}
 )
 
 func newLockedState() *lockedState {
 	return &lockedState{
+		subscriptions: map[string]subscriptionState{}, locks: map[lockOf]lockState{},
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
-		fences: map[resourceOf]int64{}, assumed: map[resourceOf]bool{},
+		fences: map[resourceOf]int64{}, assumed: map[resourceOf]bool{}, written: map[writtenRegion]bool{},
 	}
 }
 
@@ -58,14 +69,23 @@ func (l *lockedState) forget() { *l = *newLockedState() }
 // Lock implements [engine.Unit]. It locks, as far as members need it, the
 // subscription's own row, its groups, and their resources, in the order of every
 // transaction; it reads registrations in between. Where all that members need is
-// assumed, nobody waits for the answers.
+// assumed, or only locked, nobody waits for the answers.
 func (t *tx) Lock(members []*engine.Write) error {
 	queries := make([]engine.Lookup, 0, 4*len(members))
+	l, locks := t.locked, 0
 	if t.LocksRows() {
 		queries = appendLocks(queries, members)
+		locks = len(queries)
+		for sub := range rowsIn(members, subscriptionRow, subscriptionRow) { // elsewhere it is read where it is needed
+			if _, asked := l.subscriptions[sub]; !asked {
+				queries = append(queries, l.lookUpSubscription(sub)...)
+			}
+		}
 	}
-	l := t.locked
 	for sub, row := range rowsIn(members, groupRow, groupRow) {
+		if row.Assumed == unread {
+			continue
+		}
 		of := scopeOf{sub, row.Name}
 		if _, asked := l.scopes[of]; !asked {
 			queries = append(queries, l.lookUpScope(of))
@@ -77,6 +97,12 @@ func (t *tx) Lock(members []*engine.Write) error {
 			queries = append(queries, l.lookUpRegistration(of))
 		}
 	}
+	for sub, row := range rowsIn(members, lockRow, lockRow) {
+		of := lockNamed(sub, row.Name)
+		if _, asked := l.locks[of]; !asked {
+			queries = append(queries, l.lookUpLock(of, t.store.options.Limits.LocksPerSubscription)...)
+		}
+	}
 	if t.LocksRows() { // elsewhere they are read for creates alone
 		for sub, row := range rowsIn(members, fenceRow, fenceRow) {
 			of := resourceOf{sub, row.Name}
@@ -85,7 +111,7 @@ func (t *tx) Lock(members []*engine.Write) error {
 			}
 		}
 	}
-	read := len(queries) > 0
+	read := len(queries) > locks
 	for sub, row := range rowsIn(members, parentRow, resourceRow) {
 		of := resourceOf{sub, row.Name}
 		if _, asked := l.rows[of]; asked {
@@ -168,6 +194,24 @@ func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request,
 	}}
 }
 
+func (l *lockedState) lookUpSubscription(sub string) []engine.Lookup {
+	return []engine.Lookup{
+		lookUp(l.subscriptions, sub, subscriptionState{}, engine.Request{Statement: selectSubscription, Args: []any{sub}}, func(s subscriptionState, scan engine.Scanner) (subscriptionState, error) {
+			found, err := scanSubscription(scan)
+			s.found = &found
+			return s, err
+		}),
+		{Request: engine.Request{Statement: anyLock, Args: []any{sub}}, Row: func(scan engine.Scanner) error {
+			s, known := l.subscriptions[sub]
+			err := scan(&s.locked)
+			if known {
+				l.subscriptions[sub] = s
+			}
+			return err
+		}},
+	}
+}
+
 func (l *lockedState) lookUpScope(of scopeOf) engine.Lookup {
 	return lookUp(l.scopes, of, scopeState{}, lockScopeOf(of), func(_ scopeState, scan engine.Scanner) (scopeState, error) {
 		return scanScope(scan)
@@ -239,11 +283,23 @@ func (t *tx) row(sub, key string) (Resource, error) {
 	return *row, nil
 }
 
+// subscriptionState is a subscription whose row is locked.
+type subscriptionState struct {
+	found  *Subscription // nil: there is none
+	locked bool          // there are locks in it
+}
+
+// unread is assumed of a row that a write locks and does not look at: it only waits for
+// those who hold it.
+const unread = "unread"
+
 // scopeState is a group whose row is locked, with the state of its subscription.
 type scopeState struct {
 	found bool
 	group Group
-	state SubscriptionState // known only with the group
+	// These are of the subscription, and known only with the group.
+	state   SubscriptionState
+	version int64
 }
 
 // scope locks a group. Its result holds for all members, and so does an absence that

@@ -20,13 +20,14 @@ type MoveResult struct {
 	MoveCall                   // without its Members
 	Moved, Stayed []MoveMember // as the provider said, or a GET on both IDs
 	Gone          []MoveMember // neither ID is there
-	// LockETag makes the entity tag of a lock that moved along.
+	// LockETag makes the entity tag of a lock that moved along. That of a role assignment
+	// stays: it does not tell of the scope.
 	LockETag func(Lock) string
 }
 
 // SettleMove records, durably and with the job's payload, what became of members of a
 // call. Those that have moved are at their new place, with all that lies below them,
-// and are verified there. Their locks, tags and follows move along, tombstones stay
+// and are verified there. Their locks, role assignments, tags and follows move along, tombstones stay
 // behind.
 func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
@@ -82,7 +83,10 @@ func (r *MoveResult) move(t *tx, m MoveMember, to Group) error {
 			return err
 		}
 	}
-	return r.moveLocks(t, m.Key, to)
+	if err := r.moveLocks(t, m.Key, to); err != nil {
+		return err
+	}
+	return r.moveRoles(t, m.Key, to)
 }
 
 // stay leaves a member where it is. GETs of the meantime count no longer.
@@ -241,6 +245,29 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 		err = t.Later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
 			engine.Micros(l.Created), engine.Micros(t.Now))
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveRoles moves what is assigned at a resource, and below it.
+func (r *MoveResult) moveRoles(t *tx, key string, to Group) error {
+	first, last := below(key)
+	assignments, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, r.Source.Subscription, key, first, last)
+	if err != nil || len(assignments) == 0 {
+		return err
+	}
+	if err := t.changesRoles(r.Source.Subscription); err != nil {
+		return err
+	}
+	if _, err := t.Exec(deleteRoleAssignmentsAt, r.Source.Subscription, key, first, last); err != nil {
+		return err
+	}
+	for _, a := range assignments {
+		a.Subscription, a.ScopeKey, a.ScopeID = to.Subscription, r.moved(a.ScopeKey), movedID(a.ScopeID, to)
+		a.Generation = engine.NewID()
+		if err := a.put(t); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/access/roles"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
@@ -62,8 +63,8 @@ type Options struct {
 	// CacheTTL bounds the age of a cached location, CacheEntries their number.
 	CacheTTL     time.Duration
 	CacheEntries int
-	// ScopeEntries bounds the subscriptions, the groups and the registrations that are
-	// remembered, of each; CacheTTL bounds their age too.
+	// ScopeEntries bounds the subscriptions, the groups, the registrations and the
+	// principals' grants that are remembered, of each; CacheTTL bounds their age too.
 	ScopeEntries int
 }
 
@@ -73,6 +74,8 @@ type Limits struct {
 	GroupsPerSubscription    int
 	LocksPerSubscription     int
 	TagNamesPerSubscription  int // their values count as well
+	// RoleAssignmentsPerTenant bounds those at the tenant itself.
+	RoleAssignmentsPerSubscription, RoleAssignmentsPerTenant, RoleDefinitionsPerTenant int
 	// LearnedOperations bounds those of one subscription that belong to nobody.
 	LearnedOperations int
 }
@@ -93,6 +96,7 @@ type Store struct {
 	engine    *engine.Engine
 	locations *locations.Cache
 	scopes    *Scopes
+	builtIn   map[string]*roles.Role // by their ids
 	cipher    *encryption.Cipher
 	lastEvent atomic.Int64 // the time of the last one that was recorded, in microseconds
 }
@@ -107,7 +111,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o}
+	s := &Store{options: o, builtIn: map[string]*roles.Role{}}
+	for _, d := range roles.BuiltIn() {
+		s.builtIn[d.ID] = roles.Compile(d)
+	}
 	s.locations, err = locations.New(locations.Options{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
 	if err != nil {
 		return nil, err

@@ -38,3 +38,18 @@ func TestDoubtsUseAKey(t *testing.T) {
 		}
 	}
 }
+
+// The subscriptions of a caller are found by the caller's assignments, however many others
+// there are.
+func TestGrantedSubscriptionsUseAKey(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	condition, principals := among("principal", []string{"p"}, principalKey)
+	plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+grantedSubscriptions+condition+subscriptionOrder,
+		append(append([]any{"t", "0"}, principals...), 10)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(plan, "; "); !strings.Contains(text, "INDEX role_assignments_in_tenant (tenant=? AND principal=? AND subscription>?)") || strings.Contains(text, "SCAN") {
+		t.Error(text)
+	}
+}

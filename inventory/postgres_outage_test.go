@@ -213,7 +213,7 @@ func readTargets(t *testing.T, store *inventory.Store, times int) {
 	var reads sync.WaitGroup
 	for range times {
 		reads.Go(func() {
-			if target, err := store.Target(t.Context(), storetest.Sub, "rg", "Contoso.Compute", "none"); err != nil || target.Group == nil {
+			if target, err := store.Target(t.Context(), inventory.Question{Subscription: storetest.Sub, Group: "rg", Namespace: "Contoso.Compute", Key: "none"}); err != nil || target.Group == nil {
 				t.Errorf("got %+v, %v", target, err)
 			}
 		})

@@ -23,6 +23,7 @@ type ResourceQuery struct {
 	Location     string
 	Tag          string // the name of a tag
 	After        string // the key before the first one wanted
+	Before       string // the first key that is not wanted any more; "": there is none
 	Limit        int    // 0: all
 	Visible      bool   // only what clients are shown: Live and Deleting
 }
@@ -34,6 +35,7 @@ const mostSelected = `1001`
 
 const (
 	listResources = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
+	listBetween   = listResources + ` AND key < ? ORDER BY key LIMIT ?`
 	// The engine must read the keys first, and then a row for each: it may
 	// not choose the order of a CROSS JOIN, or look behind a LIMIT.
 	listTagged = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, resource FROM resource_tags
@@ -45,6 +47,7 @@ const (
 		CROSS JOIN resources WHERE subscription = named_in AND key = named`
 
 	countSelected = `SELECT COUNT(*), COALESCE(MAX(key), '') FROM (SELECT key FROM resources WHERE subscription = ? AND key > ?`
+	countBetween  = countSelected + ` AND key < ? ORDER BY key LIMIT ?) AS counted`
 	countTagged   = `SELECT COUNT(*), COALESCE(MAX(resource), '') FROM (SELECT resource FROM resource_tags WHERE subscription = ? AND resource > ? AND tag = ?
 		ORDER BY resource LIMIT ?) AS counted`
 	countNamed = `SELECT COUNT(*), '' FROM (SELECT key FROM resources WHERE subscription = ? AND name_key >= ? AND name_key < ?
@@ -97,10 +100,15 @@ func (s *Store) candidates(ctx context.Context, q ResourceQuery) (rows []Resourc
 		return nil, false, err
 	}
 	rows, err = engine.Collect(from, scanResource, lead.list, append(lead.args, lead.atMost(q.Limit))...)
-	return rows, lead.atMost(q.Limit) == int64(len(rows)), err
+	more = lead.atMost(q.Limit) == int64(len(rows))
+	if before := arm.Fold(q.Before); before != "" {
+		wanted, _ := slices.BinarySearchFunc(rows, before, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })
+		rows, more = rows[:wanted], more && wanted == len(rows)
+	}
+	return rows, more, err
 }
 
-// Match reports whether a row meets all conditions but After and Limit.
+// Match reports whether a row meets all conditions but After, Before and Limit.
 func (q ResourceQuery) Match(r *Resource) bool {
 	name := arm.Fold(r.Name)
 	return (q.Group == "" || r.Group == arm.Fold(q.Group)) &&
@@ -158,6 +166,9 @@ func (q ResourceQuery) selections() []selection {
 	}
 	column(`type`, arm.Fold(q.Type))
 	column(`location`, arm.Location(q.Location))
+	if before := arm.Fold(q.Before); before != "" {
+		return append(all, selection{list: listBetween, count: countBetween, args: []any{sub, after, before}})
+	}
 	return append(all, selection{list: listResources + ` ORDER BY key LIMIT ?`, args: []any{sub, after}})
 }
 
@@ -165,7 +176,11 @@ func (q ResourceQuery) selections() []selection {
 // the one whose next rows go farthest.
 func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 	all := q.selections()
-	if n := len(all) - 1; n == 0 || n == 1 && !all[0].unordered {
+	countable := all
+	if q.Before == "" {
+		countable = all[:len(all)-1]
+	}
+	if n := len(countable); n == 0 || n == 1 && !all[0].unordered {
 		return all[0], nil
 	}
 	type counted struct {
@@ -177,7 +192,7 @@ func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 	for _, most := range countedSelections {
 		common = common[:0]
 		var rare []counted
-		for _, c := range all[:len(all)-1] {
+		for _, c := range countable {
 			of := counted{selection: c}
 			args := c.args
 			if c.unordered {

@@ -128,6 +128,9 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		if err := dropLocksAt(t, h.subscription, h.key); err != nil {
 			return err
 		}
+		if err := t.dropRolesAt(h.subscription, h.key); err != nil {
+			return err
+		}
 		return lowerUsage(t, usage{h.row.Subscription, h.row.Group, h.row.Type})
 	case h.row == nil:
 		row := *h.made

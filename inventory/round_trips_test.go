@@ -64,6 +64,37 @@ func TestRoundTrips(t *testing.T) {
 			t.Errorf("round %d: %d writes began in %d round trips, and ended in %d", round, len(tickets), begun, settled)
 		}
 	}
+	// What is assigned at a resource goes with it, without another round trip.
+	if err := assignTest(t.Context(), s, "rg1", groupScope("s", "rg1")); err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range [][]string{names[:1], names[1:]} {
+		var tickets []Ticket
+		for _, name := range gone {
+			w := vmWrite("rg2", "parent")
+			w.Kind, w.Parent = index.Delete, w.Key
+			w.ID, w.Type = w.ID+"/disks/"+name, w.Type+"/disks"
+			w.Key, w.Namespace = w.ID, "n2"
+			ticket, err := s.Begin(t.Context(), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tickets = append(tickets, ticket)
+		}
+		if ended := tripsOf(t, s, trips, func(do func(func() error)) {
+			for _, ticket := range tickets {
+				do(func() error {
+					result, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone, Status: http.StatusNoContent})
+					if err == nil && !result.Settled {
+						t.Error("a DELETE is not settled")
+					}
+					return err
+				})
+			}
+		}); ended != 1 {
+			t.Errorf("%d deletes ended in %d round trips", len(gone), ended)
+		}
+	}
 }
 
 // Which regions a list asks is one question, however many there are, and also where

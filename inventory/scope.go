@@ -2,7 +2,10 @@ package inventory
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
+	"portico/arm"
 	"portico/inventory/engine"
 )
 
@@ -38,18 +41,18 @@ func (s SubscriptionState) admits(deletes bool) error {
 // every write in a subscription would lock that row. It also reads whether there are
 // any locks, as most have none.
 const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?),
-		EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
+		COALESCE((SELECT version FROM subscriptions WHERE subscription = ?), 0), EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
 	FROM resource_groups WHERE subscription = ? AND key = ?` + engine.ForUpdate
 
 // lockScopeOf asks for a group. A subscription that does not exist counts as Deleted,
 // which refuses everything.
 func lockScopeOf(of scopeOf) engine.Request {
-	return engine.Request{Statement: lockScope, Args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.group}}
+	return engine.Request{Statement: lockScope, Args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.subscription, of.group}}
 }
 
 func scanScope(scan engine.Scanner) (s scopeState, err error) {
 	locked := false
-	s.group, err = scanGroup(func(dest ...any) error { return scan(append(dest, &s.state, &locked)...) })
+	s.group, err = scanGroup(func(dest ...any) error { return scan(append(dest, &s.state, &s.version, &locked)...) })
 	s.found, s.group.locked = err == nil, locked
 	return s, err
 }
@@ -57,23 +60,34 @@ func scanScope(scan engine.Scanner) (s scopeState, err error) {
 // openScope locks a write's group after its subscription admits the write. Without
 // such a group it returns ErrNotFound. sub and name are folded.
 func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
+	s, err := openScopeState(t, sub, name, deletes)
+	return s.group, err
+}
+
+func openScopeState(t *tx, sub, name string, deletes bool) (scopeState, error) {
 	s, err := t.scope(scopeOf{sub, name})
 	if err == nil && !s.found {
 		s.state, err = stateOf(t, sub)
 	}
 	if err != nil {
-		return Group{}, err
+		return scopeState{}, err
 	}
 	if refusal := s.state.admits(deletes); refusal != nil {
-		return Group{}, refusal
+		return scopeState{}, refusal
 	}
 	if !s.found {
-		return Group{}, ErrNotFound
+		return scopeState{}, ErrNotFound
 	}
-	return s.group, nil
+	return s, nil
 }
 
 func stateOf(t *tx, sub string) (SubscriptionState, error) {
+	if known, asked := t.locked.subscriptions[sub]; asked {
+		if known.found == nil {
+			return Deleted, nil
+		}
+		return known.found.State, nil
+	}
 	known, err := loadSubscription(t, selectSubscription, sub)
 	if errors.Is(err, ErrNotFound) {
 		return Deleted, nil
@@ -81,9 +95,23 @@ func stateOf(t *tx, sub string) (SubscriptionState, error) {
 	return known.State, err
 }
 
+// subscription locks a subscription, whatever its state. ErrNotFound where there is none.
+func (t *tx) subscription(sub string) (Subscription, error) {
+	known, asked := t.locked.subscriptions[sub]
+	switch {
+	case !asked:
+		return loadSubscription(t, lockSubscription, sub)
+	case known.found == nil:
+		return Subscription{}, ErrNotFound
+	}
+	s := *known.found
+	s.Tags, s.Features = maps.Clone(s.Tags), slices.Clone(s.Features)
+	return s, nil
+}
+
 // openSubscription locks a subscription that admits a write.
 func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
-	s, err := loadSubscription(t, lockSubscription, sub)
+	s, err := t.subscription(arm.Fold(sub))
 	if errors.Is(err, ErrNotFound) {
 		return s, ErrSubscriptionNotFound
 	}

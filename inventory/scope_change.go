@@ -25,16 +25,20 @@ func (t *tx) changesScope(sub string) {
 
 // recordScopeChanges tells other replicas. It runs at the end of the transaction, in
 // the order of the subscriptions: whoever holds one of these rows waits for no other
-// row.
+// row, but for those of roles.
 func (t *tx) recordScopeChanges() error {
 	slices.Sort(t.scopes)
 	for _, sub := range t.scopes {
-		generation := engine.NewID()
-		if err := t.Later(putScopeChange, sub, generation[:], engine.Micros(t.Now)); err != nil {
+		if err := t.putScopeChange(sub); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.recordDrops()
+}
+
+func (t *tx) putScopeChange(sub string) error {
+	generation := engine.NewID()
+	return t.Later(putScopeChange, sub, generation[:], engine.Micros(t.Now))
 }
 
 // scopeChanges returns the latest changes of scopes.

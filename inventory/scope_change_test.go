@@ -11,7 +11,7 @@ import (
 )
 
 // changesScopes matches the statements after which memory of scopes is out of date.
-var changesScopes = regexp.MustCompile(`^(INSERT INTO|UPDATE|DELETE FROM) (subscriptions|resource_groups|registrations)\b`)
+var changesScopes = regexp.MustCompile(`^(INSERT INTO|UPDATE|DELETE FROM) (subscriptions|resource_groups|registrations|role_assignments|role_definitions)\b`)
 
 // A transaction that changes a scope and does not say so leaves other replicas with
 // what was before, for as long as they remember it.
@@ -45,7 +45,7 @@ func TestChangesOfScopesAreRecorded(t *testing.T) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if id, ok := n.(*ast.Ident); ok && watched[id.Name] {
 					changes = id.Name
-				} else if ok && id.Name == "changesScope" {
+				} else if ok && (id.Name == "changesScope" || id.Name == "changesRoles") {
 					says = true
 				}
 				return true

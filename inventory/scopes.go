@@ -6,16 +6,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/access"
+	"portico/access/roles"
 	"portico/inventory/index"
 	"portico/inventory/scopes"
 )
 
-// Scopes are subscriptions, groups and registrations as reads use them: from memory,
-// at most [scopes.Bound] behind what other replicas committed, and never behind this
-// one.
+// Scopes are subscriptions, groups, registrations and grants as requests use them, and
+// writes where the transaction of their intent judges them again: from memory, at most
+// [scopes.Bound] behind what other replicas committed, and never behind this one.
 //
 // Memory holds only what admits a read: no absence, no Deleted subscription, only
-// Active groups, only registered namespaces. What it denies is asked of the store.
+// Active groups, only registered namespaces. What it denies is asked of the store. Of
+// grants it also holds that there are none.
 //
 // A stale yes for a group that has gone could show in two ways. A resource that the
 // index does not track may outlive its group, so memory's word for a group counts only
@@ -28,18 +31,23 @@ import (
 // What remains is a subscription that is marked Deleted, or given to another tenant:
 // reads through other replicas may find it as it was, for up to the bound.
 type Scopes struct {
+	store         *Store
 	changes       *scopes.Changes
 	subscriptions *scopes.Table[Subscription]
 	groups        *scopes.Table[Group]
 	registrations *scopes.Table[Registration]
+	grants        *scopes.Joint[roles.Grants]
 }
+
+// bytesPerGrants is what the grants of one principal may take in memory, on average.
+const bytesPerGrants = 1 << 10
 
 // Scopes returns what requests ask first from memory.
 func (s *Store) Scopes() *Scopes { return s.scopes }
 
 func (s *Store) newScopes() (*Scopes, error) {
 	o := s.options
-	m := &Scopes{changes: scopes.NewChanges(scopes.Options{Ask: s.scopeChanges, Now: o.clock(), TTL: o.CacheTTL})}
+	m := &Scopes{store: s, changes: scopes.NewChanges(scopes.Options{Ask: s.scopeChanges, Now: o.clock(), TTL: o.CacheTTL})}
 	var err error
 	m.subscriptions, err = scopes.NewTable(m.changes, o.ScopeEntries, s.briefSubscription, func(s Subscription) bool { return s.State != Deleted })
 	if err == nil {
@@ -48,24 +56,35 @@ func (s *Store) newScopes() (*Scopes, error) {
 	if err == nil {
 		m.registrations, err = scopes.NewTable(m.changes, o.ScopeEntries, s.Registration, func(r Registration) bool { return r.State.Permits() })
 	}
+	if err == nil {
+		m.grants, err = scopes.NewJoint(m.changes, o.ScopeEntries, o.ScopeEntries*bytesPerGrants, roles.Grants.Size)
+	}
 	if err != nil {
 		m.changes.Close()
 	}
 	return m, err
 }
 
-// briefSubscription and briefGroup leave out what has no bound that memory could live
+// The brief forms leave out what has no bound that memory could live
 // with.
 func (s *Store) briefSubscription(ctx context.Context, id, _ string) (Subscription, error) {
 	found, err := s.Subscription(ctx, id)
-	found.Tags, found.Features = nil, nil
-	return found, err
+	return found.brief(), err
 }
 
 func (s *Store) briefGroup(ctx context.Context, sub, name string) (Group, error) {
 	found, err := s.Group(ctx, sub, name)
-	found.Tags, found.ManagedBy = nil, ""
-	return found, err
+	return found.brief(), err
+}
+
+func (s Subscription) brief() Subscription {
+	s.Tags, s.Features = nil, nil
+	return s
+}
+
+func (g Group) brief() Group {
+	g.Tags, g.ManagedBy = nil, ""
+	return g
 }
 
 // Subscription is [Store.Subscription] from memory if that knows, without tags and
@@ -84,6 +103,16 @@ func (m *Scopes) Registration(ctx context.Context, sub, namespace string, asked 
 	return m.registrations.Get(ctx, sub, namespace, asked)
 }
 
+// Grants is [Store.Grants] from memory if that knows: also that nothing was granted, so
+// what it denies has to be asked of the store. asked is when the request arrived. What
+// memory answers allocates nothing; callers share it, and must not change it.
+func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error) {
+	q := scopes.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
+	return m.grants.Get(ctx, q, asked, func(ctx context.Context) (roles.Grants, error) {
+		return m.store.Grants(ctx, tenant, subscription, who)
+	})
+}
+
 // Ask asks the store now what has changed. Scopes do so by themselves while they are
 // used.
 func (m *Scopes) Ask(ctx context.Context) error { return m.changes.Ask(ctx) }
@@ -93,5 +122,7 @@ func (m *Scopes) Asked() uint64 { return m.changes.Asked() }
 
 // registerMetrics registers what the tables count anyway.
 func (m *Scopes) registerMetrics(registry prometheus.Registerer) {
-	registry.MustRegister(scopes.Metrics{"subscription": m.subscriptions, "group": m.groups, "registration": m.registrations})
+	registry.MustRegister(scopes.Metrics{
+		"subscription": m.subscriptions, "group": m.groups, "registration": m.registrations, "grants": m.grants,
+	})
 }

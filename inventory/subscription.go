@@ -203,6 +203,11 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 		if err := t.recordSubscription(next); err != nil {
 			return put[Subscription]{}, err
 		}
+		if next.TenantID != current.TenantID {
+			if err := t.dropRolesIn(next.ID); err != nil {
+				return put[Subscription]{}, err
+			}
+		}
 		if next.Version != current.Version {
 			err = s.notifyChange(t, next.ID, targets)
 		}

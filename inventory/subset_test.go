@@ -19,12 +19,14 @@ var acrossSubscriptions = []string{
 	// Claims, by kind and time, and what counts or ends what is due.
 	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftLeases",
 	"countJobs", "CountJobs", "CountJobsOf", "spreadJobs", "countStrays", "openIntents", "countRows", "nextAbsent", "absentFrom",
+	// Whether a role is assigned anywhere in its tenant, before it is deleted.
+	"roleAssigned",
 	// What has changed of late, for the memory of replicas.
 	"recentScopeChanges",
 	// Events, in the order in which they are numbered and told.
 	"unnumberedEvents", "anyUnnumbered", "eventsAfter", "oldestEvents",
 	// Lists of operators, and of a tenant's subscriptions.
-	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions",
+	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions",
 }
 
 // outsideSubset is what some engine that this may move to lacks, or would do in

@@ -19,6 +19,8 @@ type tx struct {
 	// scopes are the subscriptions of which remembered scopes are out of date once this
 	// commits.
 	scopes []string
+	// unassigned is what has gone: what is assigned there goes at the end.
+	unassigned []resourceOf
 }
 
 func (s *Store) newTx(t *engine.Tx) engine.Unit {
@@ -33,7 +35,10 @@ func (t *tx) Complete() error {
 	if err := t.settleUsage(); err != nil {
 		return err
 	}
-	return t.recordScopeChanges()
+	if err := t.recordScopeChanges(); err != nil {
+		return err
+	}
+	return t.dropRoles()
 }
 
 // Ended implements [engine.Unit].

@@ -23,11 +23,5 @@ func scanWrittenRegion(scan engine.Scanner) (touch WrittenRegion, err error) {
 // WrittenRegions lists, once each, where an incarnation of a group sent a write, also
 // where nothing came of it; see [DeleteGroupConditions].
 func (s *Store) WrittenRegions(ctx context.Context, g Group) ([]WrittenRegion, error) {
-	return writtenRegions(s.read(ctx), g)
-}
-
-// writtenRegions lists, once each, where this incarnation of the group sent a write
-// to: also the places where nothing came of it.
-func writtenRegions(from engine.Source, g Group) ([]WrittenRegion, error) {
-	return engine.Collect(from, scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
+	return engine.Collect(s.read(ctx), scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
 }

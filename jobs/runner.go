@@ -55,13 +55,14 @@ type Runner struct {
 	workers map[string]*worker
 	index   *indexMetrics
 	storeUp prometheus.Gauge
+	beside  *presence
 }
 
 // NewRunner returns a runner, and registers its metrics and those of its kinds.
 func NewRunner(o Options) *Runner {
 	r := &Runner{
 		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
-		index: newIndexMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics),
+		index: newIndexMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), beside: newPresence(o.Metrics),
 	}
 	for name, kind := range o.Kinds {
 		if lasting, ok := kind.(Lasting); ok {
@@ -107,7 +108,11 @@ func (r *Runner) Run(ctx context.Context) {
 	parts.Go(func() { r.runHousekeeping(ctx) })
 	parts.Go(func() { r.countIndex(ctx) })
 	parts.Go(func() { r.watchStore(ctx) })
+	parts.Go(func() { r.showPresence(ctx) })
 }
+
+// Replicas is how many replicas share the store, this one included, as it last heard.
+func (r *Runner) Replicas() int { return int(r.beside.replicas.Load()) }
 
 // pace is the pause between two questions for what is due; with jitter, so that
 // replicas do not claim at the same time.

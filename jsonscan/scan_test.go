@@ -2,8 +2,10 @@ package jsonscan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math/bits"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -218,5 +220,25 @@ func TestDeepFaultsAreCheap(t *testing.T) {
 	})
 	if reads > 2000 {
 		t.Errorf("%v allocations", reads)
+	}
+}
+
+// special finds the first byte that a string cannot hold as it is, whatever is beside it.
+func TestSpecialBytes(t *testing.T) {
+	for c := range 256 {
+		want := c < ' ' || c == '"' || c == '\\'
+		for _, beside := range []byte{' ', '!', '#', 'a', 0x7f, 0x80, 0xff} {
+			for place := range 8 {
+				var eight [8]byte
+				for i := range eight {
+					eight[i] = beside
+				}
+				eight[place] = byte(c)
+				found := special(binary.LittleEndian.Uint64(eight[:]))
+				if (found != 0) != want || want && bits.TrailingZeros64(found)/8 != place {
+					t.Fatalf("%x: %x", eight, found)
+				}
+			}
+		}
 	}
 }

@@ -177,18 +177,25 @@ func pastWord(t []byte, at int, word string) int {
 	return at + len(word)
 }
 
+// special looks at eight bytes. The lowest bit that it returns is in the first of them
+// that is a quote, a backslash or below a space; 0: none is.
+func special(v uint64) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	// With its second bit turned over, a quote is a space: it and what is below a space
+	// are below '!' then, and nothing else is.
+	low, escape := v^2*ones, v^'\\'*ones
+	return ((low-'!'*ones)&^low | (escape-ones)&^escape) & tops
+}
+
 // pastString returns where the string that begins at at has ended, -1 where it
 // does not end well.
 func pastString(t []byte, at int) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	for at++; len(t)-at >= 8; at += 8 { // as pastPlain does
-		v := binary.LittleEndian.Uint64(t[at : at+8])
-		quote, escape := v^'"'*ones, v^'\\'*ones
-		special := ((quote-ones)&^quote | (escape-ones)&^escape | (v-' '*ones)&^v) & tops
-		if special == 0 {
+	for at++; len(t)-at >= 8; at += 8 {
+		found := special(binary.LittleEndian.Uint64(t[at : at+8]))
+		if found == 0 {
 			continue
 		}
-		if at += bits.TrailingZeros64(special) / 8; t[at] == '"' {
+		if at += bits.TrailingZeros64(found) / 8; t[at] == '"' {
 			return at + 1
 		}
 		break
@@ -203,15 +210,9 @@ func pastString(t []byte, at int) int {
 // pastPlain passes over what is nothing special in a string, eight bytes at a
 // time: strings are most of a text.
 func pastPlain(t []byte, at int) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for len(t)-at >= 8 {
-		v := binary.LittleEndian.Uint64(t[at:])
-		quote, escape := v^'"'*ones, v^'\\'*ones
-		// The lowest top bit that is set marks the first byte that is a quote,
-		// a backslash or below a space.
-		special := ((quote-ones)&^quote | (escape-ones)&^escape | (v-' '*ones)&^v) & tops
-		if special != 0 {
-			return at + bits.TrailingZeros64(special)/8
+		if found := special(binary.LittleEndian.Uint64(t[at:])); found != 0 {
+			return at + bits.TrailingZeros64(found)/8
 		}
 		at += 8
 	}

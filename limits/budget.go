@@ -30,6 +30,7 @@ type budget struct {
 	maxPerCaller int64               // of one caller
 	accounts     map[string]*account // of callers that hold or wait
 	ready        list.List           // of *account with waits, the next to be served first
+	waits        int                 // of all accounts
 }
 
 // account is one caller's use of a budget.
@@ -47,6 +48,7 @@ type waiter struct {
 	reservation *Reservation  // to be credited; may be nil
 	n           int64
 	granted     bool
+	ofShare     bool // it was ended as too many of its caller waited
 	ended       chan struct{}
 }
 
@@ -124,11 +126,36 @@ func (b *budget) queue(caller string, n int64, share *Reservation) *waiter {
 	a := b.account(caller)
 	w := &waiter{account: a, reservation: share, n: n, ended: make(chan struct{})}
 	w.place = a.waiting.PushBack(w)
+	b.waits++
 	if a.turn == nil {
 		a.turn = b.ready.PushBack(a)
 	}
 	b.grant()
 	return w
+}
+
+// shorten ends waits, ungranted, as far as w has made the queue too long: w itself if its
+// caller has too many, else the latest wait of the caller that has most: a caller with few
+// waits is never refused for the many of another. The lock is held.
+func (b *budget) shorten(w *waiter, q Queue) {
+	victim := w
+	switch {
+	case w.account.waiting.Len() > q.PerCaller:
+		w.ofShare = true
+		b.stats.refusedShare.Add(1)
+	case b.waits > q.All:
+		for place := b.ready.Front(); place != nil; place = place.Next() {
+			if a, _ := place.Value.(*account); a.waiting.Len() > victim.account.waiting.Len() {
+				victim, _ = a.waiting.Back().Value.(*waiter)
+			}
+		}
+		b.stats.refusedAll.Add(1)
+	default:
+		return
+	}
+	b.remove(victim)
+	close(victim.ended)
+	b.forget(victim.account)
 }
 
 // wait returns when w has ended, or ctx.
@@ -144,10 +171,18 @@ func (b *budget) wait(ctx context.Context, w *waiter) error {
 			return b.cancelWait(ctx, w)
 		}
 	}
-	if !w.granted {
-		return ErrNoRoom
+	return w.result()
+}
+
+// result returns what became of a wait that has ended.
+func (w *waiter) result() error {
+	switch {
+	case w.granted:
+		return nil
+	case w.ofShare:
+		return errShareNoRoom
 	}
-	return nil
+	return ErrNoRoom
 }
 
 // cancelWait ends a wait whose ctx has ended, unless it has just been served.
@@ -156,10 +191,7 @@ func (b *budget) cancelWait(ctx context.Context, w *waiter) error {
 	defer b.mu.Unlock()
 	select {
 	case <-w.ended:
-		if w.granted {
-			return nil
-		}
-		return ErrNoRoom
+		return w.result()
 	default:
 	}
 	err, counter := ErrBusy, &b.stats.refusedAll
@@ -179,6 +211,7 @@ func (b *budget) cancelWait(ctx context.Context, w *waiter) error {
 func (b *budget) remove(w *waiter) {
 	a := w.account
 	a.waiting.Remove(w.place)
+	b.waits--
 	if a.waiting.Len() == 0 {
 		b.ready.Remove(a.turn)
 		a.turn = nil

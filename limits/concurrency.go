@@ -17,9 +17,24 @@ func NewConcurrency(n, perCaller int, stats *Stats) *Concurrency {
 	return c
 }
 
+// Queue bounds how many may wait, and how many of one caller.
+type Queue struct{ All, PerCaller int }
+
 // Acquire waits for a slot until ctx ends. On success the caller must call Release.
 // The error is that of ctx, joined with [ErrCallerShare] or [ErrBusy] after a wait.
 func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
+	return c.acquire(ctx, caller, nil)
+}
+
+// AcquireWithin is Acquire for a caller that waits only if not too many do. Where a queue
+// is full, the latest wait of the caller with the most gives way. The error of one that
+// gave way, or did not wait, is [ErrNoRoom], with [ErrCallerShare] if it was for the
+// caller's own waits.
+func (c *Concurrency) AcquireWithin(ctx context.Context, caller string, q Queue) error {
+	return c.acquire(ctx, caller, &q)
+}
+
+func (c *Concurrency) acquire(ctx context.Context, caller string, q *Queue) error {
 	if err := ctx.Err(); err != nil {
 		return err // even if a slot is free
 	}
@@ -29,6 +44,9 @@ func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
 		return nil
 	}
 	w := c.budget.queue(caller, 1, nil)
+	if q != nil && !w.granted {
+		c.budget.shorten(w, *q)
+	}
 	c.budget.mu.Unlock()
 	if err := c.budget.wait(ctx, w); err != nil {
 		return errors.Join(ctx.Err(), err)

@@ -68,7 +68,7 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 	header := http.Header{}
 	caller.Stamp(header, sought.Subscription.TenantID, p.Public, fanout.PublicLink(p.Public, path, query))
 	since := p.Store.Now()
-	answer, err := p.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share})
+	answer, err := p.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share, Provider: sought.Type.Provider.Namespace})
 	namespace := sought.Type.Provider.Namespace
 	switch {
 	case err != nil:

@@ -24,6 +24,8 @@ func TestLookCountsForWhatItSaw(t *testing.T) {
 		{looked, group, []inventory.WrittenRegion{west, east}, false},
 		{looked, inventory.Group{}, []inventory.WrittenRegion{west}, false},
 		{EmptinessCheck{}, inventory.Group{}, nil, false},
+		{EmptinessCheck{Subscription: inventory.Subscription{Covered: true}}, group, nil, true},
+		{EmptinessCheck{Subscription: inventory.Subscription{Covered: true}}, group, []inventory.WrittenRegion{west}, false},
 	} {
 		if err := c.check.Judge(c.group, c.touched); (err == nil) != c.goes {
 			t.Errorf("%+v: %v", c, err)

@@ -27,10 +27,10 @@ func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
 	c := zap.NewProductionEncoderConfig()
 	c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	c.EncodeDuration = zapcore.SecondsDurationEncoder
-	encoder := zapcore.NewJSONEncoder(c)
+	encoder := lineEncoder{zapcore.NewJSONEncoder(c)}
 	return &core{
 		Core: zapcore.NewCore(encoder, escaping{to}, level),
-		all:  zapcore.NewCore(encoder.Clone(), escaping{to}, zapcore.InfoLevel),
+		all:  zapcore.NewCore(encoder, escaping{to}, zapcore.InfoLevel),
 		to:   to,
 	}
 }

@@ -84,8 +84,8 @@ func TestConfigurationAndCertificates(t *testing.T) {
 	c.Removed(4)
 	certificates := NewCertificates(r)
 	certificates.Use(ListenerCertificate, time.Unix(3, 0))
-	certificates.Use(UpstreamCertificate, time.Unix(4, 0))
-	certificates.Use(UpstreamCertificate, time.Time{})
+	certificates.UseTowards(map[string]time.Time{UpstreamCertificate: time.Unix(4, 0), "Contoso.Compute": time.Unix(5, 0), "Contoso.Insight": time.Unix(6, 0)})
+	certificates.UseTowards(map[string]time.Time{UpstreamCertificate: {}, "Contoso.Insight": time.Unix(7, 0)})
 	if err := testutil.GatherAndCompare(r, strings.NewReader(`
 # HELP portico_config_generation The number of the configuration in use: 1 at the start, one more with each reload that was taken.
 # TYPE portico_config_generation gauge
@@ -99,8 +99,9 @@ portico_config_last_reload_timestamp_seconds 2
 # HELP portico_config_removed_credentials Tokens that the configuration's file has no more and that are still accepted, as the file was refused or they need a restart.
 # TYPE portico_config_removed_credentials gauge
 portico_config_removed_credentials 4
-# HELP portico_certificate_expiry_timestamp_seconds When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers.
+# HELP portico_certificate_expiry_timestamp_seconds When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers; a provider's namespace, the one that it shows to this provider.
 # TYPE portico_certificate_expiry_timestamp_seconds gauge
+portico_certificate_expiry_timestamp_seconds{use="Contoso.Insight"} 7
 portico_certificate_expiry_timestamp_seconds{use="listener"} 3
 `)); err != nil {
 		t.Error(err)

@@ -3,6 +3,7 @@ package meter
 import (
 	"cmp"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,7 +83,12 @@ func (c *Configuration) Removed(credentials int) { c.removed.Set(float64(credent
 
 // Certificates tell when the gateway's own certificates end. It is safe for
 // concurrent use.
-type Certificates struct{ expiry *prometheus.GaugeVec }
+type Certificates struct {
+	expiry *prometheus.GaugeVec
+
+	mu      sync.Mutex
+	towards map[string]time.Time // those that providers are shown, by use
+}
 
 // The uses of certificates.
 const (
@@ -92,8 +98,8 @@ const (
 
 // NewCertificates registers the metric.
 func NewCertificates(r prometheus.Registerer) *Certificates {
-	c := &Certificates{prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "portico_certificate_expiry_timestamp_seconds", Help: "When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers.",
+	c := &Certificates{expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "portico_certificate_expiry_timestamp_seconds", Help: "When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers; a provider's namespace, the one that it shows to this provider.",
 	}, []string{"use"})}
 	r.MustRegister(c.expiry)
 	return c
@@ -107,6 +113,20 @@ func (c *Certificates) Use(use string, ends time.Time) {
 		return
 	}
 	c.expiry.WithLabelValues(use).Set(timestamp(ends))
+}
+
+// UseTowards says when the certificates end that providers are shown, by their use; the
+// zero time: none is. Uses that it leaves out are over.
+func (c *Certificates) UseTowards(ends map[string]time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for use := range c.towards {
+		c.Use(use, ends[use])
+	}
+	for use, end := range ends {
+		c.Use(use, end)
+	}
+	c.towards = ends
 }
 
 func timestamp(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

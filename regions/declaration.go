@@ -28,8 +28,23 @@ type ProviderDeclaration struct {
 	// every host below a name, with an optional port.
 	RedirectHosts []string
 	HTTPClient    HTTPClient // for all endpoints of the provider and its types
+	TLS           TLS        // likewise
+	Credential    Credential // likewise
 	Types         []TypeDeclaration
 	Addresses
+}
+
+// TLS names PEM files: CA in place of the authorities that all providers share, Cert
+// and Key (both or neither) as Portico's identity towards this provider. Each may be
+// empty.
+type TLS struct {
+	CA, Cert, Key string
+}
+
+// Credential names the header by which Portico proves to a provider who it is, and the
+// file of its value. Both may be empty.
+type Credential struct {
+	Header, File string
 }
 
 // Addresses names endpoints on one level, of a provider or of a type.

@@ -18,6 +18,8 @@ type Provider struct {
 	requestHeaders, answerHeaders map[string]bool
 	redirectHosts                 []redirectHost
 	httpClient                    HTTPClient
+	tls                           TLS
+	credential                    Credential
 
 	types     []*ResourceType
 	skuTypes  []*ResourceType
@@ -25,6 +27,14 @@ type Provider struct {
 	longest   int // of the keys in byKey
 	endpoints map[string]*Endpoint
 }
+
+// TLS returns how Portico proves to the provider who it is, and the provider to Portico,
+// where the provider has declared that.
+func (p *Provider) TLS() TLS { return p.tls }
+
+// Credential returns by what else Portico proves to the provider who it is, where that is
+// declared.
+func (p *Provider) Credential() Credential { return p.credential }
 
 // Types returns the provider's types in the order of their declaration.
 func (p *Provider) Types() []*ResourceType { return p.types }

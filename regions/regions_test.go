@@ -311,3 +311,31 @@ func TestHTTPClientOfASharedEndpoint(t *testing.T) {
 		}
 	}
 }
+
+// Calls by one identity never use the connections, or the health, of another.
+func TestIdentitiesShareNoEndpoint(t *testing.T) {
+	provider := func(namespace, scheme string, tls regions.TLS) regions.ProviderDeclaration {
+		return regions.ProviderDeclaration{
+			Namespace: namespace, TLS: tls,
+			Addresses: regions.Addresses{Endpoints: map[string][]*url.URL{"westus": address(t, scheme+"://shared.example")}},
+		}
+	}
+	own := regions.TLS{Cert: "a.pem", Key: "a.key"}
+	m := regions.New(regions.Declaration{Regions: []regions.Region{{Name: "westus"}}, Providers: []regions.ProviderDeclaration{
+		provider("Contoso.A", "https", own), provider("Contoso.B", "https", own), provider("Contoso.C", "https", regions.TLS{}), provider("Contoso.D", "https", regions.TLS{}),
+		provider("Contoso.E", "http", own), provider("Contoso.F", "http", regions.TLS{}),
+	}})
+	of := func(namespace string) *regions.Endpoint { return m.Provider(namespace).Endpoint("westus") }
+	if of("Contoso.A") == of("Contoso.B") || of("Contoso.A") == of("Contoso.C") || of("Contoso.B") == of("Contoso.C") {
+		t.Error("providers of several identities share an endpoint")
+	}
+	if of("Contoso.C") != of("Contoso.D") || of("Contoso.E") != of("Contoso.F") {
+		t.Error("providers of one identity, or without TLS, share no endpoint")
+	}
+	if got := of("Contoso.A").Identity; got != "Contoso.A" {
+		t.Errorf("the identity is %q", got)
+	}
+	if got := of("Contoso.E").Identity; got != "" {
+		t.Errorf("without TLS the identity is %q", got)
+	}
+}

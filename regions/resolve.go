@@ -54,6 +54,8 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		answerHeaders:  canonicalNames(d.AnswerHeaders),
 		redirectHosts:  redirectHosts(d.RedirectHosts),
 		httpClient:     d.HTTPClient,
+		tls:            d.TLS,
+		credential:     d.Credential,
 
 		byKey: make(map[string]*ResourceType, len(d.Types)),
 	}
@@ -95,6 +97,7 @@ func (r *resolver) newType(p *Provider, d *TypeDeclaration) *ResourceType {
 		Name:            d.Name,
 		FullName:        fullName,
 		Key:             arm.Fold(fullName),
+		Actions:         Actions{Read: fullName + "/read", Write: fullName + "/write", Delete: fullName + "/delete"},
 		Kind:            d.Kind,
 		Routing:         d.Routing,
 		Subservice:      d.Subservice,
@@ -153,7 +156,7 @@ func (r *resolver) locations(t *ResourceType, declared []string) []string {
 func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subservice string, p *Provider) {
 	for region, urls := range level.Endpoints {
 		if dst[region] == nil && len(urls) > 0 {
-			dst[region] = r.share(region, urls, p.httpClient)
+			dst[region] = r.share(region, urls, p)
 		}
 	}
 	if level.Template == "" || subservice == "" && WantsSubservice(level.Template) {
@@ -165,16 +168,20 @@ func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subserv
 		}
 		u, err := url.Parse(Expand(level.Template, region.Name, subservice, p.Namespace))
 		if err == nil && u.Host != "" {
-			dst[region.Name] = r.share(region.Name, []*url.URL{u}, p.httpClient)
+			dst[region.Name] = r.share(region.Name, []*url.URL{u}, p)
 		}
 	}
 }
 
-// share returns the one endpoint of these addresses in this region.
-func (r *resolver) share(region string, urls []*url.URL, client HTTPClient) *Endpoint {
-	e := &Endpoint{Region: region, URLs: slices.Clone(urls), HTTPClient: client}
-	key := region + " " + e.String()
+// share returns the one endpoint of these addresses in this region for a provider.
+func (r *resolver) share(region string, urls []*url.URL, p *Provider) *Endpoint {
+	client := p.httpClient
+	e := &Endpoint{Region: region, URLs: slices.Clone(urls), HTTPClient: client, Identity: p.identity(urls), Providers: []string{p.Namespace}}
+	key := region + " " + e.String() + " " + e.Identity
 	if known := r.shared[key]; known != nil {
+		if !slices.Contains(known.Providers, p.Namespace) {
+			known.Providers = append(known.Providers, p.Namespace)
+		}
 		switch {
 		case client == StandardClient:
 			known.HTTPClient = StandardClient
@@ -185,6 +192,17 @@ func (r *resolver) share(region string, urls []*url.URL, client HTTPClient) *End
 	}
 	r.shared[key] = e
 	return e
+}
+
+// identity returns whose TLS and credential calls of the provider use at these addresses.
+func (p *Provider) identity(urls []*url.URL) string {
+	if p.credential != (Credential{}) {
+		return p.Namespace
+	}
+	if p.tls == (TLS{}) || !slices.ContainsFunc(urls, func(u *url.URL) bool { return u.Scheme == "https" }) {
+		return ""
+	}
+	return p.Namespace
 }
 
 // parentsFirst orders types so that each follows its parent, in any order of

@@ -15,6 +15,7 @@ type ResourceType struct {
 	Name     string // declared casing: "virtualMachines/disks"
 	FullName string // with the namespace: "Contoso.Compute/virtualMachines/disks"
 	Key      string // the folded FullName
+	Actions  Actions
 
 	Kind        Kind
 	Routing     Routing // for a nested type, its parent's
@@ -34,6 +35,10 @@ type ResourceType struct {
 
 	endpoints map[string]*Endpoint
 }
+
+// Actions are what roles allow of a type's resources, such as
+// Contoso.Compute/virtualMachines/read.
+type Actions struct{ Read, Write, Delete string }
 
 // Capabilities are a provider's statements about a type.
 type Capabilities struct {

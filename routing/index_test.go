@@ -125,10 +125,10 @@ func (m *memory) Resource(_ context.Context, subscription, key string) (inventor
 	return row, err
 }
 
-func (m *memory) Target(ctx context.Context, subscription, group, namespace, key string) (inventory.Target, error) {
+func (m *memory) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
 	var t inventory.Target
 	var failed []error
-	subscription, namespace, key = arm.Fold(subscription), arm.Fold(namespace), arm.Fold(key)
+	subscription, namespace, key := arm.Fold(q.Subscription), arm.Fold(q.Namespace), arm.Fold(q.Key)
 	keep := func(err error) bool {
 		if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 			failed = append(failed, err)
@@ -138,7 +138,7 @@ func (m *memory) Target(ctx context.Context, subscription, group, namespace, key
 	if found, err := m.Subscription(ctx, subscription); keep(err) {
 		t.Subscription = &found
 	}
-	if found, err := m.Group(ctx, subscription, group); keep(err) {
+	if found, err := m.Group(ctx, subscription, q.Group); keep(err) {
 		t.Group = &found
 	}
 	if found, err := m.Registration(ctx, subscription, namespace); keep(err) {

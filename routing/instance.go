@@ -111,10 +111,8 @@ func (s *resolution) currentRow() (row inventory.Resource, removalOpen bool, err
 	switch {
 	case s.r.Method == http.MethodHead:
 		row, removalOpen, err = s.Index.ResourceAndRemoval(s.ctx, s.d.Subscription.ID, key)
-	case s.target != nil:
-		row, err = existing(s.target.Row)
 	default:
-		row, err = s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
+		row, err = s.from.row(s.ctx, s.d.Subscription.ID, key)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		row, err = s.unindexed(hop, hop.Len(), key)

@@ -56,7 +56,7 @@ func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Princ
 // name. ErrNotFound means that the resource, or one above it, does not exist.
 func (s *resolution) row(hop arm.Hop, n int) (inventory.Resource, error) {
 	key := s.keyOf(hop, n)
-	row, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
+	row, err := s.from.row(s.ctx, s.d.Subscription.ID, key)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return s.unindexed(hop, n, key)
 	}

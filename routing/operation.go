@@ -42,6 +42,29 @@ func (rt *Router) FindOperation(ctx context.Context, r *Request, p access.Princi
 	return d.Operation != nil, err
 }
 
+// Began reports whether the request polls an operation that p began, which needs no
+// right but that. If so, the request becomes a Poll.
+func (rt *Router) Began(ctx context.Context, r *Request, p access.Principal) (bool, error) {
+	if !r.Pollable() {
+		return false, nil
+	}
+	class := r.Class
+	var d Decision
+	err := (&scopes{Router: rt}).checkSubscription(ctx, r, p, &d)
+	if err == nil {
+		err = rt.record(ctx, r, p, &d)
+	}
+	p = p.In(d.Subscription.TenantID)
+	began := err == nil && d.Operation != nil && !d.Operation.UnknownOwner() && d.Operation.BelongsTo(p.TenantID, p.ObjectID)
+	if !began {
+		r.Class = class
+	}
+	if _, refused := errors.AsType[*arm.Error](err); refused {
+		err = nil // there is no such operation for p
+	}
+	return began, err
+}
+
 // record finds the operation whose URL the request has. If the path also names a
 // resource of the map, the record counts only for the caller that started the
 // operation; for all others the path names the resource. Any other path of an operation

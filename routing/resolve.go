@@ -20,7 +20,7 @@ type Index interface {
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	// Target reads a resource and what it lies in together.
-	Target(ctx context.Context, subscription, group, namespace, key string) (inventory.Target, error)
+	Target(ctx context.Context, q inventory.Question) (inventory.Target, error)
 	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
 	// MayHold returns, sorted, the regions that may hold resources of a type: those with
 	// rows, and those of the given ones where a resource may exist without a row. held
@@ -70,11 +70,15 @@ type Decision struct {
 	// resource whose region was cached, "" for the instance itself.
 	Cached    bool
 	CachedKey string
-	// Remembered reports that the subscription or the group came from memory, which
-	// happens to reads alone, without their tags: an empty answer of the provider has to
-	// be checked against the store, as it may be for the end of one of them.
+	// Remembered reports that the subscription or the group came from memory, without
+	// their tags. An empty answer of the provider to a read has to be checked against the
+	// store, as it may be for the end of one of them. A write is refused in the transaction
+	// of its intent where they have changed.
 	Remembered bool
 	inGroup    bool // the index knows a tracked resource in the group, by row or by location
+	// Locks are those that may forbid a request that is no read. Memory does not know
+	// them: they are missing where Remembered is set.
+	Locks []inventory.Lock
 	// Generation is that of the row by which a read was routed; NeedsVerify reports
 	// whether the read's answer may settle something about it.
 	Generation  [16]byte
@@ -93,7 +97,7 @@ type Decision struct {
 type Router struct {
 	Map   *regions.Map
 	Index Index
-	// Scopes may answer for reads; nil leaves all questions to Index.
+	// Scopes may answer in part; nil leaves all questions to Index.
 	Scopes Scopes
 }
 
@@ -103,7 +107,7 @@ type Router struct {
 // the index, or a *[SearchNeededError]: the caller then searches for that resource and
 // resolves again, with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
-	if rt.Scopes != nil && r.Reads() {
+	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
 		from := scopes{Router: rt, memory: true, asked: r.Received}
 		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
 			d.Remembered = from.remembered
@@ -115,7 +119,7 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 
 func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (Decision, error) {
 	var d Decision
-	if err := s.readTarget(ctx, r); err != nil {
+	if err := s.ask(ctx, r, &d); err != nil {
 		return d, err
 	}
 	if err := s.check(ctx, r, p, &d); err != nil {
@@ -129,7 +133,7 @@ func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, bo
 		return d, err
 	}
 	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, d)
-	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d, target: s.target}
+	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d, from: s}
 	if unregistered {
 		if none, err := in.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
@@ -157,11 +161,21 @@ func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, bo
 	return d, err
 }
 
+// recordsIntent reports whether the request is a write whose intent is recorded: the
+// transaction that does so judges its scopes.
+func (r *Request) recordsIntent() bool {
+	return !r.Reads() && r.Class == Instance && r.Type.Kind == regions.Tracked
+}
+
 // ResolveOwn resolves the scope of the front door's own routes: it checks that
 // subscription and group exist, are visible and take the method.
 func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
 	var d Decision
-	err := (&scopes{Router: rt}).check(ctx, r, p, &d)
+	s := scopes{Router: rt}
+	err := s.ask(ctx, r, &d)
+	if err == nil {
+		err = s.check(ctx, r, p, &d)
+	}
 	return d, err
 }
 
@@ -236,7 +250,7 @@ type resolution struct {
 	body     Body
 	searched []string
 	d        *Decision
-	target   *inventory.Target // nil if it was not read
+	from     *scopes
 
 	regions      []string // of [resolution.mayHold]
 	askedRegions bool

@@ -10,39 +10,89 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/regions"
 )
 
-// Scopes is the part of Index that memory may answer for reads: remembered says that
-// it did. What it says is at most moments behind the store, asked being when the
+// Scopes is the part of Index that memory may answer for reads, and for writes that the
+// transaction of their intent decides: remembered says that it did. What it says is at most moments behind the store, asked being when the
 // request arrived. Absence is inventory.ErrNotFound, and comes from the store.
 type Scopes interface {
 	Subscription(ctx context.Context, id string, asked time.Time) (s inventory.Subscription, remembered bool, err error)
 	Group(ctx context.Context, subscription, name string, asked time.Time) (g inventory.Group, remembered bool, err error)
 	Registration(ctx context.Context, subscription, namespace string, asked time.Time) (r inventory.Registration, remembered bool, err error)
+	// Target is [Index].Target, all but the row from memory or nothing.
+	Target(ctx context.Context, q inventory.Question, asked time.Time) (t inventory.Target, remembered bool, err error)
 }
 
 // scopes reads the scopes of one request.
 type scopes struct {
 	*Router
-	// memory may answer; otherwise, and always for what is no read, the store does.
+	// memory may answer; otherwise the store does.
 	memory bool
 	asked  time.Time
-	// remembered: memory has answered; ofGroup: for the group.
-	remembered, ofGroup bool
-	// target is what the store was asked for at once; nil if it is asked one by one.
-	target *inventory.Target
+	// remembered: memory has answered; ofGroup: for the group; noGroup: the store has said
+	// that there is none.
+	remembered, ofGroup, noGroup bool
+	// target answers the question that was asked at once; nil if all is asked one by one.
+	question inventory.Question
+	target   *inventory.Target
 }
 
-// readTarget reads all that the path of a write to an instance names, in one question.
-func (s *scopes) readTarget(ctx context.Context, r *Request) error {
-	if r.Reads() || r.Class != Instance || r.Path.Subscription() == "" || r.Path.Group() == "" {
+// ask asks for all that the path names, in one question. Reads ask memory one by one:
+// it answers most of them.
+func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
+	s.question = inventory.Question{Subscription: r.Path.Subscription()}
+	if s.question.Subscription == "" || s.memory && r.Reads() {
 		return nil
 	}
-	target, err := s.Index.Target(ctx, r.Path.Subscription(), r.Path.Group(), r.Provider.Key, r.Key())
+	if !r.namesGroup() {
+		s.question.Group = r.Path.Group()
+	}
+	if r.Provider != nil && r.Provider.Registration == regions.Required && (!r.Reads() || r.Class == Collection) {
+		s.question.Namespace = r.Provider.Key
+	}
+	if !r.Reads() {
+		s.question.Key = r.rowKey()
+		s.question.Locks, s.question.LockGroup = true, r.Path.Group()
+	}
+	var target inventory.Target
+	var err error
+	if s.memory {
+		target, s.remembered, err = s.Scopes.Target(ctx, s.question, s.asked)
+	} else {
+		target, err = s.Index.Target(ctx, s.question)
+	}
 	if err == nil {
 		s.target = &target
+		d.Locks = target.Locks
 	}
 	return err
+}
+
+// rowKey is the key of the tracked resource that decides where a write goes, as far as
+// its path alone says that: of the one that it names, or of the nearest above that.
+func (r *Request) rowKey() string {
+	if r.Class != Instance && r.Class != Below || r.Provider == nil {
+		return ""
+	}
+	hop := r.Path.LastHop()
+	for n := hop.Len() &^ 1; n >= 2; n -= 2 {
+		switch t := typeOf(r.Provider, hop, n/2); {
+		case t == nil || t.Kind == regions.Extension:
+			return ""
+		case t.Kind == regions.Tracked:
+			return arm.Fold(r.Path.Prefix(hop.Start() + 2 + n))
+		}
+	}
+	return ""
+}
+
+// row reads the row of a tracked resource from the store.
+func (s *scopes) row(ctx context.Context, subscription, key string) (inventory.Resource, error) {
+	if s.target != nil && s.question.Key == key {
+		return existing(s.target.Row)
+	}
+	return s.Index.Resource(ctx, subscription, key)
 }
 
 // existing is what the store has of something; nil is nothing.
@@ -74,6 +124,7 @@ func (s *scopes) group(ctx context.Context, subscription, name string) (inventor
 	}
 	found, remembered, err := s.Scopes.Group(ctx, subscription, name, s.asked)
 	s.remembered, s.ofGroup = s.remembered || remembered, remembered
+	s.noGroup = errors.Is(err, inventory.ErrNotFound) // memory knows of no absence
 	return found, err
 }
 
@@ -90,12 +141,12 @@ func (s *scopes) registration(ctx context.Context, subscription, namespace strin
 }
 
 // stands reports whether what memory said is enough for a decision. A refusal, and
-// whatever says that there is nothing, is for the store to say. So is the existence of
-// a group in which no tracked resource vouches for it: such a resource goes before its
-// group, and is not found then.
+// whatever says that there is nothing, is for the store to say, as it does of a group
+// that is not there. So is the existence of a group in which no tracked resource vouches
+// for it: such a resource goes before its group, and is not found then.
 func (s *scopes) stands(d Decision, err error) bool {
 	switch {
-	case !s.remembered:
+	case !s.remembered, s.noGroup:
 		return true
 	case err != nil:
 		_, refused := errors.AsType[*arm.Error](err)

@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"testing"
+	"time"
 
 	"portico/access"
 	"portico/arm"
@@ -117,5 +118,41 @@ func TestRegistrations(t *testing.T) {
 				{"PUT", compute + "/quotas/q", "{}", globalCompute},           // a tenant registers nothing
 			})
 		})
+	}
+}
+
+// recalled is a memory that knows what is there. It asks the store for what is not.
+type recalled struct {
+	Scopes
+	known *memory
+}
+
+func (r recalled) Subscription(ctx context.Context, id string, _ time.Time) (inventory.Subscription, bool, error) {
+	found, err := r.known.Subscription(ctx, arm.Fold(id))
+	return found, err == nil, err
+}
+
+func (r recalled) Group(ctx context.Context, subscription, name string, _ time.Time) (inventory.Group, bool, error) {
+	found, err := r.known.Group(ctx, subscription, name)
+	return found, err == nil, err
+}
+
+// What memory denies is asked of the store, but not what the store has denied.
+func TestAbsenceIsAskedForOnce(t *testing.T) {
+	known, store := newMemory(), newMemory()
+	store.failing = "Subscription"
+	rt := Router{Map: sample(t), Index: store, Scopes: recalled{known: known}}
+	for _, c := range []struct{ tenant, want string }{
+		{tenant, "404 ResourceGroupNotFound"},
+		{"another", errDown.Error()},
+	} {
+		known.subscriptions[subID] = inventory.Subscription{ID: subID, TenantID: c.tenant}
+		r, fault := Classify(rt.Map, "GET", sub+"/resourceGroups/none"+compute+"/virtualMachines/a", "")
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		if got := describe(rt.Resolve(context.Background(), r, access.Principal{TenantID: tenant}, Body{})); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.tenant, got, c.want)
+		}
 	}
 }

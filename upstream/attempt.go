@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"time"
 
 	"portico/failpoint"
 	"portico/regions/health"
@@ -82,7 +83,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 		choice.Unreachable(now, connectFailureReason(r.err))
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, sendguard.ErrTooLate), errors.Is(r.err, sendguard.ErrCutOff):
 		// The caller ended it: this proves nothing about the address.
-	case r.sent:
+	case r.sent, trustKind(r.err) != "":
 		choice.Failed(now)
 	}
 	choice.Release()
@@ -101,15 +102,26 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 			c.onWrite(&x.guard)
 		}
 	}
+	t := p.transports.Load()
+	call.Header = t.identity.stamp(call.Header)
 	begun := x.begin()
 	var response *http.Response
 	var err error
-	if t := p.transports.Load(); p.useHTTP1(call) {
+	if p.useHTTP1(call) {
 		response, err = x.overHTTP1(ctx, t, call) //nolint:bodyclose // the caller closes it
 	} else {
 		response, err = x.overNetHTTP(ctx, t, p, call) //nolint:bodyclose // as above
 	}
+	if err == nil {
+		if err = t.identity.refusal(response); err != nil {
+			response = nil
+			x.abandon()
+		}
+	}
 	x.end(begun, response, err, call)
+	if err != nil {
+		c.logTrust(p, t.identity, call, err, time.Now())
+	}
 	got := x.got.Load()
 	switch {
 	case !isWrite(call.Method):
@@ -118,8 +130,16 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 		return attemptResult{response, x, x.guard.Sent(), true, nil}
 	}
 	err = x.guard.WithDeadlineError(err)
-	sent := x.guard.Sent()
+	sent := x.guard.Sent() && !x.refused(err)
 	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err}
+}
+
+// refused reports whether the provider has refused the request with all of the
+// connection, for Portico's certificate or credential. An alert shows it on a connection that carried
+// nothing before: the provider's side of the handshake has not ended then, and nothing
+// of the request was read.
+func (x *request) refused(err error) bool {
+	return errors.Is(err, ErrUntrusted) || errors.Is(err, ErrCredential) || x.fresh.Load() && refusedByAlert(err)
 }
 
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/headers"
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
@@ -27,7 +27,10 @@ type Options struct {
 	Calls       int           // reads, and writes, by [Client.Do] in flight to one endpoint; 0: 512
 	// ReadersPerCaller and CallsPerCaller bound those of one caller; 0: all.
 	ReadersPerCaller, CallsPerCaller int
-	TLS                              *tls.Config // for https endpoints; nil for the system's defaults
+	// Queue bounds the wait for both.
+	Queue Queue
+	// Identities are for https endpoints.
+	Identities Identities
 	// Health configures ejection and probes; zero: none.
 	Health Health
 	// Metrics may be nil.
@@ -50,7 +53,7 @@ type Client struct {
 	epoch      time.Time // times of package health count from it
 	registry   *health.Registry
 	probing    atomic.Pointer[Probing]
-	tls        atomic.Pointer[tls.Config]
+	identities atomic.Pointer[Identities]
 	probersDue chan struct{} // the map or the probing has changed
 	audit      atomic.Pointer[Auditor]
 	reading    limits.Stats // for Options.Readers
@@ -82,6 +85,7 @@ func New(o Options) *Client {
 	if o.CallsPerCaller == 0 {
 		o.CallsPerCaller = o.Calls
 	}
+	o.Queue = o.Queue.orDefaults()
 	c := &Client{
 		options: o, log: o.Log, epoch: time.Now(), probersDue: make(chan struct{}, 1),
 		byName: map[string]*target{}, pools: map[*health.Address]*pool{}, probers: map[*health.Address]*prober{},
@@ -92,7 +96,7 @@ func New(o Options) *Client {
 	c.idle.Max = maxIdleInAll
 	c.dial = newDialer().DialContext
 	c.probing.Store(&o.Health.Probing)
-	c.tls.Store(o.TLS)
+	c.identities.Store(&o.Identities)
 	c.registry = health.New(o.Health.Settings, c.logHealthChange)
 	c.metrics = newMetrics(o.Metrics, c)
 	return c
@@ -117,9 +121,13 @@ type Call struct {
 	Path     string      // as in a request target
 	Query    string      // raw
 	Header   http.Header // Do may change it
-	Content  []byte
+	// Own are further headers, those that the gateway sets. Header has none of them.
+	Own     headers.Fields
+	Content []byte
 	// Caller is charged for the slot; empty for Portico's own work.
 	Caller string
+	// Provider is the namespace that is called, as the map spells it, for metrics.
+	Provider string
 	// SendWithin, counted from Since, bounds when the first byte of a write may
 	// leave; later it stays unsent. EndWithin bounds every byte: a write still being
 	// sent then is cut off, and may have taken effect. 0 is no bound.
@@ -183,7 +191,7 @@ func withCause(cause, err error) error {
 // back.
 func (c *Client) attemptInSlot(ctx context.Context, t *target, call Call) attemptResult {
 	slots := t.slots(call.Method)
-	if err := acquire(ctx, call.deadline, slots, call.Caller); err != nil {
+	if err := c.acquire(ctx, call.deadline, slots, &call); err != nil {
 		return attemptResult{err: err}
 	}
 	r := c.attempt(ctx, t, call, nil)

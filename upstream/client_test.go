@@ -14,7 +14,7 @@ import (
 func TestTransports(t *testing.T) {
 	client := newClient(t, Options{})
 	for _, forWrites := range []bool{false, true} {
-		x := client.transport(forWrites, nil)
+		x := client.transport(forWrites, &pool{base: &url.URL{Scheme: "http"}})
 		if x.Proxy != nil || !x.DisableCompression || x.MaxIdleConns != 0 || x.MaxIdleConnsPerHost < 64 || x.MaxConnsPerHost == 0 ||
 			x.TLSHandshakeTimeout != 5*time.Second || x.MaxResponseHeaderBytes != 64<<10 {
 			t.Errorf("for writes %v: %+v", forWrites, x)

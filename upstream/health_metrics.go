@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -65,11 +66,16 @@ func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
 // endpointLabel returns the endpoint label that all other metrics use for an
 // address.
 func endpointLabel(a *health.Address) string {
-	u, err := url.Parse(a.Name)
+	address, identity, _ := strings.Cut(a.Name, " ")
+	u, err := url.Parse(address)
 	if err != nil {
 		return a.Name
 	}
-	return addressOf(u)
+	label := addressOf(u)
+	if identity != "" {
+		label += " " + identity
+	}
+	return label
 }
 
 func gaugeValue(b bool) float64 {

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -234,10 +233,10 @@ func TestProbes(t *testing.T) {
 				w.WriteHeader(int(status.Load()))
 				_, _ = io.WriteString(w, strings.Repeat("x", 100))
 			}))
-			var settings *tls.Config
+			var settings Identities
 			if secured {
 				server.StartTLS()
-				settings = server.Client().Transport.(*http.Transport).TLSClientConfig
+				settings = trusting(server)
 			} else {
 				server.Start()
 			}
@@ -247,7 +246,7 @@ func TestProbes(t *testing.T) {
 				t.Fatal(err)
 			}
 			registry := prometheus.NewRegistry()
-			client := newClient(t, Options{TLS: settings, Metrics: registry})
+			client := newClient(t, Options{Identities: settings, Metrics: registry})
 			h := quick(10 * time.Millisecond)
 			h.Path = "/healthz?deep=1"
 			client.UseMap(mapOf(at), h)
@@ -362,7 +361,7 @@ func TestCancelledCallLeavesOthersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := newClient(t, Options{TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, Health: quick(0)})
+	client := newClient(t, Options{Identities: trusting(server), Health: quick(0)})
 	call := Call{Endpoint: endpointOf(at), Method: http.MethodGet, Path: "/"}
 	warm := call
 	warm.Path = "/warm"

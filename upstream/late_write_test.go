@@ -2,8 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -48,11 +46,7 @@ func TestContentIsBrokenOffAtTheEnd(t *testing.T) {
 	for name, start := range map[string]func(*httptest.Server){"plain": (*httptest.Server).Start, "TLS": (*httptest.Server).StartTLS} {
 		t.Run(name, func(t *testing.T) {
 			server := newSlowReader(t, start)
-			trusted := x509.NewCertPool()
-			if server.Certificate() != nil {
-				trusted.AddCert(server.Certificate())
-			}
-			client := newClient(t, Options{TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}})
+			client := newClient(t, Options{Identities: trusting(server.Server)})
 			endpoint := endpointOf(at(t, server.Server))
 			guards := make(chan *sendguard.Guard, 8)
 			client.onWrite = func(g *sendguard.Guard) { guards <- g }

@@ -1,14 +1,15 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -25,6 +26,8 @@ type metrics struct {
 	requests, errors, connections         *prometheus.CounterVec
 	seconds                               *prometheus.HistogramVec
 	inFlight, open, certificates, reading *prometheus.GaugeVec
+	shed                                  *prometheus.CounterVec
+	queued                                *prometheus.HistogramVec
 }
 
 func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
@@ -40,7 +43,7 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 			Name: "portico_upstream_requests_total", Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
 		}, append(place, "method", "code")),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, tls, timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
+			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, untrusted (the provider does not trust the gateway's certificate, or its credential), tls_authority, tls_host, tls_expired (the provider's own comes from no trusted authority, is for another host, is not valid now), tls (other faults of TLS), timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
 		}, append(place, "kind")),
 		seconds: prometheus.NewHistogramVec(meter.Seconds(
 			"portico_upstream_seconds", "Time from a request's start, with the wait for a connection, to the headers of its answer, or to its failure.",
@@ -60,13 +63,32 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 		reading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_upstream_reads_in_flight", Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
 		}, []string{"region"}),
+		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_provider_shed_total", Help: "Clients' calls that were not made because they got no slot of the endpoint: share (the caller has as many under way, or waiting, as one caller may), or full (all callers together have). By the namespace that was to be called, none for questions of the gateway on a client's behalf.",
+		}, []string{"provider", "region", "reason"}),
+		queued: prometheus.NewHistogramVec(meter.Seconds(
+			"portico_provider_queue_seconds", "How long calls waited for a slot of the endpoint, whether they got one or not. Those that found one free are left out.",
+		), []string{"region"}),
 	}
 	if registry != nil {
 		meter.ShowBudget(registry, "upstream.readsPerEndpoint", &c.reading)
 		meter.ShowBudget(registry, "upstream.callsPerEndpoint", &c.calling)
-		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading)
+		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading, m.shed, m.queued)
 	}
 	return m
+}
+
+// waited records a wait for a slot.
+func (m *metrics) waited(call *Call, length time.Duration, err error) {
+	provider, region := cmp.Or(call.Provider, "none"), call.Endpoint.Region
+	m.queued.WithLabelValues(region).Observe(length.Seconds())
+	switch {
+	case call.Caller == "":
+	case errors.Is(err, errCallerBusy):
+		m.shed.WithLabelValues(provider, region, "share").Inc()
+	case errors.Is(err, errEndpointBusy):
+		m.shed.WithLabelValues(provider, region, "full").Inc()
+	}
 }
 
 func (m *metrics) retried(region string, sent bool) {
@@ -157,27 +179,24 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	}
 }
 
-func correlationOf(h http.Header) string {
-	if ids := h[tracing.CorrelationHeader]; len(ids) == 1 {
+func correlationOf(call Call) string {
+	if ids := call.Header[tracing.CorrelationHeader]; len(ids) == 1 {
 		return ids[0]
 	}
-	return ""
+	return call.Own.Get(tracing.CorrelationHeader)
 }
 
 // errorKinds lists the results of [ErrorKind].
 func errorKinds() []string {
-	return []string{"dns", "connect", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
+	return []string{"dns", "connect", "untrusted", "tls_authority", "tls_host", "tls_expired", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
 }
 
 // ErrorKind classifies the error of a call as one word from a fixed list.
 func ErrorKind(err error) string {
 	var (
-		dns         *net.DNSError
-		operation   *net.OpError
-		certificate *tls.CertificateVerificationError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-		timeout     net.Error
+		dns       *net.DNSError
+		operation *net.OpError
+		timeout   net.Error
 	)
 	switch {
 	case errors.Is(err, sendguard.ErrTooLate), errors.Is(err, sendguard.ErrSecondSend):
@@ -188,8 +207,8 @@ func ErrorKind(err error) string {
 		return "dns"
 	case errors.As(err, &operation) && operation.Op == "dial":
 		return "connect"
-	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
-		return "tls"
+	case trustKind(err) != "":
+		return trustKind(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, sendguard.ErrCutOff), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case errors.Is(err, ErrTooLarge):

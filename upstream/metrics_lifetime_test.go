@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -76,7 +74,7 @@ func TestAddressThatGoesIsShownNoMore(t *testing.T) {
 	stays := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(stays.Close)
 	registry := prometheus.NewRegistry()
-	c := newClient(t, Options{Metrics: registry, TLS: goes.Client().Transport.(*http.Transport).TLSClientConfig})
+	c := newClient(t, Options{Metrics: registry, Identities: trusting(goes)})
 	going, staying := at(t, goes), at(t, stays)
 	c.UseMap(mapOf(going), Health{})
 	mustDo(t, c, Call{Endpoint: endpointOf(going), Method: http.MethodGet, Path: "/"})
@@ -110,11 +108,9 @@ func TestAddressThatGoesIsShownNoMore(t *testing.T) {
 func TestProbesShowCertificates(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
-	trusting := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	trusting.RootCAs.AddCert(server.Certificate())
 	registry := prometheus.NewRegistry()
 	probing := Health{Probing: Probing{Interval: 10 * time.Millisecond, Timeout: 5 * time.Second}}
-	c := newClient(t, Options{Metrics: registry, TLS: trusting, Health: probing})
+	c := newClient(t, Options{Metrics: registry, Identities: trusting(server), Health: probing})
 	u := at(t, server)
 	c.UseMap(mapOf(u), probing)
 	running(t, c)

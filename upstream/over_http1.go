@@ -13,7 +13,7 @@ import (
 func (x *request) overHTTP1(ctx context.Context, t *transports, call Call) (*http.Response, error) {
 	r := http1.Request{
 		Method: call.Method, Path: targetPath(call.Path), Query: call.Query,
-		Header: call.Header, Content: call.Content, Deadline: call.deadline, Observer: x,
+		Header: call.Header, Own: call.Own, Content: call.Content, Deadline: call.deadline, Observer: x,
 	}
 	if !isWrite(call.Method) {
 		return t.http1Reads.Do(ctx, &r)

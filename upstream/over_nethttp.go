@@ -83,6 +83,7 @@ func (p *pool) request(ctx context.Context, call Call) *http.Request {
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
+	call.Own.AddTo(r.Header)
 	if len(r.Header["User-Agent"]) == 0 {
 		r.Header["User-Agent"] = []string{""} // none of net/http's own
 	}

@@ -175,13 +175,7 @@ func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error)
 	if !secured {
 		return dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	}
-	settings := &tls.Config{MinVersion: tls.VersionTLS12}
-	if those := p.client.tls.Load(); those != nil {
-		settings = those.Clone()
-	}
-	if settings.ServerName == "" {
-		settings.ServerName = host
-	}
+	settings := p.client.tlsConfig(p.pool)
 	settings.NextProtos = speaks
 	conn, err := (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if secured, ok := conn.(*tls.Conn); ok {

@@ -83,7 +83,7 @@ type attempts struct {
 
 // RoundTrip makes one attempt. It holds a slot until its answer's body is closed.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := acquire(r.Context(), time.Time{}, a.target.readers, a.call.Caller); err != nil {
+	if err := a.client.acquire(r.Context(), time.Time{}, a.target.readers, &a.call); err != nil {
 		return nil, err
 	}
 	a.target.reading.Inc()

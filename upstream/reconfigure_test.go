@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -82,7 +80,7 @@ func TestConnectionsOfAnotherMap(t *testing.T) {
 func TestMetricsOfAnotherMap(t *testing.T) {
 	stays, _ := watchedServer(t, (*httptest.Server).StartTLS)
 	goes, _ := watchedServer(t, (*httptest.Server).StartTLS)
-	c := newClient(t, Options{TLS: stays.Client().Transport.(*http.Transport).TLSClientConfig, Metrics: prometheus.NewRegistry()})
+	c := newClient(t, Options{Identities: trusting(stays), Metrics: prometheus.NewRegistry()})
 	spelled := at(t, stays)
 	spelled.Path = "/"
 	for _, u := range []*url.URL{at(t, stays), spelled, at(t, goes)} {
@@ -107,19 +105,17 @@ func TestMetricsOfAnotherMap(t *testing.T) {
 }
 
 // Other authorities hold for the next call, whatever connections there are.
-func TestUseTLS(t *testing.T) {
+func TestUseIdentities(t *testing.T) {
 	server, _ := watchedServer(t, (*httptest.Server).StartTLS)
-	trusting := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	trusting.RootCAs.AddCert(server.Certificate())
-	c := newClient(t, Options{TLS: &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}})
+	c := newClient(t, Options{Identities: trusting()})
 	for i, trusted := range []bool{false, true, false} {
 		if _, _, err := do(c, Call{Endpoint: endpointOf(at(t, server)), Method: http.MethodGet, Path: "/"}); (err == nil) != trusted {
 			t.Errorf("call %d: %v", i, err)
 		}
-		next := trusting
+		next := trusting(server)
 		if trusted {
-			next = &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+			next = trusting()
 		}
-		c.UseTLS(next)
+		c.UseIdentities(next)
 	}
 }

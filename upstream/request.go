@@ -22,6 +22,7 @@ type request struct {
 	choice health.Choice
 	timing *Timing
 	got    atomic.Bool     // a connection
+	fresh  atomic.Bool     // it carried no request before
 	guard  sendguard.Guard // of a write
 
 	body     io.ReadCloser      // of the answer
@@ -50,6 +51,7 @@ func (s *slot) release() {
 // health of the address.
 func (x *request) GotConn(_ net.Conn, reused bool, state *tls.ConnectionState) {
 	x.got.Store(true)
+	x.fresh.Store(!reused)
 	if reused {
 		x.series.reused.Inc()
 		return
@@ -75,7 +77,7 @@ func (x *request) end(begun time.Time, response *http.Response, err error, call 
 	ended := time.Now()
 	x.timing.end(ended)
 	x.series.inFlight.Dec()
-	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call.Header))
+	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call))
 	if err != nil {
 		x.series.failed(err)
 		return
@@ -83,6 +85,13 @@ func (x *request) end(begun time.Time, response *http.Response, err error, call 
 	x.series.answered(call.Method, response.StatusCode)
 	x.left = unbounded
 	x.body, response.Body = response.Body, x
+}
+
+// abandon ends a request whose answer is not wanted.
+func (x *request) abandon() {
+	if x.cancel != nil {
+		x.cancel()
+	}
 }
 
 // Read reads the answer. The time counts as the provider's, and a failure as an error.

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -10,12 +11,25 @@ import (
 	"portico/limits"
 )
 
+// Queue bounds the wait of clients' calls for slots of an endpoint: how long one waits,
+// and how many calls of each kind do, also of one caller. Zeros stand for the defaults.
+type Queue struct {
+	Time           time.Duration
+	All, PerCaller int
+}
+
 const (
-	// queueWait bounds how long a client's call waits for a slot.
-	queueWait = 5 * time.Second
+	defaultQueueTime = 5 * time.Second
+	defaultQueue     = 1024
 	// queueRetry is the Retry-After of a call that got no slot.
 	queueRetry = 5 * time.Second
 )
+
+func (q Queue) orDefaults() Queue {
+	q.Time, q.All = cmp.Or(q.Time, defaultQueueTime), cmp.Or(q.All, defaultQueue)
+	q.PerCaller = cmp.Or(q.PerCaller, q.All)
+	return q
+}
 
 var (
 	errCallerBusy   = errors.New("the caller has as many calls of the endpoint under way as one caller may have")
@@ -31,13 +45,18 @@ func (t *target) slots(method string) *limits.Concurrency {
 }
 
 // acquire waits for a slot. Portico's own work waits until ctx ends, or the deadline
-// comes, if there is one.
-func acquire(ctx context.Context, deadline time.Time, slots *limits.Concurrency, caller string) error {
-	if ctx.Err() == nil && slots.TryAcquire(caller) {
+// comes, if there is one, however many wait.
+func (c *Client) acquire(ctx context.Context, deadline time.Time, slots *limits.Concurrency, call *Call) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if slots.TryAcquire(call.Caller) {
 		return nil // the usual case, without a timer
 	}
-	if caller != "" {
-		if end := time.Now().Add(queueWait); deadline.IsZero() || end.Before(deadline) {
+	began := time.Now()
+	bounds := c.options.Queue
+	if call.Caller != "" {
+		if end := began.Add(bounds.Time); deadline.IsZero() || end.Before(deadline) {
 			deadline = end
 		}
 	}
@@ -46,13 +65,19 @@ func acquire(ctx context.Context, deadline time.Time, slots *limits.Concurrency,
 		waiting, cancel = context.WithDeadline(ctx, deadline)
 	}
 	defer cancel()
-	err := slots.Acquire(waiting, caller)
+	var err error
+	if call.Caller == "" {
+		err = slots.Acquire(waiting, call.Caller)
+	} else {
+		err = slots.AcquireWithin(waiting, call.Caller, limits.Queue{All: bounds.All, PerCaller: bounds.PerCaller})
+	}
 	switch {
 	case errors.Is(err, limits.ErrCallerShare):
-		return errors.Join(waiting.Err(), errCallerBusy)
-	case errors.Is(err, limits.ErrBusy):
-		return errors.Join(waiting.Err(), errEndpointBusy)
+		err = errors.Join(waiting.Err(), errCallerBusy)
+	case errors.Is(err, limits.ErrBusy), errors.Is(err, limits.ErrNoRoom):
+		err = errors.Join(waiting.Err(), errEndpointBusy)
 	}
+	c.metrics.waited(call, time.Since(began), err)
 	return err
 }
 

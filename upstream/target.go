@@ -1,9 +1,7 @@
 package upstream
 
 import (
-	"crypto/tls"
 	"net/url"
-	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,21 +26,10 @@ type target struct {
 // pool holds the connections to one address.
 type pool struct {
 	base       *url.URL
+	identity   string // by which it is called, of [Identities]
 	series     *addressMetrics
+	trust      trustFaults
 	transports atomic.Pointer[transports]
-}
-
-// UseTLS sets the TLS configuration of new connections; nil for the system's
-// defaults. Existing connections are closed, those in use when they become idle.
-func (c *Client) UseTLS(config *tls.Config) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tls.Store(config)
-	for _, p := range c.pools {
-		if p.base.Scheme == "https" {
-			p.transports.Swap(c.newTransports(p)).closeIdle()
-		}
-	}
 }
 
 // target returns the target of an endpoint. Endpoints of several maps share it.
@@ -59,11 +46,14 @@ func (c *Client) target(e *regions.Endpoint) *target {
 
 // resolve is target with c.mu held.
 func (c *Client) resolve(e *regions.Endpoint) *target {
-	name := e.Region + " " + e.String()
+	name := named(e.Region+" "+e.String(), e.Identity)
 	if t := c.byName[name]; t != nil {
 		return t
 	}
-	names := strings.Split(e.String(), ",")
+	names := make([]string, len(e.URLs))
+	for i, u := range e.URLs {
+		names[i] = named(u.String(), e.Identity)
+	}
 	t := &target{
 		addresses: c.registry.Set(e.Region, names...),
 		readers:   limits.NewConcurrency(c.options.Readers, c.options.ReadersPerCaller, &c.reading),
@@ -74,7 +64,7 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	for i, a := range t.addresses.Addresses() {
 		p := c.pools[a]
 		if p == nil {
-			p = &pool{base: e.URLs[i], series: c.metrics.forAddress(e.Region, addressOf(e.URLs[i]))}
+			p = &pool{base: e.URLs[i], identity: e.Identity, series: c.metrics.forAddress(e.Region, named(addressOf(e.URLs[i]), e.Identity))}
 			p.transports.Store(c.newTransports(p))
 			c.pools[a] = p
 		}

@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"cmp"
-	"crypto/tls"
 	"net"
 	"net/http"
 	"time"
@@ -20,16 +18,18 @@ const (
 	maxResponseHeader = 64 << 10
 )
 
-// transports are the connections to one address that were made with one TLS
-// configuration. Writes and reads have connections of their own.
+// transports are the connections to one address by one identity. Writes and reads have
+// connections of their own.
 type transports struct {
+	identity                *Identity
 	writes, reads           *http.Transport
 	http1Writes, http1Reads *http1.Client
 }
 
 func (c *Client) newTransports(p *pool) *transports {
 	return &transports{
-		writes: c.transport(true, p.series), reads: c.transport(false, p.series),
+		identity: c.identity(p),
+		writes:   c.transport(true, p), reads: c.transport(false, p),
 		http1Writes: c.http1Client(p), http1Reads: c.http1Client(p),
 	}
 }
@@ -55,16 +55,8 @@ func (p *pool) useHTTP1(call Call) bool {
 }
 
 func (c *Client) http1Client(p *pool) *http1.Client {
-	var secured *tls.Config
-	if p.base.Scheme == "https" {
-		secured = &tls.Config{MinVersion: tls.VersionTLS12}
-		if settings := c.tls.Load(); settings != nil {
-			secured = settings.Clone()
-		}
-		secured.ServerName = cmp.Or(secured.ServerName, p.base.Hostname())
-	}
 	return http1.New(http1.Options{
-		Host: p.base.Host, Address: addressOf(p.base), TLS: secured,
+		Host: p.base.Host, Address: addressOf(p.base), TLS: c.tlsConfig(p),
 		Dial:             countedDial(c.dial, p.series),
 		HandshakeTimeout: handshakeTimeout,
 		IdleTimeout:      idleTimeout,
@@ -75,8 +67,8 @@ func (c *Client) http1Client(p *pool) *http1.Client {
 	})
 }
 
-func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
-	dial := countedDial(c.dial, of)
+func (c *Client) transport(forWrites bool, p *pool) *http.Transport {
+	dial := countedDial(c.dial, p.series)
 	t := &http.Transport{
 		Proxy:                  nil, // ignore the environment
 		DialContext:            dial,
@@ -90,9 +82,7 @@ func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		Protocols:              new(http.Protocols),
 	}
-	if settings := c.tls.Load(); settings != nil {
-		t.TLSClientConfig = settings.Clone()
-	}
+	t.TLSClientConfig = c.tlsConfig(p)
 	t.Protocols.SetHTTP1(true)
 	t.Protocols.SetHTTP2(!forWrites)
 	if forWrites {

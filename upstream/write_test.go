@@ -2,8 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -254,9 +252,7 @@ func TestTLS(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	pool := x509.NewCertPool()
-	pool.AddCert(server.Certificate())
-	client := newClient(t, Options{TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}})
+	client := newClient(t, Options{Identities: trusting(server)})
 	address, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)

@@ -3,18 +3,18 @@ package issuer
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+
+	"portico/pemfile"
 )
 
 // Bounds of a fetch.
@@ -35,13 +35,9 @@ func newFetcher(ca string) (*fetcher, error) {
 		MaxIdleConns: 2, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: fetchTime, MaxResponseHeaderBytes: 64 << 10,
 	}
 	if ca != "" {
-		pem, err := os.ReadFile(ca)
+		roots, err := pemfile.Pool(ca)
 		if err != nil {
-			return nil, err
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, errors.New(ca + " holds no certificate")
+			return nil, fmt.Errorf("%s: %w", ca, err)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}

@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +21,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"portico/pemfile"
 	"portico/test/contoso"
 )
 
@@ -41,6 +44,7 @@ func run() error {
 type flags struct {
 	region, listen, state, level string
 	frontDoor, internal, token   string
+	cert, key, clientCA          string
 	pageSize                     int
 	breaks, types                []string
 }
@@ -67,7 +71,11 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, through which clusters get their machines")
 	c.Flags().StringVar(&f.internal, "internal-subscription", "", "the provider's own subscription there")
 	c.Flags().StringVar(&f.token, "front-door-token", "", "file that holds the bearer token to use there")
+	c.Flags().StringVar(&f.cert, "tls-cert", "", "PEM file of the certificate to serve TLS with; none serves plain HTTP")
+	c.Flags().StringVar(&f.key, "tls-key", "", "PEM file of its key")
+	c.Flags().StringVar(&f.clientCA, "client-ca", "", "PEM file of the authorities of the client certificates to demand; none demands none")
 	c.MarkFlagsRequiredTogether("front-door", "internal-subscription")
+	c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	_ = c.MarkFlagRequired("region") // fails only for a flag that is not defined
 	return c
 }
@@ -82,7 +90,11 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Types: f.types, FrontDoor: door, Log: log})
+	secured, clients, err := f.tls()
+	if err != nil {
+		return err
+	}
+	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Types: f.types, FrontDoor: door, Clients: clients, Log: log})
 	if err != nil {
 		return err
 	}
@@ -91,10 +103,16 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ErrorLog: zap.NewStdLog(log)}
+	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ErrorLog: zap.NewStdLog(log), TLSConfig: secured}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	fmt.Fprintf(stdout, "contoso: serving %s on http://%s\n", f.region, listener.Addr())
+	scheme := "http"
+	if secured != nil {
+		scheme = "https"
+		go func() { ended <- server.ServeTLS(listener, "", "") }()
+	} else {
+		go func() { ended <- server.Serve(listener) }()
+	}
+	fmt.Fprintf(stdout, "contoso: serving %s on %s://%s\n", f.region, scheme, listener.Addr())
 	select {
 	case err := <-ended:
 		return err
@@ -106,6 +124,31 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 		return server.Close()
 	}
 	return nil
+}
+
+// tls is how the listener speaks TLS, nil where it does not, and the authorities of its
+// clients, nil where none is demanded.
+func (f flags) tls() (*tls.Config, *x509.CertPool, error) {
+	if f.cert == "" {
+		if f.clientCA != "" {
+			return nil, nil, errors.New("--client-ca needs --tls-cert and --tls-key")
+		}
+		return nil, nil, nil
+	}
+	pair, err := pemfile.Pair(f.cert, f.key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.cert, err)
+	}
+	secured := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*pair}}
+	if f.clientCA == "" {
+		return secured, nil, nil
+	}
+	clients, err := pemfile.Pool(f.clientCA)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.clientCA, err)
+	}
+	secured.ClientAuth = tls.RequestClientCert // judged for each request, which can be answered
+	return secured, clients, nil
 }
 
 // door is how other providers are reached, nil where that is not wanted.

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io/fs"
-	"os"
 	"sync/atomic"
 
 	"portico/config"
+	"portico/pemfile"
 )
 
 // certificate is the public listener's, and the authorities of its clients'.
@@ -27,10 +26,7 @@ func (c *certificate) use(pair *tls.Certificate, authorities []*x509.Certificate
 	next := serverTLS()
 	next.Certificates = []tls.Certificate{*pair}
 	if authorities != nil {
-		next.ClientAuth, next.ClientCAs = tls.VerifyClientCertIfGiven, x509.NewCertPool()
-		for _, authority := range authorities {
-			next.ClientCAs.AddCert(authority)
-		}
+		next.ClientAuth, next.ClientCAs = tls.VerifyClientCertIfGiven, pemfile.PoolOf(authorities)
 	}
 	c.now.Store(next)
 }
@@ -54,47 +50,11 @@ func serverPair(o config.TLS) (*tls.Certificate, error) {
 	if o.Cert == "" {
 		return nil, nil //nolint:nilnil // plain HTTP
 	}
-	pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	pair, err := pemfile.Pair(o.Cert, o.Key)
 	if err != nil {
 		return nil, config.Faults{fileFault(o.Cert, "server.tls", err)}
 	}
-	return &pair, nil
-}
-
-// towards is how providers are spoken to, and a hash over all that it was made
-// of.
-type towards struct {
-	config *tls.Config // nil for the system's defaults
-	hash   [sha256.Size]byte
-}
-
-func clientTLS(o config.UpstreamTLS) (towards, error) {
-	if o.CA == "" && o.Cert == "" {
-		return towards{}, nil
-	}
-	c, hash := &tls.Config{MinVersion: tls.VersionTLS12}, sha256.New()
-	if o.CA != "" {
-		pem, err := os.ReadFile(o.CA)
-		if err != nil {
-			return towards{}, config.Faults{fileFault(o.CA, "upstream.tls.ca", err)}
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return towards{}, config.Faults{{File: o.CA, What: "upstream.tls.ca: it holds no certificate", Allowed: "PEM"}}
-		}
-		hash.Write(pem)
-	}
-	if o.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-		if err != nil {
-			return towards{}, config.Faults{fileFault(o.Cert, "upstream.tls", err)}
-		}
-		c.Certificates = []tls.Certificate{pair}
-		for _, der := range pair.Certificate {
-			hash.Write(der)
-		}
-	}
-	return towards{c, [sha256.Size]byte(hash.Sum(nil))}, nil
+	return pair, nil
 }
 
 // fileFault tells of a pair of files that are no certificate and its key. The

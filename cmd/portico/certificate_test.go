@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"portico/meter"
+	"portico/upstream"
 )
 
 // The end of a certificate that providers are no longer shown, by another
@@ -17,7 +18,7 @@ func TestCertificateThatIsNoLongerShown(t *testing.T) {
 	r := meter.New()
 	s := &service{expiries: meter.NewCertificates(r)}
 	own := tls.Certificate{Leaf: &x509.Certificate{NotAfter: time.Unix(3, 0)}}
-	shown := material{towards: towards{config: &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}}}
+	shown := material{towards: towards{identities: upstream.Identities{"": {Certificate: &own}}}}
 	for i, want := range []int{1, 0, 1} {
 		s.showCertificates(shown)
 		if i == 1 {

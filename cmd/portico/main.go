@@ -27,7 +27,16 @@ func main() {
 	if !errors.Is(err, errReported) {
 		fmt.Fprintln(os.Stderr, "portico:", err)
 	}
+	if failed, ok := errors.AsType[statusError](err); ok {
+		os.Exit(failed.status)
+	}
 	os.Exit(1)
+}
+
+// statusError is an error with an exit status of its own.
+type statusError struct {
+	error
+	status int
 }
 
 // errReported is the error of a command that has said what is wrong.
@@ -40,7 +49,7 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), readyCommand(stderr), referenceCommand(stdout), sweepCommand(stdout, stderr), retireCommand(stdout), versionCommand(stdout))
+	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), readyCommand(stderr), referenceCommand(stdout), sweepCommand(stdout, stderr), retireCommand(stdout), rolesCommand(stdout), versionCommand(stdout))
 	return c
 }
 

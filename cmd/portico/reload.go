@@ -81,13 +81,11 @@ func (s *service) take(ctx context.Context, next *config.Config) (admin.Reloaded
 		s.certificate.use(m.pair, m.access.authorities)
 	}
 	m.access.keys.Use()
-	if m.towards.hash != s.towards {
-		s.upstream.UseTLS(m.towards.config)
-	}
+	s.upstream.UseIdentities(m.towards.identities)
 	s.live.Replace(before.Succeed(m.config, m.access.authenticator, m.keys))
 	s.upstream.UseMap(m.config.Map, healthOf(m.config.Health))
 	s.config.Store(m.config)
-	s.towards = m.towards.hash
+	s.towards = m.towards
 	s.generation++
 	s.shown.Loaded(s.generation, time.Now())
 	s.showCertificates(m)
@@ -100,7 +98,7 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 	if m.pair, err = serverPair(c.Server.TLS); err != nil {
 		return m, err
 	}
-	if m.towards, err = clientTLS(c.Upstream.TLS); err != nil {
+	if m.towards, err = readTowards(c, s.towards); err != nil {
 		return m, err
 	}
 	if m.access, err = s.signIn(c); err != nil {

@@ -12,15 +12,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"portico/config"
 )
 
 // retireOptions are the flags of the command.
 type retireOptions struct {
-	config, admin, tokenFile string
-	dryRun, json             bool
-	timeout                  time.Duration
+	adminTarget
+	dryRun, json bool
+	timeout      time.Duration
 }
 
 func retireCommand(stdout io.Writer) *cobra.Command {
@@ -57,14 +55,12 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&o.config, "config", "", "configuration file that the service runs with")
-	c.Flags().StringVar(&o.admin, "admin", "", "URL of the admin listener")
+	o.flags(c)
 	c.MarkFlagsOneRequired("config", "admin")
 	c.MarkFlagsMutuallyExclusive("config", "admin")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what there is to forget, change nothing")
 	c.Flags().DurationVar(&o.timeout, "timeout", time.Hour, "how long to wait for the end")
 	c.Flags().BoolVar(&o.json, "json", false, "print the answer as JSON")
-	c.Flags().StringVar(&o.tokenFile, "token-file", "", "file that holds the admin token")
 	return c
 }
 
@@ -88,11 +84,7 @@ type retirement struct {
 }
 
 func (o retireOptions) retire(ctx context.Context, region string) (r retirement, err error) {
-	address, err := o.address()
-	if err != nil {
-		return r, err
-	}
-	client, err := newAdminClient(address, o.tokenFile)
+	client, err := o.client()
 	if err != nil {
 		return r, err
 	}
@@ -107,18 +99,6 @@ func (o retireOptions) retire(ctx context.Context, region string) (r retirement,
 		err = errors.New("the region was not forgotten in time: what was forgotten stays so, and this goes on when it is run again")
 	}
 	return r, err
-}
-
-// address is where the admin listener of the service listens.
-func (o retireOptions) address() (string, error) {
-	if o.admin == "" {
-		return config.AdminAddress(o.config)
-	}
-	at, err := url.Parse(o.admin)
-	if err != nil || at.Scheme != "http" || at.Host == "" || at.Port() == "" || strings.Trim(at.Path, "/") != "" || at.User != nil {
-		return "", fmt.Errorf("--admin %q is no URL of an admin listener: want one like http://127.0.0.1:8081", o.admin)
-	}
-	return at.Host, nil
 }
 
 func (o retireOptions) print(w io.Writer, r retirement) error {

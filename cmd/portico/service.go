@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"net/netip"
@@ -51,7 +50,7 @@ type service struct {
 
 	reloading  sync.Mutex     // held by a reload, guards what only that changes
 	sources    config.Sources // of the configuration that was read last
-	towards    [sha256.Size]byte
+	towards    towards
 	generation int64
 	unfinished bool // the last reload ended as the store did not answer
 }
@@ -83,12 +82,15 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	}
 	s.certificate.use(m.pair, m.access.authorities)
 	m.access.keys.Use()
-	s.towards = m.towards.hash
+	s.towards = m.towards
 	s.showCertificates(m)
 	s.upstream = upstream.New(upstream.Options{
-		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, TLS: m.towards.config,
+		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Identities: m.towards.identities,
 		Readers: cfg.Upstream.ReadsPerEndpoint, ReadersPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.ReadsPerEndpoint))),
 		Calls: cfg.Upstream.CallsPerEndpoint, CallsPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.CallsPerEndpoint))),
+		Queue: upstream.Queue{
+			Time: cfg.Upstream.QueueTime, All: cfg.Upstream.QueuedPerEndpoint, PerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.QueuedPerEndpoint))),
+		},
 		Health: healthOf(cfg.Health), Metrics: registry, Log: log,
 	})
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
@@ -144,11 +146,7 @@ func (s *service) close() error {
 // showCertificates tells when those in use end.
 func (s *service) showCertificates(m material) {
 	s.expiries.Use(meter.ListenerCertificate, endOf(m.pair))
-	var shown *tls.Certificate
-	if c := m.towards.config; c != nil && len(c.Certificates) > 0 {
-		shown = &c.Certificates[0]
-	}
-	s.expiries.Use(meter.UpstreamCertificate, endOf(shown))
+	m.towards.show(s.expiries)
 }
 
 // endOf is when a certificate ends, zero where there is none.
@@ -194,6 +192,10 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 			LocksPerSubscription:     cfg.Limits.LocksPerSubscription,
 			TagNamesPerSubscription:  cfg.Limits.TagNamesPerSubscription,
 			LearnedOperations:        cfg.Operations.Learned,
+
+			RoleAssignmentsPerSubscription: cfg.Limits.RoleAssignmentsPerSubscription,
+			RoleAssignmentsPerTenant:       cfg.Limits.RoleAssignmentsPerTenant,
+			RoleDefinitionsPerTenant:       cfg.Limits.RoleDefinitionsPerTenant,
 		},
 		SendWithin:      cfg.Index.SendWithin,
 		CallLimit:       cfg.Upstream.CallTimeout,

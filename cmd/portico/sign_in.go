@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/x509"
-	"encoding/pem"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"portico/access"
 	"portico/access/issuer"
 	"portico/config"
+	"portico/pemfile"
 )
 
 // signIn is how callers of one configuration prove who they are.
@@ -32,6 +30,9 @@ func (s *service) signIn(c *config.Config) (signIn, error) {
 		made.authenticator = access.Anyone{}
 		return made, nil
 	}
+	if !c.Auth.RolesEnforced() {
+		s.log.Warn("auth.roles is ignored: every caller of a tenant may do everything in its subscriptions")
+	}
 	var methods []access.Method
 	for _, i := range c.Auth.Issuers {
 		methods = append(methods, issuer.New(issuerOptions(i), made.keys.Of(i.URL)))
@@ -40,7 +41,11 @@ func (s *service) signIn(c *config.Config) (signIn, error) {
 		if made.authorities, err = authoritiesOf(ca); err != nil {
 			return made, err
 		}
-		methods = append(methods, access.NewCertificates(made.authorities, ownersOf(c.Auth.Certificates)))
+		revocations, err := s.revocations(c.Auth.Certificates.CRL, made.authorities)
+		if err != nil {
+			return made, err
+		}
+		methods = append(methods, access.NewCertificates(made.authorities, ownersOf(c.Auth.Certificates), revocations))
 	}
 	tokens, err := access.NewTokens(tokenPrincipals(c.Auth.Tokens))
 	if err != nil {
@@ -83,30 +88,11 @@ func issuerOptions(i config.Issuer) issuer.Options {
 	return o
 }
 
-// authoritiesOf reads the certificates in a PEM file.
+// authoritiesOf reads the authorities of clients' certificates.
 func authoritiesOf(file string) ([]*x509.Certificate, error) {
-	const setting = "auth.clientCertificates.ca"
-	rest, err := os.ReadFile(file)
+	authorities, err := pemfile.Certificates(file)
 	if err != nil {
-		return nil, config.Faults{fileFault(file, setting, err)}
-	}
-	var authorities []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		authority, err := x509.ParseCertificate(bytes.Clone(block.Bytes))
-		if err != nil {
-			return nil, config.Faults{fileFault(file, setting, err)}
-		}
-		authorities = append(authorities, authority)
-	}
-	if len(authorities) == 0 {
-		return nil, config.Faults{{File: file, What: setting + ": it holds no certificate", Allowed: "PEM"}}
+		return nil, config.Faults{fileFault(file, "auth.clientCertificates.ca", err)}
 	}
 	return authorities, nil
 }

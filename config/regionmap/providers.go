@@ -2,10 +2,12 @@ package regionmap
 
 import (
 	"net/http"
+	"strings"
 
 	"portico/arm"
 	"portico/config/rule"
 	"portico/config/setting"
+	"portico/config/tlsfiles"
 	"portico/config/yamltree"
 	"portico/headers"
 	"portico/regions"
@@ -23,6 +25,9 @@ func (b *reader) providerRows() *setting.Setting {
 		func(p *provider) []*setting.Setting { return b.rowsOfProvider(p, internal) },
 		func(o *setting.Object, p provider) {
 			b.checkTemplate(o, &p.Template, p.Namespace)
+			if o.Get("credential") == nil {
+				p.Credential = regions.Credential{} // no default of a part
+			}
 			at := o.Right("namespace")
 			if checkNamespace(b.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				b.declaration.Providers = append(b.declaration.Providers, p.ProviderDeclaration)
@@ -65,8 +70,26 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 		setting.Value("httpClient", &p.HTTPClient, rule.Enum(regions.HTTPClients()), regions.AutoClient,
 			"What calls the provider's endpoints. `http1`: the gateway's own client, which speaks HTTP/1.1 and costs less. `auto`: the same, but reads over TLS "+
 				"use HTTP/2 where the provider speaks it. `standard`: that of Go's standard library, which reads some answers that the other refuses, such as folded headers."),
+		tlsfiles.Rows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
+			"that of `upstream.tls`", "those of `upstream.tls`"),
+		b.credentialRows(&p.Credential),
 		b.typeRows(p),
 	}
+}
+
+func (b *reader) credentialRows(c *regions.Credential) *setting.Setting {
+	legal := func(name string) bool { return strings.EqualFold(name, "Authorization") || headers.MayRequest(name) }
+	return setting.Mapping("credential", "A secret by which this provider knows the gateway, beside or in place of the gateway's certificate.",
+		setting.Value("header", &c.Header, headerName("header of a credential",
+			"Authorization, or a name of letters, digits and hyphens that no other part of a request has, such as X-Contoso-Key", legal), "Authorization",
+			"The header that each call to the provider carries, in place of any that a client has sent."),
+		setting.Required("file", &c.File, rule.File(),
+			"The file of the header's value, such as `Bearer …`, on one line. It is read anew when it changes."),
+	).Check(func(o *setting.Object) {
+		if n := o.Right("file"); n != nil {
+			c.File = b.files.NamedFile(n, yamltree.Join(o.Path, "file"), c.File)
+		}
+	}).IfGiven().Default("none")
 }
 
 func headerName(noun, allowed string, may func(name string) bool) rule.Rule[string] {

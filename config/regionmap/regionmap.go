@@ -4,6 +4,7 @@ package regionmap
 
 import (
 	"portico/arm"
+	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
 	"portico/config/yamltree"
@@ -14,6 +15,7 @@ import (
 // what the checks of the resolved map point to.
 type reader struct {
 	*yamltree.Report
+	files       *files.Reader
 	m           *regions.Map // while providers are read: the regions alone
 	declaration regions.Declaration
 	regions     []*setting.Object // of those in the declaration, in its order
@@ -43,8 +45,8 @@ type placed struct {
 }
 
 // Rows are the sections of the map, which goes to m once both were read.
-func Rows(r *yamltree.Report, m **regions.Map) []*setting.Setting {
-	b := &reader{Report: r, m: regions.New(regions.Declaration{})}
+func Rows(r *files.Reader, m **regions.Map) []*setting.Setting {
+	b := &reader{Report: &r.Report, files: r, m: regions.New(regions.Declaration{})}
 	return []*setting.Setting{
 		b.regionRows().Then(func() {
 			b.m = regions.New(b.declaration)

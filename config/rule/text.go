@@ -37,6 +37,17 @@ func Tenant() Rule[string] {
 	}
 }
 
+// Scope is where something holds: a whole tenant, or a subscription, a group or a
+// resource with all that lies below.
+func Scope() Rule[string] {
+	return Rule[string]{
+		Parse:   func(text string) (string, bool) { return text, arm.ValidScope(text) },
+		Noun:    "scope",
+		Allowed: "/, /subscriptions/GUID, /subscriptions/GUID/resourceGroups/NAME, or the ID of a resource in a group",
+		Schema:  matching("^/($|[sS][uU][bB][sS][cC][rR][iI][pP][tT][iI][oO][nN][sS]/" + guidPattern + "($|/))"),
+	}
+}
+
 // SHA256 is the hash of a token. It is not quoted: the token itself may stand
 // there by mistake.
 func SHA256() Rule[string] {
@@ -95,6 +106,13 @@ func PEMFile() Rule[string] {
 		Noun:    "path",
 		Allowed: "the path of a PEM file",
 	}
+}
+
+// File is the path of a file.
+func File() Rule[string] {
+	r := PEMFile()
+	r.Allowed = "the path of a file"
+	return r
 }
 
 // Folder is the path of a folder.

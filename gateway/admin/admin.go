@@ -16,6 +16,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/events"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 	"portico/inventory"
@@ -27,8 +28,10 @@ import (
 type Options struct {
 	Config *config.Config
 	Store  *inventory.Store
-	Jobs   interface{ Nudge(kind string) }
-	Sweeps Sweeps
+	// Authorizer knows who may do what.
+	Authorizer *authorize.Authorizer
+	Jobs       interface{ Nudge(kind string) }
+	Sweeps     Sweeps
 	// Targets are the endpoints that must learn of changed subscriptions.
 	Targets []inventory.NotificationTarget
 	// Reload reads the configuration again; nil: there is no file.
@@ -57,7 +60,7 @@ func New(o Options) http.Handler {
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.reloadRoutes(),
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -17,16 +16,16 @@ import (
 // on anything below that its path lies in, forbids it. Whatever a path below a
 // subscription names lies in it: locations, providers and their actions too. POST
 // is a write, whatever it does.
-func (a *Admission) CheckLocks(ctx context.Context, x *exchange.Exchange, subscription string) error {
+func CheckLocks(x *exchange.Exchange, d routing.Decision) error {
 	q := x.Request
-	if q.Reads() || subscription == "" {
+	if q.Reads() {
 		return nil
 	}
 	kind := index.Put
 	if q.Method == http.MethodDelete {
 		kind = index.Delete
 	}
-	return Refusal(x, a.Store.CheckLocks(ctx, subscription, q.Path.Group(), q.Path.String(), kind))
+	return Refusal(x, inventory.CheckLocks(d.Locks, kind, q.Path.String()))
 }
 
 // Refusal turns the inventory's refusal of the write in x into ARM's. It returns any

@@ -43,8 +43,8 @@ func New(o Options) *Batches { return &Batches{o} }
 // Routes are where batches are sent, and where the long ones are polled.
 func (b *Batches) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: "/batch", Handle: b.post},
-		{Method: http.MethodGet, Path: "/operationresults/{id}", Handle: b.result},
+		{Method: http.MethodPost, Path: "/batch", Open: "each request in it is asked about by itself", Handle: b.post},
+		{Method: http.MethodGet, Path: "/operationresults/{id}", Open: "a batch is known to its caller alone", Handle: b.result},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"portico/events"
 	"portico/headers"
 	"portico/limits"
+	"portico/limits/throttle"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -47,6 +48,8 @@ type Exchange struct {
 	Request *routing.Request
 	// Batched: the request came in a batch.
 	Batched bool
+	// Ticket is what the request has paid of its caller's limits.
+	Ticket throttle.Ticket
 
 	memory *limits.Reservation // of its content; nil: none
 	answer headers.Lines       // those that the gateway sets
@@ -57,6 +60,9 @@ type Exchange struct {
 	Region   string           // whose endpoint answers
 	Received int64            // bytes of content
 	Merged   bool             // the answer was put together of several regions'
+	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
+	// assignment that allowed it, or why there is none; both are "" where nobody asked.
+	Action, AllowedBy string
 	Cause    string           // CauseGateway or CauseService on errors
 	Failure  error            // behind an error answer of the gateway's own
 }

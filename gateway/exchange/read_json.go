@@ -96,9 +96,17 @@ func fitsAt(value []byte, t reflect.Type, at int, path string) error {
 	case t.Kind() == reflect.Map && value[0] == '{':
 		return fitsCount(value, jsonscan.Object, at, path, "members", mostElements)
 	case t.Kind() == reflect.Slice && value[0] == '[':
-		return fitsCount(value, jsonscan.Array, at, path, "elements", mostElements)
+		return fitsElements(value, t.Elem(), at, path)
 	}
 	return nil
+}
+
+// fitsElements checks a list; where it holds objects, these are looked into.
+func fitsElements(value []byte, of reflect.Type, at int, path string) error {
+	if err := fitsCount(value, jsonscan.Array, at, path, "elements", mostElements); err != nil || of.Kind() != reflect.Struct {
+		return err
+	}
+	return jsonscan.Array(value, func(e jsonscan.Element) error { return fitsAt(e.Text, of, at+e.Offset, path) })
 }
 
 func fitsMembers(value []byte, t reflect.Type, at int, path string) error {

@@ -31,6 +31,9 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		body = fault.Body()
 	}
 	x.Cause, x.Failure = CauseGateway, err
+	if fault.Code == arm.SubscriptionNotFound {
+		x.Ticket.Disown()
+	}
 	h := w.Header()
 	x.SetHeaders(h)
 	h.Set("X-Ms-Failure-Cause", CauseGateway)
@@ -90,6 +93,7 @@ func (x *Exchange) SetHeaders(h http.Header) {
 	}
 	x.answer.Header = h
 	x.Identity.StampAnswer(h, &x.answer)
+	x.Ticket.SetHeaders(&x.answer)
 }
 
 // What is the same in all answers. They share it: who changes a value of a header

@@ -14,7 +14,7 @@ type actions struct{}
 
 // Routes implements Resource.
 func (g actions) Routes() []route.Route {
-	return []route.Route{{Method: http.MethodGet, Path: "/providers/{ns}/operations", Handle: g.list}}
+	return []route.Route{{Method: http.MethodGet, Path: "/providers/{ns}/operations", Open: "what roles can allow is no secret", Handle: g.list}}
 }
 
 // operationBody is one thing that can be done in a namespace, by the name that

@@ -24,7 +24,8 @@ type activityLog struct {
 // Routes implements Resource.
 func (g activityLog) Routes() []route.Route {
 	return []route.Route{{
-		Method: http.MethodGet, Path: "/subscriptions/{s}/providers/microsoft.insights/eventtypes/management/values", Handle: g.list,
+		Method: http.MethodGet, Path: "/subscriptions/{s}/providers/microsoft.insights/eventtypes/management/values",
+		Action: "Microsoft.Insights/eventtypes/values/Read", Partly: true, Handle: g.list,
 	}}
 }
 
@@ -70,7 +71,7 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return found, err
 		},
 		Key:  func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
-		Keep: func(e events.Event) bool { return !e.At.Before(since) && wanted.match(e) },
+		Keep: func(e events.Event) bool { return !e.At.Before(since) && wanted.match(e) && req.Readable.Shows(e.Resource) },
 		Show: func(e events.Event) any { return shape.of(eventOf(e)) },
 	}.Answer(w, x, g.lists, p)
 }

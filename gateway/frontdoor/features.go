@@ -27,11 +27,11 @@ func (g features) Routes() []route.Route {
 	const all = "/subscriptions/{s}/providers/microsoft.features"
 	const one = all + "/providers/{ns}/features/{f}"
 	return []route.Route{
-		{Method: http.MethodGet, Path: all + "/features", Handle: g.list},
-		{Method: http.MethodGet, Path: all + "/providers/{ns}/features", Handle: g.list},
-		{Method: http.MethodGet, Path: one, Handle: g.get},
-		{Method: http.MethodPost, Path: one + "/register", Handle: g.set(true)},
-		{Method: http.MethodPost, Path: one + "/unregister", Handle: g.set(false)},
+		{Method: http.MethodGet, Path: all + "/features", Action: "Microsoft.Features/features/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Path: all + "/providers/{ns}/features", Action: "Microsoft.Features/providers/features/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Path: one, Action: "Microsoft.Features/providers/features/read", Partly: true, Handle: g.get},
+		{Method: http.MethodPost, Path: one + "/register", Action: "Microsoft.Features/providers/features/register/action", Handle: g.set(true)},
+		{Method: http.MethodPost, Path: one + "/unregister", Action: "Microsoft.Features/providers/features/unregister/action", Handle: g.set(false)},
 	}
 }
 

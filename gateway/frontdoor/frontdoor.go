@@ -1,6 +1,7 @@
 package frontdoor
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
@@ -10,9 +11,11 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/groups"
 	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/roles"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/gateway/frontdoor/tags"
@@ -28,6 +31,7 @@ type Options struct {
 	Store     *inventory.Store
 	Router    *routing.Router
 	Resolver  *resolve.Resolver
+	Authorizer *authorize.Authorizer
 	Admission *admission.Admission
 	Polls     *polling.Operations
 	Lister    *fanout.Lister
@@ -50,7 +54,7 @@ func (o *Options) resources() []Resource {
 	return []Resource{
 		metadata{c.Metadata, c.Server.PublicURL},
 		tenants{o.Store},
-		subscriptions{o.Store, lists},
+		subscriptions{o.Store, o.Authorizer, lists},
 		locations{regions},
 		groups.Groups{Store: o.Store, Map: regions, Lists: lists, TagLimit: c.Limits.TagsPerResource},
 		groups.Deletions{
@@ -58,7 +62,7 @@ func (o *Options) resources() []Resource {
 			AskTimeout: c.Index.AskTimeout, CallTimeout: c.Upstream.CallTimeout,
 		},
 		groups.Moves{
-			Store: o.Store, Router: o.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Limit: c.Move.Limit,
+			Store: o.Store, Authorizer: o.Authorizer, Router: o.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Limit: c.Move.Limit,
 		},
 		groups.Operations{Polls: o.Polls, Map: regions},
 		resources{o.Store, lists},
@@ -71,6 +75,9 @@ func (o *Options) resources() []Resource {
 		o.Batches,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
+		roles.Definitions{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		roles.Assignments{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		roles.Permissions{Store: o.Store, Scopes: scopes, Authorizer: o.Authorizer},
 		tags.Tags{
 			Store: o.Store, Scopes: scopes, Limit: c.Limits.TagsPerResource,
 			Providers: o.Proxy, CallTime: c.Upstream.CallTimeout, CallMargin: c.Index.CallMargin,
@@ -82,39 +89,45 @@ func (o *Options) resources() []Resource {
 // door serves routes.
 type door struct {
 	router    *routing.Router
-	admission *admission.Admission
+	authorizer *authorize.Authorizer
 }
 
 // New returns the handler of all requests that Portico answers itself. Routes are
 // matched on the folded path; handlers take names from the request's own one.
 func New(o Options) http.Handler {
-	d := door{o.Router, o.Admission}
+	d := door{o.Router, o.Authorizer}
 	m := mux.NewRouter().SkipClean(true)
 	for _, of := range o.resources() {
 		for _, r := range of.Routes() {
 			d.add(m, r)
 		}
 	}
-	m.NotFoundHandler = d.serve(func(_ http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+	m.NotFoundHandler = d.serve(noRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
 		return notFound(x.Request)
-	})
-	m.MethodNotAllowedHandler = d.serve(func(_ http.ResponseWriter, r *http.Request, _ *exchange.Exchange, _ route.Request) error {
+	}))
+	m.MethodNotAllowedHandler = d.serve(noRoute(func(_ http.ResponseWriter, r *http.Request, _ *exchange.Exchange, _ route.Request) error {
 		return methodNotAllowed(m, r)
-	})
+	}))
 	return folding(m)
 }
 
+// noRoute handles what matches no route: the answer tells whether the subscription and
+// the group exist.
+func noRoute(handle route.Handler) route.Route {
+	return route.Route{ActionOf: (*routing.Request).Action, Handle: handle}
+}
+
 func (d door) add(m *mux.Router, r route.Route) {
-	matched, handle := m.NewRoute(), r.Handle
+	matched := m.NewRoute()
 	if r.Matches != nil {
 		matched.MatcherFunc(func(r2 *http.Request, _ *mux.RouteMatch) bool { return r.Matches(exchange.From(r2).Request) })
 	} else {
 		matched.Path(r.Path)
 	}
 	if !r.IgnoresLocks {
-		handle = d.underLocks(handle)
+		r.Handle = d.underLocks(r.Handle)
 	}
-	matched.Methods(r.Method).Handler(d.serve(handle))
+	matched.Methods(r.Method).Handler(d.serve(r))
 }
 
 // folding hands a router the path in the form in which routes are written.
@@ -126,17 +139,22 @@ func folding(next http.Handler) http.Handler {
 	})
 }
 
-func (d door) serve(handle route.Handler) http.Handler {
+func (d door) serve(of route.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := d.answer(w, r, handle); err != nil {
+		if err := d.answer(w, r, of); err != nil {
 			exchange.Fail(w, r, err)
 		}
 	})
 }
 
-// answer checks a request, resolves its subscription and group, and has it handled.
-func (d door) answer(w http.ResponseWriter, r *http.Request, handle route.Handler) error {
+// answer asks whether the caller may make a request, checks it, resolves its
+// subscription and group, and has it handled.
+func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) error {
 	x := exchange.From(r)
+	readable, err := d.authorize(r.Context(), x, of)
+	if err != nil {
+		return err
+	}
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
@@ -151,13 +169,26 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, handle route.Handle
 	if err != nil {
 		return err
 	}
-	return handle(w, r, x, route.Request{Decision: decision, Content: content})
+	return of.Handle(w, r, x, route.Request{Decision: decision, Content: content, Readable: readable})
+}
+
+// authorize refuses what the caller's roles do not allow, before anything is said of
+// what exists. It returns what of a list the caller may see.
+func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Route) (*authorize.Readable, error) {
+	if !d.authorizer.Enforced() {
+		return nil, nil
+	}
+	action := of.Action
+	if of.ActionOf != nil {
+		action = of.ActionOf(x.Request)
+	}
+	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: of.Partly, Excused: of.Excused})
 }
 
 // underLocks refuses a write that a lock above its path forbids.
 func (d door) underLocks(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-		if err := d.admission.CheckLocks(r.Context(), x, req.Subscription.ID); err != nil {
+		if err := admission.CheckLocks(x, req.Decision); err != nil {
 			return err
 		}
 		return handle(w, r, x, req)

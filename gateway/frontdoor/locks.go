@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -40,10 +41,10 @@ type locks struct {
 // Routes implements Resource. A lock can be changed and removed whatever else is locked.
 func (g locks) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Matches: locksPath(1), IgnoresLocks: true, Handle: g.list},
-		{Method: http.MethodGet, Matches: locksPath(2), IgnoresLocks: true, Handle: g.get},
-		{Method: http.MethodPut, Matches: locksPath(2), IgnoresLocks: true, Handle: g.put},
-		{Method: http.MethodDelete, Matches: locksPath(2), IgnoresLocks: true, Handle: g.delete},
+		{Method: http.MethodGet, Matches: locksPath(1), Action: "Microsoft.Authorization/locks/read", Partly: true, IgnoresLocks: true, Handle: g.list},
+		{Method: http.MethodGet, Matches: locksPath(2), Action: "Microsoft.Authorization/locks/read", IgnoresLocks: true, Handle: g.get},
+		{Method: http.MethodPut, Matches: locksPath(2), Action: "Microsoft.Authorization/locks/write", IgnoresLocks: true, Handle: g.put},
+		{Method: http.MethodDelete, Matches: locksPath(2), Action: "Microsoft.Authorization/locks/delete", IgnoresLocks: true, Handle: g.delete},
 	}
 }
 
@@ -99,11 +100,37 @@ func (g locks) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 	if filter != "" && !strings.EqualFold(filter, atScope) {
 		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").About("$filter")
 	}
-	locks, err := g.store.Locks(r.Context(), req.Subscription.ID, on.Key, filter == "")
+	locks, err := g.readable(r.Context(), req, on.Key, filter == "")
 	if err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, exchange.ListOf(locks, lockOf))
+}
+
+// mostLockedScopes is how many scopes are asked for their locks one by one: those of the
+// whole subscription are bounded.
+const mostLockedScopes = 32
+
+// readable lists the locks on a scope, and below if wanted, that the caller may see.
+func (g locks) readable(ctx context.Context, req route.Request, scope string, andBelow bool) (all []inventory.Lock, err error) {
+	if req.Readable == nil {
+		return g.store.Locks(ctx, req.Subscription.ID, scope, andBelow)
+	}
+	if !andBelow {
+		return nil, nil // else the caller could see all
+	}
+	scopes := req.Readable.Within(scope)
+	if len(scopes) > mostLockedScopes {
+		scopes = []string{scope}
+	}
+	for _, within := range scopes {
+		locks, err := g.store.Locks(ctx, req.Subscription.ID, within, true)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, locks...)
+	}
+	return slices.DeleteFunc(all, func(l inventory.Lock) bool { return !req.Readable.Shows(l.Scope) }), nil
 }
 
 func (g locks) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {

@@ -18,7 +18,7 @@ type metadata struct {
 
 // Routes implements Resource.
 func (g metadata) Routes() []route.Route {
-	return []route.Route{{Method: http.MethodGet, Path: "/metadata/endpoints", Handle: g.get}}
+	return []route.Route{{Method: http.MethodGet, Path: "/metadata/endpoints", Open: "clients read it before they sign in", Handle: g.get}}
 }
 
 // environment is how clients learn of a cloud (GET /metadata/endpoints).

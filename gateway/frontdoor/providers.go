@@ -20,10 +20,10 @@ type providers struct {
 // Routes implements Resource.
 func (g providers) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/providers", Handle: g.list},
-		{Method: http.MethodGet, Path: "/providers/{ns}", Handle: g.get},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers", Handle: g.list},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}", Handle: g.get},
+		{Method: http.MethodGet, Path: "/providers", Open: "the map is no secret", Handle: g.list},
+		{Method: http.MethodGet, Path: "/providers/{ns}", Open: "the map is no secret", Handle: g.get},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.get},
 	}
 }
 

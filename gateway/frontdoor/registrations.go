@@ -13,6 +13,7 @@ import (
 	"portico/inventory"
 	"portico/operations/notify"
 	"portico/regions"
+	"portico/routing"
 )
 
 // registrations are those of subscriptions for providers.
@@ -26,8 +27,8 @@ type registrations struct {
 // Routes implements Resource.
 func (g registrations) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/register", Handle: g.register},
-		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/unregister", Handle: g.unregister},
+		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/register", ActionOf: (*routing.Request).LiteralAction, Handle: g.register},
+		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/unregister", ActionOf: (*routing.Request).LiteralAction, Handle: g.unregister},
 	}
 }
 

@@ -15,8 +15,8 @@ type resourceNames struct{}
 func (g resourceNames) Routes() []route.Route {
 	const check = "/providers/microsoft.resources/checkresourcename"
 	return []route.Route{
-		{Method: http.MethodPost, Path: "/subscriptions/{s}" + check, Handle: g.check},
-		{Method: http.MethodPost, Path: check, Handle: g.check},
+		{Method: http.MethodPost, Path: "/subscriptions/{s}" + check, Action: "Microsoft.Resources/checkResourceName/action", Partly: true, Handle: g.check},
+		{Method: http.MethodPost, Path: check, Open: "a word is judged, and nothing read", Handle: g.check},
 	}
 }
 

@@ -3,6 +3,7 @@ package frontdoor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/jsonscan"
+	"portico/routing"
 )
 
 // resources are lists of tracked resources, of all types and regions.
@@ -27,8 +29,8 @@ type resources struct {
 // Routes implements Resource.
 func (g resources) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resources", Handle: g.list},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/resources", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resources", Action: "Microsoft.Resources/subscriptions/resources/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/resources", Action: "Microsoft.Resources/subscriptions/resourceGroups/resources/read", Partly: true, Handle: g.list},
 	}
 }
 
@@ -119,7 +121,7 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	}
 	scope := inventory.ResourceQuery{Subscription: req.Subscription.ID, Group: x.Request.Path.Group(), Visible: true}
 	queries := narrowed(wanted, scope)
-	return page.Source[inventory.Resource]{
+	source := page.Source[inventory.Resource]{
 		Read: func(after string, limit int) ([]inventory.Resource, error) {
 			return g.candidates(r.Context(), queries, after, limit)
 		},
@@ -132,7 +134,43 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 			}
 			return body
 		},
-	}.Answer(w, x, g.lists, p)
+	}
+	if req.Readable != nil {
+		g.restrict(r.Context(), &source, x.Request, req, queries)
+	}
+	return source.Answer(w, x, g.lists, p)
+}
+
+// restrict makes a source one of what a caller may see who may not see all: where it may
+// list resources, those that it may read.
+func (g resources) restrict(ctx context.Context, s *page.Source[inventory.Resource], q *routing.Request, req route.Request, queries []inventory.ResourceQuery) {
+	matches := s.Keep
+	s.Keep = func(row inventory.Resource) bool {
+		return matches(row) && req.Readable.Allows(row.TypeName+"/read", row.ID)
+	}
+	s.Ranges = page.AtAndBelow(req.Readable.Within(q.Scope()), isResource)
+	s.ReadIn = func(in page.Range, after string, limit int) ([]inventory.Resource, error) {
+		if in.One() {
+			return g.candidate(ctx, req.Subscription.ID, in.First)
+		}
+		within := slices.Clone(queries)
+		for i := range within {
+			within[i].Before = in.Before
+		}
+		return g.candidates(ctx, within, after, limit)
+	}
+}
+
+// isResource reports whether a folded id below a subscription is that of a resource.
+func isResource(id string) bool { return strings.Contains(id, "/providers/") }
+
+// candidate returns the row with a key, if there is one.
+func (g resources) candidate(ctx context.Context, subscription, key string) ([]inventory.Resource, error) {
+	row, err := g.store.Resource(ctx, subscription, key)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return nil, nil
+	}
+	return []inventory.Resource{row}, err
 }
 
 // candidates returns rows among which all matches of the queries are, each once and

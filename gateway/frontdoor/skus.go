@@ -19,7 +19,7 @@ type skus struct{ lists page.Lists }
 // Routes implements Resource. Package routing knows the types from the map.
 func (g skus) Routes() []route.Route {
 	ofTypes := func(q *routing.Request) bool { return len(q.SKUTypes) > 0 }
-	return []route.Route{{Method: http.MethodGet, Matches: ofTypes, Handle: g.list}}
+	return []route.Route{{Method: http.MethodGet, Matches: ofTypes, ActionOf: readSKUs, Partly: true, Handle: g.list}}
 }
 
 // skuBody is a SKU for new resources. Its keys appear twice: in the member sku, as the
@@ -176,3 +176,6 @@ func (s offeredSKU) body() skuBody {
 	}
 	return b
 }
+
+// readSKUs is the action of listing a provider's SKUs.
+func readSKUs(q *routing.Request) string { return q.Provider.Namespace + "/skus/read" }

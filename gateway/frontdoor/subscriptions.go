@@ -3,6 +3,7 @@ package frontdoor
 import (
 	"net/http"
 
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
@@ -11,15 +12,16 @@ import (
 
 // subscriptions are read here; operators make them (package admin).
 type subscriptions struct {
-	store *inventory.Store
-	lists page.Lists
+	store      *inventory.Store
+	authorizer *authorize.Authorizer
+	lists      page.Lists
 }
 
 // Routes implements Resource.
 func (g subscriptions) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions", Handle: g.list},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}", Handle: g.get},
+		{Method: http.MethodGet, Path: "/subscriptions", Open: "it lists the subscriptions in which the caller has a role", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}", Action: "Microsoft.Resources/subscriptions/read", Partly: true, Handle: g.get},
 	}
 }
 
@@ -55,14 +57,22 @@ func (g subscriptions) get(w http.ResponseWriter, _ *http.Request, x *exchange.E
 	return x.Answer(w, http.StatusOK, subscriptionOf(req.Subscription))
 }
 
+// list lists the subscriptions in which the caller has any role.
 func (g subscriptions) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
 	p, err := g.lists.Read(x.Request)
 	if err != nil {
 		return err
 	}
+	all, named, err := g.authorizer.Subscriptions(r.Context(), x)
+	if err != nil {
+		return err
+	}
 	return page.Source[inventory.Subscription]{
 		Read: func(after string, limit int) ([]inventory.Subscription, error) {
-			if x.Principal.AnyTenant {
+			switch {
+			case !all:
+				return g.store.GrantedSubscriptions(r.Context(), x.Principal.TenantID, x.Principal, named, after, limit)
+			case x.Principal.AnyTenant:
 				return g.store.AllSubscriptions(r.Context(), after, limit)
 			}
 			return g.store.SubscriptionsOf(r.Context(), x.Principal.TenantID, after, limit)

@@ -14,7 +14,7 @@ type tenants struct{ store *inventory.Store }
 
 // Routes implements Resource.
 func (g tenants) Routes() []route.Route {
-	return []route.Route{{Method: http.MethodGet, Path: "/tenants", Handle: g.list}}
+	return []route.Route{{Method: http.MethodGet, Path: "/tenants", Open: "it is the tenant of the caller", Handle: g.list}}
 }
 
 // list names the caller's tenant; to the principal of every tenant, each

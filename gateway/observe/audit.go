@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -34,8 +35,14 @@ func (a Audit) request(s *served) {
 
 type auditLine served
 
-// MarshalLogObject writes the line's fields.
+// MarshalLogObject implements [zapcore.ObjectMarshaler].
 func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
+	l.AddTo(e)
+	return nil
+}
+
+// AddTo writes the line's fields.
+func (l *auditLine) AddTo(e logs.Fields) {
 	e.AddTime("began", l.Started)
 	text(e, "tenantId", l.Principal.TenantID)
 	text(e, "objectId", l.Principal.ObjectID)
@@ -44,7 +51,8 @@ func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	text(e, "client", l.ClientAddress())
 	e.AddString("method", Method(l.method))
 	path := Path(l.Path)
-	e.AddString("action", actionOf(l.method, path))
+	e.AddString("action", cmp.Or(l.Action, actionOf(l.method, path)))
+	text(e, "allowedBy", l.AllowedBy)
 	e.AddString("resource", path)
 	text(e, "subscription", subscriptionIn(l.Path))
 	text(e, "region", l.Region)
@@ -57,11 +65,10 @@ func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	if l.Batched {
 		e.AddBool("batched", true)
 	}
-	return nil
 }
 
-// actionOf names what a request does as roles do: the namespace, the types, and
-// the verb, such as Contoso.Compute/virtualMachines/write. Namespace and types
+// actionOf names what a request does as roles do, where nobody has asked them: the
+// namespace, the types, and the verb, such as Contoso.Compute/virtualMachines/write. Namespace and types
 // are spelled as the client did; empty segments, which the az CLI sends, count for
 // nothing.
 func actionOf(method, path string) string {

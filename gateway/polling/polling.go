@@ -4,6 +4,7 @@
 package polling
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -82,12 +83,8 @@ func (o *Operations) PollAgain(h http.Header) {
 // caller that began it, it does not exist (async reference, Operation result
 // rules).
 func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subscription) (id string, j jobrow.Job, err error) {
-	id = x.Request.Path.Segment(x.Request.Path.Len() - 1)
-	record, err := o.Store.Operation(r.Context(), s.ID, token(id))
-	principal := x.Principal.In(s.TenantID)
-	if err == nil && (!arm.EqualFold(record.TenantID, principal.TenantID) || record.ObjectID != principal.ObjectID) {
-		err = inventory.ErrNotFound
-	}
+	id = idOf(x)
+	record, err := o.own(r.Context(), x, s.ID, s.TenantID)
 	if err == nil {
 		j, err = o.Store.Job(r.Context(), s.ID, record.Follow)
 	}
@@ -96,3 +93,25 @@ func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subs
 	}
 	return id, j, err
 }
+
+// Began reports whether the caller began the operation that its request polls.
+func (o *Operations) Began(ctx context.Context, x *exchange.Exchange) (bool, error) {
+	_, err := o.own(ctx, x, x.Subscription(), x.Principal.TenantID)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// own finds the record of the operation that a request polls, if the caller began it.
+func (o *Operations) own(ctx context.Context, x *exchange.Exchange, subscription, tenant string) (inventory.Operation, error) {
+	record, err := o.Store.Operation(ctx, subscription, token(idOf(x)))
+	principal := x.Principal.In(tenant)
+	if err == nil && (!arm.EqualFold(record.TenantID, principal.TenantID) || record.ObjectID != principal.ObjectID) {
+		err = inventory.ErrNotFound
+	}
+	return record, err
+}
+
+// idOf is the id of the operation that a request polls.
+func idOf(x *exchange.Exchange) string { return x.Request.Path.Segment(x.Request.Path.Len() - 1) }

@@ -22,7 +22,11 @@ func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d Resolved, method 
 		return nil, providerFault(err, x)
 	}
 	if d.Cached || d.Remembered {
-		if err := p.confirmAbsence(r.Context(), x, d, answer); err != nil {
+		empty, err := p.isEmpty(x, answer)
+		if err == nil && empty {
+			err = p.confirmAbsence(r.Context(), x, d)
+		}
+		if err != nil {
 			_ = answer.Body.Close() // nobody wants the rest
 			return nil, err
 		}
@@ -35,11 +39,7 @@ func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d Resolved, method 
 // resource that determined the location must still lie there; if it is the resource
 // that was read, its generation must not have changed either. Otherwise the error is
 // errCacheOutdated.
-func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d Resolved, answer *http.Response) error {
-	empty, err := p.isEmpty(x, answer)
-	if err != nil || !empty {
-		return err
-	}
+func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d Resolved) error {
 	if d.Remembered {
 		if _, err := p.Resolver.Router.ResolveOwn(ctx, x.Request, x.Principal); err != nil {
 			return err

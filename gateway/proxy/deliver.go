@@ -59,7 +59,6 @@ func (p *Proxy) brokenOff(namespace, region string, err error) *arm.Error {
 
 // copyHeaders copies the headers of a provider's answer that pass to clients.
 func (p *Proxy) copyHeaders(h http.Header, x *exchange.Exchange, answer *http.Response) {
-	headers.RemoveHopByHop(answer.Header)
 	if n := headers.ToClient(h, answer.Header, x.Request.Provider.PassesAnswer()); n > 0 {
 		p.Log.Warn("an answer has more headers than clients take: some were removed", logFields(x, zap.Int("lines", n))...)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // intend records the intent of a write. Where the request was resolved by a state that
-// has changed since, it resolves the request once more.
+// has changed since, it resolves the request once more, by the store.
 func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (inventory.Ticket, Resolved, error) {
 	for first := true; ; first = false {
 		failpoint.Pass(failpoint.WriteBeginBefore)
@@ -26,6 +26,7 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (i
 		conflict, elsewhere := errors.AsType[*inventory.LocationConflictError](err)
 		switch {
 		case first && (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)):
+		case first && d.Remembered && (errors.Is(err, inventory.ErrScopeChanged) || errors.Is(err, index.ErrGroupNotFound)):
 		case !elsewhere:
 			return ticket, d, p.refusal(x, d, err)
 		case first && x.Request.Method != http.MethodPut: // the resource has moved
@@ -34,7 +35,7 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (i
 				return ticket, d, err
 			}
 		}
-		d.Decision, err = p.Resolver.Resolve(ctx, x, x.Request, d.body)
+		d.Decision, err = p.Resolver.ByStore().Resolve(ctx, x, x.Request, d.body)
 		if err != nil || d.Answer == routing.Absent {
 			return ticket, d, err
 		}
@@ -78,6 +79,9 @@ func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 		Incarnation:     d.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 		Row:             d.Row,
+	}
+	if d.Remembered {
+		intent.Version = d.Subscription.Version
 	}
 	if q.Provider.Registration == regions.Required {
 		intent.Namespace = q.Provider.Key

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -60,24 +61,41 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d Resolved) (
 	if setting == regions.Inherit {
 		setting = p.Config.Lists.OnRegionFailure
 	}
-	h := p.outbound(r, x, d, http.MethodGet).Header
+	call := p.outbound(r, x, d, http.MethodGet)
+	h := call.Header
+	call.Own.AddTo(h)
 	for _, name := range conditionalHeaders {
 		delete(h, name)
 	}
-	return fanout.Request{
+	request := fanout.Request{
 		Namespace: x.Request.Provider.Namespace, Path: x.Request.Path, Query: x.Request.Query,
 		Header: h, Caller: x.Caller(), ReceivedAt: x.Started,
 		Endpoints: d.Endpoints, Endpoint: x.Request.Type.Endpoint,
 		ClientMode: wanted, ConfigMode: setting,
-	}, nil
+	}
+	if d.readable != nil {
+		request.Shows = d.readable.Shows
+	}
+	if d.sole() {
+		request.Sole, request.Endpoints = true, []*regions.Endpoint{d.Endpoint}
+	}
+	return request, nil
 }
 
-// continuesMergedList reports whether a request asks for a further page of a merged
-// list. The walk goes on through the regions that it began with, even if fewer serve
-// or hold any by now.
+// sole reports whether one endpoint serves a list alone.
+func (d Resolved) sole() bool { return d.Answer == routing.Forward }
+
+// isList reports whether a request asks for the resources of a type.
+func isList(q *routing.Request) bool {
+	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type != nil
+}
+
+// continuesMergedList reports whether a request asks for a further page of a list whose
+// pages are made here. The walk goes on through the regions that it began with, even if
+// fewer serve or hold any by now, or the caller may read all of the list by now.
 func (p *Proxy) continuesMergedList(x *exchange.Exchange) bool {
 	q := x.Request
-	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type.Fans() && fanout.HasSkipToken(q.Query) &&
+	return isList(q) && fanout.HasSkipToken(q.Query) &&
 		p.Lister.OwnsToken(fanout.Request{Path: q.Path, Query: q.Query})
 }
 
@@ -95,14 +113,30 @@ func (p *Proxy) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
 	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
 }
 
-// mergedList answers a page of a list over several regions.
+// chargeRegions has the caller pay for each region that a page asks. The first one was
+// paid for when the request came in.
+func chargeRegions(x *exchange.Exchange) func(int) {
+	paid := 1
+	return func(regions int) {
+		free := min(paid, regions)
+		paid -= free
+		x.Ticket.Charge(regions - free)
+	}
+}
+
+// mergedList answers a page of a list over several regions, or of one that is not shown
+// as a whole.
 func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
 	request, err := p.pageRequest(r, x, d)
 	if err != nil {
 		return err
 	}
 	x.Merged = true
+	request.Charge = chargeRegions(x)
 	merged, err := p.Lister.Page(r.Context(), request)
+	if err := p.confirmEmpty(r.Context(), x, d, merged, err); err != nil {
+		return err
+	}
 	if err != nil {
 		if fault, ok := errors.AsType[*arm.Error](err); ok && (fault.Status >= http.StatusInternalServerError || fault.Status == http.StatusTooManyRequests) {
 			w.Header()[completedHeader] = []string{"false"}
@@ -120,4 +154,18 @@ func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.E
 		return err
 	})
 	return nil
+}
+
+// confirmEmpty is confirmAbsence for a page of a list that one endpoint serves alone.
+func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d Resolved, merged *fanout.MergedPage, failure error) error {
+	fault, failed := errors.AsType[*arm.Error](failure)
+	empty := merged != nil && merged.Count == 0 && merged.NextLink == "" || failed && fault.Status == http.StatusNotFound
+	if !empty || !d.sole() || !d.Cached && !d.Remembered {
+		return nil
+	}
+	err := p.confirmAbsence(ctx, x, d)
+	if err != nil && merged != nil {
+		merged.Release()
+	}
+	return err
 }

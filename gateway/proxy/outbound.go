@@ -29,7 +29,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, meth
 		delete(h, "If-Range")
 	}
 	caller := resolve.CallerOf(x)
-	own := headers.Lines{Header: h}
+	own := headers.Stamps()
 	caller.Stamp(&own, d.Subscription.TenantID, p.Public, p.referer(x.Request, method))
 	if method != http.MethodGet && method != http.MethodHead {
 		own.Set(tracing.SystemDataHeader, systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started))
@@ -37,7 +37,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, meth
 	return upstream.Call{
 		Endpoint: d.Endpoint, Method: method,
 		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
-		Header: h, Content: d.content, Caller: caller.Share,
+		Header: h, Own: own, Content: d.content, Caller: caller.Share, Provider: x.Request.Provider.Namespace,
 	}
 }
 

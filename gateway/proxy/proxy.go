@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
@@ -24,16 +26,17 @@ import (
 
 // Proxy answers the requests for resource providers by one configuration.
 type Proxy struct {
-	Config    *config.Config
-	Public    *url.URL
-	Store     *inventory.Store
-	Upstream  Upstream
-	Resolver  *resolve.Resolver
-	Admission *admission.Admission
-	Lister    *fanout.Lister
-	Polls     *polling.Operations
-	Sender    string // in whose name intents are recorded
-	Log       *zap.Logger
+	Config     *config.Config
+	Public     *url.URL
+	Store      *inventory.Store
+	Upstream   Upstream
+	Resolver   *resolve.Resolver
+	Authorizer *authorize.Authorizer
+	Admission  *admission.Admission
+	Lister     *fanout.Lister
+	Polls      *polling.Operations
+	Sender     string // in whose name intents are recorded
+	Log        *zap.Logger
 }
 
 // Upstream calls endpoints, as [upstream.Client] does.
@@ -49,10 +52,16 @@ type Resolved struct {
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
 	pollURLs *pollURLs
+	// readable is what the caller may see of a list that it may see a part of; nil: all.
+	readable *authorize.Readable
 }
 
 // Answer answers a request for a resource provider.
 func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	readable, err := p.authorize(r.Context(), x)
+	if err != nil {
+		return err
+	}
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
@@ -68,6 +77,7 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	if err != nil {
 		return err
 	}
+	d.readable = readable
 	x.Region = d.Region
 	return p.Serve(w, r, x, d)
 }
@@ -130,17 +140,22 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 // serveOnce answers a resolved request in the way that its kind needs.
 func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	if d.readable != nil && !isList(x.Request) {
+		if began, err := p.began(r.Context(), x); err != nil || !began {
+			return cmp.Or(err, error(authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())))
+		}
+	}
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
 	}
-	if err := p.checkLocks(r.Context(), x, d); err != nil {
+	if err := p.checkLocks(x, d); err != nil {
 		return err
 	}
 	switch {
 	case d.Answer == routing.Absent || d.Answer == routing.Present:
 		x.Region = ""
 		return x.Answer(w, http.StatusNoContent, nil)
-	case d.Answer == routing.Merge || p.continuesMergedList(x):
+	case d.Answer == routing.Merge || d.readable != nil && d.sole() && isList(x.Request) || p.continuesMergedList(x):
 		return p.mergedList(w, r, x, d)
 	case d.Answer == routing.EmptyList:
 		return p.emptyList(w, x)
@@ -172,11 +187,11 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 // checkLocks refuses what locks forbid. The store checks the locks of a write of a
 // tracked resource in the transaction that records the intent; a write that is
 // answered without a call has no intent.
-func (p *Proxy) checkLocks(ctx context.Context, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) checkLocks(x *exchange.Exchange, d Resolved) error {
 	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Answer == routing.Forward {
 		return nil
 	}
-	return p.Admission.CheckLocks(ctx, x, d.Subscription.ID)
+	return admission.CheckLocks(x, d.Decision)
 }
 
 // relay forwards a call that does not concern the index.

@@ -35,7 +35,7 @@ func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.E
 func (p *Proxy) fetchPath(r *http.Request, x *exchange.Exchange, d Resolved, path, query string) (*http.Response, error) {
 	call := p.outbound(r, x, d, http.MethodGet)
 	call.Path, call.Query = path, query
-	call.Header["Referer"] = []string{fanout.PublicLink(p.Public, path, query)}
+	call.Own.Set("Referer", fanout.PublicLink(p.Public, path, query))
 	answer, err := p.Upstream.Do(r.Context(), call)
 	if err != nil {
 		return nil, providerFault(err, x)

@@ -41,6 +41,13 @@ func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing
 	}
 }
 
+// ByStore is a resolver that leaves all questions to the store.
+func (r *Resolver) ByStore() *Resolver {
+	router, byStore := *r.Router, *r
+	router.Scopes, byStore.Router = nil, &router
+	return &byStore
+}
+
 // CallerOf is the caller on whose behalf providers are called for a request.
 func CallerOf(x *exchange.Exchange) locate.Caller {
 	return locate.Caller{Principal: x.Principal, Identity: x.Identity, Client: x.Client, Share: x.Caller()}

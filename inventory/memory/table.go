@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,13 +18,22 @@ import (
 type Table[T any] struct {
 	options Options
 	seeds   [2]maphash.Seed
-	shards  [shards]*lru.Cache[uint64, *entry[T]]
+	shards  [shards]shard[T]
 	answers [shards]answers
+}
+
+// shard is a part of a table, with a lock of its own.
+type shard[T any] struct {
+	*lru.Cache[uint64, *entry[T]]
+	exchanging sync.Mutex   // entries that have sizes: one that is replaced is not counted out
+	bytes      atomic.Int64 // of all entries
 }
 
 // Options bound a table.
 type Options struct {
 	Entries int
+	// Bytes bounds the sizes of all values, as KeepSized says them; 0: nothing does.
+	Bytes int
 	// TTL bounds the age of a value; 0: nothing is remembered.
 	TTL time.Duration
 	// Begun is when the table was made, by the clock that also says when requests arrived.
@@ -31,7 +41,7 @@ type Options struct {
 	Begun time.Time
 }
 
-// shards are the parts of a table, each with a lock of its own.
+// shards are the parts of a table.
 const shards = 16
 
 // answers are counted by shard, on cache lines of their own, as all processors count.
@@ -44,6 +54,7 @@ type answers struct {
 type entry[T any] struct {
 	at    Key
 	value T
+	size  int64
 	until time.Duration // since Options.Begun
 }
 
@@ -57,8 +68,10 @@ func (k Key) shard() uint64 { return k[1] % shards }
 func New[T any](o Options) (*Table[T], error) {
 	t := &Table[T]{options: o, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	for i := range t.shards {
+		s := &t.shards[i]
 		var err error
-		if t.shards[i], err = lru.New[uint64, *entry[T]](max(o.Entries/shards, 1)); err != nil {
+		s.Cache, err = lru.NewWithEvict(max(o.Entries/shards, 1), func(_ uint64, e *entry[T]) { s.bytes.Add(-e.size) })
+		if err != nil {
 			return nil, fmt.Errorf("inventory: %w", err)
 		}
 	}
@@ -75,6 +88,18 @@ func (t *Table[T]) KeyOf(text string) Key {
 	return Key{maphash.String(t.seeds[0], text), maphash.String(t.seeds[1], text)}
 }
 
+// KeyBefore is Key for a text that goes on with another one. It copies neither.
+func (t *Table[T]) KeyBefore(text []byte, rest string) (k Key) {
+	for i, seed := range t.seeds {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		_, _ = h.Write(text)
+		_, _ = h.WriteString(rest)
+		k[i] = h.Sum64()
+	}
+	return k
+}
+
 // Get returns the value of a key, which nobody may change; nil if it is not remembered.
 // asked is when the request arrived: ages are measured by that, since reading a clock
 // would cost half as much as all the rest.
@@ -88,14 +113,39 @@ func (t *Table[T]) Get(at Key, asked time.Time) *T {
 }
 
 // Keep remembers a value that was read for a request that arrived at asked.
-func (t *Table[T]) Keep(at Key, value T, asked time.Time) {
+func (t *Table[T]) Keep(at Key, value T, asked time.Time) { t.KeepSized(at, value, 0, asked) }
+
+// KeepSized is Keep for a value of so many bytes.
+func (t *Table[T]) KeepSized(at Key, value T, size int, asked time.Time) {
 	if t.options.TTL <= 0 {
 		return
 	}
 	// A quarter of the age varies, so that what was read at once is not read again at
 	// once.
 	ttl := t.options.TTL - rand.N(t.options.TTL/4+1)
-	t.shards[at.shard()].Add(at[0], &entry[T]{at: at, value: value, until: asked.Sub(t.options.Begun) + ttl})
+	e := &entry[T]{at: at, value: value, size: int64(size), until: asked.Sub(t.options.Begun) + ttl}
+	s := &t.shards[at.shard()]
+	if t.options.Bytes <= 0 {
+		s.Add(at[0], e)
+		return
+	}
+	s.exchange(e, int64(t.options.Bytes/shards))
+}
+
+// exchange keeps an entry in place of the one that is there, and of the oldest ones where
+// there is no room. What alone is larger than all may be is not kept.
+func (s *shard[T]) exchange(e *entry[T], bytes int64) {
+	s.exchanging.Lock()
+	defer s.exchanging.Unlock()
+	s.Remove(e.at[0])
+	if e.size > bytes {
+		return
+	}
+	s.bytes.Add(e.size)
+	s.Add(e.at[0], e)
+	for more := true; more && s.bytes.Load() > bytes; {
+		_, _, more = s.RemoveOldest()
+	}
 }
 
 // Forget forgets the value of a key.
@@ -120,8 +170,8 @@ func (t *Table[T]) Counts() (hits, misses uint64) {
 
 // Entries is how many values are remembered, outdated ones included.
 func (t *Table[T]) Entries() (n int) {
-	for _, shard := range t.shards {
-		n += shard.Len()
+	for i := range t.shards {
+		n += t.shards[i].Len()
 	}
 	return n
 }

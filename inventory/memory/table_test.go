@@ -13,6 +13,11 @@ func TestKeysAreApart(t *testing.T) {
 		if at != table.Key([]byte(text)) {
 			t.Errorf("%q has two keys", text)
 		}
+		for cut := range len(text) + 1 {
+			if table.KeyBefore([]byte(text[:cut]), text[cut:]) != table.KeyBefore(nil, text) {
+				t.Errorf("%q has two keys, by where it is cut", text)
+			}
+		}
 		if other, taken := seen[at]; taken {
 			t.Errorf("%q has the key of %q", text, other)
 		}

@@ -34,6 +34,7 @@ type Changes struct {
 	// counts are those of changes, per class of subscriptions: what was kept under
 	// another count is out of date.
 	counts [classes]atomic.Uint64
+	never  atomic.Uint64 // of changes that a value does not depend on
 	last   atomic.Pointer[question]
 	asked  atomic.Uint64
 	wake   chan struct{} // by those who find that it is time for a question

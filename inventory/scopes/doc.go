@@ -1,7 +1,10 @@
 // Package scopes remembers, in bounded memory, what every request asks for first: its
-// subscription, its group, a registration. What these are, its users say: a [Table]
-// holds values of one kind, each of one subscription, and [Changes] says whether they
-// still hold.
+// subscription, its group, a registration, what its caller was granted. What these are,
+// its users say: a [Table] holds values of one kind, each of one subscription, a [Joint]
+// those that depend on a tenant as well, and [Changes] says whether they still hold.
+//
+// What belongs to a tenant has a row in the change sequence like a subscription's, by
+// another name: see [OfTenant].
 //
 // # Coherence
 //
@@ -40,7 +43,8 @@
 // # What memory may be used for
 //
 // A value is at most [Bound] behind what another replica committed. Memory thus
-// answers reads alone, and what it denies is asked of the store before it is said.
+// answers reads, and what a caller may do, and what it denies is asked of the store
+// before it is said.
 // Which stale yes could be seen, and what keeps it from being seen, users of the
 // tables have to say: see the scopes of package inventory.
 package scopes

@@ -90,10 +90,13 @@ func testScopesRemembered(t *testing.T, database Database) {
 // database has held, with the time until which it held that.
 type replicas struct {
 	*rapid.T
-	pair  [2]*bench
-	sub   string
-	past  []held
-	floor [2]int // what a replica changed itself, or asked for, it knows
+	pair    [2]*bench
+	sub     string
+	tenants [2]string
+	past    []held
+	floor   [2]int // what a replica changed itself, or asked for, it knows
+	grants  grantsHeld
+	granted [2]int // floor of the grants, which also change with the tenant
 }
 
 // held is what the database holds of a subscription, in words.
@@ -108,9 +111,13 @@ const (
 )
 
 func newReplicas(t *rapid.T, pair [2]*bench, sub string) *replicas {
-	pair[0].ok(pair[0].SeedSubscriptions(pair[0].ctx, []inventory.Subscription{{ID: sub, TenantID: "t"}}))
-	return &replicas{T: t, pair: pair, sub: sub, past: []held{{facts: map[string]string{"subscription": "t Enabled"}}}}
+	tenants := [2]string{"t" + sub, "u" + sub}
+	pair[0].ok(pair[0].SeedSubscriptions(pair[0].ctx, []inventory.Subscription{{ID: sub, TenantID: tenants[0]}}))
+	return &replicas{T: t, pair: pair, sub: sub, tenants: tenants, past: []held{{facts: map[string]string{"subscription": tenants[0] + " Enabled"}}}}
 }
+
+// enabled is what the database holds of a subscription that takes everything.
+func (r *replicas) enabled() string { return r.tenants[0] + " Enabled" }
 
 func (r *replicas) now() time.Time { return r.pair[0].clock.Now() }
 
@@ -123,8 +130,22 @@ func (r *replicas) pass(by time.Duration) {
 
 // changed enters what replica i has changed, unless it was like that.
 func (r *replicas) changed(i int, fact, value string) {
+	if r.enter(fact, value) {
+		r.floor[i] = len(r.past) - 1
+	}
+}
+
+// changedOfTenant is changed for what belongs to the tenant: the replica need not know
+// the subscription better for that.
+func (r *replicas) changedOfTenant(i int) {
+	if r.enter("grants", r.grants.String()) {
+		r.granted[i] = len(r.past) - 1
+	}
+}
+
+func (r *replicas) enter(fact, value string) bool {
 	if r.past[len(r.past)-1].facts[fact] == value {
-		return
+		return false
 	}
 	facts := maps.Clone(r.past[len(r.past)-1].facts)
 	if facts[fact] = value; value == "" {
@@ -132,16 +153,20 @@ func (r *replicas) changed(i int, fact, value string) {
 	}
 	r.past[len(r.past)-1].until = r.now()
 	r.past = append(r.past, held{facts: facts})
-	r.floor[i] = len(r.past) - 1
+	return true
 }
 
 // judge holds an answer of replica i against the model.
 func (r *replicas) judge(i int, fact, got string, remembered bool) {
 	r.Helper()
 	var allowed []string
+	floor := r.floor[i]
+	if fact == "grants" {
+		floor = max(floor, r.granted[i])
+	}
 	for version, h := range r.past {
 		latest := version == len(r.past)-1
-		if latest || remembered && version >= r.floor[i] && r.now().Sub(h.until) <= scopes.Bound {
+		if latest || remembered && version >= floor && r.now().Sub(h.until) <= scopes.Bound {
 			allowed = append(allowed, h.facts[fact])
 		}
 	}
@@ -154,6 +179,15 @@ func (r *replicas) run() {
 	which := rapid.IntRange(0, len(r.pair)-1)
 	groups := rapid.IntRange(0, groupsHeld-1)
 	r.Repeat(map[string]func(*rapid.T){
+		"role is assigned": func(t *rapid.T) {
+			r.assigns(t, which.Draw(t, "replica"), rapid.IntRange(0, len(r.grants.at)-1).Draw(t, "where"))
+		},
+		"role is taken away": func(t *rapid.T) {
+			r.unassigns(t, which.Draw(t, "replica"), rapid.IntRange(0, len(r.grants.at)-1).Draw(t, "where"))
+		},
+		"role is defined": func(t *rapid.T) {
+			r.defines(t, which.Draw(t, "replica"), rapid.SampledFrom([]string{"a/read", "a/write"}).Draw(t, "action"))
+		},
 		"ask": func(t *rapid.T) {
 			i := which.Draw(t, "replica")
 			if err := r.pair[i].Scopes().Ask(r.pair[i].ctx); err != nil {
@@ -163,12 +197,16 @@ func (r *replicas) run() {
 		},
 		"time passes": func(t *rapid.T) { r.pass(time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond) },
 		"subscription changes": func(t *rapid.T) {
-			i, tenant := which.Draw(t, "replica"), rapid.SampledFrom([]string{"t", "u"}).Draw(t, "tenant")
+			i, tenant := which.Draw(t, "replica"), rapid.SampledFrom(r.tenants[:]).Draw(t, "tenant")
 			state := rapid.SampledFrom([]inventory.SubscriptionState{inventory.Enabled, inventory.Warned}).Draw(t, "state")
 			if _, _, err := r.pair[i].PutSubscription(r.pair[i].ctx, inventory.Subscription{ID: r.sub, TenantID: tenant, State: state}); err != nil {
 				t.Fatal(err)
 			}
+			if !strings.HasPrefix(r.past[len(r.past)-1].facts["subscription"], tenant) {
+				r.grants.at[atSubscription], r.grants.at[atGroup] = false, false
+			}
 			r.changed(i, "subscription", tenant+" "+state.String())
+			r.changed(i, "grants", r.grants.String())
 		},
 		"group is put": func(t *rapid.T) {
 			i, name := which.Draw(t, "replica"), fmt.Sprintf("group-%d", groups.Draw(t, "group"))
@@ -180,7 +218,12 @@ func (r *replicas) run() {
 		},
 		"group is deleted": func(t *rapid.T) {
 			i, name := which.Draw(t, "replica"), fmt.Sprintf("group-%d", groups.Draw(t, "group"))
-			r.entered(t, i, r.pair[i].DeleteGroup(r.pair[i].ctx, r.sub, name, inventory.DeleteGroupConditions{}), name, "")
+			err := r.pair[i].DeleteGroup(r.pair[i].ctx, r.sub, name, inventory.DeleteGroupConditions{})
+			r.entered(t, i, err, name, "")
+			if err == nil && name == "group-0" {
+				r.grants.at[atGroup] = false
+				r.changed(i, "grants", r.grants.String())
+			}
 		},
 		"namespace is registered": func(t *rapid.T) {
 			i := which.Draw(t, "replica")
@@ -201,6 +244,11 @@ func (r *replicas) run() {
 					t.Fatal(err)
 				}
 				r.judge(i, "subscription", s.TenantID+" "+s.State.String(), remembered)
+				granted, remembered, err := b.Scopes().Grants(b.ctx, r.tenants[0], r.sub, asAlice, r.now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.judge(i, "grants", r.shown(granted), remembered)
 				for n := range groupsHeld {
 					name := fmt.Sprintf("group-%d", n)
 					g, remembered, err := b.Scopes().Group(b.ctx, r.sub, name, r.now())
@@ -230,7 +278,7 @@ func (r *replicas) entered(t *rapid.T, i int, err error, fact, value string) {
 		r.changed(i, fact, value)
 		return
 	}
-	if r.past[len(r.past)-1].facts["subscription"] == "t Enabled" && value != "" {
+	if r.past[len(r.past)-1].facts["subscription"] == r.enabled() && value != "" {
 		t.Fatal(err)
 	}
 }

@@ -33,6 +33,7 @@ func RunShared(t *testing.T, database Database) {
 		{"Quota", testQuotaAtOnce},
 		{"Usage", testUsageNeverDrifts},
 		{"Locks", testLocksAtOnce},
+		{"Roles", testRolesAtOnce},
 		{"Tags", testTagsAtOnce},
 		{"LateAnswers", testLateAnswers},
 		{"Paging", testPagingMeanwhile},

@@ -36,6 +36,7 @@ type Mover struct {
 	SendWithin, CallTimeout, CallMargin, LateWriteWindow time.Duration
 	Floor                                                time.Duration // the least time between two calls for the same thing
 	LockETag                                             func(inventory.Lock) string
+	Authorizer                                           Authorizer
 	Log                                                  *zap.Logger
 
 	metrics *metrics
@@ -256,6 +257,16 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 			return w.close(ctx)
 		}
 		if tasks := w.plan.Next(w.now()); len(tasks) > 0 {
+			if sends(tasks) {
+				reason, err := w.withdrawn(ctx, w.payload, false)
+				if err != nil {
+					return jobs.Result{}, err
+				}
+				if reason != "" {
+					w.plan.Stop(reason)
+					continue
+				}
+			}
 			if err := w.carryOut(ctx, tasks); err != nil {
 				return jobs.Result{}, err
 			}

@@ -71,7 +71,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			b.Run(b.Store, map[string]jobs.Kind{inventory.MoveJob: &move.Mover{
 				Prober: b.Prober(b.Store),
 				Sender: "test", Region: "westus", Budget: time.Hour, Limit: time.Hour, SendWithin: time.Second, CallTimeout: time.Second,
-				LateWriteWindow: time.Second, Floor: jobstest.Floor, Log: zap.NewNop(),
+				LateWriteWindow: time.Second, Floor: jobstest.Floor, Authorizer: allowed(""), Log: zap.NewNop(),
 			}})
 			b.Within("its end", func() bool { return b.Load(job.ID).State.Ended() })
 			ended := b.Load(job.ID)

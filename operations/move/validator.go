@@ -40,6 +40,14 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if claim.Job.State == jobrow.Cancelling {
 		return k.end(p, jobrow.Cancelled, arm.NewError(arm.OperationCanceled, "").Saying("The validation of the move was canceled."), nil)
 	}
+	switch reason, err := k.Mover.withdrawn(ctx, &p, true); {
+	case err != nil:
+		return jobs.Result{}, err
+	case reason != "":
+		p.Progress = plan.Progress{Total: len(p.Resources), Failed: len(p.Resources)}
+		fault := arm.NewError(arm.ResourceMoveFailed, len(p.Resources), len(p.Resources), p.Target.Name, p.Correlation)
+		return k.end(p, jobrow.Failed, fault, []failure.Detail{{Target: p.Source.Name, Message: reason}})
+	}
 	all, err := k.Mover.candidates(ctx, &p)
 	if err != nil {
 		return jobs.Result{}, err

@@ -37,7 +37,7 @@ func TestValidationThatDoesNotEnd(t *testing.T) {
 			b.Live()
 			mover := &move.Mover{
 				Prober: b.Prober(b.Store),
-				Sender: "test", Region: "westus", Budget: time.Hour, Limit: 300 * time.Millisecond, Floor: jobstest.Floor, Log: zap.NewNop(),
+				Sender: "test", Region: "westus", Budget: time.Hour, Limit: 300 * time.Millisecond, Floor: jobstest.Floor, Authorizer: allowed(""), Log: zap.NewNop(),
 			}
 			payload := move.Payload{
 				Source: inventory.GroupName{Subscription: jobstest.Subscription, Name: "g"}, Target: inventory.GroupName{Subscription: jobstest.Subscription, Name: "h"},

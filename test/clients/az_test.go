@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ type azure struct {
 	stand
 	program string
 	dir     string // where it runs, and keeps its configuration
+	roles   bool   // its commands about roles are mended, see az/sitecustomize.py
 }
 
 // newAzure starts a stand for a CLI that does not know it yet.
@@ -63,14 +65,30 @@ func (c azure) run(t *testing.T, args ...string) outcome {
 
 func (c azure) runWith(t *testing.T, env []string, args ...string) outcome {
 	t.Helper()
-	return run(t, c.dir, append([]string{
+	return run(t, c.dir, append(c.variables(), env...), c.program, append(args, "--output", "json")...)
+}
+
+// mending is the folder of what az needs for commands about roles, where it is to have
+// that.
+func (c azure) mending() string {
+	folder, err := filepath.Abs("az")
+	if err != nil || !c.roles {
+		return ""
+	}
+	return folder
+}
+
+// variables are those that the CLI needs here.
+func (c azure) variables() []string {
+	return []string{
+		"PYTHONPATH=" + c.mending(),
 		"AZURE_CONFIG_DIR=" + c.dir,
 		"AZURE_CORE_COLLECT_TELEMETRY=no",
 		"AZURE_CORE_NO_COLOR=yes",
 		"REQUESTS_CA_BUNDLE=" + c.Bundle,
 		"SSL_CERT_FILE=" + c.Bundle, // what it fetches without the library that reads the other
 		"MSI_ENDPOINT=" + c.Authority + "/msi/token",
-	}, env...), c.program, append(args, "--output", "json")...)
+	}
 }
 
 // do runs a command that must end well, and returns what it printed.

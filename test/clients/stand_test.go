@@ -95,7 +95,7 @@ func tokenOf(t *testing.T) string {
 	return parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString([]byte("nobody's signature"))
 }
 
-// authorityOf answers as Microsoft Entra ID, AD FS and the endpoint of managed
+// authorityOf answers as Microsoft Entra ID, its directory, AD FS and the endpoint of managed
 // identities do, as far as clients ask before they call Portico.
 func authorityOf(token string) http.Handler {
 	life := 24 * time.Hour
@@ -134,6 +134,12 @@ func authorityOf(token string) http.Handler {
 		}
 		grant(w)
 	})
+	// The directory shows nobody to an application, as it does without a permission.
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusForbidden, map[string]any{"error": map[string]any{"code": "Authorization_RequestDenied", "message": "Insufficient privileges to complete the operation."}})
+	}
+	m.HandleFunc("GET /v1.0/{kind}", refuse)
+	m.HandleFunc("POST /v1.0/directoryObjects/getByIds", refuse)
 	m.HandleFunc("POST /{tenant}/oauth2/v2.0/token", application)
 	m.HandleFunc("POST /{tenant}/oauth2/token", application)
 	m.HandleFunc("GET /{tenant}/.well-known/openid-configuration", configuration)
@@ -153,23 +159,27 @@ type outcome struct {
 	Stdout, Stderr string
 }
 
+// environment is that of a program, with variables added. Of proxies it is told nothing:
+// all that it may call is on loopback.
+func environment(more []string) (variables []string) {
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasSuffix(strings.ToUpper(name), "_PROXY") {
+			variables = append(variables, variable)
+		}
+	}
+	return append(variables, more...)
+}
+
 // run runs a program in a folder, with variables added to its environment, and
-// waits for its end. Of proxies it is told nothing: all that it may call is on
-// loopback.
+// waits for its end.
 func run(t *testing.T, dir string, env []string, program string, args ...string) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runBound)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, args...)
 	command.WaitDelay = 10 * time.Second
-	command.Dir = dir
-	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
-		if !strings.HasSuffix(strings.ToUpper(name), "_PROXY") {
-			command.Env = append(command.Env, variable)
-		}
-	}
-	command.Env = append(command.Env, env...)
+	command.Dir, command.Env = dir, environment(env)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()

@@ -38,36 +38,44 @@ type terraform struct {
 	regions map[string]*harness.Contoso
 }
 
-// newTerraform starts the stand.
-func newTerraform(t *testing.T) terraform {
+// newTerraform starts the stand; others may call there too, without a role.
+func newTerraform(t *testing.T, others ...harness.Token) terraform {
+	t.Helper()
+	regions, endpoints := map[string]*harness.Contoso{}, map[string]string{}
+	var written []string
+	for _, region := range append(harness.RegionNames(), "global") {
+		regions[region] = harness.StartContoso(t, region, harness.ContosoOptions{Args: []string{
+			"--type", "Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30",
+			"--type", "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2024-11-30",
+			"--type", "Microsoft.PowerBIDedicated/capacities@2021-01-01",
+		}})
+		endpoints[region] = regions[region].URL
+		written = append(written, fmt.Sprintf("%s: [%q]", region, endpoints[region]))
+	}
+	c := terraformAt(t, newStand(t, harness.WorldOptions{Config: harness.Config{
+		Endpoints: endpoints,
+		Metadata:  terraformCloud,
+		Tokens:    others,
+		Owners:    []string{objectID},
+		Providers: fmt.Sprintf(terraformTypes, "{"+strings.Join(written, ", ")+"}"),
+	}}), clientID, clientSecret)
+	c.regions = regions
+	return c
+}
+
+// terraformAt is the program that works at a stand, as an application.
+func terraformAt(t *testing.T, s stand, application, secret string) terraform {
 	t.Helper()
 	programs, err := filepath.Abs("../../.bin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := terraform{program: filepath.Join(programs, "tofu"), regions: map[string]*harness.Contoso{}}
+	c := terraform{stand: s, program: filepath.Join(programs, "tofu")}
 	for _, program := range []string{c.program, filepath.Join(programs, "terraform-provider-azurerm")} {
 		if _, err := os.Stat(program); err != nil {
 			t.Fatalf("%v: let test/clients/terraform.sh build it", err)
 		}
 	}
-	endpoints := map[string]string{}
-	var written []string
-	for _, region := range append(harness.RegionNames(), "global") {
-		c.regions[region] = harness.StartContoso(t, region, harness.ContosoOptions{Args: []string{
-			"--type", "Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30",
-			"--type", "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2024-11-30",
-			"--type", "Microsoft.PowerBIDedicated/capacities@2021-01-01",
-		}})
-		endpoints[region] = c.regions[region].URL
-		written = append(written, fmt.Sprintf("%s: [%q]", region, endpoints[region]))
-	}
-	c.stand = newStand(t, harness.WorldOptions{Config: harness.Config{
-		Endpoints: endpoints,
-		Metadata:  terraformCloud,
-		Providers: fmt.Sprintf(terraformTypes, "{"+strings.Join(written, ", ")+"}"),
-	}})
-
 	settings := filepath.Join(t.TempDir(), "settings")
 	writeFile(t, settings, fmt.Sprintf(`provider_installation {
   dev_overrides { "hashicorp/azurerm" = %q }
@@ -78,7 +86,7 @@ func newTerraform(t *testing.T) terraform {
 		"SSL_CERT_FILE=" + c.Bundle,
 		"ARM_METADATA_HOSTNAME=" + strings.TrimPrefix(c.Portico.URL, "https://"),
 		"ARM_TENANT_ID=" + harness.TenantID, "ARM_SUBSCRIPTION_ID=" + c.SubscriptionID,
-		"ARM_CLIENT_ID=" + clientID, "ARM_CLIENT_SECRET=" + clientSecret,
+		"ARM_CLIENT_ID=" + application, "ARM_CLIENT_SECRET=" + secret,
 	}
 	return c
 }

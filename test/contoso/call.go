@@ -67,10 +67,14 @@ func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 // ownBase is where contoso itself was reached: never part of a proper answer,
 // but some faults lie with it.
 func ownBase(r *http.Request) string {
-	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		return "http://" + a.String()
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
 	}
-	return "http://" + r.Host
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return scheme + a.String()
+	}
+	return scheme + r.Host
 }
 
 // checkVersion judges the api-version.

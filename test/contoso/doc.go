@@ -52,6 +52,9 @@
 // checks). The property linkedTo names one id or a list of ids in the same group,
 // which must move together with the resource: otherwise 400 with the missing ids.
 //
+// With Options.Clients it answers only to front doors that show a certificate of these
+// authorities; all others get 403 UntrustedClientCertificate, whatever they ask for.
+//
 // Below /contoso/ it serves its own administration, outside the contract: POST,
 // GET and DELETE /contoso/faults (faults for requests that match a method and a
 // part of the path), GET and DELETE /contoso/requests (the requests received,

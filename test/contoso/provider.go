@@ -1,6 +1,7 @@
 package contoso
 
 import (
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"portico/test/contoso/fault"
@@ -33,6 +34,9 @@ type Options struct {
 	Types []string
 	// FrontDoor is where clusters have their machines made; nil: there can be none.
 	FrontDoor *FrontDoor
+	// Clients are the authorities of the certificates that a front door must show, by
+	// TLS; everyone else is answered with 403. Nil: none is asked for.
+	Clients *x509.CertPool
 	// Now is the clock by which asynchronous operations end, time.Now if nil.
 	Now func() time.Time
 }
@@ -47,6 +51,7 @@ type Provider struct {
 	catalog  catalog
 	versions []string // api-versions
 	breaks   breaks
+	clients  *x509.CertPool
 
 	frontDoor *FrontDoor
 	outward   *http.Client
@@ -84,7 +89,7 @@ func New(o Options) (*Provider, error) {
 	p := &Provider{
 		region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now,
 		catalog: append(newCatalog(), further...), versions: append(apiVersions[:], versions...), breaks: broken, state: newState(), closing: make(chan struct{}),
-		frontDoor: o.FrontDoor, outward: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		clients: o.Clients, frontDoor: o.FrontDoor, outward: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	if p.pageSize == 0 {
 		p.pageSize = 50
@@ -141,6 +146,10 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.active.Done()
+	if err := p.trusts(r); err != nil {
+		failed(err).send(w)
+		return
+	}
 	if isAdmin(r) {
 		p.admin(w, r)
 		return

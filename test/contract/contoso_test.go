@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -38,11 +39,11 @@ func startProvider(t *testing.T, region string, args ...string) string {
 	return strings.TrimPrefix(p.WaitLine(t, prefix), prefix)
 }
 
-func startProviders(t *testing.T) map[string]string {
+func startProviders(t *testing.T, args ...string) map[string]string {
 	t.Helper()
 	endpoints := map[string]string{}
 	for _, region := range append(harness.RegionNames(), contract.Global) {
-		endpoints[region] = startProvider(t, region)
+		endpoints[region] = startProvider(t, region, args...)
 	}
 	return endpoints
 }
@@ -79,9 +80,24 @@ var (
 
 func TestThroughPortico(t *testing.T) {
 	t.Parallel()
-	endpoints := startProviders(t)
+	throughPortico(t, startProviders(t), "")
+}
+
+// TestThroughPorticoByCertificate is TestThroughPortico with providers that demand
+// Portico's certificate.
+func TestThroughPorticoByCertificate(t *testing.T) {
+	t.Parallel()
+	servers, clients := harness.NewAuthority(t), harness.NewAuthority(t)
+	server, gateway := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true}), clients.Issue(t, harness.Leaf{Name: "portico"})
+	endpoints := startProviders(t, "--tls-cert", server.CertFile, "--tls-key", server.KeyFile, "--client-ca", clients.File)
+	throughPortico(t, endpoints, fmt.Sprintf("upstream: {tls: {ca: %q, cert: %q, key: %q}}\n", servers.File, gateway.CertFile, gateway.KeyFile))
+}
+
+func throughPortico(t *testing.T, endpoints map[string]string, extra string) {
+	t.Helper()
 	p := harness.StartPortico(t, harness.Config{
 		Endpoints: endpoints,
+		Extra:     extra,
 		Tokens:    []harness.Token{owner, colleague, stranger},
 		Subscriptions: []harness.Subscription{
 			{ID: harness.SubscriptionID, TenantID: harness.TenantID, DisplayName: "Own", State: "Enabled"},

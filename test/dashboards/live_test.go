@@ -59,7 +59,8 @@ func TestLive(t *testing.T) {
 	ledger := startSite(t, 5, "portico-ledger", secured)
 	full := startSite(t, 6, "portico-full", at(shared))
 	gone := startSite(t, 7, "portico-gone", at(shared))
-	sites := []*site{sound, region, store, jobs, ledger, full, gone}
+	trust := startTrust(t, shared)
+	sites := []*site{sound, region, store, jobs, ledger, full, gone, trust.site}
 
 	targets := map[string][]string{}
 	for _, s := range sites {
@@ -72,6 +73,8 @@ func TestLive(t *testing.T) {
 	// From the start: its certificate is valid for a day, and the second address of westus
 	// has no listener.
 	want.fires(ledger, "PorticoCertificateExpires", "PorticoEndpointDown")
+	want.fires(trust.site, "PorticoCertificateExpires")
+	trust.load(t)
 	sound.load(t)
 	region.load(t, append(region.settle(t), region.failing())...)
 	want.mayFire(region, "PorticoRegionErrorBudgetFast", "PorticoRegionErrorBudgetSlow")
@@ -98,6 +101,9 @@ func TestLive(t *testing.T) {
 	want.fires(full, "PorticoSaturated")
 	want.mayFire(full, "PorticoRegionDown", "PorticoProviderDown") // no file is left for its probes
 	full.useUpFiles(t)
+	want.fires(trust.site, "PorticoUntrusted", "PorticoProviderUntrusted")
+	want.mayFire(trust.site, "PorticoRegionDown", "PorticoEndpointDown", "PorticoProviderDown", "PorticoRegionErrorBudgetFast", "PorticoRegionErrorBudgetSlow", "PorticoOperationTooLong", "PorticoGroupDeleteWaiting")
+	trust.end(t)
 	want.fires(gone, "PorticoDown")
 	gone.Portico.Kill(t)
 

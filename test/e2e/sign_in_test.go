@@ -80,7 +80,7 @@ func TestTokensOfAnIssuer(t *testing.T) {
 // An issuer that somebody else wrote issues tokens that are taken.
 func TestTokensOfOIDCProvider(t *testing.T) {
 	t.Parallel()
-	issuer := harness.StartOIDCProvider(t)
+	issuer := harness.StartOIDCProvider(t, harness.ForTenant)
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Auth: issuer.Auth()}})
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: issuer.Certificate.Pool, MinVersion: tls.VersionTLS12}}}
 	defer client.CloseIdleConnections()

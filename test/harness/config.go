@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -59,6 +60,11 @@ type Config struct {
 	Tokens []Token
 	// Auth is YAML of the auth section beside Tokens, indented by two spaces.
 	Auth string
+	// Owners may do everything without a role, by their object ids; nil stands for those of
+	// all Tokens and for IssuedTo, an empty list for nobody.
+	Owners []string
+	// OwnersAt are the scopes of further owners, by their object ids.
+	OwnersAt map[string][]string
 	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
 	// Listen is the address of the public listener, if a test must know it beforehand; a
@@ -72,6 +78,8 @@ type Config struct {
 	// ComputeRegistration and InsightRegistration are "automatic" by default.
 	ComputeRegistration string
 	InsightRegistration string
+	// ComputeTLS and InsightTLS are YAML for the tls of a provider, "" for none.
+	ComputeTLS, InsightTLS string
 	// InsightInternal are the internal subscriptions of Contoso.Insight.
 	InsightInternal []string
 	// Subscriptions replace the default one.
@@ -124,6 +132,20 @@ type file struct {
 	Database      string
 }
 
+// AllOwners are the object ids of those who need no role, each once.
+func (f file) AllOwners() []string {
+	if f.Owners != nil {
+		return f.Owners
+	}
+	all := []string{IssuedTo}
+	for _, token := range f.Tokens {
+		if !slices.Contains(all, token.ObjectID) {
+			all = append(all, token.ObjectID)
+		}
+	}
+	return all
+}
+
 func (f file) render(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -163,6 +185,9 @@ func (c Config) withDefaults(listen string) Config {
 	// a busy machine must then not be refused.
 	if !strings.Contains(c.Extra, "index:") {
 		c.Extra += "\nindex: {sendWithin: 1m, askTimeout: 20s}\n"
+	}
+	if !strings.Contains(c.Extra, "throttle:") { // nor is it about how much a caller may send
+		c.Extra += "\nthrottle: {enabled: false}\n"
 	}
 	if len(c.Subscriptions) == 0 {
 		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}
@@ -208,6 +233,17 @@ auth:
     - {sha256: "{{.SHA256}}", tenantId: {{.TenantID}}, objectId: {{.ObjectID}}, name: {{printf "%q" .Name}}}
 {{- end}}
 {{- end}}
+{{- if or .Auth .Tokens}}
+  owners:
+{{- range .AllOwners}}
+    - {principalId: {{.}}}
+{{- end}}
+{{- range $id, $scopes := .OwnersAt}}
+{{- range $scopes}}
+    - {principalId: {{$id}}, scope: {{printf "%q" .}}}
+{{- end}}
+{{- end}}
+{{- end}}
 {{- if not (or .Auth .Tokens)}}
 auth: {mode: none}
 {{- end}}
@@ -227,6 +263,9 @@ providers:
   - namespace: Contoso.Compute
     registration: {{.ComputeRegistration}}
     features: [bigMachines, tinyMachines]
+{{- if .ComputeTLS}}
+    tls: {{.ComputeTLS}}
+{{- end}}
     headers: {request: [{{steering}}]}
     endpoints:
 {{- range $region, $url := .Endpoints}}
@@ -244,6 +283,9 @@ providers:
       - {name: networkInterfaces/ipConfigurations, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
   - namespace: Contoso.Insight
     registration: {{.InsightRegistration}}
+{{- if .InsightTLS}}
+    tls: {{.InsightTLS}}
+{{- end}}
     headers: {request: [{{steering}}]}
 {{- if .InsightInternal}}
     internalSubscriptions:{{range .InsightInternal}}

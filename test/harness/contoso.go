@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,6 +19,10 @@ import (
 type ContosoOptions struct {
 	StateFile string
 	Args      []string // further arguments of the program
+	// TLS is the certificate of its listener; nil: plain HTTP.
+	TLS *Pair
+	// Clients signs the certificates that it demands; nil: it demands none.
+	Clients *Authority
 }
 
 // Contoso is a running reference provider: one regional endpoint, or the global one, of
@@ -27,6 +32,7 @@ type Contoso struct {
 	URL    string
 
 	address string
+	scheme  string
 	dir     string
 	args    []string
 	program string
@@ -46,9 +52,21 @@ func StartContoso(t testing.TB, region string, options ContosoOptions) *Contoso 
 		address: FreeAddress(t),
 		dir:     dir,
 		program: Build(t).Contoso,
-		client:  newClient(&http.Transport{}),
+		scheme:  "http://",
 	}
+	transport := &http.Transport{}
 	c.args = append([]string{"--region", region, "--listen", c.address, "--state", options.StateFile}, options.Args...)
+	if options.TLS != nil {
+		c.scheme = "https://"
+		c.args = append(c.args, "--tls-cert", options.TLS.CertFile, "--tls-key", options.TLS.KeyFile)
+		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // the test's own process
+	}
+	if options.Clients != nil {
+		c.args = append(c.args, "--client-ca", options.Clients.File)
+		own := options.Clients.Issue(t, Leaf{Name: "test"})
+		transport.TLSClientConfig.Certificates = []tls.Certificate{own.Certificate}
+	}
+	c.client = newClient(transport)
 	c.start(t)
 	return c
 }
@@ -59,7 +77,7 @@ func (c *Contoso) start(t testing.TB) {
 	t.Cleanup(c.client.CloseIdleConnections)
 	prefix := "contoso: serving " + c.Region + " on "
 	c.URL = strings.TrimPrefix(c.process.WaitLine(t, prefix), prefix)
-	if want := "http://" + c.address; c.URL != want {
+	if want := c.scheme + c.address; c.URL != want {
 		t.Fatalf("contoso %s serves %s, want %s", c.Region, c.URL, want)
 	}
 }

@@ -4,24 +4,32 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// ClientSecret is the secret of the one client of an [OIDCProvider].
+// ClientSecret is the secret of the application of an [OIDCProvider].
 const ClientSecret = "a-secret-of-the-tests"
+
+// Where an [OIDCProvider] can be below its address: as the issuer of a tenant, or as one
+// that is the only one there.
+const (
+	ForTenant = "/" + TenantID + "/v2.0"
+	Alone     = "/adfs"
+)
 
 // OIDCProvider is an issuer by somebody else: the library oidc-provider, in test/issuer.
 type OIDCProvider struct {
 	// URL is the issuer, of [TenantID].
 	URL string
-	// Authority is the address without the tenant's path.
+	// Authority is the address without the path.
 	Authority   string
 	Certificate Certificate
 }
 
-// StartOIDCProvider runs the issuer until the test ends. Where it is not installed, the
+// StartOIDCProvider runs the issuer, below a path, until the test ends. Where it is not installed, the
 // test is left out: test/issuer/prepare.sh installs it.
-func StartOIDCProvider(t testing.TB) *OIDCProvider {
+func StartOIDCProvider(t testing.TB, path string) *OIDCProvider {
 	t.Helper()
 	root, err := moduleRoot()
 	if err != nil {
@@ -34,11 +42,11 @@ func StartOIDCProvider(t testing.TB) *OIDCProvider {
 	}
 	c := NewCertificate(t, t.TempDir())
 	p := startWith(t, "oidc-provider", folder, node, []string{
-		"CERT=" + c.CertFile, "KEY=" + c.KeyFile, "TENANT=" + TenantID, "OBJECT=" + IssuedTo, "NAME=" + IssuedToName,
+		"CERT=" + c.CertFile, "KEY=" + c.KeyFile, "PATHNAME=" + path, "TENANT=" + TenantID, "OBJECT=" + IssuedTo, "NAME=" + IssuedToName,
 		"CLIENT=" + IssuedToApp, "SECRET=" + ClientSecret, "AUDIENCE=" + Audience,
 	}, "main.mjs")
 	url := p.WaitLine(t, "https://")
-	return &OIDCProvider{URL: url, Authority: url[:len(url)-len("/"+TenantID+"/v2.0")], Certificate: c}
+	return &OIDCProvider{URL: url, Authority: strings.TrimSuffix(url, path), Certificate: c}
 }
 
 // Auth is YAML of the auth section that trusts the issuer; see [Config.Auth].

@@ -18,6 +18,8 @@ var unlistedAnswers = []string{
 	"Refresh", "Link", "WWW-Authenticate", "Proxy-Authenticate", "Authentication-Info", "Content-Location", "Content-Security-Policy", "Service-Worker-Allowed", "SourceMap",
 	"Server", "Server-Timing", "Via", "X-Powered-By", "NEL", "Report-To", "Alt-Svc", "X-Anything", "Anything", "X_Odd", "x-ms-portico-completed", "x-ms-original-request-ids",
 	"x-ms-routing-request-id", "x-ms-authorization-auxiliary", "x-ms-token-anything", "x-ms-client-principal-name", "x-ms-client-request-id", "retry-after-ms",
+	"x-ms-ratelimit-remaining-subscription-reads", "x-ms-ratelimit-remaining-subscription-global-writes", "x-ms-ratelimit-remaining-tenant-deletes",
+	"x-ms-ratelimit-remaining-subscription-resource-requests",
 }
 
 var listedAnswers = map[string]string{

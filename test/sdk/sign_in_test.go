@@ -19,7 +19,7 @@ import (
 // group.
 func TestClientSecretCredential(t *testing.T) {
 	t.Parallel()
-	issuer := harness.StartOIDCProvider(t)
+	issuer := harness.StartOIDCProvider(t, harness.ForTenant)
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Auth: issuer.Auth()}})
 	configuration := cloud.Configuration{
 		ActiveDirectoryAuthorityHost: issuer.Authority,

@@ -38,7 +38,7 @@ func (w *world) changed(t *testing.T, old, changed string) *world {
 
 func (w *world) wordsOfIdentity(t *testing.T) {
 	sum := sha256.Sum256([]byte("known"))
-	guarded := w.changed(t, "auth: {mode: none}", "auth: {mode: tokens, tokens: [{sha256: "+hex.EncodeToString(sum[:])+", tenantId: "+tenant+", objectId: 30000000-0000-0000-0000-000000000001, name: known@portico.test}]}")
+	guarded := w.changed(t, "auth: {mode: none}", "auth: {mode: tokens, tokens: [{sha256: "+hex.EncodeToString(sum[:])+", tenantId: "+tenant+", objectId: 30000000-0000-0000-0000-000000000001, name: known@portico.test}], owners: [{principalId: 30000000-0000-0000-0000-000000000001}]}")
 	challenge := func(description string) func(*testing.T, reply, []received) {
 		return func(t *testing.T, got reply, _ []received) {
 			want := `Bearer authorization_uri="https://login.portico.test/` + tenant + `", error="invalid_token", error_description="` + description + `"`

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"portico/headers"
 	"portico/upstream/sendguard"
 )
 
@@ -49,8 +50,10 @@ func (c *Client) CloseIdle() { c.pool.closeIdle() }
 type Request struct {
 	Method      string
 	Path, Query string // as on the wire; no query if it is empty
-	// Header is not changed. What frames the message is not taken from it, nor is Host.
+	// Header and Own, which both hold headers, are not changed. What frames the message is
+	// not taken from them, nor is Host.
 	Header  http.Header
+	Own     headers.Fields
 	Content []byte
 	// Deadline bounds the call and the reading of its answer, as that of the context
 	// does; zero: none.

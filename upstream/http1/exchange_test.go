@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/headers"
 	"portico/upstream/sendguard"
 )
 
@@ -34,8 +35,9 @@ func TestRequestOnTheWire(t *testing.T) {
 	r := readAll(p.client(t).Do(context.Background(), &Request{
 		Method: http.MethodPost, Path: "/a%20b;c", Query: "d=e&f", Content: []byte("text"),
 		Header: http.Header{"X-One": {" 1", "2\t"}, "User-Agent": {"sdk/1"}, "Host": {"evil"}, "Content-Length": {"9"}, "transfer-encoding": {"chunked"}, "Trailer": {"x"}},
+		Own:    headers.Fields{{Name: "X-Two", Value: " 3"}, {Name: "Host", Value: "evil"}, {Name: "content-length", Value: "9"}, {Name: "Transfer-Encoding", Value: "chunked"}},
 	}))
-	const want = "POST /a%20b;c?d=e&f HTTP/1.1\r\nHost: provider.example\r\nUser-Agent: sdk/1\r\nContent-Length: 4\r\nX-One: 1\r\nX-One: 2\r\n\r\ntext"
+	const want = "POST /a%20b;c?d=e&f HTTP/1.1\r\nHost: provider.example\r\nUser-Agent: sdk/1\r\nContent-Length: 4\r\nX-One: 1\r\nX-One: 2\r\nX-Two: 3\r\n\r\ntext"
 	if r.err != nil || got.String() != want {
 		t.Errorf("%v, sent %q, want %q", r.err, got.String(), want)
 	}
@@ -49,6 +51,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"method": {Method: "GET /\r\n", Path: "/"}, "no method": {Path: "/"}, "space in the path": {Method: "GET", Path: "/a b"}, "line in the path": {Method: "GET", Path: "/a\r\nX: y"}, "no path": {Method: "GET"},
 		"path without a slash": {Method: "GET", Path: "a"}, "line in the query": {Method: "GET", Path: "/", Query: "a\n"}, "space in the query": {Method: "GET", Path: "/", Query: "a b"},
 		"name": {Method: "GET", Path: "/", Header: http.Header{"A b": {"c"}}}, "line in a value": {Method: "GET", Path: "/", Header: http.Header{"A": {"b\r\nC: d"}}}, "zero in a value": {Method: "GET", Path: "/", Header: http.Header{"A": {"\x00"}}},
+		"own name": {Method: "GET", Path: "/", Own: headers.Fields{{Name: "A:", Value: "b"}}}, "line in an own value": {Method: "GET", Path: "/", Own: headers.Fields{{Name: "A", Value: "b\nC: d"}}},
 	} {
 		if got := readAll(c.Do(context.Background(), r)); got.err == nil || p.conns.Load() != 0 {
 			t.Errorf("%s: got %+v", name, got)

@@ -19,15 +19,29 @@ func (r *Request) check() error {
 	}
 	for name, values := range r.Header {
 		if !isToken(name) {
-			return fmt.Errorf("%q is no name of a header", name)
+			return badName(name)
 		}
 		for _, value := range values {
 			if !isFieldValue(value) {
-				return fmt.Errorf("the header %s has a value with control characters", name)
+				return badValue(name)
 			}
 		}
 	}
+	for i := range r.Own {
+		switch own := &r.Own[i]; {
+		case !isToken(own.Name):
+			return badName(own.Name)
+		case !isFieldValue(own.Value):
+			return badValue(own.Name)
+		}
+	}
 	return nil
+}
+
+func badName(name string) error { return fmt.Errorf("%q is no name of a header", name) }
+
+func badValue(name string) error {
+	return fmt.Errorf("the header %s has a value with control characters", name)
 }
 
 // appendHead appends the head of the request.
@@ -57,6 +71,11 @@ func (r *Request) appendHead(b []byte, host string) []byte {
 		}
 		for _, value := range values {
 			b = appendField(b, name, value)
+		}
+	}
+	for i := range r.Own {
+		if own := &r.Own[i]; !framesRequest(own.Name) {
+			b = appendField(b, own.Name, own.Value)
 		}
 	}
 	return append(b, "\r\n"...)

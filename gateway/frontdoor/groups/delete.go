@@ -33,7 +33,7 @@ type Deletions struct {
 
 // Routes is the one that deletes a group.
 func (g Deletions) Routes() []route.Route {
-	return []route.Route{{Method: http.MethodDelete, Path: onePath, Handle: g.delete}}
+	return []route.Route{{Method: http.MethodDelete, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/delete", Handle: g.delete}}
 }
 
 // closingRounds is how often one request tries to close a group: each check may bring
@@ -84,7 +84,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req route.Request, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.AskTimeout)
 	defer cancel()
-	emptiness := &locate.EmptinessCheck{Prober: g.Prober, Caller: resolve.CallerOf(x), Timeout: g.CallTimeout}
+	emptiness := &locate.EmptinessCheck{Prober: g.Prober, Caller: resolve.CallerOf(x), Timeout: g.CallTimeout, Subscription: req.Subscription}
 	for range closingRounds {
 		err := g.Store.DeleteGroup(ctx, req.Subscription.ID, x.Request.Path.Group(), inventory.DeleteGroupConditions{
 			Check: func(group inventory.Group) error {

@@ -40,11 +40,11 @@ type Groups struct {
 // Routes are those of groups, but for their deletion.
 func (g Groups) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups", Handle: g.list},
-		{Method: http.MethodPut, Path: onePath, Handle: g.edit},
-		{Method: http.MethodPatch, Path: onePath, Handle: g.edit},
-		{Method: http.MethodGet, Path: onePath, Handle: g.get},
-		{Method: http.MethodHead, Path: onePath, Handle: g.get},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups", Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Partly: true, Handle: g.list},
+		{Method: http.MethodPut, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/write", Handle: g.edit},
+		{Method: http.MethodPatch, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/write", Handle: g.edit},
+		{Method: http.MethodGet, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Handle: g.get},
+		{Method: http.MethodHead, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Handle: g.get},
 	}
 }
 
@@ -253,15 +253,41 @@ func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil {
 		return err
 	}
-	return page.Source[inventory.Group]{
+	source := page.Source[inventory.Group]{
 		Read: func(after string, limit int) ([]inventory.Group, error) {
 			return g.Store.Groups(r.Context(), inventory.GroupQuery{Subscription: req.Subscription.ID, After: after, Limit: limit})
 		},
 		Key:  func(group inventory.Group) string { return group.Key },
 		Keep: func(group inventory.Group) bool { return wanted.Match(filtered{&group}) },
 		Show: func(group inventory.Group) any { return represent(group) },
-	}.Answer(w, x, g.Lists, p)
+	}
+	if req.Readable != nil {
+		source.Ranges = page.Keys(groupsAmong(req.Readable.Within(x.Request.Scope())))
+		source.ReadIn = func(in page.Range, _ string, _ int) ([]inventory.Group, error) {
+			group, err := g.Store.Group(r.Context(), req.Subscription.ID, in.First)
+			if errors.Is(err, inventory.ErrNotFound) {
+				return nil, nil
+			}
+			return []inventory.Group{group}, err
+		}
+	}
+	return source.Answer(w, x, g.Lists, p)
 }
+
+// groupsAmong returns the folded names of the groups among scopes, which are folded ids
+// below a subscription. Who may read something in a group need not be able to read the
+// group.
+func groupsAmong(scopes []string) (names []string) {
+	for _, scope := range scopes {
+		if segments := strings.Split(scope, "/"); len(segments) == groupSegments && segments[3] == "resourcegroups" {
+			names = append(names, segments[4])
+		}
+	}
+	return names
+}
+
+// groupSegments is how many texts the slashes in the id of a group keep apart.
+const groupSegments = 5
 
 // filtered is a group as a filter sees it.
 type filtered struct{ group *inventory.Group }

@@ -14,6 +14,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admission"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
@@ -37,20 +38,21 @@ type moveRequest struct {
 
 // Moves are the moves of resources to other groups.
 type Moves struct {
-	Store     *inventory.Store
-	Router    *routing.Router
-	Resolver  *resolve.Resolver
-	Admission *admission.Admission
-	Polls     *polling.Operations
-	Limit     time.Duration // for the work of one move
+	Store      *inventory.Store
+	Authorizer *authorize.Authorizer
+	Router     *routing.Router
+	Resolver   *resolve.Resolver
+	Admission  *admission.Admission
+	Polls      *polling.Operations
+	Limit      time.Duration // for the work of one move
 }
 
 // Routes are those that begin a move, or the validation of one. The inventory
 // judges the locks of both sides, resource by resource.
 func (g Moves) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: onePath + "/moveresources", IgnoresLocks: true, Handle: g.begin(false)},
-		{Method: http.MethodPost, Path: onePath + "/validatemoveresources", IgnoresLocks: true, Handle: g.begin(true)},
+		{Method: http.MethodPost, Path: onePath + "/moveresources", Action: "Microsoft.Resources/subscriptions/resourceGroups/moveResources/action", IgnoresLocks: true, Handle: g.begin(false)},
+		{Method: http.MethodPost, Path: onePath + "/validatemoveresources", Action: "Microsoft.Resources/subscriptions/resourceGroups/validateMoveResources/action", IgnoresLocks: true, Handle: g.begin(true)},
 	}
 }
 
@@ -74,7 +76,7 @@ func (g Moves) begin(validate bool) route.Handler {
 		if fault := m.read(req.Content); fault != nil {
 			return fault
 		}
-		for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.search} {
+		for _, check := range [...]func(context.Context) error{m.authorize(validate), m.checkTarget, m.checkResources, m.search} {
 			if err := check(r.Context()); err != nil {
 				return err
 			}
@@ -177,6 +179,26 @@ func missingMember(name string) *arm.Error {
 func isGroup(q *routing.Request) bool {
 	_, below := q.Path.Own()
 	return q.Path.Hops() == 0 && !below && q.Path.Group() != "" && arm.ValidGUID(q.Path.Subscription())
+}
+
+// authorize refuses a move if the caller lacks one of the rights that it needs beside
+// that to the source: before anything is said of the target.
+func (m *moveCheck) authorize(validate bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		source := inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name}
+		from, to, read := move.Rights(m.Router.Map, validate, source, inventory.GroupName{Subscription: m.target.ID, Name: m.group}, m.names)
+		for _, right := range read {
+			if err := m.Authorizer.Check(ctx, m.x, right.Action, right.Scope); err != nil {
+				return err
+			}
+		}
+		err := m.Authorizer.Check(ctx, m.x, to.Action, to.Scope)
+		if _, refused := errors.AsType[*arm.Error](err); refused {
+			who := m.x.Principal
+			return arm.NewError(arm.LinkedAuthorizationFailed, who.Signature(), who.ObjectID, from.Action, from.Scope, to.Action, m.groupID)
+		}
+		return err
+	}
 }
 
 // checkTarget refuses a target that the contract does not allow: its group must exist

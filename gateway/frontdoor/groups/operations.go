@@ -24,11 +24,15 @@ type Operations struct {
 	Map   *regions.Map
 }
 
+// readOperations is the action of polling an operation of somebody else's, which leads
+// nowhere: whoever began one needs no role to poll it.
+const readOperations = "Microsoft.Resources/subscriptions/operationresults/read"
+
 // Routes are those of an operation's result and of its status.
 func (g Operations) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/operationresults/{id}", Handle: g.result},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/operationstatuses/{id}", Handle: g.status},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/operationresults/{id}", Action: readOperations, Excused: g.Polls.Began, Handle: g.result},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/operationstatuses/{id}", Action: readOperations, Excused: g.Polls.Began, Handle: g.status},
 	}
 }
 

@@ -4,9 +4,11 @@
 package route
 
 import (
+	"context"
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/routing"
 )
@@ -15,6 +17,8 @@ import (
 type Request struct {
 	routing.Decision
 	Content []byte
+	// Readable is what the caller may see of a list that it may see a part of; nil: all.
+	Readable *authorize.Readable
 }
 
 // Handler answers a request, or returns an error.
@@ -27,6 +31,18 @@ type Route struct {
 	Path    string
 	Matches func(*routing.Request) bool
 	Handle  Handler
+	// Action is what the request does at its scope ([routing.Request.Scope]), in the words
+	// of roles; ActionOf, in its place, says so where the path decides. Where there is
+	// neither, Open says why nobody needs a role.
+	Action   string
+	ActionOf func(*routing.Request) string
+	Open     string
+	// Partly lets in who may do this not at the scope, but somewhere below: the handler
+	// keeps to what the caller may see ([Request.Readable]).
+	Partly bool
+	// Excused, unless it is nil, reports whether the caller needs no role for this request.
+	// It is asked of callers that have none.
+	Excused func(context.Context, *exchange.Exchange) (bool, error)
 	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
 	// them, or the store checks them.
 	IgnoresLocks bool

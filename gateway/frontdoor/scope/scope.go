@@ -86,6 +86,7 @@ func (f Finder) CheckHost(ctx context.Context, x *exchange.Exchange, s Scope) er
 	if fault != nil {
 		return fault
 	}
+	host.Received = x.Request.Received
 	_, err := f.Resolver.Resolve(ctx, x, host, routing.Body{})
 	return err
 }

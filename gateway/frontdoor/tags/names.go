@@ -27,11 +27,11 @@ func (g Names) Routes() []route.Route {
 	const name = names + "/{n}"
 	const value = name + "/tagvalues/{v}"
 	return []route.Route{
-		{Method: http.MethodGet, Path: names, Handle: g.list},
-		{Method: http.MethodPut, Path: name, Handle: g.put},
-		{Method: http.MethodDelete, Path: name, Handle: g.delete},
-		{Method: http.MethodPut, Path: value, Handle: g.put},
-		{Method: http.MethodDelete, Path: value, Handle: g.delete},
+		{Method: http.MethodGet, Path: names, Action: "Microsoft.Resources/subscriptions/tagNames/read", Handle: g.list},
+		{Method: http.MethodPut, Path: name, Action: "Microsoft.Resources/subscriptions/tagNames/write", Handle: g.put},
+		{Method: http.MethodDelete, Path: name, Action: "Microsoft.Resources/subscriptions/tagNames/delete", Handle: g.delete},
+		{Method: http.MethodPut, Path: value, Action: "Microsoft.Resources/subscriptions/tagNames/tagValues/write", Handle: g.put},
+		{Method: http.MethodDelete, Path: value, Action: "Microsoft.Resources/subscriptions/tagNames/tagValues/delete", Handle: g.delete},
 	}
 }
 

@@ -165,6 +165,7 @@ func (g Tags) call(r *http.Request, x *exchange.Exchange, s scope.Scope, method 
 	if fault != nil {
 		return nil, fault
 	}
+	q.Received = x.Request.Received
 	sent := r.Clone(r.Context())
 	sent.Method = method
 	for _, name := range []string{"If-Match", "If-None-Match", "Content-Length", "Content-Type", "Accept-Encoding"} {

@@ -43,10 +43,10 @@ type Tags struct {
 // Routes implements frontdoor.Resource.
 func (g Tags) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Matches: tagsPath, Handle: g.get},
-		{Method: http.MethodPut, Matches: tagsPath, Handle: g.edit},
-		{Method: http.MethodPatch, Matches: tagsPath, Handle: g.edit},
-		{Method: http.MethodDelete, Matches: tagsPath, Handle: g.edit},
+		{Method: http.MethodGet, Matches: tagsPath, Action: "Microsoft.Resources/tags/read", Handle: g.get},
+		{Method: http.MethodPut, Matches: tagsPath, Action: "Microsoft.Resources/tags/write", Handle: g.edit},
+		{Method: http.MethodPatch, Matches: tagsPath, Action: "Microsoft.Resources/tags/write", Handle: g.edit},
+		{Method: http.MethodDelete, Matches: tagsPath, Action: "Microsoft.Resources/tags/delete", Handle: g.edit},
 	}
 }
 

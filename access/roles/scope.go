@@ -1,0 +1,80 @@
+package roles
+
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+
+	"portico/arm"
+)
+
+// TenantScope is the scope that holds all of a tenant.
+const TenantScope = "/"
+
+// relation says where a scope lies as seen from another.
+type relation uint8
+
+const (
+	beside relation = iota // neither holds the other
+	at                     // they are one
+	under                  // it lies in the other
+	over                   // the other lies in it
+)
+
+// place says where a scope, in any casing, lies as seen from a folded one.
+func place(scope, from string) relation {
+	scope, from, _ = meet(rooted(scope), rooted(from))
+	switch {
+	case scope == "" && from == "":
+		return at
+	case from == "" && scope[0] == '/':
+		return under
+	case scope == "" && from[0] == '/':
+		return over
+	}
+	return beside
+}
+
+// compare compares a scope, in any casing, and what follows it with a folded one, by
+// their bytes.
+func compare(scope, then, folded string) int {
+	rest, from, order := meet(scope, folded)
+	if rest == "" && order == 0 {
+		return cmp.Compare(then, from)
+	}
+	if order == 0 {
+		return 1
+	}
+	return order
+}
+
+// meet cuts off what a text, in any casing, and a folded one have in common. It also
+// returns how the next character of the one compares with that of the other, 0 where
+// either has come to its end.
+func meet(text, folded string) (restOfText, restOfFolded string, order int) {
+	for len(text) > 0 && len(folded) > 0 {
+		if c := text[0]; c < utf8.RuneSelf {
+			if c = lower(c); c != folded[0] {
+				return text, folded, cmp.Compare(c, folded[0])
+			}
+			text, folded = text[1:], folded[1:]
+			continue
+		}
+		_, n := utf8.DecodeRuneInString(text)
+		var buffer [utf8.UTFMax]byte
+		letter := string(arm.AppendFold(buffer[:0], text[:n]))
+		if !strings.HasPrefix(folded, letter) {
+			return text, folded, cmp.Compare(letter, folded)
+		}
+		text, folded = text[n:], folded[len(letter):]
+	}
+	return text, folded, 0
+}
+
+// rooted cuts the slash off the tenant's scope, so that all ids lie below "".
+func rooted(scope string) string {
+	if scope == TenantScope {
+		return ""
+	}
+	return scope
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/x509"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/config"
+	"portico/meter"
+	"portico/pemfile"
+	"portico/regions"
+	"portico/upstream"
+)
+
+// towards is by what providers are called, and what was read for it.
+type towards struct {
+	identities upstream.Identities
+	files      map[string]identityFiles // likewise by namespace
+}
+
+// identityFiles is what the files of an identity hold.
+type identityFiles struct {
+	authorities []*x509.Certificate
+	chain       [][]byte
+	header      string
+	credential  string
+}
+
+func (f identityFiles) same(other identityFiles) bool {
+	return f.header == other.header && f.credential == other.credential && slices.EqualFunc(f.authorities, other.authorities, (*x509.Certificate).Equal) && slices.EqualFunc(f.chain, other.chain, bytes.Equal)
+}
+
+// readTowards reads the identities of a configuration. One whose files hold what they
+// held before is the same, so that its connections are kept.
+func readTowards(c *config.Config, before towards) (towards, error) {
+	t := towards{upstream.Identities{}, map[string]identityFiles{}}
+	if err := t.read("", "upstream.tls", c.Upstream.TLS, regions.Credential{}, before); err != nil {
+		return t, err
+	}
+	for _, p := range c.Map.Providers() {
+		own := p.TLS()
+		if own == (regions.TLS{}) && p.Credential() == (regions.Credential{}) {
+			continue
+		}
+		own.CA = cmp.Or(own.CA, c.Upstream.TLS.CA)
+		if own.Cert == "" {
+			own.Cert, own.Key = c.Upstream.TLS.Cert, c.Upstream.TLS.Key
+		}
+		if err := t.read(p.Namespace, "tls of provider "+p.Namespace, own, p.Credential(), before); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+func (t towards) read(namespace, setting string, from regions.TLS, credential regions.Credential, before towards) error {
+	var files identityFiles
+	identity := &upstream.Identity{}
+	if from.CA != "" {
+		authorities, err := pemfile.Certificates(from.CA)
+		if err != nil {
+			return config.Faults{fileFault(from.CA, setting+": ca", err)}
+		}
+		files.authorities, identity.Authorities = authorities, pemfile.PoolOf(authorities)
+	}
+	if from.Cert != "" {
+		pair, err := pemfile.Pair(from.Cert, from.Key)
+		if err != nil {
+			return config.Faults{fileFault(from.Cert, setting, err)}
+		}
+		files.chain, identity.Certificate = pair.Certificate, pair
+	}
+	if credential.File != "" {
+		value, err := readCredential(credential.File, "credential of provider "+namespace)
+		if err != nil {
+			return err
+		}
+		files.header, files.credential = credential.Header, value
+		identity.Header, identity.Value = credential.Header, value
+	}
+	if known, ok := before.files[namespace]; ok && known.same(files) {
+		identity = before.identities[namespace]
+	}
+	t.files[namespace], t.identities[namespace] = files, identity
+	return nil
+}
+
+// longestCredential bounds the value of a header.
+const longestCredential = 4 << 10
+
+// readCredential returns what a file holds as the value of a header.
+func readCredential(path, setting string) (string, error) {
+	text, err := os.ReadFile(path)
+	value := strings.TrimSpace(string(text))
+	if err == nil && (value == "" || len(value) > longestCredential || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })) {
+		err = errors.New("it holds no value of a header")
+	}
+	if err != nil {
+		fault := fileFault(path, setting, err)
+		fault.Allowed = "a file with one line of visible ASCII, such as Bearer and a token"
+		return "", config.Faults{fault}
+	}
+	return value, nil
+}
+
+// show tells when the certificates end that providers are shown.
+func (t towards) show(expiries *meter.Certificates) {
+	ends := make(map[string]time.Time, len(t.identities))
+	for namespace, identity := range t.identities {
+		ends[cmp.Or(namespace, meter.UpstreamCertificate)] = endOf(identity.Certificate)
+	}
+	expiries.UseTowards(ends)
+}

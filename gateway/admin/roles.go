@@ -1,0 +1,109 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+
+	"portico/access"
+	"portico/access/roles"
+	"portico/arm"
+	"portico/inventory"
+	"portico/routing"
+)
+
+func (l *listener) roleRoutes() []route {
+	return []route{{http.MethodPost, "/admin/roles/check", l.checkRoles}}
+}
+
+// roleAnswer says whether a caller may do something.
+type roleAnswer struct {
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"`
+	// Grant is what allows it.
+	Grant *grantBody `json:"grant,omitempty"`
+	// WouldAllow are the built-in roles that would.
+	WouldAllow []string `json:"wouldAllow,omitempty"`
+}
+
+type grantBody struct {
+	Assignment string `json:"assignment,omitempty"`
+	Owner      bool   `json:"owner,omitempty"` // by the configuration
+	Scope      string `json:"scope"`
+	Role       string `json:"role"`
+}
+
+// checkRoles says whether a caller, of whom nothing but its ids is known, may do an action
+// at a scope: by the store, as the next request would be answered.
+func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	var sent struct {
+		PrincipalID string   `json:"principalId"`
+		Groups      []string `json:"groups"`
+		TenantID    string   `json:"tenantId"`
+		Action      string   `json:"action"`
+		Scope       string   `json:"scope"`
+	}
+	if err := readBody(w, r, &sent); err != nil {
+		return 0, nil, err
+	}
+	for _, id := range append([]string{sent.PrincipalID}, sent.Groups...) {
+		if !arm.ValidGUID(id) {
+			return 0, nil, arm.NewError(arm.InvalidRequestContent, "a principal and its groups are GUIDs").About("principalId")
+		}
+	}
+	switch {
+	case sent.TenantID != "" && !arm.ValidGUID(sent.TenantID):
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, "a tenant is a GUID").About("tenantId")
+	case sent.Action == "":
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, "there is no action").About("action")
+	case !arm.ValidScope(sent.Scope):
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, "a scope is /, or the ID of a subscription, a group or a resource").About("scope")
+	}
+	who := access.Principal{TenantID: arm.Fold(sent.TenantID), ObjectID: arm.Fold(sent.PrincipalID), Groups: access.GroupsOf(sent.Groups)}
+	visible, err := l.sees(r, &who, sent.Scope)
+	if err != nil {
+		return 0, nil, err
+	}
+	if !visible {
+		return http.StatusOK, roleAnswer{Reason: "The tenant of the caller has no such subscription."}, nil
+	}
+	grant, err := l.Authorizer.Explain(r.Context(), who, sent.Action, sent.Scope)
+	fault, refused := errors.AsType[*arm.Error](err)
+	switch {
+	case refused:
+		return http.StatusOK, roleAnswer{Reason: fault.Message, WouldAllow: builtInFor(sent.Action)}, nil
+	case err != nil:
+		return 0, nil, err
+	case grant.Role == nil:
+		return http.StatusOK, roleAnswer{Allowed: true, Reason: "Roles are not enforced."}, nil
+	}
+	return http.StatusOK, roleAnswer{Allowed: true, Grant: &grantBody{
+		Assignment: grant.Assignment, Owner: grant.Assignment == "", Scope: grant.Scope, Role: grant.Role.Name(),
+	}}, nil
+}
+
+// sees reports whether the subscription of a scope exists for a caller. A caller without
+// a tenant gets that of the subscription.
+func (l *listener) sees(r *http.Request, who *access.Principal, scope string) (bool, error) {
+	id := routing.SubscriptionOf(scope)
+	if id == "" {
+		return who.TenantID != "", nil
+	}
+	s, err := l.Store.Subscription(r.Context(), arm.Fold(id))
+	if errors.Is(err, inventory.ErrNotFound) {
+		return false, nil
+	}
+	if who.TenantID == "" {
+		who.TenantID = s.TenantID
+	}
+	return who.CanSee(s.TenantID) && s.State != inventory.Deleted, err
+}
+
+// builtInFor are the names of the built-in roles that allow an action.
+func builtInFor(action string) (names []string) {
+	for _, d := range roles.BuiltIn() {
+		if roles.Compile(d).Allows(action) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}

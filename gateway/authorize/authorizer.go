@@ -1,0 +1,192 @@
+package authorize
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"portico/access"
+	"portico/access/roles"
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
+
+// Assignments are what the inventory knows of roles.
+type Assignments interface {
+	// Grants returns what a caller has been granted at, above and below a subscription of
+	// its tenant; without a subscription, at the tenant.
+	Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error)
+}
+
+// Memory answers like Assignments, without asking the store if it can.
+type Memory interface {
+	Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error)
+}
+
+// Authorizer answers by one configuration. It is safe for concurrent use.
+type Authorizer struct {
+	enforced bool
+	named    []config.Owner
+	owners   owners
+	store    Assignments
+	memory   Memory
+	metrics  *Metrics
+}
+
+// New returns an authorizer by the settings of a configuration.
+func New(settings *config.Auth, store Assignments, memory Memory, metrics *Metrics) *Authorizer {
+	return &Authorizer{
+		enforced: settings.RolesEnforced(), named: settings.Owners, owners: newOwners(settings.Owners),
+		store: store, memory: memory, metrics: metrics,
+	}
+}
+
+// Enforced reports whether callers may do only what roles allow them.
+func (a *Authorizer) Enforced() bool { return a.enforced }
+
+// Check returns nil if the caller of x may do an action at a scope, which is an ID in
+// any casing; "" is an action that needs no role. The error is AuthorizationFailed or,
+// where the caller has nothing in the scope's subscription, that of a subscription that
+// does not exist; or a failure of the store.
+func (a *Authorizer) Check(ctx context.Context, x *exchange.Exchange, action, scope string) error {
+	_, err := a.Ask(ctx, x, Question{Action: action, Scope: scope})
+	return err
+}
+
+// Readable returns what of a list at a scope, for which an action is needed, the caller
+// of x may see: nil for all of it. The error is that of Check where it may see nothing.
+func (a *Authorizer) Readable(ctx context.Context, x *exchange.Exchange, action, scope string) (*Readable, error) {
+	return a.Ask(ctx, x, Question{Action: action, Scope: scope, Partly: true})
+}
+
+// Question is what a request asks of its caller's roles.
+type Question struct {
+	Action, Scope string
+	// Partly: it is enough if the caller may do the action somewhere below the scope.
+	Partly bool
+	// Excused, unless it is nil, reports whether the caller needs no role. It is asked of
+	// callers whose roles do not allow the action.
+	Excused func(context.Context, *exchange.Exchange) (bool, error)
+}
+
+// Ask answers a question of the request x: by nil, by what the caller may see where it
+// may do the action at a part of the scope alone, or by the error of [Authorizer.Check].
+func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Question) (*Readable, error) {
+	if !a.enforced || asked.Action == "" {
+		return nil, nil
+	}
+	q := question{who: x.Principal, asked: x.Started, action: asked.Action, scope: asked.Scope}
+	var part *Readable
+	grant, err := a.decide(ctx, &q)
+	if asked.Partly && refused(err) {
+		if part = q.readable(); part != nil {
+			err = nil
+		}
+	}
+	if asked.Excused != nil && refused(err) {
+		if excused, failure := asked.Excused(ctx, x); excused || failure != nil {
+			err = failure
+		}
+	}
+	a.metrics.count(err)
+	note(x, asked.Action, grant, err)
+	return part, err
+}
+
+// refused reports whether an error is an answer to the question, rather than a failure
+// to find it.
+func refused(err error) bool {
+	_, ok := errors.AsType[*arm.Error](err)
+	return ok
+}
+
+// Explain returns the grant by which a caller may do an action at a scope, as the store
+// says; none where roles are not enforced. The error is as that of Check.
+func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, scope string) (roles.Grant, error) {
+	if !a.enforced {
+		return roles.Grant{}, nil
+	}
+	return a.decide(ctx, &question{who: who, action: action, scope: scope})
+}
+
+// MayStill is Check for work that goes on for a caller whose request was answered.
+func (a *Authorizer) MayStill(ctx context.Context, who access.Principal, action, scope string) error {
+	_, err := a.Explain(ctx, who, action, scope)
+	return err
+}
+
+// question is what is asked of the roles of a caller.
+type question struct {
+	who           access.Principal
+	asked         time.Time // zero: the store alone answers
+	action, scope string
+
+	// What the caller has, as the answer was found in it.
+	owned, granted roles.Grants
+}
+
+// decide answers a question, from memory if that allows it. The error says why not.
+func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, error) {
+	q.owned = a.owners.of(&q.who)
+	if grant, ok := q.owned.Find(q.action, q.scope); ok {
+		return grant, nil
+	}
+	subscription := routing.SubscriptionOf(q.scope)
+	if subscription != "" && !arm.ValidGUID(subscription) {
+		return roles.Grant{}, arm.NewError(arm.InvalidSubscriptionID, subscription).About("subscriptionId")
+	}
+	var err error
+	remembered := !q.asked.IsZero()
+	if remembered {
+		q.granted, remembered, err = a.memory.Grants(ctx, q.who.TenantID, subscription, q.who, q.asked)
+		if err != nil {
+			return roles.Grant{}, err
+		}
+		if grant, ok := q.granted.Find(q.action, q.scope); ok {
+			return grant, nil
+		}
+	}
+	if remembered || q.asked.IsZero() {
+		if q.granted, err = a.store.Grants(ctx, q.who.TenantID, subscription, q.who); err != nil {
+			return roles.Grant{}, err
+		}
+		if grant, ok := q.granted.Find(q.action, q.scope); ok {
+			return grant, nil
+		}
+	}
+	return roles.Grant{}, q.refusal(subscription)
+}
+
+// refusal is why the caller may not do what it asked for.
+func (q *question) refusal(subscription string) error {
+	if subscription != "" && !q.granted.Any() && !concerns(q.owned, subscription) {
+		return arm.NewError(arm.SubscriptionNotFound, subscription).About("subscriptionId")
+	}
+	return Denial(q.who, q.action, q.scope)
+}
+
+// concerns reports whether some grant is at, above or below a subscription.
+func concerns(g roles.Grants, subscription string) bool {
+	for i := range g {
+		if of := routing.SubscriptionOf(g[i].Scope); of == "" || arm.EqualFold(of, subscription) {
+			return true
+		}
+	}
+	return false
+}
+
+// Denial is ARM's answer to a caller that may not do an action at a scope.
+func Denial(who access.Principal, action, scope string) *arm.Error {
+	return arm.NewError(arm.AuthorizationFailed, who.Signature(), who.ObjectID, action, scope)
+}
+
+// readable is what of a list at the scope the caller may see though it may not see all;
+// nil is nothing.
+func (q *question) readable() *Readable {
+	if q.owned.Below(q.action, q.scope) || q.granted.Below(q.action, q.scope) {
+		return &Readable{action: q.action, owned: q.owned, granted: q.granted}
+	}
+	return nil
+}

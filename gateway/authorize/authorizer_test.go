@@ -1,0 +1,258 @@
+package authorize
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"portico/access"
+	"portico/access/roles"
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/exchange"
+)
+
+const (
+	tenant = "00000000-0000-0000-0000-0000000000aa"
+	ann    = "00000000-0000-0000-0000-00000000000a"
+	bob    = "00000000-0000-0000-0000-00000000000b"
+	admins = "00000000-0000-0000-0000-00000000000f"
+
+	subscription = "/subscriptions/00000000-0000-0000-0000-000000000001"
+	other        = "/subscriptions/00000000-0000-0000-0000-000000000002"
+	group        = subscription + "/resourcegroups/g"
+
+	read  = "Contoso.Compute/virtualMachines/read"
+	write = "Contoso.Compute/virtualMachines/write"
+)
+
+// inventory is what the store knows, and what memory knows of it.
+type inventory struct {
+	store, memory roles.Grants
+	remembers     bool
+	asked         int // of the store
+	failure       error
+}
+
+func (i *inventory) Grants(context.Context, string, string, access.Principal) (roles.Grants, error) {
+	i.asked++
+	return i.store, i.failure
+}
+
+type remembered struct{ *inventory }
+
+func (r remembered) Grants(ctx context.Context, tenant, subscription string, who access.Principal, _ time.Time) (roles.Grants, bool, error) {
+	if r.remembers {
+		return r.memory, true, nil
+	}
+	g, err := r.inventory.Grants(ctx, tenant, subscription, who)
+	return g, false, err
+}
+
+func role(actions ...string) *roles.Role {
+	return roles.Compile(roles.Definition{ID: tenant, Permissions: []roles.Permission{{Actions: actions}}})
+}
+
+var reader = roles.Grants{{Scope: group, Role: role("*/read"), Assignment: "an assignment"}}
+
+func authorizer(i *inventory, owners ...config.Owner) *Authorizer {
+	return New(&config.Auth{Mode: config.AuthTokens, Roles: config.RolesEnforced, Owners: owners}, i, remembered{i}, NewMetrics(prometheus.NewRegistry()))
+}
+
+func as(object string, groups ...string) *exchange.Exchange {
+	return &exchange.Exchange{Started: time.Now(), Principal: access.Principal{TenantID: tenant, ObjectID: object, Name: "ann@example", Groups: access.GroupsOf(groups)}}
+}
+
+func code(err error) arm.Code {
+	if fault, ok := errors.AsType[*arm.Error](err); ok {
+		return fault.Code
+	}
+	return ""
+}
+
+// A right holds at its scope and below, and nowhere else. Who has nothing in a
+// subscription is told that it does not exist.
+func TestCheck(t *testing.T) {
+	a := authorizer(&inventory{store: reader})
+	nothing := authorizer(&inventory{})
+	for _, c := range []struct {
+		of            *Authorizer
+		action, scope string
+		want          arm.Code
+	}{
+		{a, read, group, ""}, {a, "CONTOSO.compute/VirtualMachines/READ", "/SUBSCRIPTIONS" + group[len("/subscriptions"):], ""},
+		{a, read, group + "/providers/Contoso.Compute/virtualMachines/m", ""}, {a, write, group, arm.AuthorizationFailed},
+		{a, read, subscription, arm.AuthorizationFailed}, {a, read, group + "2", arm.AuthorizationFailed},
+		{nothing, read, group, arm.SubscriptionNotFound}, {nothing, read, "/", arm.AuthorizationFailed},
+		{nothing, read, "/subscriptions/x/resourceGroups/g", arm.InvalidSubscriptionID},
+		{a, "", "/", ""},
+	} {
+		if err := c.of.Check(t.Context(), as(ann), c.action, c.scope); code(err) != c.want || (err == nil) != (c.want == "") {
+			t.Errorf("%s at %s: %v, want %s", c.action, c.scope, err, c.want)
+		}
+	}
+	err := a.Check(t.Context(), as(ann), write, group)
+	const want = "The client 'ann@example' with object id '" + ann + "' does not have authorization to perform action '" + write + "' over scope '" + group +
+		"' or the scope is invalid. If access was recently granted, please refresh your credentials."
+	if fault, _ := errors.AsType[*arm.Error](err); fault.Message != want || fault.Status != 403 {
+		t.Errorf("%d %s", fault.Status, fault.Message)
+	}
+}
+
+// Memory allows; what it denies the store is asked for, once.
+func TestWhatMemoryDeniesIsAskedOfTheStore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		in    inventory
+		asked int
+		want  arm.Code
+	}{
+		{"memory allows", inventory{memory: reader, remembers: true}, 0, ""},
+		{"memory is behind", inventory{store: reader, remembers: true}, 1, ""},
+		{"memory had nothing, and asked", inventory{store: reader}, 1, ""},
+		{"both deny", inventory{remembers: true}, 1, arm.SubscriptionNotFound},
+		{"there is nothing", inventory{}, 1, arm.SubscriptionNotFound},
+	} {
+		a := authorizer(&c.in)
+		if err := a.Check(t.Context(), as(ann), read, group); code(err) != c.want || c.in.asked != c.asked {
+			t.Errorf("%s: %v after %d questions", c.name, err, c.in.asked)
+		}
+	}
+	in := inventory{memory: reader, remembers: true}
+	if err := authorizer(&in).MayStill(t.Context(), as(ann).Principal, read, group); code(err) != arm.SubscriptionNotFound {
+		t.Errorf("work that goes on: %v", err) // the store has taken it away
+	}
+	if part, err := authorizer(&in).Readable(t.Context(), as(ann), read, subscription); part != nil || code(err) != arm.SubscriptionNotFound {
+		t.Errorf("a list: %v, %v", part, err)
+	}
+}
+
+// A store that does not answer allows nothing, and denies nothing for good.
+func TestStoreThatFails(t *testing.T) {
+	failure := errors.New("it is down")
+	in := inventory{failure: failure, remembers: true}
+	a := authorizer(&in)
+	if err := a.Check(t.Context(), as(ann), read, group); !errors.Is(err, failure) {
+		t.Error(err)
+	}
+	excused := func(context.Context, *exchange.Exchange) (bool, error) { return true, nil }
+	if _, err := a.Ask(t.Context(), as(ann), Question{Action: read, Scope: group, Excused: excused}); !errors.Is(err, failure) {
+		t.Error(err)
+	}
+	if n := testutil.ToFloat64(a.metrics.denied) + testutil.ToFloat64(a.metrics.hidden) + testutil.ToFloat64(a.metrics.allowed); n != 0 {
+		t.Errorf("%v answers were counted", n)
+	}
+}
+
+// Owners need no assignment: themselves, or by a group; at their scope and below.
+func TestOwners(t *testing.T) {
+	in := &inventory{remembers: true}
+	a := authorizer(in, config.Owner{PrincipalID: ann, Scope: "/"}, config.Owner{PrincipalID: admins, Scope: "/Subscriptions/00000000-0000-0000-0000-000000000001"},
+		config.Owner{PrincipalID: bob, Scope: other + "/resourceGroups/g"})
+	for _, c := range []struct {
+		who   *exchange.Exchange
+		scope string
+		want  arm.Code
+	}{
+		{as(ann), "/", ""}, {as(ann), group, ""}, {as(ann), "/subscriptions/x", ""},
+		{as(bob, admins), group, ""}, {as(bob, tenant, admins), subscription, ""}, {as(bob, admins), "/", arm.AuthorizationFailed},
+		{as(bob), group, arm.SubscriptionNotFound}, {as(bob), other, arm.AuthorizationFailed}, {as(bob), other + "/resourceGroups/G", ""},
+		{as(bob, admins), other + "/resourceGroups/G", ""}, {as(tenant), group, arm.SubscriptionNotFound},
+	} {
+		if err := a.Check(t.Context(), c.who, write, c.scope); code(err) != c.want {
+			t.Errorf("%s in %s at %s: %v, want %s", c.who.Principal.ObjectID, c.who.Principal.Groups, c.scope, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		scope string
+		below bool
+		want  int
+	}{{"/", false, 1}, {"/", true, 3}, {group, false, 2}, {subscription, true, 2}, {other, false, 1}, {other, true, 2}} {
+		if got := a.Owners(c.scope, c.below); len(got) != c.want {
+			t.Errorf("%s, below %v: %v", c.scope, c.below, got)
+		}
+	}
+	ignored := New(&config.Auth{Mode: config.AuthTokens, Roles: config.RolesIgnored}, in, remembered{in}, NewMetrics(prometheus.NewRegistry()))
+	if err := ignored.Check(t.Context(), as(bob), write, group); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a list the caller sees what it has a right to, and nothing next to it.
+func TestReadable(t *testing.T) {
+	a := authorizer(&inventory{store: reader, remembers: true}, config.Owner{PrincipalID: admins, Scope: subscription + "/resourceGroups/owned"})
+	x := as(ann, admins)
+	part, err := a.Readable(t.Context(), x, read, subscription)
+	if err != nil || part == nil {
+		t.Fatal(part, err)
+	}
+	for id, want := range map[string]bool{
+		group + "/providers/Contoso.Compute/virtualMachines/m": true, "/SUBSCRIPTIONS" + group[len("/subscriptions"):] + "/x": true,
+		subscription + "/resourceGroups/OWNED/providers/Contoso.Compute/virtualMachines/m": true,
+		subscription + "/resourceGroups/g2/x":                                              false, subscription: false, "": false, "/": false,
+	} {
+		if part.Shows(id) != want {
+			t.Errorf("%s: %v", id, !want)
+		}
+	}
+	if part.Allows(write, group+"/x") || !part.Allows(write, subscription+"/resourceGroups/owned/x") {
+		t.Error("a reader may write, or an owner may not")
+	}
+	if whole, err := a.Readable(t.Context(), x, read, group); whole != nil || err != nil {
+		t.Error(whole, err)
+	}
+	if none, err := a.Readable(t.Context(), x, read, group+"2"); none != nil || code(err) != arm.AuthorizationFailed {
+		t.Error(none, err)
+	}
+	if !(*Readable)(nil).Shows("anything") || !(*Readable)(nil).Allows(write, "anything") {
+		t.Error("all is not all")
+	}
+	id := group + "/providers/Contoso.Compute/virtualMachines/m"
+	if n := testing.AllocsPerRun(100, func() { part.Shows(id) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// The logs learn what a request asked for first, and what it was refused.
+func TestNotes(t *testing.T) {
+	a := authorizer(&inventory{store: reader}, config.Owner{PrincipalID: bob, Scope: "/"})
+	for _, c := range []struct {
+		who        *exchange.Exchange
+		ask        []string
+		action, by string
+	}{
+		{as(ann), []string{read, "a/read"}, read, "an assignment"}, {as(ann), []string{read, write, "a/read"}, write, "denied"},
+		{as(bob), []string{write}, write, "auth.owners"},
+	} {
+		for _, action := range c.ask {
+			_ = a.Check(t.Context(), c.who, action, group)
+		}
+		if c.who.Action != c.action || c.who.AllowedBy != c.by {
+			t.Errorf("%v: %s, %s", c.ask, c.who.Action, c.who.AllowedBy)
+		}
+	}
+	for result, want := range map[prometheus.Counter]float64{a.metrics.allowed: 5, a.metrics.denied: 1, a.metrics.hidden: 0} {
+		if got := testutil.ToFloat64(result); got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}
+
+// A request that memory allows costs no memory, also with owners and groups.
+func TestWarmCheckDoesNotAllocate(t *testing.T) {
+	in := &inventory{memory: reader, remembers: true}
+	a := authorizer(in, config.Owner{PrincipalID: admins, Scope: other})
+	x := as(ann, bob, admins)
+	id := group + "/providers/Contoso.Compute/virtualMachines/m"
+	if n := testing.AllocsPerRun(100, func() {
+		if err := a.Check(t.Context(), x, read, id); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

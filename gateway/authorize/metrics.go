@@ -1,0 +1,34 @@
+package authorize
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/arm"
+)
+
+// Metrics count the answers. One set serves all configurations.
+type Metrics struct{ allowed, denied, hidden prometheus.Counter }
+
+// NewMetrics registers the metrics.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	answers := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_authorizations_total",
+		Help: "Questions whether a caller may do something, by the answer: allowed, denied, or hidden: the caller has no role in the subscription, which it is told does not exist.",
+	}, []string{"result"})
+	registry.MustRegister(answers)
+	return &Metrics{answers.WithLabelValues("allowed"), answers.WithLabelValues("denied"), answers.WithLabelValues("hidden")}
+}
+
+// count counts an answer; a failure to find one is none.
+func (m *Metrics) count(err error) {
+	switch fault, refused := errors.AsType[*arm.Error](err); {
+	case err == nil:
+		m.allowed.Inc()
+	case refused && fault.Code == arm.SubscriptionNotFound:
+		m.hidden.Inc()
+	case refused:
+		m.denied.Inc()
+	}
+}

@@ -1,0 +1,99 @@
+package page
+
+import (
+	"net/http"
+
+	"portico/gateway/exchange"
+)
+
+// Source is an ordered store of elements.
+type Source[T any] struct {
+	// Read returns at most limit elements behind the key after.
+	Read func(after string, limit int) ([]T, error)
+	// Ranges, unless nil, are in order all that may be kept; none overlaps another. ReadIn
+	// is then called instead of Read: as that, within a range.
+	Ranges []Range
+	ReadIn func(in Range, after string, limit int) ([]T, error)
+	Key    func(T) string
+	Keep   func(T) bool // nil keeps all
+	Show   func(T) any
+}
+
+// rangeCost is what a range costs, in elements that are examined.
+const rangeCost = MostExamined / Largest
+
+// Answer answers with page p of the source.
+func (s Source[T]) Answer(w http.ResponseWriter, x *exchange.Exchange, l Lists, p Page) error {
+	elements, rest, err := s.cut(p)
+	if err != nil {
+		return err
+	}
+	return l.Answer(w, x, elements, rest)
+}
+
+// cut reads the elements of page p and shows them. The list goes on behind the key
+// rest, "" at its end.
+func (s Source[T]) cut(p Page) (elements []any, rest string, err error) {
+	c := cutting[T]{Source: s, top: p.Top, after: p.After, elements: []any{}}
+	if s.Ranges == nil {
+		ended, err := c.read(s.Read)
+		if ended {
+			c.rest = ""
+		}
+		return c.elements, c.rest, err
+	}
+	for _, in := range s.Ranges {
+		if in.endsBy(p.After) {
+			continue
+		}
+		ended, err := c.read(func(after string, limit int) ([]T, error) { return s.ReadIn(in, max(after, in.First), limit) })
+		if err != nil || !ended {
+			return c.elements, c.rest, err
+		}
+		c.after = in.end()
+		if c.examined += rangeCost; c.examined >= MostExamined {
+			return c.elements, c.after, nil
+		}
+	}
+	return c.elements, "", nil
+}
+
+// cutting is a page that is being read.
+type cutting[T any] struct {
+	Source[T]
+	top      int
+	after    string // where to read on
+	examined int
+	elements []any
+	last     string // the key of the last of them
+	rest     string // where the next page begins
+}
+
+// read reads from one range until that has ended, or the page.
+func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ended bool, err error) {
+	for {
+		limit := min(c.top+1, Largest+1)
+		read, err := from(c.after, limit)
+		if err != nil {
+			return false, err
+		}
+		for _, e := range read {
+			c.after = c.Key(e)
+			if c.Keep != nil && !c.Keep(e) {
+				continue
+			}
+			if len(c.elements) == c.top {
+				c.rest = c.last
+				return false, nil
+			}
+			c.elements, c.last = append(c.elements, c.Show(e)), c.after
+		}
+		if len(read) < limit {
+			return true, nil
+		}
+		if c.examined += len(read); c.examined >= MostExamined {
+			c.rest = c.after
+			return false, nil
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/limits/throttle"
+)
+
+// newThrottle returns what counts requests by the configuration, nil if nothing does.
+func (g *Gateway) newThrottle() *throttle.Throttle {
+	c := g.config.Throttle
+	if !c.Enabled {
+		return nil
+	}
+	settings := throttle.Settings{Limits: limitsOf(c.ThrottleLimits), Subscriptions: map[string]*throttle.Limits{}}
+	for _, s := range c.Subscriptions {
+		own := limitsOf(s.ThrottleLimits)
+		settings.Subscriptions[arm.Fold(s.ID)] = &own
+	}
+	return throttle.New(settings, g.levels, func() int { return g.runner.Replicas() })
+}
+
+func limitsOf(c config.ThrottleLimits) throttle.Limits {
+	l := throttle.Limits{Factor: float64(c.SubscriptionFactor)}
+	for kind, r := range map[throttle.Kind]config.ThrottleRate{throttle.Reads: c.Reads, throttle.Writes: c.Writes, throttle.Deletes: c.Deletes} {
+		l.Rates[kind] = throttle.Rate{Bucket: float64(r.Bucket), PerSecond: float64(r.PerSecond)}
+	}
+	return l
+}
+
+// limitRate refuses the requests of callers that send too many. It comes after what
+// knows the caller and what the request is about, and before all that costs more.
+func (g *Gateway) limitRate(next http.Handler) http.Handler {
+	if g.throttle == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := exchange.From(r)
+		if isMetadata(x.Path) { // nobody needs to have signed in for it
+			next.ServeHTTP(w, r)
+			return
+		}
+		id := x.Request.Path.Subscription()
+		var refusal *throttle.Refusal
+		x.Ticket, refusal = g.throttle.Take(
+			throttle.Request{Kind: throttle.KindOf(r.Method), Caller: x.Caller(), Subscription: id, Arrived: x.Started},
+			func() bool { return g.exists(r.Context(), x, id) },
+		)
+		if refusal != nil {
+			g.throttled.Refused(throttle.KindOf(r.Method), refusal)
+			exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// exists reports whether a subscription exists for the caller. Where memory knows it,
+// nobody is asked.
+func (g *Gateway) exists(ctx context.Context, x *exchange.Exchange, id string) bool {
+	found, _, err := g.store.Scopes().Subscription(ctx, id, x.Started)
+	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
+}
+
+// throttledFault returns the client's error. Only the caller's own buckets blame it.
+func throttledFault(x *exchange.Exchange, method string, refusal *throttle.Refusal) *arm.Error {
+	kind, id, who := throttle.KindOf(method).String(), x.Request.Path.Subscription(), x.Principal
+	seconds := int(refusal.RetryAfter / time.Second)
+	fault := arm.NewError(arm.SubscriptionRequestsThrottled, kind, id, who.ObjectID, seconds)
+	switch refusal.Scope {
+	case throttle.Tenant:
+		fault = arm.NewError(arm.TenantRequestsThrottled, kind, who.TenantID, who.ObjectID, seconds)
+	case throttle.Subscription:
+		fault = fault.Saying("Number of '%s' requests for subscription '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. "+
+			"Refer to https://aka.ms/arm-throttling for additional information.", kind, id, seconds)
+	case throttle.Caller, throttle.Nothing:
+	}
+	fault.RetryAfter = refusal.RetryAfter
+	return fault
+}

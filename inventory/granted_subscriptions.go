@@ -1,0 +1,51 @@
+package inventory
+
+import (
+	"context"
+	"slices"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory/engine"
+)
+
+// What these end with says which principals, or which subscriptions: see among.
+const (
+	grantedSubscriptions = `SELECT DISTINCT subscription FROM role_assignments WHERE tenant = ? AND subscription > ? AND only_if = ''`
+	subscriptionOrder    = ` ORDER BY subscription LIMIT ?`
+	namedSubscriptions   = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE tenant = ?`
+)
+
+// GrantedSubscriptions lists, as SubscriptionsOf, those of a tenant in which a role is
+// assigned to a caller, and those that are named. It returns less than the limit, of at
+// most 1024, only at the end.
+func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int) (all []Subscription, err error) {
+	condition, principals := among("principal", principals(who), principalKey)
+	after = max(arm.Fold(after), "0") // behind what belongs to tenants
+	for {
+		args := append([]any{arm.Fold(tenant), after}, principals...)
+		ids, err := engine.Collect(s.read(ctx), scanText, grantedSubscriptions+condition+subscriptionOrder, append(args, limit)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range named {
+			if id = arm.Fold(id); id > after {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		ids = ids[:min(limit, len(ids))]
+		if len(ids) == 0 {
+			return all, nil
+		}
+		among, args := among("subscription", ids, arm.Fold)
+		found, err := engine.Collect(s.read(ctx), scanSubscription, namedSubscriptions+among+subscriptionOrder,
+			append(append([]any{arm.Fold(tenant)}, args...), limit-len(all))...)
+		all = append(all, found...)
+		if err != nil || len(all) == limit || len(ids) < limit {
+			return all, err
+		}
+		after = ids[len(ids)-1] // assignments can outlive a subscription, or its tenant
+	}
+}

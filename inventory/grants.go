@@ -1,0 +1,129 @@
+package inventory
+
+import (
+	"context"
+	"slices"
+
+	"portico/access"
+	"portico/access/roles"
+	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/scopes"
+)
+
+// What these end with says which principals, or which roles: see among.
+const (
+	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND only_if = ''`
+	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
+)
+
+// groupsAsked bounds the groups of a caller that count, in the order of their ids: they
+// are asked for in one statement. Tokens of usual issuers name 200 at most.
+const groupsAsked = amongAtOnce - 1
+
+// assigned is what an assignment says of a caller.
+type assigned struct{ tenant, scope, scopeID, name, role string }
+
+func scanAssigned(scan engine.Scanner) (a assigned, err error) {
+	err = scan(&a.tenant, &a.scope, &a.scopeID, &a.name, &a.role)
+	return a, err
+}
+
+// Grants returns what a caller has been granted, by its object id and its groups, at,
+// above and below a subscription of a tenant; subscription "" stands for what is granted
+// at the tenant alone. It asks the store.
+func (s *Store) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
+	partitions := []string{scopes.OfTenant(tenant)}
+	if subscription != "" {
+		partitions = append(partitions, arm.Fold(subscription))
+	}
+	condition, ids := among("principal", principals(who), principalKey)
+	var found []assigned
+	var queries []engine.Lookup
+	for _, partition := range partitions {
+		queries = append(queries, engine.Lookup{
+			Request: engine.Request{Statement: grantsOf + condition, Args: append([]any{partition}, ids...)},
+			Row: func(scan engine.Scanner) error {
+				a, err := scanAssigned(scan)
+				if a.tenant == arm.Fold(tenant) {
+					found = append(found, a)
+				}
+				return err
+			},
+		})
+	}
+	if err := s.engine.LookUp(ctx, queries...); err != nil {
+		return nil, err
+	}
+	known, err := s.rolesNamed(ctx, tenant, found)
+	if err != nil {
+		return nil, err
+	}
+	var granted roles.Grants
+	for _, a := range found {
+		if of, ok := known[a.role]; ok && of.countsAt(a.scope) {
+			granted = append(granted, roles.Grant{Scope: a.scope, Role: of.role, Assignment: RoleAssignmentID(a.scopeID, a.name)})
+		}
+	}
+	granted.Sort()
+	return granted, nil
+}
+
+// RoleAssignmentID is the id of an assignment.
+func RoleAssignmentID(scope, name string) string {
+	if scope == roles.TenantScope {
+		scope = ""
+	}
+	return scope + "/providers/Microsoft.Authorization/roleAssignments/" + name
+}
+
+// principals are the ids by which something may be assigned to a caller.
+func principals(who access.Principal) []string {
+	ids := []string{who.ObjectID}
+	for id := range who.Groups.All() {
+		if len(ids) > groupsAsked {
+			break
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// namedRole is the role of an assignment.
+type namedRole struct {
+	role   *roles.Role
+	custom *roles.Definition // nil for one that is built in
+}
+
+// countsAt reports whether the role is granted by an assignment at a folded scope. One
+// that is not assignable there, or not any more, or has come there by a move, allows
+// nothing: who may change the role need have no rights there.
+func (n namedRole) countsAt(scope string) bool {
+	return n.custom == nil || n.custom.AssignableAt(scope)
+}
+
+// rolesNamed returns the roles of assignments by their ids. A definition that does not
+// exist allows nothing.
+func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (map[string]namedRole, error) {
+	known := map[string]namedRole{}
+	var custom []string
+	for _, a := range in {
+		switch role := s.builtIn[a.role]; {
+		case role != nil:
+			known[a.role] = namedRole{role: role}
+		case !slices.Contains(custom, a.role):
+			custom = append(custom, a.role)
+		}
+	}
+	for ids := range slices.Chunk(custom, amongAtOnce) {
+		condition, args := among("id", ids, arm.Fold)
+		found, err := engine.Collect(s.read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{scopes.OfTenant(tenant)}, args...)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			known[d.ID] = namedRole{roles.Compile(d.Definition), &d.Definition}
+		}
+	}
+	return known, nil
+}

@@ -1,0 +1,81 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"portico/access"
+	"portico/access/roles"
+	"portico/inventory/engine"
+)
+
+const reader = "00000000-0000-0000-0000-0000000000aa"
+
+// openGranted opens a store in whose subscription a group of readers may read.
+func openGranted(t *testing.T) *Store {
+	t.Helper()
+	s := openTest(t, testOptions(t))
+	_, _, err := s.PutRoleAssignment(t.Context(), RoleScope{TenantID: "t", Subscription: "s", ID: "/subscriptions/s"}, reader, func(*RoleAssignment) (*RoleAssignment, error) {
+		return &RoleAssignment{ScopeID: "/subscriptions/s", PrincipalID: reader, RoleDefinition: roles.Reader}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestWarmGrantsAllocateNothing(t *testing.T) {
+	s := openGranted(t)
+	groups := []string{reader}
+	for i := range 100 {
+		groups = append(groups, fmt.Sprintf("10000000-0000-0000-0000-%012d", i))
+	}
+	who, now := access.Principal{TenantID: "t", ObjectID: "caller", Groups: access.GroupsOf(groups)}, s.options.clock()()
+	ask := func() bool {
+		g, remembered, err := s.Scopes().Grants(t.Context(), "T", "S", who, now)
+		if _, found := g.Find("Contoso.Compute/virtualMachines/read", "/subscriptions/S/resourceGroups/rg"); err != nil || !found {
+			t.Fatal(found, err)
+		}
+		return remembered
+	}
+	ask()
+	before := s.Stats().Statements
+	if n := testing.AllocsPerRun(1000, func() {
+		if !ask() {
+			t.Fatal("it asks the store")
+		}
+	}); n != 0 || s.Stats().Statements != before {
+		t.Errorf("%v allocations, %d statements", n, s.Stats().Statements-before)
+	}
+}
+
+// What is asked for roles is found by keys.
+func TestRolesUseAKey(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	condition, ids := among("principal", []string{"a", "b", "c"}, principalKey)
+	custom, named := among("id", []string{"a", "b", "c"}, principalKey)
+	for _, c := range []struct {
+		statement, index string
+		args             []any
+	}{
+		{grantsOf + condition, "role_assignments_by_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
+		{rolesOf + custom, "sqlite_autoindex_role_definitions_1 (subscription=? AND id=?)", append([]any{"s"}, named...)},
+		{roleAssignmentNamed, "role_assignments_by_name (subscription=? AND name=?)", []any{"s", "n"}},
+		{sameRoleAssignment, "role_assignments_by_principal (subscription=? AND principal=? AND role=?)", []any{"s", "p", "r", "/"}},
+		{roleAssigned, "role_assignments_by_role (tenant=? AND role=?)", []any{"t", "r"}},
+		{roleNameTaken, "role_definitions_by_name (subscription=? AND name=?)", []any{"s", "n", "i"}},
+		{listAssignmentsAt + assignmentOrder, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope=? AND name>?)", []any{"s", "/", "", 10}},
+		{listAssignmentsBelow + assignmentOrder, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope>? AND scope<?)", []any{"s", "/a", "/b", "", "", 10}},
+		{deleteRoleAssignmentsAt, "role_assignments", []any{"s", "/a", "/b", "/c"}},
+		{changeScopeOfAssignments, "sqlite_autoindex_scope_changes_1 (subscription=?)", []any{[]byte{1}, 1, "s", "s", "/a", "/b", "/c"}},
+	} {
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(plan, "; "); !strings.Contains(text, c.index) || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN role") {
+			t.Errorf("%s: %s, want %s", c.statement, text, c.index)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package inventory_test
+
+import (
+	"testing"
+	"time"
+
+	"portico/inventory"
+	"portico/inventory/storetest"
+	"portico/test/harness"
+)
+
+// Replicas count those that have lately shown that they are alive, and have not left.
+func TestReplicasCountEachOther(t *testing.T) {
+	t.Parallel()
+	dsn := harness.StartPostgres(t).CreateDatabase(t, "portico")
+	clock := storetest.NewClock()
+	byClock := func(o *inventory.Options) { o.Now = clock.Now }
+	first, second := served(t, dsn, byClock), served(t, dsn, byClock)
+	present := func(s *inventory.Store, name string, want int) {
+		t.Helper()
+		if got, err := s.Present(t.Context(), name, 15*time.Second); err != nil || got != want {
+			t.Errorf("%s counts %d replicas, want %d: %v", name, got, want, err)
+		}
+	}
+	present(first, "a-1", 1)
+	present(second, "b-1", 2)
+	present(first, "a-1", 2)
+	clock.Pass(10 * time.Second)
+	present(first, "a-1", 2)
+	clock.Pass(10 * time.Second)
+	present(first, "a-1", 1) // the other one has died
+	present(second, "b-2", 2)
+	// An advisory lease is no replica.
+	if _, taken, err := first.AcquireAdvisoryLease(t.Context(), storetest.Sub, "/replica x", time.Hour); err != nil || !taken {
+		t.Fatal(taken, err)
+	}
+	present(first, "a-1", 2)
+	if err := second.Leave(t.Context(), "b-2"); err != nil {
+		t.Fatal(err)
+	}
+	present(first, "a-1", 1)
+	clock.Pass(time.Hour)
+	if n, err := first.ForgetAdvisoryLeases(t.Context(), 100); err != nil || n < 2 {
+		t.Errorf("%d are forgotten: %v", n, err)
+	}
+}

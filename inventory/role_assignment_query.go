@@ -1,0 +1,119 @@
+package inventory
+
+import (
+	"context"
+	"strings"
+
+	"portico/access/roles"
+	"portico/arm"
+	"portico/inventory/engine"
+)
+
+// RoleAssignmentQuery selects assignments.
+type RoleAssignmentQuery struct {
+	RoleScope
+	// Above adds those above the scope, Below those below it. Those of the tenant are
+	// above every subscription; those of subscriptions are not below the tenant.
+	Above, Below bool
+	// Principals, unless empty, are whose assignments are listed, by their object ids, of
+	// which the first 1024 count.
+	Principals []string
+	// After is the last assignment of the page before, nil for the first page.
+	After *RoleAssignment
+	Limit int // 0: all
+}
+
+const (
+	assignmentsFrom = `SELECT ` + assignmentColumns + ` FROM role_assignments WHERE subscription = ?`
+
+	listAssignmentsAt    = assignmentsFrom + ` AND scope = ? AND name > ?`
+	listAssignmentsBelow = assignmentsFrom + ` AND scope >= ? AND scope < ? AND (scope, name) > (?, ?)`
+	assignmentOrder      = ` ORDER BY scope, name LIMIT ?`
+
+	roleAssignmentsIn = assignmentsFrom + ` AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY scope, name`
+)
+
+// RoleAssignments lists assignments: the tenant's, then those of the subscription, each
+// in the order of their scopes and names.
+func (s *Store) RoleAssignments(ctx context.Context, q RoleAssignmentQuery) ([]RoleAssignment, error) {
+	filter, principals := "", []any(nil)
+	if len(q.Principals) > 0 {
+		filter, principals = among("principal", q.Principals, principalKey)
+	}
+	left := q.Limit
+	var all []RoleAssignment
+	more := func(statement string, args ...any) error {
+		if q.Limit > 0 && left <= 0 {
+			return nil
+		}
+		page, err := engine.Collect(s.read(ctx), scanRoleAssignment, statement+filter+assignmentOrder,
+			append(append(args, principals...), engine.AtMost(left))...)
+		all, left = append(all, page...), left-len(page)
+		return err
+	}
+	for _, scope := range q.scopes() {
+		at := RoleScope{TenantID: q.TenantID, Subscription: q.Subscription, ID: scope}
+		if scope == roles.TenantScope {
+			at.Subscription = ""
+		}
+		after, passed := q.afterName(scope)
+		if passed {
+			continue
+		}
+		if err := more(listAssignmentsAt, at.partition(), scope, after); err != nil {
+			return nil, err
+		}
+	}
+	if !q.Below || q.Subscription == "" {
+		return all, nil
+	}
+	from, to := below(arm.Fold(q.ID))
+	scope, name := "", ""
+	if q.After != nil {
+		scope, name = q.After.ScopeKey, q.After.Name
+		from = max(from, scope)
+	}
+	err := more(listAssignmentsBelow, q.partition(), from, to, scope, name)
+	return all, err
+}
+
+// scopes are the scope and, if they are wanted, those above it, in their order, which is
+// also that of what lies in them.
+func (q RoleAssignmentQuery) scopes() []string {
+	scope := arm.Fold(q.ID)
+	if !q.Above || scope == roles.TenantScope {
+		return []string{scope}
+	}
+	all := []string{roles.TenantScope}
+	top := len(subscriptionScope(arm.Fold(q.Subscription)))
+	for i := range scope {
+		if scope[i] == '/' && i >= top {
+			all = append(all, scope[:i])
+		}
+	}
+	return append(all, scope)
+}
+
+// afterName is the name after which a page goes on at a scope, and whether the pages
+// before have passed the scope.
+func (q RoleAssignmentQuery) afterName(scope string) (after string, passed bool) {
+	if q.After == nil {
+		return "", false
+	}
+	switch strings.Compare(scope, q.After.ScopeKey) {
+	case -1:
+		return "", true
+	case 0:
+		return q.After.Name, false
+	}
+	return "", false
+}
+
+// principalKey is an object id as assignments hold it. A GUID is one in any casing; ids
+// of another form are of issuers that may tell them apart by that.
+func principalKey(id string) string {
+	if arm.ValidGUID(id) {
+		return arm.Fold(id)
+	}
+	return id
+}

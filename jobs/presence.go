@@ -1,0 +1,60 @@
+package jobs
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/timing"
+)
+
+const (
+	// presenceEvery is how often a replica shows that it is alive, and counts the others.
+	presenceEvery = 5 * time.Second
+	// presenceFor is how long it counts as alive after that.
+	presenceFor = 3 * presenceEvery
+	// leaveTime bounds what a replica does that the others find out anyway.
+	leaveTime = time.Second
+)
+
+// presence is what a replica knows of how many there are.
+type presence struct{ replicas atomic.Int64 }
+
+func newPresence(registry prometheus.Registerer) *presence {
+	p := &presence{}
+	p.replicas.Store(1)
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "portico_replicas", Help: "Replicas that share the store and the limits of throttle, this one included, as it last heard: every five seconds, while the store answers.",
+	}, func() float64 { return float64(p.replicas.Load()) }))
+	return p
+}
+
+// showPresence shows other replicas that this one is alive, and counts them, until ctx
+// ends; then it leaves. While the store does not answer, the last count stands: the
+// others forget this replica, but it does not forget them.
+func (r *Runner) showPresence(ctx context.Context) {
+	defer r.leave(ctx)
+	for {
+		if n, err := r.countReplicas(ctx); err == nil {
+			r.beside.replicas.Store(int64(max(n, 1)))
+		}
+		if timing.Sleep(ctx, presenceEvery) != nil {
+			return
+		}
+	}
+}
+
+func (r *Runner) countReplicas(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, presenceEvery)
+	defer cancel()
+	return r.Store.Present(ctx, r.Owner, presenceFor)
+}
+
+// leave lets the others have this replica's share at once.
+func (r *Runner) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	_ = r.Store.Leave(ctx, r.Owner) // else it counts as alive for a while
+}
