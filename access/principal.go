@@ -115,9 +115,13 @@ func (p Principal) Stamp(h tracing.Setter) {
 			h.Set(stamp.name, stamp.value)
 		}
 	}
-	source := "Bypassed"
+	h.Set("X-Ms-Client-Authorization-Source", p.AuthorizationSource())
+}
+
+// AuthorizationSource says in ARM's words by what the caller may do something.
+func (p Principal) AuthorizationSource() string {
 	if p.ByRoles {
-		source = "RoleBased"
+		return "RoleBased"
 	}
-	h.Set("X-Ms-Client-Authorization-Source", source)
+	return "Bypassed"
 }

@@ -122,7 +122,7 @@ var idSpellings = []func(id string) string{
 // Of random pages in several regions exactly that is shown, over all pages of the list,
 // which a decoder finds readable.
 func TestShownElementsAreThoseOfAModel(t *testing.T) {
-	clear := regexp.MustCompile(`(?i)^/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/([a-z]+)/providers/n\.s/things/[a-z0-9]+$`)
+	plain := regexp.MustCompile(`(?i)^/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/([a-z]+)/providers/n\.s/things/[a-z0-9]+$`)
 	rapid.Check(t, func(r *rapid.T) {
 		s := &scriptedReader{}
 		granted := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"mine", "other", "third"}), rapid.ID[string]).Draw(r, "granted")
@@ -142,7 +142,7 @@ func TestShownElementsAreThoseOfAModel(t *testing.T) {
 					key := rapid.SampledFrom([]string{"id", "id", "id", "Id", `i\u0064`}).Draw(r, "key")
 					element := fmt.Sprintf(`{"n":%d,"%s":"%s"}`, number, key, id)
 					elements = append(elements, element)
-					if m := clear.FindStringSubmatch(id); m != nil && key == "id" && slices.Contains(granted, strings.ToLower(m[1])) && !seen[strings.ToLower(id)] {
+					if m := plain.FindStringSubmatch(id); m != nil && key == "id" && slices.Contains(granted, strings.ToLower(m[1])) && !seen[strings.ToLower(id)] {
 						seen[strings.ToLower(id)] = true
 						want = append(want, element)
 					}
@@ -200,11 +200,14 @@ func FuzzShown(f *testing.F) {
 		`{"value":[{"id":"` + mine + things + `a"},{"id":"` + theirs + things + `b"}]}`,
 		`{"value":[{"id":"` + mine + things + `a","Id":"` + theirs + things + `b"}],"count":2}`,
 		`{"value":[{"i\u0064":"` + mine + things + `a","x":{"id":1}},{"id":"` + mine + `/..` + things + `b"}] , "nextLink":null}`,
+		`{"value":[{"id":"` + mine + `/providers/N.S/others/1/resourceGroups/theirs` + things + `b"},{"id":"` + mine + `/x/..` + things + `b"}]}`,
 		`{"value":[{"id":"\/subscriptions` + mine[len("/subscriptions"):] + things + `\u0061"},{},[],"x",1]}`,
 	} {
 		f.Add([]byte(seed))
 	}
-	exact := regexp.MustCompile(`^(?i:/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/mine/providers/n\.s/things/)[^/\\%?]+$`)
+	// Of the list's type, at the group or at a resource in it.
+	exact := regexp.MustCompile(`^(?i:/subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/mine/([^\\%?]+/)?providers/n\.s/things/)[^/\\%?]+$`)
+	dots := regexp.MustCompile(`/\.\.?(/|$)`)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		page, err := ParsePage(text)
 		if err != nil {
@@ -236,7 +239,7 @@ func FuzzShown(f *testing.F) {
 					continue
 				}
 				var id string
-				if ids++; json.Unmarshal(value, &id) != nil || !exact.MatchString(id) {
+				if ids++; json.Unmarshal(value, &id) != nil || !exact.MatchString(id) || strings.Contains(id, "//") || dots.MatchString(id) {
 					t.Errorf("%s is shown of %s", value, text)
 				}
 			}

@@ -138,11 +138,11 @@ func TestWarmReadAllocatesLittle(t *testing.T) {
 	s := warmSite(t)
 	s.gateway.proxy.Upstream = newCannedProvider()
 	reads := newReads(t, s.gateway.Public())
-	if n := testing.AllocsPerRun(500, func() { reads.read(t) }); n > 13 {
+	if n := testing.AllocsPerRun(500, func() { reads.read(t) }); n > 16 {
 		t.Errorf("%v allocations in the gateway", n)
 	}
 	way := newWholeWay(t)
-	if n := testing.AllocsPerRun(500, func() { way.read(t) }); n > 59 {
+	if n := testing.AllocsPerRun(500, func() { way.read(t) }); n > 60 {
 		t.Errorf("%v allocations from the client's request to its answer", n)
 	}
 }

@@ -36,6 +36,10 @@ func TestSubscription(t *testing.T) {
 	if got.text != want {
 		t.Errorf("%s, want %s", got.text, want)
 	}
+	byRoles := newSite(t, setup{tokens: true}).ok(200, "GET", inSubscription+own, "", "Authorization", bearer(secret))
+	if want := strings.Replace(want, "Bypassed", "RoleBased", 1); byRoles.text != want {
+		t.Errorf("%s, want %s", byRoles.text, want)
+	}
 	s.want(404, "SubscriptionNotFound", "GET", "/subscriptions/"+foreign+own, "")
 	if got := s.want(405, "MethodNotAllowed", "POST", inSubscription+own, ""); got.header.Get("Allow") != "GET" {
 		t.Errorf("Allow: %s", got.header.Get("Allow"))

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 
@@ -44,4 +46,14 @@ func (t *adminTarget) address() (string, error) {
 		return "", fmt.Errorf("--admin %q is no URL of an admin listener: want one like http://127.0.0.1:8081", t.admin)
 	}
 	return at.Host, nil
+}
+
+// writeJSON writes what the service answered for programs to read.
+func writeJSON(w io.Writer, answer any) error {
+	text, err := json.MarshalIndent(answer, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
 }

@@ -103,12 +103,7 @@ func (o retireOptions) retire(ctx context.Context, region string) (r retirement,
 
 func (o retireOptions) print(w io.Writer, r retirement) error {
 	if o.json {
-		text, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(w, "%s\n", text)
-		return err
+		return writeJSON(w, r)
 	}
 	var b strings.Builder
 	if r.DryRun {

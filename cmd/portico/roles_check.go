@@ -103,12 +103,7 @@ func askForRoles(ctx context.Context, target *adminTarget, q roleQuestion) (answ
 
 func (a roleAnswer) print(w io.Writer, q roleQuestion, asJSON bool) error {
 	if asJSON {
-		text, err := json.MarshalIndent(a, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(w, "%s\n", text)
-		return err
+		return writeJSON(w, a)
 	}
 	var b strings.Builder
 	switch {

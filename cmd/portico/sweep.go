@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -135,10 +134,5 @@ func (o sweepOptions) print(w io.Writer, r sweep.Report) error {
 	if !o.json {
 		return writeSweep(w, r)
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return err
+	return writeJSON(w, r)
 }

@@ -56,19 +56,11 @@ func (o owners) of(who *access.Principal) roles.Grants {
 // below a scope, in the configuration's order and casing.
 func (a *Authorizer) Owners(scope string, below bool) []config.Owner {
 	var at []config.Owner
+	asked := roles.Grant{Scope: arm.Fold(scope)}
 	for _, owner := range a.named {
-		if within(scope, owner.Scope) || below && within(owner.Scope, scope) {
+		if (roles.Grant{Scope: arm.Fold(owner.Scope)}).Holds(scope) || below && asked.Holds(owner.Scope) {
 			at = append(at, owner)
 		}
 	}
 	return at
-}
-
-// within reports whether a scope is another one or lies in it.
-func within(scope, other string) bool {
-	if other == "/" {
-		return true
-	}
-	scope, other = arm.Fold(scope), arm.Fold(other)
-	return scope == other || strings.HasPrefix(scope, other+"/")
 }

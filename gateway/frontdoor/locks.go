@@ -52,11 +52,7 @@ func (g locks) Routes() []route.Route {
 // for all locks of a scope, two for one lock.
 func locksPath(segments int) func(*routing.Request) bool {
 	return func(q *routing.Request) bool {
-		if q.Path.Hops() == 0 || q.Path.Subscription() == "" {
-			return false
-		}
-		hop := q.Path.LastHop()
-		return hop.Len() == segments && arm.EqualFold(hop.Namespace(), lockNamespace) && arm.EqualFold(hop.Segment(0), "locks")
+		return q.Path.Subscription() != "" && route.EndsIn(q, lockNamespace, "locks", segments)
 	}
 }
 

@@ -45,16 +45,16 @@ type policies struct {
 	SpendingLimit       string `json:"spendingLimit"`
 }
 
-func subscriptionOf(s inventory.Subscription) subscriptionBody {
+func subscriptionOf(s inventory.Subscription, authorizedBy string) subscriptionBody {
 	return subscriptionBody{
 		ID: "/subscriptions/" + s.ID, SubscriptionID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName,
-		State: s.State.String(), AuthorizationSource: "Bypassed", ManagedByTenants: []string{},
+		State: s.State.String(), AuthorizationSource: authorizedBy, ManagedByTenants: []string{},
 		Policies: policies{s.PlacementID, s.OfferID, "Off"}, Tags: s.Tags,
 	}
 }
 
 func (g subscriptions) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	return x.Answer(w, http.StatusOK, subscriptionOf(req.Subscription))
+	return x.Answer(w, http.StatusOK, subscriptionOf(req.Subscription, x.Principal.AuthorizationSource()))
 }
 
 // list lists the subscriptions in which the caller has any role.
@@ -79,6 +79,6 @@ func (g subscriptions) list(w http.ResponseWriter, r *http.Request, x *exchange.
 		},
 		Key:  func(s inventory.Subscription) string { return s.ID },
 		Keep: func(s inventory.Subscription) bool { return s.State != inventory.Deleted },
-		Show: func(s inventory.Subscription) any { return subscriptionOf(s) },
+		Show: func(s inventory.Subscription) any { return subscriptionOf(s, x.Principal.AuthorizationSource()) },
 	}.Answer(w, x, g.lists, p)
 }

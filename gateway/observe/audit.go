@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -51,7 +50,11 @@ func (l *auditLine) AddTo(e logs.Fields) {
 	text(e, "client", l.ClientAddress())
 	e.AddString("method", Method(l.method))
 	path := Path(l.Path)
-	e.AddString("action", cmp.Or(l.Action, actionOf(l.method, path)))
+	action := actionOf(l.method, path)
+	if l.Action != "" {
+		action = Path(l.Action) // what the map does not declare is spelled by the client
+	}
+	e.AddString("action", action)
 	text(e, "allowedBy", l.AllowedBy)
 	e.AddString("resource", path)
 	text(e, "subscription", subscriptionIn(l.Path))
@@ -68,9 +71,9 @@ func (l *auditLine) AddTo(e logs.Fields) {
 }
 
 // actionOf names what a request does as roles do, where nobody has asked them: the
-// namespace, the types, and the verb, such as Contoso.Compute/virtualMachines/write. Namespace and types
-// are spelled as the client did; empty segments, which the az CLI sends, count for
-// nothing.
+// namespace, the types, and the verb, such as Contoso.Compute/virtualMachines/write.
+// Namespace and types are spelled as the client did; empty segments, which the az CLI
+// sends, count for nothing.
 func actionOf(method, path string) string {
 	var buffer [32]string
 	segments := buffer[:0]

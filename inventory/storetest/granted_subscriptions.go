@@ -21,21 +21,21 @@ func testGrantedSubscriptions(t *testing.T, database Database) {
 	}
 	seeds[5].TenantID = "u"
 	b.ok(b.SeedSubscriptions(b.ctx, seeds))
-	assign := func(n int, tenant, principal, below string, name int) {
+	assign := func(n int, tenant, principal string, name int) {
 		t.Helper()
-		at := inventory.RoleScope{TenantID: tenant, Subscription: subID(n), ID: "/subscriptions/" + subID(n) + below}
+		at := inventory.RoleScope{TenantID: tenant, Subscription: subID(n), ID: "/subscriptions/" + subID(n)}
 		_, _, err := b.PutRoleAssignment(b.ctx, at, roleName(name), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
 			return &inventory.RoleAssignment{ScopeID: at.ID, PrincipalID: principal, PrincipalType: "User", RoleDefinition: roles.Reader, ETag: "e"}, nil
 		})
 		b.ok(err)
 	}
-	assign(1, "t", alice, "", 1)
-	assign(2, "t", staff, "", 2)
-	assign(2, "t", alice, "", 3)
-	assign(3, "t", bob, "", 4)
-	assign(5, "u", alice, "", 5)
-	assign(9, "t", staff, "", 6)
-	assign(10, "t", alice, "", 7)
+	assign(1, "t", alice, 1)
+	assign(2, "t", staff, 2)
+	assign(2, "t", alice, 3)
+	assign(3, "t", bob, 4)
+	assign(5, "u", alice, 5)
+	assign(9, "t", staff, 6)
+	assign(10, "t", alice, 7)
 	b.ok(b.assign(roles.TenantScope, 8, alice, roles.Reader)) // is in no subscription
 	named := []string{subID(7), subID(10), subID(5), "00000000-0000-0000-0003-00000000FFFF"}
 	for who, want := range map[*access.Principal][]int{

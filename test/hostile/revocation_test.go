@@ -39,11 +39,12 @@ func (w world) reload(t *testing.T, text string) {
 	eventuallySettled(t, "reading of the configuration", func() bool { return w.Portico.Metric(t, read) > before })
 }
 
-// text is the configuration with other tokens.
+// text is the configuration with other tokens, and the same owners.
 func (w world) text(t *testing.T, tokens ...harness.Token) string {
 	t.Helper()
 	c := w.Config
 	c.Tokens = tokens
+	c.Owners = []string{harness.IssuedTo, alice.ObjectID, carol.ObjectID, bob.ObjectID}
 	return w.Portico.Text(t, c)
 }
 

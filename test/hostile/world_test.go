@@ -42,6 +42,7 @@ type options struct {
 	Evil, Settings, Server string
 	Postgres, Auth         string
 	TLS                    bool // on the public listener
+	Environment            []string
 }
 
 func newWorld(t *testing.T, o options) world {
@@ -67,6 +68,7 @@ func newWorld(t *testing.T, o options) world {
 			{ID: theirs, TenantID: theirTenant, DisplayName: "theirs", State: "Enabled"},
 		},
 		Server: o.Server, Extra: o.Settings, Postgres: o.Postgres, TLS: o.TLS, Auth: o.Auth,
+		Environment: o.Environment,
 	}})
 	return world{w, p}
 }

@@ -41,7 +41,7 @@ func readAssignment(x *exchange.Exchange, content []byte, at place) (a inventory
 		ScopeID: at.ID, Host: at.Host, Name: arm.Fold(named(x)), PrincipalID: arm.Fold(p.PrincipalID), PrincipalType: p.PrincipalType,
 		Description: p.Description, DelegatedManagedIdentity: p.DelegatedManaged, CreatedBy: x.Principal.ObjectID, UpdatedBy: x.Principal.ObjectID,
 	}
-	want := route.Names{ID: below(at.ID, assignmentsName, a.Name), Name: a.Name, Type: assignmentsType}
+	want := route.Names{ID: inventory.RoleAssignmentID(at.ID, a.Name), Name: a.Name, Type: assignmentsType}
 	if fault := (route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}).Check(want); fault != nil {
 		return a, fault
 	}

@@ -70,7 +70,7 @@ type assignmentProperties struct {
 // the assignment is inherited from the tenant.
 func assignmentAt(subscription string, a inventory.RoleAssignment) assignmentBody {
 	return assignmentBody{
-		ID: below(a.ScopeID, assignmentsName, a.Name), Name: a.Name, Type: assignmentsType, ETag: a.ETag,
+		ID: inventory.RoleAssignmentID(a.ScopeID, a.Name), Name: a.Name, Type: assignmentsType, ETag: a.ETag,
 		Properties: assignmentProperties{
 			RoleDefinitionID: definitionID(subscription, a.RoleDefinition), PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
 			Scope: a.ScopeID, Condition: a.Condition, ConditionVersion: a.ConditionVersion, Description: a.Description,
@@ -181,7 +181,7 @@ func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		},
 		Key: keyOf,
 		Keep: func(a inventory.RoleAssignment) bool {
-			return selected.holds(a) && req.Readable.Shows(below(a.ScopeID, assignmentsName, a.Name))
+			return selected.holds(a) && req.Readable.Shows(inventory.RoleAssignmentID(a.ScopeID, a.Name))
 		},
 		Show: func(a inventory.RoleAssignment) any { return assignmentAt(at.Subscription, a) },
 	}.Answer(w, x, g.Lists, p)

@@ -67,7 +67,7 @@ type definitionProperties struct {
 	UpdatedBy        *string           `json:"updatedBy"`
 }
 
-// definitionOf is a definition as it is shown in a subscription, or at the tenant where
+// definitionAt is a definition as it is shown in a subscription, or at the tenant where
 // that is "".
 func definitionAt(subscription string, d inventory.RoleDefinition) definitionBody {
 	kind := customRole

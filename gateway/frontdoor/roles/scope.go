@@ -23,11 +23,7 @@ func atTenant(matches func(*routing.Request) bool) func(*routing.Request) bool {
 // some: one segment for all of the scope, two for the one that the second names.
 func path(typeName string, segments int) func(*routing.Request) bool {
 	return func(q *routing.Request) bool {
-		if q.Path.Hops() == 0 || q.Path.Hops() > 1 && q.Path.Subscription() == "" {
-			return false
-		}
-		hop := q.Path.LastHop()
-		return hop.Len() == segments && arm.EqualFold(hop.Namespace(), namespace) && arm.EqualFold(hop.Segment(0), typeName)
+		return route.EndsIn(q, namespace, typeName, segments) && (q.Path.Hops() == 1 || q.Path.Subscription() != "")
 	}
 }
 
@@ -62,25 +58,17 @@ func (p place) needTenant() error {
 	return arm.NewError(arm.InvalidRequestURI, "a caller of no tenant has nothing at the scope '/'; name a subscription")
 }
 
-// below is the id of what lies at a scope, of a type of roles.
-func below(scopeID, typeName, name string) string {
-	if scopeID == rbac.TenantScope {
-		scopeID = ""
-	}
-	return scopeID + "/providers/" + namespace + "/" + typeName + "/" + name
-}
-
 // named is the name in a request.
 func named(x *exchange.Exchange) string { return x.Request.Path.LastHop().Segment(1) }
 
 // definitionID is the id of a role definition, as it is shown in a subscription, or at
 // the tenant where that is "".
 func definitionID(subscription, id string) string {
-	scopeID := rbac.TenantScope
+	scopeID := ""
 	if subscription != "" {
 		scopeID = "/subscriptions/" + subscription
 	}
-	return below(scopeID, definitionsName, id)
+	return scopeID + "/providers/" + definitionsType + "/" + id
 }
 
 // missing refuses content that lacks a member.

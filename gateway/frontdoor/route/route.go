@@ -48,6 +48,16 @@ type Route struct {
 	IgnoresLocks bool
 }
 
+// EndsIn reports whether the last hop of a path is of a type, named without its
+// namespace, and has so many segments: one for all that a scope has of it, two for one.
+func EndsIn(q *routing.Request, namespace, typeName string, segments int) bool {
+	if q.Path.Hops() == 0 {
+		return false
+	}
+	hop := q.Path.LastHop()
+	return hop.Len() == segments && arm.EqualFold(hop.Namespace(), namespace) && arm.EqualFold(hop.Segment(0), typeName)
+}
+
 // AnswerTagged answers with a body that has an entity tag. A GET by a client that
 // has the body already is answered with 304.
 func AnswerTagged(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, status int, etag string, body any) error {

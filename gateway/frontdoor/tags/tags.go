@@ -73,12 +73,7 @@ func tagsOf(scopeID string, tags map[string]string) tagsBody {
 }
 
 func tagsPath(q *routing.Request) bool {
-	if q.Path.Hops() == 0 || q.Path.Subscription() == "" {
-		return false
-	}
-	hop := q.Path.LastHop()
-	return hop.Len() == 2 && arm.EqualFold(hop.Namespace(), tagsNamespace) &&
-		arm.EqualFold(hop.Segment(0), "tags") && arm.EqualFold(hop.Segment(1), "default")
+	return q.Path.Subscription() != "" && route.EndsIn(q, tagsNamespace, "tags", 2) && arm.EqualFold(q.Path.LastHop().Segment(1), "default")
 }
 
 // tagEdit is a change of the tags of a scope: a pure function of the current ones.

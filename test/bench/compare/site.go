@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"portico/test/bench/peers"
 	"portico/test/harness"
 )
@@ -82,16 +84,24 @@ func startPortico(t testing.TB, name string, workers int, config harness.Config,
 	for i, url := range urls {
 		config.Endpoints[names[i]] = url
 	}
+	const owner = "00000000-0000-0000-0000-0000000000ff"
+	config.Tokens, config.Owners = []harness.Token{{Raw: "the owner's token", TenantID: harness.TenantID, ObjectID: owner, Name: "owner"}}, []string{owner}
 	for i, token := range tokens() {
-		config.Tokens = append(config.Tokens, harness.Token{Raw: token, TenantID: harness.TenantID, ObjectID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i+1), Name: fmt.Sprintf("caller %d", i)})
+		config.Tokens = append(config.Tokens, harness.Token{Raw: token, TenantID: harness.TenantID, ObjectID: callerID(i), Name: fmt.Sprintf("caller %d", i)})
 	}
 	config.LogFile = filepath.Join(t.TempDir(), "log")
 	config.Environment = []string{"GOMAXPROCS=" + strconv.Itoa(workers)}
-	config.Extra = "limits: {resourcesPerTypeAndGroup: 100000000}\n" // for a PUT of new ones, again and again
+	// For a PUT of new ones, again and again. Requests are counted as in production, and
+	// none is refused.
+	const plenty = "{bucket: 1000000000, perSecond: 1000000000}"
+	config.Extra = "limits: {resourcesPerTypeAndGroup: 100000000}\nthrottle: {reads: " + plenty + ", writes: " + plenty + ", deletes: " + plenty + "}\n"
 	p := harness.StartPortico(t, config)
 	put := func(path, body string) {
 		t.Helper()
 		p.Do(t, harness.Request{Method: "PUT", Path: path + apiVersion, Body: body}).Want(t, 200, 201)
+	}
+	for i := range tokens() {
+		assign(t, p, callerID(i))
 	}
 	put(subscription+"/resourceGroups/rg", `{"location":"westus"}`)
 	for i := range instances {
@@ -102,6 +112,19 @@ func startPortico(t testing.TB, name string, workers int, config harness.Config,
 		put(machines+"in-"+region, `{"location":"`+region+`"}`)
 	}
 	return proxy{Peer: peers.Peer{Name: name, URL: p.URL, PID: p.Pid()}, workers: workers, log: config.LogFile}
+}
+
+// callerID is the object id of a caller.
+func callerID(i int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", i+1) }
+
+// assign makes a caller a contributor of the subscription.
+func assign(t testing.TB, p *harness.Portico, caller string) {
+	t.Helper()
+	const contributor = "/providers/Microsoft.Authorization/roleDefinitions/b24988ac-6180-42a0-ab88-20f7382dd24c"
+	p.Do(t, harness.Request{
+		Method: "PUT", Path: subscription + "/providers/Microsoft.Authorization/roleAssignments/" + uuid.NewString() + "?api-version=2022-04-01",
+		Body: fmt.Sprintf(`{"properties":{"roleDefinitionId":%q,"principalId":%q,"principalType":"User"}}`, subscription+contributor, caller),
+	}).Want(t, 201)
 }
 
 // of returns the proxies that take a scenario.
