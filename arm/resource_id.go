@@ -49,3 +49,24 @@ func ValidResourceID(s string) bool {
 	}
 	return true
 }
+
+// TypeIn returns the type of the resource that an ID names, as it spells it, such as
+// "Contoso.Compute/virtualMachines/disks"; "" for an ID of another form.
+func TypeIn(id string) string {
+	const providers = "/providers/"
+	at := -1
+	for i := 0; i+len(providers) <= len(id); i++ {
+		if EqualFold(id[i:i+len(providers)], providers) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return ""
+	}
+	segments := strings.Split(id[at+len(providers):], "/")
+	name := segments[0]
+	for i := 1; i < len(segments); i += 2 {
+		name += "/" + segments[i]
+	}
+	return name
+}

@@ -37,6 +37,7 @@ type Config struct {
 	Health        Health
 	Index         Index
 	Jobs          Jobs
+	Events        Events
 	Lists         Lists
 	Operations    Operations
 	Batch         Batch
@@ -70,6 +71,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Health.rows(),
 		c.Index.rows(&c.Upstream),
 		c.Jobs.rows(),
+		c.Events.rows(),
 		c.Lists.rows(r, &c.Limits),
 		c.Operations.rows(),
 		c.Batch.rows(&c.Limits),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 )
@@ -135,6 +136,9 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	after, did := index.Settle(h.state(), index.Seen{ProvisioningState: row.ProvisioningState}, engine.NewID())
 	h.create(&row)
 	if err := h.store(t, after, did); err != nil {
+		return err
+	}
+	if err := t.recordRow(&row, writeVerb, events.Swept); err != nil {
 		return err
 	}
 	if err := retag(t, row.Subscription, row.Key, nil, row.Details.Tags); err != nil {

@@ -57,7 +57,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 			return SettleResult{}, err
 		}
 		e := index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status, ProvisioningState: a.ProvisioningState}
-		follows := h.follows(t, e, ticket.Kind)
+		follows, before := h.follows(t, e, ticket.Kind), h.row
 		after, did := h.settle(t, e)
 		result := SettleResult{Settled: did.Settled}
 		if follows && after.Row != nil {
@@ -80,6 +80,9 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 		}
 		if after.Row != nil {
 			result.Row = h.row
+		}
+		if err := h.recordAnswer(t, ticket, a, before, answerMeaning{did.Settled, follows}); err != nil {
+			return SettleResult{}, err
 		}
 		for _, o := range a.Operations {
 			o.Follow = result.Follow
@@ -148,7 +151,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		if err != nil {
 			return end{}, err
 		}
-		counts := h.row != nil && h.row.Generation == generation && !h.hasExpired(t)
+		before, counts := h.row, h.row != nil && h.row.Generation == generation && !h.hasExpired(t)
 		after, did := h.settle(t, index.Observed{
 			Generation: generation, Found: o.Found, ProvisioningState: o.ProvisioningState,
 		})
@@ -156,11 +159,15 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		if counts && after.Row != nil {
 			e.after = after.Row.Generation
 		}
-		return e, h.store(t, after, did, func(row *Resource) {
+		err = h.store(t, after, did, func(row *Resource) {
 			row.respell(o.ID)
 			row.ProvisioningState = o.ProvisioningState
 			row.learn(o.Details)
 		})
+		if err == nil && did.Settled {
+			err = h.recordObserved(t, before, after.Row, o.ProvisioningState)
+		}
+		return e, err
 	})
 	return ended.settled, ended.after, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -72,6 +73,9 @@ func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 		}
 	case index.GroupActive:
 		g.State, g.Generation = index.GroupDeleting, engine.NewID()
+		if err := t.recordGroup(g, deleteVerb, events.Accepted); err != nil {
+			return jobrow.Job{}, err
+		}
 		if err := t.mark(g); err != nil {
 			return jobrow.Job{}, err
 		}
@@ -139,6 +143,9 @@ func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.Stat
 		}
 		g.State, g.Generation = index.GroupActive, engine.NewID()
 		if err := t.mark(g); err != nil {
+			return err
+		}
+		if err := t.recordGroup(g, deleteVerb, events.Failed); err != nil {
 			return err
 		}
 		return s.endDeletion(t, j, state, payload)

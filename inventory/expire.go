@@ -9,7 +9,6 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
-	"portico/inventory/index"
 )
 
 const (
@@ -169,7 +168,7 @@ func expire(t *tx, ended []member) error {
 		if err != nil {
 			return err
 		}
-		after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
+		after, did := h.lapse(t)
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/scopes"
@@ -156,6 +157,9 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 		return Group{}, err
 	}
 	t.changesScope(g.Subscription)
+	if err := t.recordGroup(g, writeVerb, events.Succeeded); err != nil {
+		return Group{}, err
+	}
 	// There was none to lock, so that another replica may have been faster.
 	return g, t.ChangeOne(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
 		g.Incarnation[:], g.Generation[:], g.ETag, engine.Micros(g.Created), engine.Micros(g.Changed))
@@ -180,6 +184,9 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 		return Group{}, err
 	}
 	t.changesScope(g.Subscription)
+	if err := t.recordGroup(g, writeVerb, events.Succeeded); err != nil {
+		return Group{}, err
+	}
 	return g, t.Later(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
 		engine.Micros(g.Changed), g.Subscription, g.Key)
 }
@@ -263,6 +270,9 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if err := g.dropLocks(t); err != nil {
 		return err
 	}
+	if err := t.recordGroup(g, deleteVerb, events.Succeeded); err != nil {
+		return err
+	}
 	if err := t.dropRolesAt(g.Subscription, groupScope(g.Subscription, g.Key)); err != nil {
 		return err
 	}
@@ -291,6 +301,9 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 		}
 		ids[key] = h.row.ID
 		s.Row = nil
+		if err := t.recordRow(h.row, deleteVerb, events.Verified); err != nil {
+			return nil, err
+		}
 		if err := h.store(t, s, index.Actions{Tombstone: true}); err != nil {
 			return nil, err
 		}

@@ -201,6 +201,9 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		}
 		err = t.Later(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
 			engine.Micros(l.Created), engine.Micros(l.Changed))
+		if err == nil {
+			err = t.recordLock(l, writeVerb)
+		}
 		return put[Lock]{stored: l, created: current.lock == nil}, err
 	})
 	return result.stored, result.created, err
@@ -305,6 +308,9 @@ func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, 
 			return ErrNotFound
 		}
 		if err := check(*current.lock); err != nil {
+			return err
+		}
+		if err := t.recordLock(*current.lock, deleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteLock, of.subscription, of.scope, of.name)

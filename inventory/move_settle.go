@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"portico/events"
 
 	"portico/arm"
 	"portico/inventory/engine"
@@ -111,6 +112,9 @@ func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	// An operation that runs on what is gone has no end to wait for.
 	before.Row.FollowPut, before.Row.FollowDelete = false, false
 	after, did := index.Settle(before, index.Observed{Generation: h.row.Generation}, engine.NewID())
+	if err := t.recordRow(h.row, deleteVerb, events.Verified); err != nil {
+		return err
+	}
 	return h.store(t, after, did)
 }
 
@@ -121,6 +125,9 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 		moved.Parent = r.moved(row.Parent)
 	}
 	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
+	if err := t.recordMove(&row, &moved); err != nil {
+		return err
+	}
 	old := resourceTx{subscription: row.Subscription, key: row.Key, row: &row}
 	if err := old.writeTombstone(t); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,6 +47,10 @@ type Options struct {
 	PollFloor time.Duration
 	// JobRecords is how long jobs that have ended are kept.
 	JobRecords time.Duration
+
+	// EventAge is how long events are kept, and MostEvents how many; 0 for no bound.
+	EventAge   time.Duration
+	MostEvents int
 
 	// EncryptionKeys encrypt contents: the first encrypts, all decrypt. All that share
 	// the store need the same ones. Without any, a key is kept in a file beside
@@ -93,6 +98,7 @@ type Store struct {
 	scopes    *Scopes
 	builtIn   map[string]*roles.Role // by their ids
 	cipher    *encryption.Cipher
+	lastEvent atomic.Int64 // the time of the last one that was recorded, in microseconds
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an engine
@@ -128,7 +134,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Driver != engine.Postgres {
 		keys.Database = o.DSN
 	}
-	if s.cipher, err = encryption.New(keys); err != nil {
+	if s.cipher, err = encryption.New(keys); err == nil {
+		err = s.cipher.Ready(ctx) // transactions encrypt, and cannot wait for a key
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if o.Metrics != nil {

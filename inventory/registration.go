@@ -225,6 +225,9 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 
 func (r Registration) put(t *tx) error {
 	t.changesScope(r.Subscription)
+	if err := t.recordRegistration(r); err != nil {
+		return err
+	}
 	registered := int64(0)
 	if !r.Registered.IsZero() {
 		registered = engine.Micros(r.Registered)

@@ -17,6 +17,7 @@ type resourceTx struct {
 	made              *Resource // the row that a create brings
 	stored            *Resource // the row that store has left
 	accepted          *accepted // the write that begins to be followed
+	lapsed            int       // writes that ended by time
 }
 
 // lockResource loads and locks the open intents of a resource, and then its row. The
@@ -49,9 +50,16 @@ func (h *resourceTx) state() index.State {
 
 // settle applies an event, after ending what has ended by time.
 func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
-	now, ended := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
+	now, ended := h.lapse(t)
 	after, did := index.Settle(now, event, engine.NewID())
 	did.Tombstone, did.Orphaned = did.Tombstone || ended.Tombstone, did.Orphaned || ended.Orphaned
+	return after, did
+}
+
+// lapse ends what has ended by time.
+func (h *resourceTx) lapse(t *tx) (index.State, index.Actions) {
+	after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
+	h.lapsed = len(h.open) - len(after.Open)
 	return after, did
 }
 
@@ -73,6 +81,9 @@ func (h *resourceTx) store(t *tx, after index.State, did index.Actions, answered
 		if err := h.writeTombstone(t); err != nil {
 			return err
 		}
+	}
+	if err := h.recordLapsed(t); err != nil {
+		return err
 	}
 	if err := h.storeRow(t, after.Row, did, answered); err != nil {
 		return err

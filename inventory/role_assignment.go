@@ -118,6 +118,9 @@ func (a *RoleAssignment) put(t *tx) error {
 	if err := t.changesRoles(partition); err != nil {
 		return err
 	}
+	if err := t.recordRoleAssignment(a, writeVerb); err != nil {
+		return err
+	}
 	return t.Later(putRoleAssignment, partition, a.ScopeKey, a.Name, a.TenantID, a.PrincipalID, a.RoleDefinition, a.ScopeID,
 		a.Condition, string(properties), a.Generation[:], a.ETag, engine.Micros(a.CreatedOn), engine.Micros(a.UpdatedOn))
 }
@@ -237,6 +240,9 @@ func (s *Store) DeleteRoleAssignment(ctx context.Context, at RoleScope, name str
 			return err
 		}
 		if err := t.changesRoles(at.partition()); err != nil {
+			return err
+		}
+		if err := t.recordRoleAssignment(current, deleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteRoleAssignment, at.partition(), current.ScopeKey, current.Name)

@@ -90,6 +90,9 @@ func (d *RoleDefinition) put(t *tx) error {
 	}
 	partition := scopes.OfTenant(d.TenantID)
 	t.changesScope(partition)
+	if err := t.recordRoleDefinition(d.TenantID, d.ID, writeVerb); err != nil {
+		return err
+	}
 	return t.Later(putRoleDefinition, partition, d.ID, arm.Fold(d.Name), string(properties), d.Generation[:], d.ETag,
 		engine.Micros(d.CreatedOn), engine.Micros(d.UpdatedOn))
 }
@@ -217,6 +220,9 @@ func (s *Store) DeleteRoleDefinition(ctx context.Context, tenant, id string, che
 			return ErrRoleAssigned
 		}
 		t.changesScope(scopes.OfTenant(tenant))
+		if err := t.recordRoleDefinition(tenant, current.ID, deleteVerb); err != nil {
+			return err
+		}
 		return t.Later(deleteRoleDefinition, scopes.OfTenant(tenant), current.ID)
 	})
 }

@@ -151,6 +151,9 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 			if err != nil || !created {
 				return err
 			}
+			if err := t.recordSubscription(seed); err != nil {
+				return err
+			}
 			return s.notifyChange(t, seed.ID, targets)
 		})
 		if err != nil {
@@ -174,6 +177,9 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 				err = engine.ErrOvertaken // by another replica, since there was none to lock
 			}
 			if err == nil {
+				err = t.recordSubscription(p)
+			}
+			if err == nil {
 				err = s.notifyChange(t, p.ID, targets)
 			}
 			if err != nil {
@@ -192,6 +198,9 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 			return put[Subscription]{}, err
 		}
 		if err := next.update(t); err != nil {
+			return put[Subscription]{}, err
+		}
+		if err := t.recordSubscription(next); err != nil {
 			return put[Subscription]{}, err
 		}
 		if next.TenantID != current.TenantID {
@@ -273,6 +282,9 @@ func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, ta
 		current.Features = strings.Fields(joined(current.Features))
 		current.Version, current.Changed = current.Version+1, t.Now
 		if err := current.update(t); err != nil {
+			return current, err
+		}
+		if err := t.recordFeature(current.ID, feature, on); err != nil {
 			return current, err
 		}
 		return current, t.notify(current, targets, commonNamespace(targets))

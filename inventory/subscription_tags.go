@@ -40,6 +40,9 @@ func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index
 			return nil, err
 		}
 		t.changesScope(sub)
+		if err := t.recordSubscriptionTags(sub, kind); err != nil {
+			return nil, err
+		}
 		return tags, t.Later(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
 	})
 }

@@ -23,6 +23,8 @@ var acrossSubscriptions = []string{
 	"roleAssigned",
 	// What has changed of late, for the memory of replicas.
 	"recentScopeChanges",
+	// Events, in the order in which they are numbered and told.
+	"unnumberedEvents", "anyUnnumbered", "eventsAfter", "oldestEvents",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions",
 }

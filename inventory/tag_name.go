@@ -53,6 +53,9 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created
 		if err != nil || n == 0 {
 			return false, err
 		}
+		if err := t.recordTagName(sub, name, value, writeVerb); err != nil {
+			return false, err
+		}
 		return true, raiseUsage(t, usage{subscription: sub, typ: countedTagNames}, s.options.Limits.TagNamesPerSubscription)
 	})
 }
@@ -81,6 +84,9 @@ func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed
 		}
 		n, err := t.Exec(deleteTagName, sub, arm.Fold(name), value)
 		if err != nil || n == 0 {
+			return false, err
+		}
+		if err := t.recordTagName(sub, name, value, deleteVerb); err != nil {
 			return false, err
 		}
 		return true, lowerUsage(t, usage{subscription: sub, typ: countedTagNames})

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"portico/events"
 	"portico/failpoint"
 	"portico/inventory/jobrow"
 )
@@ -37,13 +38,14 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	name, metrics := w.name, w.metrics
 	metrics.running.WithLabelValues(name).Inc()
 	defer metrics.running.WithLabelValues(name).Dec()
-	work, stop := context.WithCancelCause(ctx)
+	kind := (*w.kinds.Load())[name]
+	work, stop := context.WithCancelCause(events.With(ctx, causeOf(kind, job)))
 	claim := &Claim{Job: job, store: w.Store}
 	held := &lease{store: w.Store, length: w.Lease, job: job, since: since}
 	var renewing sync.WaitGroup
 	renewing.Go(func() { held.keep(work, stop) })
 	begun := time.Now()
-	result, err := w.guarded(work, (*w.kinds.Load())[name], claim)
+	result, err := w.guarded(work, kind, claim)
 	lost := errors.Is(context.Cause(work), errLeaseLost)
 	stop(nil)
 	renewing.Wait()

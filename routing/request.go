@@ -153,7 +153,7 @@ func (r *Request) classify(m *regions.Map) {
 		}
 		return
 	}
-	if OwnNamespace(hop.Namespace()) {
+	if OwnNamespace(hop.Namespace()) || r.namesActivityLog(hop) {
 		r.Class = Own
 		return
 	}
@@ -165,6 +165,14 @@ func (r *Request) classify(m *regions.Map) {
 		return
 	}
 	r.classifyHop(hop)
+}
+
+// namesActivityLog reports whether the path is that of a subscription's activity log. The
+// rest of its namespace may be a provider's.
+func (r *Request) namesActivityLog(hop arm.Hop) bool {
+	return r.Path.Hops() == 1 && r.Path.Group() == "" && r.Path.Subscription() != "" && hop.Len() == 3 &&
+		arm.EqualFold(hop.Namespace(), "Microsoft.Insights") && arm.EqualFold(hop.Segment(0), "eventtypes") &&
+		arm.EqualFold(hop.Segment(1), "management") && arm.EqualFold(hop.Segment(2), "values")
 }
 
 func (r *Request) classifyHop(hop arm.Hop) {

@@ -204,6 +204,8 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 		TombstoneAge:    cfg.Index.Tombstones,
 		PollFloor:       cfg.Index.PollFloor,
 		JobRecords:      cfg.Operations.Records,
+		EventAge:        cfg.Events.Retention,
+		MostEvents:      cfg.Events.Most,
 		CacheTTL:        cfg.Index.CacheTTL,
 		CacheEntries:    cfg.Index.CacheEntries,
 		ScopeEntries:    cfg.Index.ScopeEntries,

@@ -15,6 +15,7 @@ import (
 
 	"portico/arm"
 	"portico/config"
+	"portico/events"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
@@ -57,9 +58,9 @@ func New(o Options) http.Handler {
 	m := mux.NewRouter()
 	l.healthRoutes(m)
 	guarded := m.NewRoute().Subrouter()
-	guarded.Use(l.Audit.Admin, l.askForToken)
+	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at
@@ -86,12 +87,7 @@ func (l *listener) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body, err := handle(w, r)
 		if err != nil {
-			fault, ok := errors.AsType[*arm.Error](err)
-			if !ok {
-				fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.")
-				l.logFailure(r, err)
-			}
-			fail(w, fault)
+			l.refuse(w, r, err)
 			return
 		}
 		text, err := json.Marshal(body)
@@ -103,6 +99,23 @@ func (l *listener) serve(handle handler) http.Handler {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(status)
 		_, _ = w.Write(text) // the client may be gone
+	})
+}
+
+func (l *listener) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	fault, ok := errors.AsType[*arm.Error](err)
+	if !ok {
+		fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.")
+		l.logFailure(r, err)
+	}
+	fail(w, fault)
+}
+
+// byOperator says that an operator causes what the request changes.
+func byOperator(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cause := &events.Cause{Operator: true, Method: r.Method, URI: r.URL.Path}
+		next.ServeHTTP(w, r.WithContext(events.With(r.Context(), cause)))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"portico/access"
 	"portico/arm"
+	"portico/events"
 	"portico/headers"
 	"portico/limits"
 	"portico/limits/throttle"
@@ -62,8 +63,8 @@ type Exchange struct {
 	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
 	// assignment that allowed it, or why there is none; both are "" where nobody asked.
 	Action, AllowedBy string
-	Cause             string // CauseGateway or CauseService on errors
-	Failure           error  // behind an error answer of the gateway's own
+	Cause    string           // CauseGateway or CauseService on errors
+	Failure  error            // behind an error answer of the gateway's own
 }
 
 // Whose an error was, as the header of the answer and the metrics name it.
@@ -129,6 +130,8 @@ func (c *carrier) Value(key any) any {
 		return c.x
 	case upstream.TimingKey:
 		return c.x.Calls
+	case events.CauseKey:
+		return c.x.cause()
 	}
 	return c.Context.Value(key)
 }

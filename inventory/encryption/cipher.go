@@ -66,6 +66,15 @@ func newAEAD(key [32]byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
+// Ready makes sure that Encrypt needs no question of the database any more.
+func (c *Cipher) Ready(ctx context.Context) error {
+	if len(c.keys) > 0 {
+		return nil
+	}
+	_, err := c.inDatabase(ctx, true)
+	return err
+}
+
 // Encrypt encrypts a text for a place.
 func (c *Cipher) Encrypt(ctx context.Context, place, text []byte) ([]byte, error) {
 	if len(c.keys) > 0 {

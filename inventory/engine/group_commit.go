@@ -163,7 +163,7 @@ func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 		g.queue.engine.metrics.lock.Observe(time.Since(g.begun).Seconds())
 	}
 	for i, m := range g.members {
-		t.Now = g.queue.engine.Now().UTC().Truncate(time.Microsecond)
+		t.Now, t.Context = g.queue.engine.Now().UTC().Truncate(time.Microsecond), m.context
 		if err := g.runMember(t, unit, m, &g.results[i]); err != nil {
 			return 0, err
 		}

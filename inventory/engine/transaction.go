@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"time"
@@ -10,6 +11,8 @@ import (
 type Tx struct {
 	// Now is the store's time when the member began.
 	Now time.Time
+	// Context is that of the member's caller, for its values alone: it may have ended.
+	Context context.Context
 
 	conn Conn
 	// savepoints: each member has one, so its statements must run before it ends.

@@ -44,8 +44,9 @@ type Write struct {
 
 	// taken decides between the queue, which will run the write, and a caller that gives
 	// up: the first to set it wins.
-	taken atomic.Bool
-	done  chan result
+	taken   atomic.Bool
+	done    chan result
+	context context.Context // of the caller, for its values alone
 }
 
 type result struct {
@@ -72,6 +73,7 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	if err := ctx.Err(); err != nil {
 		return Classify(ctx, err)
 	}
+	m.context = ctx
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	m.done = make(chan result, 1)

@@ -39,6 +39,7 @@ func RunShared(t *testing.T, database Database) {
 		{"Paging", testPagingMeanwhile},
 		{"Takeover", testTakeover},
 		{"ClaimedOnce", testClaimedOnce},
+		{"EventsInOrder", testEventsInOrder},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

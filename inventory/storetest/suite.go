@@ -86,6 +86,8 @@ func Run(t *testing.T, database Database) {
 		{"Unverified", testUnverified},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
+		{"Events", testEvents},
+		{"EventsTellTheIndex", testEventsTellTheIndex},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

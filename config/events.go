@@ -1,0 +1,23 @@
+package config
+
+import (
+	"time"
+
+	"portico/config/rule"
+	"portico/config/setting"
+)
+
+// Events is how long it is remembered what has changed.
+type Events struct {
+	Retention time.Duration
+	Most      int
+}
+
+func (e *Events) rows() *setting.Setting {
+	return setting.Mapping("events", "What has changed, for the activity log and the change feed.",
+		setting.Value("retention", &e.Retention, rule.PositiveDuration(), 90*24*time.Hour,
+			"How long events are kept.").RestartOnly(),
+		setting.Value("most", &e.Most, rule.Count(), 10_000_000,
+			"How many are kept at most, each about 1 KB in the store; the oldest go first.").RestartOnly(),
+	)
+}

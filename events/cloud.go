@@ -1,0 +1,80 @@
+package events
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// CloudEvent is an event in the JSON form of CloudEvents 1.0, with the types that
+// Azure's Event Grid has for changes of resources.
+type CloudEvent struct {
+	SpecVersion string `json:"specversion"`
+	// ID is the event's own: a consumer that is told twice knows it by that.
+	ID          string    `json:"id"`
+	Source      string    `json:"source"`
+	Type        string    `json:"type"`
+	Subject     string    `json:"subject"`
+	Time        time.Time `json:"time"`
+	ContentType string    `json:"datacontenttype"`
+	// Sequence is the event's number.
+	Sequence string    `json:"sequence"`
+	Data     CloudData `json:"data"`
+}
+
+// CloudData is what is told of an event.
+type CloudData struct {
+	ResourceURI    string `json:"resourceUri"`
+	Operation      string `json:"operationName"`
+	Provider       string `json:"resourceProvider"`
+	Status         Status `json:"status"`
+	Origin         Origin `json:"origin"`
+	InDoubt        bool   `json:"inDoubt,omitempty"`
+	HTTPStatus     int    `json:"httpStatus,omitempty"`
+	SubscriptionID string `json:"subscriptionId,omitempty"`
+	TenantID       string `json:"tenantId,omitempty"`
+	ObjectID       string `json:"objectId,omitempty"`
+	AppID          string `json:"appId,omitempty"`
+	Correlation    string `json:"correlationId,omitempty"`
+	Job            string `json:"job,omitempty"`
+	MovedFrom      string `json:"movedFrom,omitempty"`
+	MovedTo        string `json:"movedTo,omitempty"`
+}
+
+// CloudEvent returns the event's form for consumers.
+func (e Event) CloudEvent() CloudEvent {
+	source := "/"
+	if e.Subscription != "" {
+		source = "/subscriptions/" + e.Subscription
+	}
+	provider, _, _ := strings.Cut(e.Action, "/")
+	return CloudEvent{
+		SpecVersion: "1.0", ID: uuid.UUID(e.ID).String(), Source: source, Type: e.cloudType(), Subject: e.Resource,
+		Time: e.At.UTC(), ContentType: "application/json", Sequence: strconv.FormatInt(e.Number, 10),
+		Data: CloudData{
+			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, HTTPStatus: e.HTTPStatus,
+			SubscriptionID: e.Subscription, TenantID: e.Cause.TenantID, ObjectID: e.Cause.ObjectID, AppID: e.Cause.AppID,
+			Correlation: e.Cause.Correlation, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
+		},
+	}
+}
+
+// cloudType names what happened. Event Grid has no types for what has not ended.
+func (e Event) cloudType() string {
+	verb := "Action"
+	switch {
+	case strings.HasSuffix(e.Action, "/write"):
+		verb = "Write"
+	case strings.HasSuffix(e.Action, "/delete"):
+		verb = "Delete"
+	}
+	switch e.Status {
+	case Succeeded:
+		return "Microsoft.Resources.Resource" + verb + "Success"
+	case Failed:
+		return "Microsoft.Resources.Resource" + verb + "Failure"
+	}
+	return "Portico.Resource" + verb + string(e.Status)
+}

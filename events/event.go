@@ -1,0 +1,72 @@
+package events
+
+import (
+	"time"
+
+	"portico/arm"
+)
+
+// Status is how far a change has come, in the words of ARM's activity log.
+type Status string
+
+// The states.
+const (
+	// Started: the change may have been made, and its outcome is being asked for. A
+	// later event says what became of it.
+	Started   Status = "Started"
+	Accepted  Status = "Accepted"
+	Succeeded Status = "Succeeded"
+	Failed    Status = "Failed"
+)
+
+// Origin says how Portico knows of a change.
+type Origin string
+
+// The origins.
+const (
+	Answered Origin = "answer"       // the answer to the request said so
+	Verified Origin = "verification" // a GET of Portico's own said so
+	Swept    Origin = "sweep"        // a list of the provider showed it
+	Lapsed   Origin = "timeout"      // a write ended by time, without an answer
+	Retired  Origin = "retirement"   // the operator gave up the region that held it
+	Decided  Origin = "portico"      // Portico itself made the change: it is its own resource
+)
+
+// Event is one change of one resource.
+type Event struct {
+	ID [16]byte
+	// Number orders events: what is numbered higher was committed later, and for one
+	// resource made later. It is 0 until the event has been numbered, shortly after the
+	// commit.
+	Number int64
+	At     time.Time
+	// Subscription is folded; "" for what belongs to no subscription.
+	Subscription string
+	// Key is the folded ID of the resource.
+	Key string
+	Told
+}
+
+// Told is what is told of an event, and only to those who may read the resource. It is
+// encrypted in the store.
+type Told struct {
+	// Resource is the ID as it was written.
+	Resource string `json:"resource"`
+	// Action is what was done, as roles name it.
+	Action string `json:"action"`
+	Status Status `json:"status"`
+	Origin Origin `json:"origin"`
+	// InDoubt: other writes were under way, so that it is not known what the resource is
+	// like since, or whether it stands. A later event says what a GET has found.
+	InDoubt bool `json:"inDoubt,omitempty"`
+	// HTTPStatus is the provider's, or Portico's own, 0 where no request was answered.
+	HTTPStatus int `json:"httpStatus,omitempty"`
+	// Began is when the change was asked for; the zero time where that is not known.
+	Began time.Time `json:"began,omitzero"`
+	// From is the ID that the resource had before it was moved.
+	From string `json:"from,omitempty"`
+	// To is the ID that it has since.
+	To    string     `json:"to,omitempty"`
+	Error *arm.Error `json:"error,omitempty"`
+	Cause Cause      `json:"cause"`
+}

@@ -1,0 +1,210 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const activityLog = inSubscription + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01"
+
+type activity struct {
+	Caller, CorrelationID, ResourceID, ResourceGroupName, Level, EventTimestamp string
+	OperationName, Status, SubStatus, ResourceType                              struct{ Value string }
+	Authorization                                                               struct{ Action, Scope string }
+	HTTPRequest                                                                 struct{ Method, URI, ClientIPAddress, ClientRequestID string }
+	Claims, Properties                                                          map[string]string
+}
+
+type activities struct {
+	Value    []activity
+	NextLink string
+}
+
+func (s *site) activities(filter string) []activity {
+	s.t.Helper()
+	target := activityLog
+	if filter != "" {
+		target += "&$filter=" + url.QueryEscape(filter)
+	}
+	var all []activity
+	for target != "" {
+		page := decode[activities](s.t, s.ok(200, "GET", target, ""))
+		all = append(all, page.Value...)
+		target = strings.TrimPrefix(page.NextLink, s.config.Server.PublicURL.String())
+	}
+	return all
+}
+
+// Who changed what is answered by the log, the newest first.
+func TestActivityLog(t *testing.T) {
+	s := newSite(t, setup{tokens: true})
+	as := func(token string) []string { return []string{"Authorization", bearer(token)} }
+	const correlation = "00000000-0000-0000-0000-0000000000c1"
+	g, m := groupPath("g"), machinePath("g", "m")
+	s.ok(201, "PUT", g+own, westus, as(secret)...)
+	s.ok(201, "PUT", m+api, westus, append(as(secret), "x-ms-correlation-request-id", correlation, "x-ms-client-request-id", "mine")...)
+	s.ok(201, "PUT", g+lockPlace+"/l"+own, canNotDelete, as(second)...)
+	s.want(409, "ScopeLocked", "DELETE", m+api, "", as(second)...)
+	s.ok(200, "DELETE", g+lockPlace+"/l"+own, "", as(third)...)
+	s.ok(200, "DELETE", m+api, "", as(second)...)
+	got := decode[activities](t, s.ok(200, "GET", activityLog, "", as(secret)...)).Value
+	var lines []string
+	for _, e := range got {
+		lines = append(lines, fmt.Sprintf("%s by %s: %s %s", strings.TrimPrefix(e.ResourceID, inSubscription), e.Caller, e.OperationName.Value, e.Status.Value))
+	}
+	local := func(id string) string { return strings.TrimPrefix(id, inSubscription) }
+	want := []string{
+		local(m) + " by " + callers[second].ObjectID + ": Contoso.Compute/virtualMachines/delete Succeeded",
+		local(g) + lockPlace + "/l by " + callers[third].ObjectID + ": Microsoft.Authorization/locks/delete Succeeded",
+		local(g) + lockPlace + "/l by " + callers[second].ObjectID + ": Microsoft.Authorization/locks/write Succeeded",
+		local(m) + " by ann@example: Contoso.Compute/virtualMachines/write Succeeded",
+		local(g) + " by ann@example: Microsoft.Resources/subscriptions/resourceGroups/write Succeeded",
+	}
+	if len(lines) < len(want) || !slices.Equal(lines[:len(want)], want) {
+		t.Fatalf("the log says\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	e := got[3]
+	if e.CorrelationID != correlation || e.HTTPRequest.Method != "PUT" || e.HTTPRequest.ClientRequestID != "mine" || e.HTTPRequest.URI != m ||
+		e.HTTPRequest.ClientIPAddress != "127.0.0.1" || e.SubStatus.Value != "Created" || e.ResourceGroupName != "g" || e.Level != "Informational" ||
+		e.Claims["http://schemas.microsoft.com/identity/claims/objectidentifier"] != callers[secret].ObjectID || e.ResourceType.Value != "Contoso.Compute/virtualMachines" {
+		t.Errorf("%+v", e)
+	}
+	s.want(404, "SubscriptionNotFound", "GET", activityLog, "", as(stranger)...)
+}
+
+func TestActivityLogIsFiltered(t *testing.T) {
+	s := newSite(t, setup{})
+	before := time.Now().UTC().Add(-time.Second).Format(time.RFC3339)
+	s.group("g")
+	s.group("h")
+	m := s.machine("g", "m", "eastus")
+	s.want(400, "ContosoFault", "PUT", machinePath("g", "n")+api, westus, "x-contoso-fault", "status=400")
+	for filter, want := range map[string]int{
+		"eventTimestamp ge '" + before + "' and resourceUri eq '" + strings.ToUpper(m) + "'": 1,
+		"resourceGroupName eq 'G'":                                3,
+		"resourceProvider eq 'contoso.compute'":                   2,
+		"status eq 'Failed'":                                      1,
+		"correlationId eq 'none'":                                 0,
+		"eventTimestamp le '" + before + "'":                      0,
+		"caller eq 'it''s me' and eventTimestamp ge '2020-01-01'": 0,
+	} {
+		if got := s.activities(filter); len(got) != want {
+			t.Errorf("%s: %d events, want %d: %+v", filter, len(got), want, got)
+		}
+	}
+	for _, bad := range []string{"x", "x eq 'y'", "caller ge 'y'", "caller eq 'y", "caller eq 'y' and", "caller eq 'y' or caller eq 'z'", "eventTimestamp ge 'soon'", "eventTimestamp eq '2020-01-01'", "caller eq y"} {
+		s.want(400, "InvalidQueryParameter", "GET", activityLog+"&$filter="+url.QueryEscape(bad), "")
+	}
+	only := s.ok(200, "GET", activityLog+"&$select=eventTimestamp,caller,status&$top=1", "")
+	page := decode[struct {
+		Value    []map[string]any
+		NextLink string
+	}](t, only)
+	if len(page.Value) != 1 || page.NextLink == "" || page.Value[0]["resourceId"] != nil || page.Value[0]["status"] == nil {
+		t.Errorf("%s", only.text)
+	}
+	if n, all := len(s.activities("")), len(decode[activities](t, s.ok(200, "GET", activityLog, "")).Value); n != all {
+		t.Errorf("%d events on all pages, %d on one", n, all)
+	}
+}
+
+type changePage struct {
+	Value []struct {
+		ID, Type, Subject, Source, Sequence, Specversion string
+		Data                                             struct{ Status, OperationName, ObjectID string }
+	}
+	Next string
+}
+
+func TestChangeFeed(t *testing.T) {
+	s := newSite(t, setup{})
+	start := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes", "")).Next
+	s.group("g")
+	m := s.machine("g", "m", "eastus")
+	var types []string
+	for after := start; ; {
+		page := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes?limit=1&after="+after, ""))
+		if len(page.Value) == 0 {
+			if page.Next != after {
+				t.Errorf("behind %s comes nothing, but the next token is %s", after, page.Next)
+			}
+			break
+		}
+		types, after = append(types, page.Value[0].Type+" "+page.Value[0].Subject), page.Next
+	}
+	const made = "Microsoft.Resources.ResourceWriteSuccess "
+	if want := []string{made + groupPath("g"), made + m}; !slices.Equal(types, want) {
+		t.Errorf("the feed says %q, want %q", types, want)
+	}
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?after=x", "")
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?wait=2h", "")
+	last := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes", "")).Next
+	waited := make(chan changePage)
+	go func() {
+		waited <- decode[changePage](t, s.asked(200, "", "GET", "/admin/changes?wait=30s&after="+last, ""))
+	}()
+	s.group("h")
+	select {
+	case page := <-waited:
+		if len(page.Value) != 1 || page.Value[0].Subject != groupPath("h") {
+			t.Errorf("%+v", page)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the feed did not say what came while its reader waited")
+	}
+}
+
+func TestChangeFeedStreams(t *testing.T) {
+	s := newSite(t, setup{})
+	start := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes", "")).Next
+	s.group("g")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	read := func(from string) (token, subject string) {
+		r, err := http.NewRequestWithContext(ctx, "GET", s.admin.URL+"/admin/changes", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", "text/event-stream")
+		r.Header.Set("Last-Event-ID", from)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if answer.Header.Get("Content-Type") != "text/event-stream" {
+			t.Fatalf("%+v", answer)
+		}
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+				token = id
+			}
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				var e struct{ Subject string }
+				if err := json.Unmarshal([]byte(data), &e); err != nil {
+					t.Fatal(err)
+				}
+				return token, e.Subject
+			}
+		}
+		t.Fatal("the stream ended")
+		return "", ""
+	}
+	token, subject := read(start)
+	if subject != groupPath("g") {
+		t.Errorf("the first event is of %s", subject)
+	}
+	s.group("h")
+	if _, subject := read(token); subject != groupPath("h") {
+		t.Errorf("the next event is of %s", subject)
+	}
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?after=x", "", "Accept", "text/event-stream")
+}

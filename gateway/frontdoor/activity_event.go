@@ -1,0 +1,175 @@
+package frontdoor
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/events"
+)
+
+// localizable is a text that ARM may translate, which Portico does not.
+type localizable struct {
+	Value     string `json:"value"`
+	Localized string `json:"localizedValue"`
+}
+
+func unlocalized(text string) *localizable { return &localizable{text, text} }
+
+// eventBody is an event as the activity log shows it.
+type eventBody struct {
+	ID               string            `json:"id"`
+	EventDataID      string            `json:"eventDataId"`
+	Caller           string            `json:"caller,omitempty"`
+	Claims           map[string]string `json:"claims,omitempty"`
+	CorrelationID    string            `json:"correlationId,omitempty"`
+	OperationID      string            `json:"operationId,omitempty"`
+	Channels         string            `json:"channels"`
+	Level            string            `json:"level"`
+	Category         *localizable      `json:"category"`
+	EventName        *localizable      `json:"eventName"`
+	OperationName    *localizable      `json:"operationName"`
+	Status           *localizable      `json:"status"`
+	SubStatus        *localizable      `json:"subStatus"`
+	ResourceGroup    string            `json:"resourceGroupName,omitempty"`
+	ResourceProvider *localizable      `json:"resourceProviderName"`
+	ResourceType     *localizable      `json:"resourceType"`
+	ResourceID       string            `json:"resourceId"`
+	Authorization    *authorization    `json:"authorization"`
+	HTTPRequest      *httpRequest      `json:"httpRequest,omitempty"`
+	Properties       map[string]string `json:"properties,omitempty"`
+	EventTimestamp   string            `json:"eventTimestamp"`
+	Submission       string            `json:"submissionTimestamp"`
+	SubscriptionID   string            `json:"subscriptionId"`
+	TenantID         string            `json:"tenantId,omitempty"`
+}
+
+type authorization struct {
+	Action string `json:"action"`
+	Scope  string `json:"scope"`
+}
+
+type httpRequest struct {
+	ClientRequestID string `json:"clientRequestId,omitempty"`
+	ClientIPAddress string `json:"clientIpAddress,omitempty"`
+	Method          string `json:"method,omitempty"`
+	URI             string `json:"uri,omitempty"`
+}
+
+func eventOf(e events.Event) eventBody {
+	at, id := e.At.UTC().Format(time.RFC3339Nano), uuid.UUID(e.ID).String()
+	body := eventBody{
+		ID:          e.Resource + "/events/" + id + "/ticks/" + strconv.FormatInt(e.At.UnixMicro()*10, 10),
+		EventDataID: id, Caller: callerOf(e.Cause), Claims: claimsOf(e.Cause),
+		CorrelationID: e.Cause.Correlation, OperationID: e.Cause.Request,
+		Channels: "Operation", Level: "Informational", Category: unlocalized("Administrative"),
+		EventName: unlocalized("EndRequest"), OperationName: unlocalized(e.Action), Status: unlocalized(string(e.Status)), SubStatus: unlocalized(""),
+		ResourceGroup: groupOf(e), ResourceProvider: unlocalized(namespaceOf(e.Action)), ResourceType: unlocalized(arm.TypeIn(e.Resource)),
+		ResourceID: e.Resource, Authorization: &authorization{e.Action, e.Resource},
+		EventTimestamp: at, Submission: at, SubscriptionID: e.Subscription, TenantID: e.Cause.TenantID,
+		Properties: map[string]string{"origin": string(e.Origin)},
+	}
+	if e.Status == events.Failed {
+		body.Level = "Error"
+	}
+	if e.Status == events.Started {
+		body.EventName = unlocalized("BeginRequest")
+	}
+	if e.HTTPStatus != 0 {
+		body.SubStatus = &localizable{
+			Value:     strings.ReplaceAll(http.StatusText(e.HTTPStatus), " ", ""),
+			Localized: http.StatusText(e.HTTPStatus) + " (HTTP Status Code: " + strconv.Itoa(e.HTTPStatus) + ")",
+		}
+		body.Properties["statusCode"] = strconv.Itoa(e.HTTPStatus)
+	}
+	if e.InDoubt {
+		body.Properties["inDoubt"] = "true"
+	}
+	for name, value := range map[string]string{"job": e.Cause.Job, "movedFrom": e.From, "movedTo": e.To} {
+		if value != "" {
+			body.Properties[name] = value
+		}
+	}
+	if c := e.Cause; c.Method != "" {
+		body.HTTPRequest = &httpRequest{c.ClientRequest, c.Address, c.Method, c.URI}
+	}
+	return body
+}
+
+// callerOf is a caller as the log names it: by a name, else the object id.
+func callerOf(c events.Cause) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.ObjectID
+}
+
+// claimsOf are the claims that identify a caller, by the names that ARM shows.
+func claimsOf(c events.Cause) map[string]string {
+	claims := map[string]string{}
+	for name, value := range map[string]string{
+		"iss": c.Issuer, "appid": c.AppID, "name": c.Name,
+		"http://schemas.microsoft.com/identity/claims/objectidentifier": c.ObjectID,
+		"http://schemas.microsoft.com/identity/claims/tenantid":         c.TenantID,
+	} {
+		if value != "" {
+			claims[name] = value
+		}
+	}
+	return claims
+}
+
+// groupOf is the group in which an event's resource lies, as the ID spells it.
+func groupOf(e events.Event) string {
+	segments := strings.Split(e.Resource, "/")
+	if len(segments) > 4 && strings.EqualFold(segments[3], "resourceGroups") {
+		return segments[4]
+	}
+	return ""
+}
+
+// namespaceOf is the namespace of an action.
+func namespaceOf(action string) string {
+	namespace, _, _ := strings.Cut(action, "/")
+	return namespace
+}
+
+// eventShape is what $select leaves of an event; nil leaves all.
+type eventShape map[string]bool
+
+func readEventShape(text string) (eventShape, *arm.Error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	shape := eventShape{}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" || strings.ContainsAny(name, "/ ") {
+			return nil, arm.NewError(arm.InvalidQueryParameter, "$select", "it lists members of an event").About("$select")
+		}
+		shape[strings.ToLower(name)] = true
+	}
+	return shape, nil
+}
+
+// of returns the members of an event that were selected.
+func (s eventShape) of(body eventBody) any {
+	if s == nil {
+		return body
+	}
+	text, err := json.Marshal(body)
+	var members map[string]json.RawMessage
+	if err != nil || json.Unmarshal(text, &members) != nil {
+		return body
+	}
+	for name := range members {
+		if !s[strings.ToLower(name)] {
+			delete(members, name)
+		}
+	}
+	return members
+}

@@ -1,0 +1,142 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"portico/arm"
+	"portico/events"
+	"portico/inventory/encryption"
+	"portico/inventory/engine"
+)
+
+const recordEvent = `INSERT INTO unnumbered_events (subscription, id, at, key, told) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (subscription, id) DO NOTHING`
+
+// record records an event of what the transaction changes. sub and key are folded.
+func (t *tx) record(sub, key string, told events.Told) error {
+	told.Cause = events.CauseOf(t.Context)
+	id := engine.NewID()
+	text, err := json.Marshal(told)
+	if err != nil {
+		return fmt.Errorf("inventory: an event of %s: %w", key, err)
+	}
+	encrypted, err := t.store.cipher.Encrypt(t.Context, id[:], text)
+	if err != nil {
+		return err
+	}
+	return t.ChangeOne(recordEvent, sub, id[:], t.store.eventTime(), key, encrypted)
+}
+
+// eventTime is the time of an event: the store's, as it is behind the locks of the
+// transaction, and later than that of every earlier event of this replica. So of two
+// events of one resource the later one has the later time, as far as the replicas'
+// ideas of the store's time differ by less than a commit takes.
+func (s *Store) eventTime() int64 {
+	for {
+		last, now := s.lastEvent.Load(), engine.Micros(s.engine.Now())
+		now = max(now, last+1)
+		if s.lastEvent.CompareAndSwap(last, now) {
+			return now
+		}
+	}
+}
+
+// readEvent returns what was recorded.
+func (s *Store) readEvent(ctx context.Context, r eventRow) (events.Event, error) {
+	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
+	text, err := s.cipher.Decrypt(ctx, r.id[:], r.told)
+	if errors.Is(err, encryption.ErrDecrypt) {
+		return e, nil // with a key that is gone: what is left is that there was a change
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &e.Told)
+	}
+	return e, err
+}
+
+// eventRow is an event as it is stored.
+type eventRow struct {
+	subscription, key string
+	number, at        int64
+	id                [16]byte
+	told              []byte
+}
+
+const eventColumns = `subscription, number, id, at, key, told`
+
+func scanEvent(scan engine.Scanner) (r eventRow, err error) {
+	var id []byte
+	err = scan(&r.subscription, &r.number, &id, &r.at, &r.key, &r.told)
+	copy(r.id[:], id)
+	return r, err
+}
+
+const (
+	eventsAfter        = `SELECT ` + eventColumns + ` FROM events WHERE number > ? ORDER BY number LIMIT ?`
+	subscriptionEvents = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND number < ? ORDER BY number DESC LIMIT ?`
+	resourceEvents     = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND key = ? AND number < ? ORDER BY number DESC LIMIT ?`
+)
+
+// EventsAfter lists numbered events of all subscriptions, in the order of their numbers,
+// behind a number. *EventsForgottenError where some behind it are no longer kept.
+func (s *Store) EventsAfter(ctx context.Context, number int64, limit int) ([]events.Event, error) {
+	found, err := s.collectEvents(ctx, eventsAfter, number, engine.AtMost(limit))
+	if err != nil {
+		return nil, err
+	}
+	// After the events: what was forgotten meanwhile is noticed.
+	var last, first int64
+	if err := s.read(ctx).One(selectEventNumbers, "")(&last, &first); err != nil {
+		return nil, err
+	}
+	if number+1 < first {
+		return nil, &EventsForgottenError{First: first}
+	}
+	return found, nil
+}
+
+// SubscriptionEvents lists numbered events of a subscription, the newest first, from the
+// one before a number; 0 for the newest.
+func (s *Store) SubscriptionEvents(ctx context.Context, sub string, before int64, limit int) ([]events.Event, error) {
+	return s.collectEvents(ctx, subscriptionEvents, arm.Fold(sub), orLast(before), engine.AtMost(limit))
+}
+
+// ResourceEvents is SubscriptionEvents of one resource.
+func (s *Store) ResourceEvents(ctx context.Context, sub, key string, before int64, limit int) ([]events.Event, error) {
+	return s.collectEvents(ctx, resourceEvents, arm.Fold(sub), arm.Fold(key), orLast(before), engine.AtMost(limit))
+}
+
+func orLast(number int64) int64 {
+	if number == 0 {
+		return math.MaxInt64
+	}
+	return number
+}
+
+func (s *Store) collectEvents(ctx context.Context, statement string, args ...any) ([]events.Event, error) {
+	rows, err := engine.Collect(s.read(ctx), scanEvent, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]events.Event, len(rows))
+	for i, r := range rows {
+		if found[i], err = s.readEvent(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// EventsForgottenError says that events were asked for that are no longer kept.
+type EventsForgottenError struct {
+	// First is the number of the first one that is kept.
+	First int64
+}
+
+func (e *EventsForgottenError) Error() string {
+	return fmt.Sprintf("inventory: the first event that is kept has the number %d", e.First)
+}

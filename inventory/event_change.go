@@ -1,0 +1,177 @@
+package inventory
+
+import (
+	"strings"
+	"time"
+
+	"portico/access/roles"
+	"portico/arm"
+	"portico/events"
+	"portico/inventory/index"
+	"portico/inventory/scopes"
+)
+
+// The last words of actions.
+const (
+	writeVerb  = "/write"
+	deleteVerb = "/delete"
+)
+
+// answerMeaning is what the rule made of an answer: whether it was proof, and whether the
+// write goes on.
+type answerMeaning struct{ settled, follows bool }
+
+// recordAnswer records what the answer to a write means. before is the row that it
+// found, nil for none.
+func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning) error {
+	told := events.Told{
+		Resource: ticket.ID, Action: h.typeName(before, ticket.ID) + verbOf(ticket.Kind), Origin: events.Answered,
+		HTTPStatus: a.Status, Began: ticket.SendBy.Add(-t.store.options.SendWithin), Status: events.Succeeded, InDoubt: !means.settled,
+	}
+	switch {
+	case a.Outcome == index.Ambiguous:
+		told.Status = events.Started
+	case a.Outcome == index.Refused || a.Outcome == index.NotSent:
+		told.Status = events.Failed
+	case a.Outcome == index.Accepted || means.follows:
+		told.Status = events.Accepted
+	}
+	return t.record(h.subscription, h.key, told)
+}
+
+// recordObserved records what Portico's own GET has settled: that a resource is gone, or
+// how one that was in doubt, or worked on, has ended.
+func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string) error {
+	if before == nil {
+		return nil
+	}
+	told := events.Told{Resource: before.ID, Action: before.TypeName + writeVerb, Origin: events.Verified, Status: events.Succeeded}
+	switch {
+	case after == nil:
+		told.Action = before.TypeName + deleteVerb
+	case !before.NeedsVerify() && !before.FollowPut:
+		return nil // nothing was in doubt
+	case !arm.EqualFold(provisioningState, "Succeeded") && provisioningState != "":
+		told.Status = events.Failed
+	}
+	return t.record(h.subscription, h.key, told)
+}
+
+// recordLapsed records that writes have ended by time, and nobody knows how. A later
+// event says what a GET has found.
+func (h *resourceTx) recordLapsed(t *tx) error {
+	if h.lapsed == 0 || h.row == nil {
+		return nil
+	}
+	return t.record(h.subscription, h.key, events.Told{
+		Resource: h.row.ID, Action: h.row.TypeName + writeVerb, Origin: events.Lapsed, Status: events.Started,
+	})
+}
+
+// recordRow records that a row has come or gone without a write.
+func (t *tx) recordRow(row *Resource, verb string, origin events.Origin) error {
+	return t.record(row.Subscription, row.Key, events.Told{
+		Resource: row.ID, Action: row.TypeName + verb, Origin: origin, Status: events.Succeeded,
+	})
+}
+
+// recordMove records at both of its places that a resource has moved.
+func (t *tx) recordMove(from, to *Resource) error {
+	told := events.Told{Resource: from.ID, Action: from.TypeName + deleteVerb, Origin: events.Answered, Status: events.Succeeded, To: to.ID}
+	if err := t.record(from.Subscription, from.Key, told); err != nil {
+		return err
+	}
+	told.Resource, told.Action, told.From, told.To = to.ID, to.TypeName+writeVerb, from.ID, ""
+	return t.record(to.Subscription, to.Key, told)
+}
+
+// recordOwn records a change of a resource of Portico's own.
+func (t *tx) recordOwn(sub, id, action string, status events.Status) error {
+	return t.record(sub, arm.Fold(id), events.Told{Resource: id, Action: action, Origin: events.Decided, Status: status, Began: t.Now.Truncate(time.Millisecond)})
+}
+
+// typeName is the type of the resource as declared, else as its ID spells it.
+func (h *resourceTx) typeName(before *Resource, id string) string {
+	for _, row := range [...]*Resource{before, h.stored, h.made} {
+		if row != nil {
+			return row.TypeName
+		}
+	}
+	return arm.TypeIn(id)
+}
+
+func verbOf(kind index.WriteKind) string {
+	if kind == index.Delete {
+		return deleteVerb
+	}
+	return writeVerb
+}
+
+// recordGroup records a change of a group.
+func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
+	id := subscriptionScope(g.Subscription) + "/resourceGroups/" + g.Name
+	return t.recordOwn(g.Subscription, id, "Microsoft.Resources/subscriptions/resourceGroups"+verb, status)
+}
+
+func (t *tx) recordLock(l Lock, verb string) error {
+	const typ = "Microsoft.Authorization/locks"
+	return t.recordOwn(l.Subscription, l.ScopeID+"/providers/"+typ+"/"+l.Name, typ+verb, events.Succeeded)
+}
+
+func (t *tx) recordRegistration(r Registration) error {
+	action, status := "/unregister/action", events.Succeeded
+	if r.State.Permits() {
+		action = "/register/action"
+	}
+	if r.State.settled() != r.State {
+		status = events.Accepted
+	}
+	return t.recordOwn(r.Subscription, subscriptionScope(r.Subscription)+"/providers/"+r.Namespace, r.Namespace+action, status)
+}
+
+func (t *tx) recordSubscription(s Subscription) error {
+	verb := writeVerb
+	if s.State == Deleted {
+		verb = deleteVerb
+	}
+	return t.recordOwn(s.ID, subscriptionScope(s.ID), "Microsoft.Resources/subscriptions"+verb, events.Succeeded)
+}
+
+func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind) error {
+	const typ = "Microsoft.Resources/tags"
+	return t.recordOwn(sub, subscriptionScope(sub)+"/providers/"+typ+"/default", typ+verbOf(kind), events.Succeeded)
+}
+
+// recordTagName records that a tag name, or a value of it, was defined or removed.
+func (t *tx) recordTagName(sub, name, value, verb string) error {
+	id, action := subscriptionScope(sub)+"/tagNames/"+name, "Microsoft.Resources/subscriptions/tagNames"
+	if value != "" {
+		id, action = id+"/tagValues/"+value, action+"/tagValues"
+	}
+	return t.recordOwn(sub, id, action+verb, events.Succeeded)
+}
+
+func (t *tx) recordFeature(sub, feature string, on bool) error {
+	namespace, name, _ := strings.Cut(feature, "/")
+	action := "Microsoft.Features/providers/features/unregister/action"
+	if on {
+		action = "Microsoft.Features/providers/features/register/action"
+	}
+	id := subscriptionScope(sub) + "/providers/Microsoft.Features/providers/" + namespace + "/features/" + name
+	return t.recordOwn(sub, id, action, events.Succeeded)
+}
+
+func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
+	const typ = "Microsoft.Authorization/roleAssignments"
+	scope := a.ScopeID
+	if scope == roles.TenantScope {
+		scope = ""
+	}
+	return t.recordOwn(a.scope().partition(), scope+"/providers/"+typ+"/"+a.Name, typ+verb, events.Succeeded)
+}
+
+// recordRoleDefinition records a change of a role that a tenant has made.
+func (t *tx) recordRoleDefinition(tenant, id, verb string) error {
+	const typ = "Microsoft.Authorization/roleDefinitions"
+	return t.recordOwn(scopes.OfTenant(tenant), "/providers/"+typ+"/"+id, typ+verb, events.Succeeded)
+}
