@@ -27,7 +27,8 @@ const (
 	cancelKind = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
 		WHERE shard >= 0 AND state = ? AND kind = ?`
 	dropKind          = `DELETE FROM jobs WHERE shard >= 0 AND kind = ?`
-	disableDeleted    = `UPDATE subscriptions SET state = ?, version = version + 1, changed = ? WHERE state = ? AND erased = 0`
+	beingDeleted      = `SELECT subscription FROM subscriptions WHERE state = ? AND erased = 0 ORDER BY subscription`
+	disable           = `UPDATE subscriptions SET state = ?, version = version + 1, changed = ? WHERE subscription = ?`
 	forgetAllNotified = `DELETE FROM announcements`
 )
 
@@ -52,9 +53,17 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 			}
 			d.Jobs += n
 		}
-		if d.Subscriptions, err = t.Exec(disableDeleted, Disabled, now, Deleted); err != nil {
+		deleted, err := engine.Collect(t, scanText, beingDeleted, Deleted)
+		if err != nil {
 			return d, err
 		}
+		for _, sub := range deleted {
+			t.changesScope(sub)
+			if err := t.ChangeOne(disable, Disabled, now, sub); err != nil {
+				return d, err
+			}
+		}
+		d.Subscriptions = int64(len(deleted))
 		for _, kind := range [...]string{NoticeJob, EraseJob} {
 			if _, err := t.Exec(dropKind, kind); err != nil {
 				return d, err

@@ -24,7 +24,7 @@ var acrossSubscriptions = []string{
 	// What has changed of late, for the memory of replicas.
 	"recentScopeChanges",
 	// What a restored database is not gone on with, before any gateway works with it.
-	"cancelKind", "dropKind", "disableDeleted", "forgetAllNotified",
+	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions",
 }

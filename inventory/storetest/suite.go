@@ -86,6 +86,7 @@ func Run(t *testing.T, database Database) {
 		{"Unverified", testUnverified},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
+		{"Disarm", testDisarm},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}
