@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
@@ -15,17 +16,20 @@ import (
 )
 
 // writeComponents writes beside a program which modules are in it, as the program
-// itself says. at is the time of what it was built from.
-func writeComponents(program string, at time.Time) error {
+// itself says. It refuses one that does not say that it was built from a commit.
+func writeComponents(program string, from commit) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return fmt.Errorf("%s: %w", program, err)
+	}
+	if !slices.Contains(info.Settings, debug.BuildSetting{Key: "vcs.revision", Value: from.id}) {
+		return fmt.Errorf("%s does not say that it was built from %s: build it in a clone of its own", program, from.id)
 	}
 	content, err := os.ReadFile(program)
 	if err != nil {
 		return err
 	}
-	bom := componentsOf(info, filepath.Base(program), sha256.Sum256(content), at)
+	bom := componentsOf(info, filepath.Base(program), sha256.Sum256(content), from.time)
 	var text bytes.Buffer
 	if err := cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
 		return err

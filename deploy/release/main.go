@@ -52,7 +52,7 @@ func release(ctx context.Context, source, folder, only string, verify bool) erro
 		if err := r.build(ctx, p, program, nil); err != nil {
 			return err
 		}
-		if err := writeComponents(program, at.time); err != nil {
+		if err := writeComponents(program, at); err != nil {
 			return err
 		}
 		fmt.Println("built", program)
