@@ -27,8 +27,9 @@ func main() {
 	only := flag.String("platform", "", "build this platform alone, such as linux/amd64")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := release(ctx, *source, *folder, *only, *verify); err != nil {
+	err := release(ctx, *source, *folder, *only, *verify)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
