@@ -5,9 +5,9 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 
-# The modules of this repository that hold code: the program, and the tests
-# whose dependencies nobody else should have to fetch.
-MODULES := . test/sdk test/deploy
+# The modules of this repository that hold code: the program, and what has
+# dependencies that nobody else should have to fetch.
+MODULES := . test/sdk test/deploy deploy/release
 
 # Packages that run the programs as processes. The go command cannot see that
 # their results depend on the programs, so they are never taken from its cache.
@@ -24,7 +24,7 @@ PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1
 # All other packages.
 UNIT = $$(go list ./... | grep -v -E '/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)')
 
-.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench bench-peers clean
+.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -127,8 +127,9 @@ clients-js: ## of these, the Azure SDK for JavaScript alone
 
 # The go command cannot see either that results depend on files of another
 # module, such as the chart.
-deploy: programs ## what Portico is deployed with: image, chart, Compose file, unit, schema
+deploy: programs ## what Portico is deployed with: image, chart, Compose file, unit, schema, releases
 	$(call PROGRAMS) go test -C test/deploy -count=1 -timeout 5m ./...
+	go test -C deploy/release -timeout 5m ./...
 
 dashboards: programs ## every panel's query and every alert, with a real Prometheus, within three minutes
 	$(call PROGRAMS) go test ./test/dashboards -count=1 -timeout 10m -v | grep -v '^=== '
@@ -163,8 +164,11 @@ bench-peers: ## Portico beside nginx, HAProxy, Caddy and ReverseProxy, into docs
 	test/prepare.sh peers
 	go test ./test/bench/compare -count=1 -timeout 20m -v -run '^TestPeers$$' -peers.rounds $(PEERS_ROUNDS) -peers.write
 
+release: ## static programs for Linux and macOS with their components and checksums, into release/; each is built twice and compared
+	go run -C deploy/release . --source $(CURDIR) --out $(CURDIR)/release --verify
+
 clean:
-	rm -rf .bin
+	rm -rf .bin release
 
 # One build for all of them, with the versions that tools/go.mod pins.
 .bin/.tools: tools/go.mod tools/go.sum

@@ -25,6 +25,8 @@ var acrossSubscriptions = []string{
 	"recentScopeChanges",
 	// Events, in the order in which they are numbered and told.
 	"unnumberedEvents", "anyUnnumbered", "eventsAfter", "oldestEvents",
+	// What a restored database is not gone on with, before any gateway works with it.
+	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions",
 }

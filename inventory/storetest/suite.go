@@ -88,6 +88,7 @@ func Run(t *testing.T, database Database) {
 		{"RequestBatches", testRequestBatches},
 		{"Events", testEvents},
 		{"EventsTellTheIndex", testEventsTellTheIndex},
+		{"Disarm", testDisarm},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

@@ -28,7 +28,7 @@ func findPostgres(t testing.TB) postgresPrograms {
 	t.Helper()
 	p := postgresPrograms{folder: postgresFolder()}
 	if p.folder == "" {
-		t.Fatal("no initdb, postgres and pg_basebackup in PATH or below /usr/lib/postgresql: install postgresql, or let test/prepare.sh do it")
+		t.Fatal("no initdb, postgres, pg_basebackup, pg_dump and pg_restore in PATH or below /usr/lib/postgresql: install postgresql, or let test/prepare.sh do it")
 	}
 	if os.Geteuid() != 0 {
 		return p
@@ -57,7 +57,7 @@ func postgresFolder() string {
 	}
 	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
 	for _, folder := range append(filepath.SplitList(os.Getenv("PATH")), folders...) {
-		lacking := slices.ContainsFunc([]string{"initdb", "postgres", "pg_basebackup"}, func(program string) bool {
+		lacking := slices.ContainsFunc([]string{"initdb", "postgres", "pg_basebackup", "pg_dump", "pg_restore"}, func(program string) bool {
 			_, err := exec.LookPath(filepath.Join(folder, program))
 			return err != nil
 		})

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"portico/config"
+	"portico/inventory/backup"
+)
+
+func backupCommand(stdout, stderr io.Writer) *cobra.Command {
+	var path string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "backup FILE --config FILE",
+		Short: "Copy the SQLite database into a file while the service runs",
+		Long: `Copy the SQLite database into a file while the service runs.
+
+The copy is the database as it is at one moment. It is read whole before FILE
+appears, which no other file is replaced for. Exit status 1: there is no backup.
+
+PostgreSQL has means of its own, pg_basebackup and pg_dump.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := load(path, stderr)
+			if err != nil {
+				return err
+			}
+			if cfg.Store.Driver != config.SQLite {
+				return errors.New("the store is PostgreSQL: back it up by pg_basebackup or pg_dump")
+			}
+			made, err := backup.Write(c.Context(), cfg.Store.DSN, args[0])
+			if err != nil {
+				return fmt.Errorf("no backup was made: %s: %w", args[0], err)
+			}
+			if asJSON {
+				return writeJSON(stdout, made)
+			}
+			_, err = fmt.Fprintf(stdout, "%s: %s\n%s\n", args[0], contents(made), whereKeyIs(cfg))
+			return err
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	return c
+}
+
+// contents says what a backup holds.
+func contents(c backup.Contents) string {
+	return fmt.Sprintf("%d bytes, layout %d, %s, %s, %s", c.Bytes, c.Layout, count(c.Subscriptions, "subscription"), count(c.Groups, "group"), count(c.Resources, "resource"))
+}
+
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// whereKeyIs says what else is needed to read a backup.
+func whereKeyIs(cfg *config.Config) string {
+	if len(cfg.Store.SealKeys) > 0 {
+		return "Contents in it are encrypted by the keys of store.sealKeys."
+	}
+	return "Contents in it are encrypted by the key in " + cfg.Store.DSN + ".key, which is not in it: keep a copy of that apart."
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/config"
+	"portico/inventory"
+	"portico/inventory/backup"
+	"portico/inventory/engine"
+)
+
+func restoreCommand(stdout, stderr io.Writer) *cobra.Command {
+	var path string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "restore [FILE] --config FILE",
+		Short: "Put a backup in the place of the database, and end what was under way in it",
+		Long: `Put a backup in the place of the database, and end what was under way in it.
+
+SQLite: FILE is read whole and checked. The former database stays beside the new
+one under another name. It is refused while a process has the database open.
+
+PostgreSQL: restore the database by its own means, before any gateway works with
+it, then run this without FILE.
+
+The world has gone on since the backup. Deletions of groups, moves and batches
+that were under way are canceled, and subscriptions that were being deleted are
+Disabled: to go on with them would destroy what was made since. Providers are
+notified of all subscriptions again. Then start the service, and run a sweep.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := load(path, stderr)
+			if err != nil {
+				return err
+			}
+			done, err := restore(c.Context(), cfg, args)
+			if err != nil {
+				return fmt.Errorf("nothing was restored: %w", err)
+			}
+			if asJSON {
+				return writeJSON(stdout, done)
+			}
+			return printRestored(stdout, cfg, done)
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	return c
+}
+
+func restore(ctx context.Context, cfg *config.Config, args []string) (done backup.Restored, err error) {
+	if cfg.Store.Driver == config.SQLite {
+		if len(args) == 0 {
+			return done, errors.New("name the backup: portico restore FILE --config FILE")
+		}
+		return backup.Restoration{Backup: args[0], Database: cfg.Store.DSN, Now: time.Now()}.Restore(ctx)
+	}
+	if len(args) > 0 {
+		return done, errors.New("the store is PostgreSQL: restore it by its own means, then run this without a file")
+	}
+	store, err := inventory.OpenRestored(ctx, engine.Postgres, cfg.Store.DSN)
+	if err != nil {
+		return done, err
+	}
+	done.Disarmed, err = store.Disarm(ctx)
+	return done, errors.Join(err, store.Close())
+}
+
+func printRestored(w io.Writer, cfg *config.Config, done backup.Restored) error {
+	if cfg.Store.Driver == config.SQLite {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", cfg.Store.DSN, contents(done.Contents)); err != nil {
+			return err
+		}
+	}
+	if done.Aside != "" {
+		if _, err := fmt.Fprintf(w, "The former database is %s.\n", done.Aside); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "Not gone on with: %s of clients; deletions of %s, Disabled now.\nStart the service, then run: portico sweep\n",
+		count(done.Disarmed.Jobs, "job"), count(done.Disarmed.Subscriptions, "subscription"))
+	return err
+}

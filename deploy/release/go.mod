@@ -1,0 +1,8 @@
+module portico/release
+
+go 1.26.8
+
+require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
+	github.com/google/uuid v1.6.0
+)

@@ -1,0 +1,39 @@
+//go:build unix
+
+package backup
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// The bytes of a database file that SQLite's processes lock: whoever has it open in the
+// gateway's mode holds a shared lock on the last of them.
+const (
+	lockBegin  = 0x40000000
+	lockLength = 512
+)
+
+// lockDatabase keeps all others out of a database until unlock; ErrInUse where somebody
+// is in it. It reads none of it: also a damaged one is replaced.
+func lockDatabase(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	whole := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: lockBegin, Len: lockLength}
+	if err := syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &whole); err != nil {
+		_ = file.Close() // nothing was written
+		if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
+			err = ErrInUse
+		}
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil // which ends the lock
+}

@@ -1,0 +1,119 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"portico/inventory"
+	"portico/inventory/engine"
+)
+
+// ErrInUse refuses to replace a database that a process has open.
+var ErrInUse = errors.New("a process has it open: stop the gateway first")
+
+// Restoration says what is restored, and how.
+type Restoration struct {
+	Backup, Database string
+	// Now is when it is restored.
+	Now time.Time
+}
+
+// Restored is what has become of it.
+type Restored struct {
+	Contents
+	// Aside is where the former database is now; "" where there was none.
+	Aside string `json:"aside,omitempty"`
+	// Disarmed is what is not gone on with.
+	Disarmed inventory.Disarmed `json:"disarmed"`
+}
+
+// Restore puts a backup in the place of a database, which it keeps beside it under
+// another name. ErrInUse where a process has it open, *DamagedError where the backup
+// is not whole. Until it returns without an error, the former database stays where it
+// was, or beside.
+func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
+	if done.Contents, err = Inspect(ctx, r.Backup); err != nil {
+		return done, err
+	}
+	if own := inventory.Layout(); done.Layout > own {
+		return done, fmt.Errorf("%s has the layout %d, and this version knows none later than %d: restore it with the version that made it, or a later one", r.Backup, done.Layout, own)
+	}
+	unlock, err := lockDatabase(r.Database)
+	if err != nil {
+		return done, fmt.Errorf("%s: %w", r.Database, err)
+	}
+	defer unlock()
+	ready, err := r.prepare(ctx, &done)
+	if err != nil {
+		return done, err
+	}
+	defer func() { _ = os.Remove(ready) }() // unless it has the database's name by now
+	if done.Aside, err = r.setAside(); err != nil {
+		return done, err
+	}
+	if err := os.Rename(ready, r.Database); err != nil {
+		return done, err
+	}
+	return done, flush(filepath.Dir(r.Database))
+}
+
+// prepare makes the new database beside the former one.
+func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, err error) {
+	from, err := os.Open(r.Backup)
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	to, err := os.CreateTemp(filepath.Dir(r.Database), filepath.Base(r.Database)+".restoring.*") // of mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err == nil {
+		done.Disarmed, err = disarm(ctx, to.Name())
+	}
+	if err == nil {
+		err = flush(to.Name())
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(to.Name()))
+	}
+	return to.Name(), nil
+}
+
+// disarm brings the new database to this gateway's layout, and ends in it what would do
+// harm.
+func disarm(ctx context.Context, path string) (inventory.Disarmed, error) {
+	store, err := inventory.OpenRestored(ctx, engine.SQLite, path)
+	if err != nil {
+		return inventory.Disarmed{}, err
+	}
+	done, err := store.Disarm(ctx)
+	err = errors.Join(err, store.Close())
+	if _, stays := os.Lstat(path + "-wal"); err == nil && stays == nil {
+		err = fmt.Errorf("%s: its log stayed beside it", path)
+	}
+	return done, err
+}
+
+// setAside renames the former database, with the files that SQLite has beside it: its
+// log may hold what the database lacks.
+func (r Restoration) setAside() (aside string, err error) {
+	if _, err := os.Lstat(r.Database); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	aside = r.Database + ".before-" + r.Now.UTC().Format("20060102T150405.000000Z")
+	for _, suffix := range [...]string{"-wal", "-shm", ""} {
+		err := os.Rename(r.Database+suffix, aside+suffix)
+		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+			return "", err
+		}
+	}
+	return aside, nil
+}

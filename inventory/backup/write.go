@@ -1,0 +1,68 @@
+package backup
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrExists refuses to write over a file.
+var ErrExists = errors.New("it exists, and a backup is never written over another file")
+
+// Write copies a database that may be in use into a file, as it is at one moment, reads
+// the copy whole, and returns what it holds. The file appears when it is checked and on
+// disk, readable by its owner alone; ErrExists where there is one. Writers of the
+// database go on meanwhile; their log grows until the copy is made.
+func Write(ctx context.Context, database, file string) (c Contents, err error) {
+	if _, err := os.Stat(database); err != nil {
+		return c, err
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return c, errors.Join(err, ErrExists)
+	}
+	// In a folder of its own: SQLite makes the copy with the mode that the process gives
+	// to files.
+	folder, err := os.MkdirTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // of mode 0700
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	copied := filepath.Join(folder, "copy")
+	err = reading(ctx, database, "_pragma=busy_timeout(5000)", func(db *sql.Conn) error {
+		_, err := db.ExecContext(ctx, "VACUUM INTO ?", copied)
+		return err
+	})
+	if err != nil {
+		return c, fmt.Errorf("copy %s: %w", database, err)
+	}
+	if err := os.Chmod(copied, 0o600); err != nil {
+		return c, err
+	}
+	if c, err = Inspect(ctx, copied); err != nil {
+		return c, err
+	}
+	if err := flush(copied); err != nil {
+		return c, err
+	}
+	// Not by renaming it, which would replace a file that another process has made.
+	if err := os.Link(copied, file); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			err = ErrExists
+		}
+		return c, err
+	}
+	return c, flush(filepath.Dir(file))
+}
+
+// flush waits until a file, or what a folder lists, is on disk.
+func flush(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}

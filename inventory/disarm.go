@@ -1,0 +1,94 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
+)
+
+// ErrShared refuses what must be done before any gateway works with the database.
+var ErrShared = errors.New("inventory: a gateway works with the database, or did within the last 15 seconds")
+
+// Disarmed is what of a restored database is not gone on with.
+type Disarmed struct {
+	// Jobs are deletions of groups, moves and batches that were under way. The next
+	// gateway ends them as if an operator had canceled each.
+	Jobs int64 `json:"jobs"`
+	// Subscriptions were Deleted and not yet erased. They are Disabled now.
+	Subscriptions int64 `json:"subscriptions"`
+}
+
+const (
+	cancelKind = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
+		WHERE shard >= 0 AND state = ? AND kind = ?`
+	dropKind          = `DELETE FROM jobs WHERE shard >= 0 AND kind = ?`
+	beingDeleted      = `SELECT subscription FROM subscriptions WHERE state = ? AND erased = 0 ORDER BY subscription`
+	disable           = `UPDATE subscriptions SET state = ?, version = version + 1, changed = ? WHERE subscription = ?`
+	forgetAllNotified = `DELETE FROM announcements`
+)
+
+// Disarm ends in a database that was restored what would do harm, because the world has
+// gone on since the backup: nobody knows how it ended what clients had under way, and
+// going on with it would delete or move what was made since. Endpoints are notified of
+// all subscriptions once more. ErrShared where a gateway is at work.
+func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
+	return commit(ctx, s, engine.Flushed, engine.LockSet{Alone: true}, func(t *tx) (d Disarmed, err error) {
+		now := engine.Micros(t.Now)
+		var replicas int64
+		if err := t.One(countPresent, noSubscription, presencePrefix, presenceEnd, now)(&replicas); err != nil {
+			return d, err
+		}
+		if replicas > 0 {
+			return d, ErrShared
+		}
+		for _, kind := range [...]string{GroupDeleteJob, MoveJob, ValidateMoveJob, RequestBatchJob} {
+			n, err := t.Exec(cancelKind, jobrow.Cancelling, now, now, jobrow.Waiting, kind)
+			if err != nil {
+				return d, err
+			}
+			d.Jobs += n
+		}
+		deleted, err := engine.Collect(t, scanText, beingDeleted, Deleted)
+		if err != nil {
+			return d, err
+		}
+		for _, sub := range deleted {
+			t.changesScope(sub)
+			if err := t.ChangeOne(disable, Disabled, now, sub); err != nil {
+				return d, err
+			}
+		}
+		d.Subscriptions = int64(len(deleted))
+		for _, kind := range [...]string{NoticeJob, EraseJob} {
+			if _, err := t.Exec(dropKind, kind); err != nil {
+				return d, err
+			}
+		}
+		_, err = t.Exec(forgetAllNotified)
+		return d, err
+	})
+}
+
+// Layout is the number of the last migration that this version knows.
+func Layout() int64 {
+	files, err := migrations.ReadDir("migrations")
+	if err != nil || len(files) == 0 {
+		return 0 // they are part of the program
+	}
+	number, _, _ := strings.Cut(files[len(files)-1].Name(), "_")
+	n, _ := strconv.ParseInt(number, 10, 64) // as goose reads it
+	return n
+}
+
+// restoreTime bounds nothing but the time limits that a store must have to be opened.
+const restoreTime = time.Minute
+
+// OpenRestored opens a database that no gateway works with, to disarm it.
+func OpenRestored(ctx context.Context, driver, dsn string) (*Store, error) {
+	return Open(ctx, Options{Driver: driver, DSN: dsn, Connections: 2, SendWithin: restoreTime, CallLimit: restoreTime})
+}

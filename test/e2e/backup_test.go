@@ -1,0 +1,265 @@
+package e2e
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"portico/test/harness"
+)
+
+// runCommand runs a command with the configuration of a service, and returns what it
+// printed.
+func runCommand(t *testing.T, p *harness.Portico, exit int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	c := harness.Start(t, "portico "+args[0], t.TempDir(), harness.Build(t).Portico, append(args, "--config", p.ConfigFile)...)
+	if code := c.ExitCode(t); code != exit {
+		t.Fatalf("portico %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, exit, c.Stdout(), c.Stderr())
+	}
+	return c.Stdout(), c.Stderr()
+}
+
+// storeCopies makes and restores backups of a service's store as its operator would.
+type storeCopies interface {
+	save(t *testing.T, p *harness.Portico)
+	// restore returns what portico restore says. The service runs no more.
+	restore(t *testing.T, p *harness.Portico) string
+}
+
+type sqliteCopies struct{ file string }
+
+func (c *sqliteCopies) save(t *testing.T, p *harness.Portico) {
+	c.file = filepath.Join(t.TempDir(), "saved.db")
+	text, _ := runCommand(t, p, 0, "backup", c.file)
+	if !strings.Contains(text, "1 subscription, 2 groups, 3 resources") || !strings.Contains(text, "portico.db.key, which is not in it") {
+		t.Errorf("it says %s", text)
+	}
+	if info, err := os.Stat(c.file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatal(info, err)
+	}
+	if _, said := runCommand(t, p, 1, "backup", c.file); !strings.Contains(said, "it exists") {
+		t.Errorf("it says %s", said)
+	}
+	if _, said := runCommand(t, p, 1, "restore", c.file); !strings.Contains(said, "a process has it open") {
+		t.Errorf("beside a running service it says %s", said)
+	}
+}
+
+func (c *sqliteCopies) restore(t *testing.T, p *harness.Portico) string {
+	text, _ := runCommand(t, p, 0, "restore", c.file)
+	if !strings.Contains(text, ".before-") {
+		t.Errorf("it says %s", text)
+	}
+	return text
+}
+
+type postgresCopies struct {
+	cluster *harness.Postgres
+	file    string
+}
+
+func (c *postgresCopies) save(t *testing.T, p *harness.Portico) {
+	c.file = c.cluster.Dump(t, "portico")
+	if _, said := runCommand(t, p, 1, "restore"); !strings.Contains(said, "a gateway works with the database") {
+		t.Errorf("beside a running service it says %s", said)
+	}
+}
+
+func (c *postgresCopies) restore(t *testing.T, p *harness.Portico) (text string) {
+	c.cluster.Replace(t, "portico", c.file)
+	// The gateway that made the backup counts as alive for a while: the dump says so.
+	soon(t, "it is restored", func() bool {
+		r := harness.Start(t, "portico restore", t.TempDir(), harness.Build(t).Portico, "restore", "--config", p.ConfigFile)
+		done := r.ExitCode(t) == 0
+		text = r.Stdout()
+		return done
+	})
+	return text
+}
+
+func TestRestoreDestroysNothing(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { testRestore(t, &sqliteCopies{}, "") })
+	t.Run("postgres", func(t *testing.T) {
+		cluster := harness.StartPostgres(t)
+		testRestore(t, &postgresCopies{cluster: cluster}, cluster.CreateDatabase(t, "portico"))
+	})
+}
+
+// A backup is made while the deletion of a group waits for a provider. After it the
+// deletion ends, and the group is made anew. The backup is restored: the deletion is
+// not gone on with, the index finds what was made since, and forgets what is gone.
+func testRestore(t *testing.T, copies storeCopies, database string) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
+		Postgres: database, Extra: strings.Replace(deletionSettings, "transientBudget: 20s", "transientBudget: 3m", 1),
+	}})
+	p := w.Portico
+	w.PutGroup(t, "kept")
+	w.PutResource(t, "kept", machines+"old", body("westus"))
+	w.PutResource(t, "kept", machines+"same", body("eastus"))
+	fill(t, w, "rg", map[string]string{machines + "first": "westus", machines + "slow": "eastus"})
+	misbehave(t, w, "DELETE", "/slow", "status=503", -1)
+	const own = "?api-version=2021-04-01"
+	group := w.GroupPath("rg")
+	d := deletionOf(t, w, p.Do(t, harness.Request{Method: http.MethodDelete, Path: group + own}).Want(t, 202), "rg")
+	soon(t, "only what fails is left", func() bool { return d.progress(t, p).Deleted == 1 })
+	copies.save(t, p)
+
+	// The world goes on.
+	behave(t, w)
+	soon(t, "the group is gone", func() bool {
+		return p.Do(t, harness.Request{Path: group + own}).Status == http.StatusNotFound
+	})
+	w.PutGroup(t, "rg")
+	w.PutResource(t, "rg", machines+"since", body("westus"))
+	w.PutResource(t, "kept", machines+"since", body("northeurope"))
+	p.Do(t, harness.Request{Method: http.MethodDelete, Path: w.ResourcePath("kept", machines+"old") + "?api-version=" + harness.Version}).Want(t, 200)
+
+	p.Stop(t)
+	if text := copies.restore(t, p); !strings.Contains(text, "Not gone on with: 1 job of clients") {
+		t.Errorf("it says %s", text)
+	}
+	notified := map[string]int{}
+	for _, region := range harness.RegionNames() {
+		w.Contoso(region).ForgetRequests(t)
+		notified[region] = len(w.Contoso(region).Notifications(t)[w.SubscriptionID].Journal)
+	}
+	p.Restart(t)
+	soon(t, "the deletion has ended", func() bool { return slices.Equal(statesOf(t, p, "group-delete"), []string{"Cancelled"}) })
+	runCommand(t, p, 0, "sweep")
+	soon(t, "the index shows what there is", func() bool {
+		list := p.Do(t, harness.Request{Path: w.SubscriptionPath() + "/resources" + own}).Want(t, 200)
+		var ids []string
+		for _, r := range list.Values(t) {
+			id, _ := r["id"].(string)
+			ids = append(ids, strings.TrimPrefix(id, w.SubscriptionPath()+"/resourceGroups/"))
+		}
+		slices.Sort(ids)
+		const of = "/providers/Contoso.Compute/virtualMachines/"
+		return slices.Equal(ids, []string{"kept" + of + "same", "kept" + of + "since", "rg" + of + "since"})
+	})
+	for _, region := range harness.RegionNames() {
+		for _, r := range w.Contoso(region).Requests(t) {
+			if r.Method == http.MethodDelete {
+				t.Errorf("%s got DELETE %s", region, r.Path)
+			}
+		}
+		soon(t, region+" was notified once more", func() bool {
+			return len(w.Contoso(region).Notifications(t)[w.SubscriptionID].Journal) > notified[region]
+		})
+	}
+	w.PutResource(t, "rg", machines+"later", body("westus"))
+}
+
+// statesOf are the states of the jobs of a kind.
+func statesOf(t *testing.T, p *harness.Portico, kind string) (all []string) {
+	t.Helper()
+	var answer struct{ Value []struct{ State string } }
+	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs?kind=" + kind}).Want(t, 200).Body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range answer.Value {
+		all = append(all, job.State)
+	}
+	return all
+}
+
+// A file that is not whole is not restored, and the database stays what it was.
+func TestDamagedBackup(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{})
+	p := w.Portico
+	w.PutGroup(t, "rg")
+	saved := filepath.Join(t.TempDir(), "saved.db")
+	runCommand(t, p, 0, "backup", saved)
+	p.Stop(t)
+	content, err := os.ReadFile(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := filepath.Join(filepath.Dir(p.ConfigFile), "portico.db")
+	before, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string][]byte{
+		"cut off":             content[:len(content)/2],
+		"a page of zeros":     append(append(slices.Clone(content[:8192]), make([]byte, 4096)...), content[12288:]...),
+		"no database":         []byte("not a database, by far"),
+		"empty":               nil,
+		"a database of other": otherDatabase(t),
+	} {
+		file := filepath.Join(t.TempDir(), "damaged.db")
+		if err := os.WriteFile(file, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, said := runCommand(t, p, 1, "restore", file); !strings.Contains(said, "is no whole database") {
+			t.Errorf("%s: it says %s", name, said)
+		}
+	}
+	if _, said := runCommand(t, p, 1, "restore", "none.db"); !strings.Contains(said, "no such file") {
+		t.Errorf("it says %s", said)
+	}
+	after, err := os.ReadFile(database)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Fatalf("the database changed: %v", err)
+	}
+	p.Restart(t)
+	p.Do(t, harness.Request{Path: w.GroupPath("rg") + "?api-version=2021-04-01"}).Want(t, 200)
+}
+
+// A backup that is made while clients write holds all that was answered before.
+func TestBackupWhileClientsWrite(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{})
+	p := w.Portico
+	w.PutGroup(t, "rg")
+	acknowledged := make(chan placement)
+	go func() {
+		defer close(acknowledged)
+		write(t.Context(), w, "rg", 0, acknowledged)
+	}()
+	placed := map[string]string{}
+	for len(placed) < 20 {
+		one := <-acknowledged
+		placed[one.id] = one.region
+	}
+	done := make(chan struct{})
+	go func() { // the writer goes on until the service is gone
+		defer close(done)
+		for range acknowledged {
+		}
+	}()
+	saved := filepath.Join(t.TempDir(), "saved.db")
+	runCommand(t, p, 0, "backup", saved)
+	p.Kill(t)
+	<-done
+	runCommand(t, p, 0, "restore", saved)
+	p.Restart(t)
+	wantPlaced(t, w, placed)
+}
+
+// otherDatabase is a database of SQLite that no gateway has made.
+func otherDatabase(t *testing.T) []byte {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "other.db")
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE things (name TEXT)")
+	content, unread := os.ReadFile(file)
+	if err := errors.Join(err, db.Close(), unread); err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
