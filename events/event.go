@@ -55,6 +55,8 @@ type Told struct {
 	// Action is what was done, as roles name it.
 	Action string `json:"action"`
 	Status Status `json:"status"`
+	// New: a write of what did not exist, as far as Portico knew.
+	New    bool   `json:"new,omitempty"`
 	Origin Origin `json:"origin"`
 	// InDoubt: other writes were under way, so that it is not known what the resource is
 	// like since, or whether it stands. A later event says what a GET has found.
