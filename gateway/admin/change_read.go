@@ -63,6 +63,20 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	}
 }
 
+// latest numbers what has been committed, and returns the number of the last event.
+func (l *listener) latest(ctx context.Context) (int64, error) {
+	for range mostExamined / largestPage {
+		n, err := l.Store.NumberEvents(ctx, largestPage)
+		if err != nil {
+			return 0, err
+		}
+		if n < largestPage {
+			break
+		}
+	}
+	return l.Store.LastEvent(ctx)
+}
+
 // gone tells a reader whose events are no longer kept where it can begin.
 func gone(err error) error {
 	if forgotten, is := errors.AsType[*inventory.EventsForgottenError](err); is {

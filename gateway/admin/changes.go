@@ -148,7 +148,7 @@ func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	switch token {
 	case "":
 	case latestToken:
-		q.after, err = l.Store.LastEvent(r.Context())
+		q.after, err = l.latest(r.Context())
 	default:
 		q.after, err = readToken(token)
 	}
