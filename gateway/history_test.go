@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"portico/access/roles"
-	"portico/inventory"
 )
 
 // changesOf is the history of an ID.
@@ -191,12 +190,24 @@ func TestHistoryOfOwnResources(t *testing.T) {
 // What a subscription of the same ID held before is not its own.
 func TestHistoryEndsWithItsSubscription(t *testing.T) {
 	s := newSite(t, setup{})
+	s.work()
 	s.group("g")
 	m := s.machine("g", "m", "westus")
 	old := s.history(changesOf(m))
-	s.subscribe(subscription, tenant, inventory.Deleted)
+	s.admit(200, "", subscription, `,"state":"Deleted"`)
 	s.want(404, "SubscriptionNotFound", "GET", changesOf(m), "")
 	s.want(404, "SubscriptionNotFound", "GET", old[0].ID+"?api-version=2022-05-01", "")
+	s.inTime("the subscription to be erased", func() bool {
+		now, err := s.store.Subscription(t.Context(), subscription)
+		return err == nil && now.Erased
+	})
+	s.clock.advance(time.Minute)
+	s.admit(201, "", subscription, "")
+	if got := s.history(changesOf(m)); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	s.want(404, "ResourceNotFound", "GET", old[0].ID+"?api-version=2022-05-01", "")
+	sameStory(t, s.history(changesOf(inSubscription)), "Create Succeeded portico by Operator")
 }
 
 func TestHistoryIsForItsReaders(t *testing.T) {
