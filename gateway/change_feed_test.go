@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,6 +41,11 @@ func (s *site) subjects(query, after string) (all []string, pages int) {
 // follow opens a stream of the feed, and returns its lines, until it ends.
 func (s *site) follow(ctx context.Context, query string, header ...string) (status int, lines <-chan string) {
 	s.t.Helper()
+	return s.followBy(ctx, http.DefaultClient, query, header...)
+}
+
+func (s *site) followBy(ctx context.Context, client *http.Client, query string, header ...string) (status int, lines <-chan string) {
+	s.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.admin.URL+"/admin/changes?"+query, http.NoBody)
 	if err != nil {
 		s.t.Fatal(err)
@@ -48,7 +54,7 @@ func (s *site) follow(ctx context.Context, query string, header ...string) (stat
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := client.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -153,23 +159,33 @@ func TestChangeFeedForgets(t *testing.T) {
 	}
 }
 
-// Readers that wait have so many places, and hold up nobody else.
+// Readers that wait have so many places, of one address fewer, and hold up nobody else.
 func TestChangeFeedHasPlaces(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
-	const places = 64
+	const addresses, each = 4, 16
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var streams []<-chan string
-	for i := range places {
-		status, lines := s.follow(ctx, "")
-		if status != 200 {
-			t.Fatalf("stream %d is answered with %d", i, status)
-		}
-		streams = append(streams, lines)
+	from := func(ctx context.Context, i int) (status int, lines <-chan string) {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(i))}}
+		client := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+		return s.followBy(ctx, client, "")
 	}
-	if status, _ := s.follow(t.Context(), ""); status != 429 {
-		t.Errorf("one stream more is answered with %d", status)
+	var streams []<-chan string
+	for i := range addresses {
+		for n := range each {
+			status, lines := from(ctx, i+1)
+			if status != 200 {
+				t.Fatalf("stream %d of an address is answered with %d", n, status)
+			}
+			streams = append(streams, lines)
+		}
+		if status, _ := from(ctx, i+1); status != 429 {
+			t.Errorf("one more of an address is answered with %d", status)
+		}
+	}
+	if status, _ := from(ctx, addresses+1); status != 429 {
+		t.Errorf("one more is answered with %d", status)
 	}
 	refused := s.asked(429, "TooManyRequests", "GET", "/admin/changes?wait=1s", "")
 	if refused.header.Get("Retry-After") == "" {

@@ -52,14 +52,14 @@ type Sweeps interface {
 // listener answers requests with its options.
 type listener struct {
 	Options
-	// waiting and reading have a place for each reader of the change feed that waits, and
-	// that reads the store.
-	waiting, reading chan struct{}
+	// Readers of the change feed that wait, and those that read the store.
+	waiting *places
+	reading chan struct{}
 }
 
 // New returns the handler of the admin listener.
 func New(o Options) http.Handler {
-	l := &listener{o, make(chan struct{}, mostWaiting), make(chan struct{}, mostReading)}
+	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading)}
 	m := mux.NewRouter()
 	l.healthRoutes(m)
 	guarded := m.NewRoute().Subrouter()

@@ -36,7 +36,7 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := l.takePlace()
+	leave, err := l.waiting.take(r)
 	if err != nil {
 		return err
 	}

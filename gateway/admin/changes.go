@@ -22,10 +22,7 @@ const (
 	pageBytes    = 1 << 20          // of a page, but for its last event
 	mostExamined = 10_000           // events, for one page of those that are wanted
 	readAtOnce   = 100              // events, of the store
-	// mostWaiting bounds how many readers wait, or follow a stream: each looks at the store
-	// once in feedInterval.
-	mostWaiting = 64
-	// mostReading bounds how many of them read at the same time, so that others find a
+	// mostReading bounds how many readers read at the same time, so that others find a
 	// connection of the store.
 	mostReading = 2
 )
@@ -58,7 +55,7 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 		return 0, nil, err
 	}
 	if wait > 0 {
-		leave, fault := l.takePlace()
+		leave, fault := l.waiting.take(r)
 		if fault != nil {
 			return 0, nil, fault
 		}
@@ -85,21 +82,6 @@ func pageOfChanges(read feedPart) changes {
 	}
 	return page
 }
-
-// takePlace takes one of the places for readers that wait, and returns how to leave it.
-func (l *listener) takePlace() (leave func(), fault error) {
-	select {
-	case l.waiting <- struct{}{}:
-		return func() { <-l.waiting }, nil
-	default:
-		tooMany := arm.NewError(arm.TooManyRequests, "as many readers wait for changes as may")
-		tooMany.RetryAfter = feedRetry
-		return nil, tooMany
-	}
-}
-
-// feedRetry is when a reader comes back who found no place.
-const feedRetry = 5 * time.Second
 
 // pause waits, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
