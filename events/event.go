@@ -28,6 +28,7 @@ const (
 	Verified Origin = "verification" // a GET of Portico's own said so
 	Swept    Origin = "sweep"        // a list of the provider showed it
 	Lapsed   Origin = "timeout"      // a write ended by time, without an answer
+	Landed   Origin = "landing"      // it came late: its group had been deleted
 	Retired  Origin = "retirement"   // the operator gave up the region that held it
 	Decided  Origin = "portico"      // Portico itself made the change: it is its own resource
 )

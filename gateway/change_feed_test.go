@@ -54,7 +54,7 @@ func (s *site) followBy(ctx context.Context, client *http.Client, query string, 
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	answer, err := client.Do(r)
+	answer, err := client.Do(r) //nolint:bodyclose // the goroutine closes it
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -76,6 +76,21 @@ func (t *tx) recordRow(row *Resource, verb string, origin events.Origin) error {
 	})
 }
 
+// recordLanding records that a write was found which landed after its group had been
+// deleted. It is in doubt: nothing is to be made of it, and it is being deleted.
+func (t *tx) recordLanding(f Fence) error {
+	return t.record(f.Subscription, f.Key, events.Told{
+		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, InDoubt: true, New: true,
+	})
+}
+
+// recordFencedDelete records what became of the DELETE of what landed.
+func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
+	return t.record(ticket.Subscription, ticket.Key, events.Told{
+		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
+	})
+}
+
 // pending reports whether a resource had not been seen when it was written to.
 func pending(row *Resource) bool { return row == nil || row.Phase == index.Pending }
 
