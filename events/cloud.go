@@ -26,12 +26,14 @@ type CloudEvent struct {
 
 // CloudData is what is told of an event.
 type CloudData struct {
-	ResourceURI    string `json:"resourceUri"`
-	Operation      string `json:"operationName"`
-	Provider       string `json:"resourceProvider"`
-	Status         Status `json:"status"`
-	Origin         Origin `json:"origin"`
-	InDoubt        bool   `json:"inDoubt,omitempty"`
+	ResourceURI string `json:"resourceUri"`
+	Operation   string `json:"operationName"`
+	Provider    string `json:"resourceProvider"`
+	Status      Status `json:"status"`
+	Origin      Origin `json:"origin"`
+	InDoubt     bool   `json:"inDoubt,omitempty"`
+	// Exists says whether the resource exists since; nil where the event does not tell.
+	Exists         *bool  `json:"exists,omitempty"`
 	HTTPStatus     int    `json:"httpStatus,omitempty"`
 	SubscriptionID string `json:"subscriptionId,omitempty"`
 	TenantID       string `json:"tenantId,omitempty"`
@@ -50,11 +52,15 @@ func (e Event) CloudEvent() CloudEvent {
 		source = "/subscriptions/" + e.Subscription
 	}
 	provider, _, _ := strings.Cut(e.Action, "/")
+	var exists *bool
+	if is, known := e.Exists(); known {
+		exists = &is
+	}
 	return CloudEvent{
 		SpecVersion: "1.0", ID: uuid.UUID(e.ID).String(), Source: source, Type: e.cloudType(), Subject: e.Resource,
 		Time: e.At.UTC(), ContentType: "application/json", Sequence: strconv.FormatInt(e.Number, 10),
 		Data: CloudData{
-			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, HTTPStatus: e.HTTPStatus,
+			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, Exists: exists, HTTPStatus: e.HTTPStatus,
 			SubscriptionID: e.Subscription, TenantID: e.Cause.TenantID, ObjectID: e.Cause.ObjectID, AppID: e.Cause.AppID,
 			Correlation: e.Cause.Correlation, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
 		},

@@ -28,6 +28,7 @@ const (
 	Verified Origin = "verification" // a GET of Portico's own said so
 	Swept    Origin = "sweep"        // a list of the provider showed it
 	Lapsed   Origin = "timeout"      // a write ended by time, without an answer
+	Landed   Origin = "landing"      // it came late: its group had been deleted
 	Retired  Origin = "retirement"   // the operator gave up the region that held it
 	Decided  Origin = "portico"      // Portico itself made the change: it is its own resource
 )
@@ -55,6 +56,8 @@ type Told struct {
 	// Action is what was done, as roles name it.
 	Action string `json:"action"`
 	Status Status `json:"status"`
+	// New: a write of what did not exist, as far as Portico knew.
+	New    bool   `json:"new,omitempty"`
 	Origin Origin `json:"origin"`
 	// InDoubt: other writes were under way, so that it is not known what the resource is
 	// like since, or whether it stands. A later event says what a GET has found.

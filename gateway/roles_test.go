@@ -91,6 +91,9 @@ func shapes() []shape {
 	one := func(action, scope string) []right { return []right{{action, scope}} }
 	return []shape{
 		{"GET", m, api, "", one(compute+"virtualMachines/read", m), false, true},
+		{"GET", m + "/providers/Microsoft.Resources/changes", own, "", one("Microsoft.Resources/changes/read", m), false, false},
+		{"GET", gone + "/providers/Microsoft.Resources/changes/1_x", own, "", one("Microsoft.Resources/changes/read", gone), false, false},
+		{"GET", g + "/providers/Microsoft.Resources/changes", own, "", one("Microsoft.Resources/changes/read", g), false, false},
 		{"HEAD", m, api, "", one(compute+"virtualMachines/read", m), false, false},
 		{"PUT", m, api, westus, one(compute+"virtualMachines/write", m), false, true},
 		{"PATCH", m, api, `{"tags":{"a":"b"}}`, one(compute+"virtualMachines/write", m), false, true},

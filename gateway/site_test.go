@@ -224,7 +224,7 @@ func (s *site) openStore() {
 	storetest.CreateDatabase(s.t, s.path)
 	store, err := inventory.Open(context.Background(), inventory.Options{
 		DSN: s.path, Now: s.clock.now, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour, PollFloor: 5 * time.Millisecond, JobRecords: time.Hour,
-		CacheTTL: time.Minute, CacheEntries: 100, ScopeEntries: 100,
+		CacheTTL: time.Minute, CacheEntries: 100, ScopeEntries: 100, EventAge: s.config.Events.Retention,
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: s.config.Limits.ResourcesPerTypeAndGroup, GroupsPerSubscription: s.config.Limits.GroupsPerSubscription,
 		},

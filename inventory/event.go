@@ -99,6 +99,13 @@ func (s *Store) EventsAfter(ctx context.Context, number int64, limit int) ([]eve
 	return found, nil
 }
 
+// LastEvent returns the number of the last numbered event.
+func (s *Store) LastEvent(ctx context.Context) (last int64, err error) {
+	var first int64
+	err = s.read(ctx).One(selectEventNumbers, "")(&last, &first)
+	return last, err
+}
+
 // SubscriptionEvents lists numbered events of a subscription, the newest first, from the
 // one before a number; 0 for the newest.
 func (s *Store) SubscriptionEvents(ctx context.Context, sub string, before int64, limit int) ([]events.Event, error) {

@@ -27,6 +27,7 @@ func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resour
 	told := events.Told{
 		Resource: ticket.ID, Action: h.typeName(before, ticket.ID) + verbOf(ticket.Kind), Origin: events.Answered,
 		HTTPStatus: a.Status, Began: ticket.SendBy.Add(-t.store.options.SendWithin), Status: events.Succeeded, InDoubt: !means.settled,
+		New: ticket.Kind != index.Delete && pending(before),
 	}
 	switch {
 	case a.Outcome == index.Ambiguous:
@@ -45,7 +46,7 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 	if before == nil {
 		return nil
 	}
-	told := events.Told{Resource: before.ID, Action: before.TypeName + writeVerb, Origin: events.Verified, Status: events.Succeeded}
+	told := events.Told{Resource: before.ID, Action: before.TypeName + writeVerb, Origin: events.Verified, Status: events.Succeeded, New: after != nil && pending(before)}
 	switch {
 	case after == nil:
 		told.Action = before.TypeName + deleteVerb
@@ -64,16 +65,34 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 		return nil
 	}
 	return t.record(h.subscription, h.key, events.Told{
-		Resource: h.row.ID, Action: h.row.TypeName + writeVerb, Origin: events.Lapsed, Status: events.Started,
+		Resource: h.row.ID, Action: h.row.TypeName + writeVerb, Origin: events.Lapsed, Status: events.Started, New: pending(h.row),
 	})
 }
 
 // recordRow records that a row has come or gone without a write.
 func (t *tx) recordRow(row *Resource, verb string, origin events.Origin) error {
 	return t.record(row.Subscription, row.Key, events.Told{
-		Resource: row.ID, Action: row.TypeName + verb, Origin: origin, Status: events.Succeeded,
+		Resource: row.ID, Action: row.TypeName + verb, Origin: origin, Status: events.Succeeded, New: verb == writeVerb,
 	})
 }
+
+// recordLanding records that a write was found which landed after its group had been
+// deleted. It is in doubt: nothing is to be made of it, and it is being deleted.
+func (t *tx) recordLanding(f Fence) error {
+	return t.record(f.Subscription, f.Key, events.Told{
+		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, InDoubt: true, New: true,
+	})
+}
+
+// recordFencedDelete records what became of the DELETE of what landed.
+func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
+	return t.record(ticket.Subscription, ticket.Key, events.Told{
+		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
+	})
+}
+
+// pending reports whether a resource had not been seen when it was written to.
+func pending(row *Resource) bool { return row == nil || row.Phase == index.Pending }
 
 // recordMove records at both of its places that a resource has moved.
 func (t *tx) recordMove(from, to *Resource) error {
@@ -81,13 +100,18 @@ func (t *tx) recordMove(from, to *Resource) error {
 	if err := t.record(from.Subscription, from.Key, told); err != nil {
 		return err
 	}
-	told.Resource, told.Action, told.From, told.To = to.ID, to.TypeName+writeVerb, from.ID, ""
+	told.Resource, told.Action, told.From, told.To, told.New = to.ID, to.TypeName+writeVerb, from.ID, "", true
 	return t.record(to.Subscription, to.Key, told)
 }
 
 // recordOwn records a change of a resource of Portico's own.
 func (t *tx) recordOwn(sub, id, action string, status events.Status) error {
-	return t.record(sub, arm.Fold(id), events.Told{Resource: id, Action: action, Origin: events.Decided, Status: status, Began: t.Now.Truncate(time.Millisecond)})
+	return t.recordMade(sub, id, action, status, false)
+}
+
+// recordMade is recordOwn; made says that the resource is new.
+func (t *tx) recordMade(sub, id, action string, status events.Status, made bool) error {
+	return t.record(sub, arm.Fold(id), events.Told{Resource: id, Action: action, Origin: events.Decided, Status: status, New: made, Began: t.Now.Truncate(time.Millisecond)})
 }
 
 // typeName is the type of the resource as declared, else as its ID spells it.
@@ -110,12 +134,12 @@ func verbOf(kind index.WriteKind) string {
 // recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
 	id := subscriptionScope(g.Subscription) + "/resourceGroups/" + g.Name
-	return t.recordOwn(g.Subscription, id, "Microsoft.Resources/subscriptions/resourceGroups"+verb, status)
+	return t.recordMade(g.Subscription, id, "Microsoft.Resources/subscriptions/resourceGroups"+verb, status, verb == writeVerb && g.Changed.Equal(g.Created))
 }
 
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"
-	return t.recordOwn(l.Subscription, l.ScopeID+"/providers/"+typ+"/"+l.Name, typ+verb, events.Succeeded)
+	return t.recordMade(l.Subscription, l.ScopeID+"/providers/"+typ+"/"+l.Name, typ+verb, events.Succeeded, verb == writeVerb && l.Changed.Equal(l.Created))
 }
 
 func (t *tx) recordRegistration(r Registration) error {
@@ -134,7 +158,8 @@ func (t *tx) recordSubscription(s Subscription) error {
 	if s.State == Deleted {
 		verb = deleteVerb
 	}
-	return t.recordOwn(s.ID, subscriptionScope(s.ID), "Microsoft.Resources/subscriptions"+verb, events.Succeeded)
+	made := s.Created.IsZero() || s.Created.Equal(t.Now) // else it was read from its row
+	return t.recordMade(s.ID, subscriptionScope(s.ID), "Microsoft.Resources/subscriptions"+verb, events.Succeeded, made)
 }
 
 func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind) error {

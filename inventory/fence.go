@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -212,7 +213,7 @@ func (s *Store) BeginFencedDelete(ctx context.Context, under Fence, lateWriteWin
 		return Ticket{
 			Subscription: own.Subscription, Key: own.Key, Kind: index.Delete, ID: own.ID, APIVersion: own.APIVersion,
 			Intent: own.Intent, SendBy: t.Now.Add(s.options.SendWithin), NotAfter: notAfter,
-		}, own.insert(t)
+		}, errors.Join(own.insert(t), t.recordLanding(under))
 	})
 }
 
@@ -225,8 +226,16 @@ func (s *Store) SettleFencedDelete(ctx context.Context, ticket Ticket, outcome i
 		case index.Ambiguous:
 			return nil
 		case index.Accepted:
+			if err := t.recordFencedDelete(ticket, events.Accepted); err != nil {
+				return err
+			}
 			return t.Later(acceptFence, engine.Micros(t.Now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
 		case index.NotSent, index.Refused, index.Succeeded, index.Gone:
+		}
+		if outcome == index.Succeeded || outcome == index.Gone {
+			if err := t.recordFencedDelete(ticket, events.Succeeded); err != nil {
+				return err
+			}
 		}
 		if _, err := t.Exec(deleteFence, ticket.Subscription, ticket.Key, ticket.Intent[:]); err != nil {
 			return err

@@ -179,6 +179,12 @@ func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal
 	return d, err
 }
 
+// ResolveSubscription is ResolveOwn for what outlives the group that the path names.
+func (rt *Router) ResolveSubscription(ctx context.Context, r *Request, p access.Principal) (d Decision, err error) {
+	err = (&scopes{Router: rt}).checkSubscription(ctx, r, p, &d)
+	return d, err
+}
+
 // needsRegistration reports whether the subscription of a request has to be
 // registered for the provider.
 func (rt *Router) needsRegistration(r *Request, d Decision) bool {

@@ -50,11 +50,16 @@ type Sweeps interface {
 }
 
 // listener answers requests with its options.
-type listener struct{ Options }
+type listener struct {
+	Options
+	// Readers of the change feed that wait, and those that read the store.
+	waiting *places
+	reading chan struct{}
+}
 
 // New returns the handler of the admin listener.
 func New(o Options) http.Handler {
-	l := &listener{o}
+	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading)}
 	m := mux.NewRouter()
 	l.healthRoutes(m)
 	guarded := m.NewRoute().Subrouter()

@@ -3,25 +3,28 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"portico/arm"
 	"portico/events"
-	"portico/inventory"
+	"portico/gateway/exchange"
 )
 
-// Times of the change feed.
+// Bounds of the change feed.
 const (
 	longestWait  = 60 * time.Second // of a page
 	feedInterval = time.Second      // between two looks at the store
-	longestFeed  = 10 * time.Minute // of a stream; its reader goes on by another
-	feedWrite    = 10 * time.Second // for a reader to take an event
+	pageBytes    = 1 << 20          // of a page, but for its last event
+	mostExamined = 10_000           // events, for one page of those that are wanted
+	readAtOnce   = 100              // events, of the store
+	// mostReading bounds how many readers read at the same time, so that others find a
+	// connection of the store.
+	mostReading = 2
 )
 
 func (l *listener) changeRoutes() []route {
@@ -30,54 +33,54 @@ func (l *listener) changeRoutes() []route {
 
 // changes is a page of the change feed.
 type changes struct {
-	Value []events.CloudEvent `json:"value"`
+	Value []json.RawMessage `json:"value"`
 	// Next is the token of the page behind this one.
 	Next string `json:"next"`
 }
 
 // listChanges returns what has changed behind ?after=, a token; without one, from the
-// first event that is kept. With ?wait= it waits for an event if there is none.
+// first event that is kept. With ?wait= it waits for an event if there is none. With
+// ?resource= it tells the history of one ID instead.
 func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	after, limit, err := feedPosition(r)
+	query := r.URL.Query()
+	if query.Has("resource") {
+		return l.listHistory(r.Context(), query)
+	}
+	wanted, err := l.feedQuery(r)
 	if err != nil {
 		return 0, nil, err
 	}
-	wait, err := feedWait(r.URL.Query())
+	wait, err := feedWait(query)
 	if err != nil {
 		return 0, nil, err
+	}
+	if wait > 0 {
+		leave, fault := l.waiting.take(r)
+		if fault != nil {
+			return 0, nil, fault
+		}
+		defer leave()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
 	for {
-		found, err := l.changesAfter(r.Context(), after, limit)
+		read, err := l.readFeed(r.Context(), wanted)
 		if err != nil {
 			return 0, nil, err
 		}
-		if len(found) > 0 || !pause(ctx, feedInterval) {
-			return http.StatusOK, pageOfChanges(found, after), nil
+		if len(read.told) > 0 || read.more || l.Draining() || !pause(ctx, feedInterval) {
+			return http.StatusOK, pageOfChanges(read), nil
 		}
+		wanted.after = read.last
 	}
 }
 
-func pageOfChanges(found []events.Event, after int64) changes {
-	page := changes{Value: make([]events.CloudEvent, len(found)), Next: feedToken(after)}
-	for i, e := range found {
-		page.Value[i], page.Next = e.CloudEvent(), feedToken(e.Number)
+func pageOfChanges(read feedPart) changes {
+	page := changes{Value: make([]json.RawMessage, len(read.told)), Next: feedToken(read.last)}
+	for i, t := range read.told {
+		page.Value[i] = t.text
 	}
 	return page
-}
-
-// changesAfter numbers what has been committed, and returns what is behind a number.
-func (l *listener) changesAfter(ctx context.Context, after int64, limit int) ([]events.Event, error) {
-	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
-		return nil, err
-	}
-	found, err := l.Store.EventsAfter(ctx, after, limit)
-	if forgotten := new(inventory.EventsForgottenError); errors.As(err, &forgotten) {
-		return nil, arm.NewError(arm.InvalidQueryParameter, "after", "events behind it are no longer kept; the first one that is has the token "+feedToken(forgotten.First-1)).
-			About("after").WithStatus(http.StatusGone)
-	}
-	return found, err
 }
 
 // pause waits, and reports whether ctx has not ended.
@@ -94,24 +97,59 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // A token is the number of the last event that was read. It says its version, so that
 // another form may follow.
-const tokenVersion = "1."
+const (
+	tokenVersion = "1."
+	latestToken  = "latest" // the last event that there is
+)
 
 func feedToken(number int64) string { return tokenVersion + strconv.FormatInt(number, 10) }
 
-func feedPosition(r *http.Request) (after int64, limit int, err error) {
+func readToken(token string) (int64, error) {
+	text, ok := strings.CutPrefix(token, tokenVersion)
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !ok || number < 0 {
+		return 0, arm.NewError(arm.InvalidQueryParameter, "after", "it is a token of this feed, or '"+latestToken+"'").About("after")
+	}
+	return number, nil
+}
+
+// feedQuery is what a reader asks of the feed.
+type feedQuery struct {
+	after        int64
+	limit        int
+	subscription string   // folded; "" for all
+	types        []string // of CloudEvents; none for all
+}
+
+func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	query := r.URL.Query()
 	token := query.Get("after")
 	if last := r.Header.Get("Last-Event-ID"); last != "" { // a stream that was interrupted
 		token = last
 	}
-	if token != "" {
-		number, ok := strings.CutPrefix(token, tokenVersion)
-		if after, err = strconv.ParseInt(number, 10, 64); err != nil || !ok || after < 0 {
-			return 0, 0, arm.NewError(arm.InvalidQueryParameter, "after", "it is a token of this feed").About("after")
-		}
+	switch token {
+	case "":
+	case latestToken:
+		q.after, err = l.latest(r.Context())
+	default:
+		q.after, err = readToken(token)
 	}
-	limit, err = pageSize(query)
-	return after, limit, err
+	if err != nil {
+		return q, err
+	}
+	if sub := query.Get("subscription"); sub != "" {
+		if !arm.ValidGUID(sub) {
+			return q, arm.NewError(arm.InvalidQueryParameter, "subscription", "it is the id of a subscription").About("subscription")
+		}
+		q.subscription = arm.Fold(sub)
+	}
+	q.types = query["type"]
+	q.limit, err = pageSize(query)
+	return q, err
+}
+
+func (q feedQuery) wants(e events.Event, typ string) bool {
+	return (q.subscription == "" || q.subscription == e.Subscription) && (len(q.types) == 0 || slices.Contains(q.types, typ))
 }
 
 func feedWait(query url.Values) (time.Duration, error) {
@@ -126,65 +164,43 @@ func feedWait(query url.Values) (time.Duration, error) {
 	return wait, nil
 }
 
-// streamChanges answers a reader that accepts server-sent events: one message for each
-// event, whose id is the token behind it.
-func (l *listener) streamChanges(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.URL.Path != "/admin/changes" || !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		after, limit, err := feedPosition(r)
-		if err == nil {
-			// Before the answer begins: what is wrong is an error, not a stream.
-			_, err = l.changesAfter(r.Context(), after, 1)
-		}
-		if err != nil {
-			l.refuse(w, r, err)
-			return
-		}
-		l.stream(w, r, after, limit)
-	})
-}
-
-func (l *listener) stream(w http.ResponseWriter, r *http.Request, after int64, limit int) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusOK)
-	out := http.NewResponseController(w)
-	ctx, cancel := context.WithTimeout(r.Context(), longestFeed)
-	defer cancel()
-	for {
-		found, err := l.changesAfter(ctx, after, limit)
-		if err != nil {
-			return // the reader comes back, and is told
-		}
-		message := ": waiting\n\n"
-		for _, e := range found {
-			if message, err = sentEvent(e); err != nil || !send(w, out, message) {
-				return
-			}
-			after, message = e.Number, ""
-		}
-		if message != "" && !send(w, out, message) || len(found) == 0 && !pause(ctx, feedInterval) || l.Draining() {
-			return
+// listHistory tells what is known of one ID, the newest first: at most ?limit= events,
+// older than the one of ?after=.
+func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any, error) {
+	limit, err := pageSize(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	id := query.Get("resource")
+	var path arm.Path
+	if path.Parse(arm.PathOf(id)) != nil || !arm.ValidGUID(path.Subscription()) {
+		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "resource", "it is the ID of a subscription, or of something in one").About("resource")
+	}
+	for _, other := range []string{"wait", "type", "subscription"} {
+		if query.Has(other) {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, other, "it does not go with 'resource'").About(other)
 		}
 	}
-}
-
-func sentEvent(e events.Event) (string, error) {
-	told := e.CloudEvent()
-	text, err := json.Marshal(told)
-	return fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", feedToken(e.Number), told.Type, text), err
-}
-
-// send writes a message, for which the reader has a bounded time.
-func send(w http.ResponseWriter, out *http.ResponseController, message string) bool {
-	if out.SetWriteDeadline(time.Now().Add(feedWrite)) != nil {
-		return false
+	before := int64(0)
+	if token := query.Get("after"); token != "" {
+		if before, err = readToken(token); err != nil {
+			return 0, nil, err
+		}
 	}
-	if _, err := w.Write([]byte(message)); err != nil {
-		return false
+	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
+		return 0, nil, err
 	}
-	return out.Flush() == nil
+	found, err := l.Store.ResourceEvents(ctx, path.Subscription(), id, before, limit+1) // is there more?
+	if err != nil {
+		return 0, nil, err
+	}
+	page := exchange.List{Value: make([]any, 0, len(found))}
+	for i, e := range found {
+		if i == limit {
+			page.NextLink = nextPage("/admin/changes", query, feedToken(found[i-1].Number))
+			break
+		}
+		page.Value = append(page.Value, e.CloudEvent())
+	}
+	return http.StatusOK, page, nil
 }

@@ -48,6 +48,7 @@ var (
 // frontDoorActions returns all that can be done in the namespaces of the front door.
 func frontDoorActions() []actionsOf {
 	return []actionsOf{
+		{"Microsoft.Resources", "changes", "change", reads},
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
 		{"Microsoft.Resources", "providers", "resource provider", reads},
 		{"Microsoft.Resources", "subscriptions", "subscription", reads},

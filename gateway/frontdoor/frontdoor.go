@@ -67,6 +67,7 @@ func (o *Options) resources() []Resource {
 		groups.Operations{Polls: o.Polls, Map: regions},
 		resources{o.Store, lists},
 		activityLog{o.Store, lists},
+		history{o.Store, lists},
 		providers{o.Store, regions},
 		registrations{o.Store, providers{o.Store, regions}, o.Jobs, c.Index.AskTimeout},
 		tags.Names{Store: o.Store, Lists: lists},
@@ -165,7 +166,11 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 	if fault := routing.CheckJSON(content); fault != nil {
 		return fault
 	}
-	decision, err := d.router.ResolveOwn(r.Context(), x.Request, x.Principal)
+	resolve := d.router.ResolveOwn
+	if of.OutlivesGroup {
+		resolve = d.router.ResolveSubscription
+	}
+	decision, err := resolve(r.Context(), x.Request, x.Principal)
 	if err != nil {
 		return err
 	}

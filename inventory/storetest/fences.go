@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -199,9 +200,13 @@ func testFences(t *testing.T, database Database) {
 			b.ok(b.SettleFencedDelete(b.ctx, ticket, outcome, 0))
 			equal(b, len(b.fences("vm")), 1)
 		}
+		told := len(b.eventsAfter(0))
 		ticket, err = b.BeginFencedDelete(b.ctx, fence, 0)
 		b.ok(err)
 		b.ok(b.SettleFencedDelete(b.ctx, ticket, index.Accepted, time.Hour))
+		landing := b.eventsAfter(int64(told))
+		equal(b, fmt.Sprint(b.told(landing)), "[Contoso.Compute/virtualMachines/write Succeeded landing Contoso.Compute/virtualMachines/delete Accepted answer]")
+		equal(b, landing[0].InDoubt, true)
 		equal(b, len(b.fences("vm")), 2)
 		_, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)

@@ -100,6 +100,10 @@ func rawRequests(t *testing.T, c azure) {
 		step{command: `rest --method get --url /tenants?api-version=2022-12-01 --query value[].tenantId`, prints: `["` + harness.TenantID + `"]`},
 		step{command: `rest --method delete --url ` + vm + `?api-version=2024-01-01`},
 		step{
+			command: `rest --method get --url ` + vm + `/providers/Microsoft.Resources/changes?api-version=2022-05-01 --query value[].properties.[changeType,status,changeAttributes.changedBy]`,
+			prints:  `[["Delete","Succeeded","application@contoso.example"],["Update","Succeeded","application@contoso.example"],["Create","Succeeded","application@contoso.example"]]`,
+		},
+		step{
 			command: `rest --method get --url ` + vm + `?api-version=2024-01-01`, code: 1,
 			says: `Not Found({"error":{"code":"ResourceNotFound","message":"The Resource 'Contoso.Compute/virtualMachines/vm' under resource group 'raw' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix","target":"` + vm + `"}})`,
 		},

@@ -4,6 +4,9 @@
 // changed, and none is told more of Portico than its address, whom to trust and
 // where to sign in.
 //
+// One program is nobody's: feed/follow.mjs follows the change feed by what its page of
+// the documentation says.
+//
 // Portico issues no tokens; an authority of the tests' own stands in for the one
 // that clients sign in at (see stand_test.go).
 //

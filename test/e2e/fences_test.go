@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -321,7 +322,25 @@ func (w stubWorld) wantLatePUTDeleted(t *testing.T, id string, f fence) {
 	if !slices.ContainsFunc(asked, func(c stubCall) bool { return c.at.After(f.Until) }) {
 		t.Errorf("it is %v, and the fence that stood until %v went before Portico had asked once more", time.Now(), f.Until)
 	}
+	w.wantHistoryOfLanding(t, id)
 	w.wantHeldIn(t, id)
 	w.put(t, id, "westus").Want(t, 201)
 	w.send(t, http.MethodGet, id, "").Want(t, 200)
+}
+
+// wantHistoryOfLanding wants the history of an ID to say that its PUT has landed late, and
+// what became of that.
+func (w stubWorld) wantHistoryOfLanding(t *testing.T, id string) {
+	t.Helper()
+	var story []string // the newest first
+	for _, change := range w.sendTo(t, http.MethodGet, id+"/providers/Microsoft.Resources/changes?api-version=2022-05-01", "").Want(t, 200).Values(t) {
+		p := change["properties"].(map[string]any)
+		story = append(story, fmt.Sprint(p["changeType"], " ", p["status"], " ", p["origin"], " ", p["job"]))
+	}
+	sent := slices.Index(story, "Create Started answer <nil>")
+	landed := slices.Index(story, "Create Succeeded landing fence")
+	deleted := slices.Index(story, "Delete Succeeded answer fence")
+	if deleted < 0 || landed < deleted || sent < landed {
+		t.Errorf("the history of %s is %q", id, story)
+	}
 }

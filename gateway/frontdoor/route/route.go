@@ -43,6 +43,8 @@ type Route struct {
 	// Excused, unless it is nil, reports whether the caller needs no role for this request.
 	// It is asked of callers that have none.
 	Excused func(context.Context, *exchange.Exchange) (bool, error)
+	// OutlivesGroup: the group that the path names need not exist any more.
+	OutlivesGroup bool
 	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
 	// them, or the store checks them.
 	IgnoresLocks bool

@@ -1,0 +1,87 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+// feedPart is what was read of the feed.
+type feedPart struct {
+	told []toldEvent
+	last int64 // the number of the last event that was looked at
+	more bool  // the reading ended by a bound; there may be more
+}
+
+// toldEvent is an event in the form for readers.
+type toldEvent struct {
+	number int64
+	typ    string
+	text   []byte
+}
+
+// readFeed numbers what has been committed, and returns what is wanted of what is behind
+// a number, within the bounds of a page.
+func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) {
+	select {
+	case l.reading <- struct{}{}:
+		defer func() { <-l.reading }()
+	case <-ctx.Done():
+		return feedPart{}, ctx.Err()
+	}
+	read := feedPart{last: q.after}
+	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
+		return read, err
+	}
+	for size, examined := 0, 0; ; {
+		found, err := l.Store.EventsAfter(ctx, read.last, min(readAtOnce, q.limit))
+		if err != nil {
+			return read, gone(err)
+		}
+		for _, e := range found {
+			told := e.CloudEvent()
+			if q.wants(e, told.Type) {
+				text, err := json.Marshal(told)
+				if err != nil {
+					return read, err
+				}
+				read.told, size = append(read.told, toldEvent{e.Number, told.Type, text}), size+len(text)
+			}
+			read.last = e.Number
+			if examined++; len(read.told) == q.limit || size >= pageBytes || examined == mostExamined {
+				read.more = true
+				return read, nil
+			}
+		}
+		if len(found) < min(readAtOnce, q.limit) {
+			return read, nil
+		}
+	}
+}
+
+// latest numbers what has been committed, and returns the number of the last event.
+func (l *listener) latest(ctx context.Context) (int64, error) {
+	for range mostExamined / largestPage {
+		n, err := l.Store.NumberEvents(ctx, largestPage)
+		if err != nil {
+			return 0, err
+		}
+		if n < largestPage {
+			break
+		}
+	}
+	return l.Store.LastEvent(ctx)
+}
+
+// gone tells a reader whose events are no longer kept where it can begin.
+func gone(err error) error {
+	if forgotten, is := errors.AsType[*inventory.EventsForgottenError](err); is {
+		return arm.NewError(arm.InvalidQueryParameter, "after", "events behind it are no longer kept; the first one that is has the token "+feedToken(forgotten.First-1)).
+			About("after").WithStatus(http.StatusGone)
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+package frontdoor
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/events"
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+	"portico/routing"
+)
+
+const changesType = "Microsoft.Resources/changes"
+
+// history is what has happened to the bearers of one ID: a subscription, a group or a
+// resource, whether or not it still exists. That of a group is not that of its members.
+type history struct {
+	store *inventory.Store
+	lists page.Lists
+}
+
+// Routes implements Resource. A history outlives its group.
+func (g history) Routes() []route.Route {
+	const action = changesType + "/read"
+	return []route.Route{
+		{Method: http.MethodGet, Matches: changesPath(1), Action: action, OutlivesGroup: true, Handle: g.list},
+		{Method: http.MethodGet, Matches: changesPath(2), Action: action, OutlivesGroup: true, Handle: g.get},
+	}
+}
+
+// changesPath matches paths whose last hop is of changes and has so many segments: one
+// for all changes of a scope, two for one of them.
+func changesPath(segments int) func(*routing.Request) bool {
+	return func(q *routing.Request) bool {
+		return q.Path.Subscription() != "" && route.EndsIn(q, "Microsoft.Resources", "changes", segments)
+	}
+}
+
+// changedScope is the folded ID before the last hop of a path.
+func changedScope(x *exchange.Exchange) string {
+	path := &x.Request.Path
+	return arm.Fold(path.Prefix(path.LastHop().Start()))
+}
+
+// list lists the changes of an ID, the newest first.
+func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	p, err := g.lists.Read(x.Request)
+	if err != nil {
+		return err
+	}
+	from, until, fault := readPeriod(x.Request.Query)
+	if fault != nil {
+		return fault
+	}
+	if _, err := g.store.NumberEvents(r.Context(), eventsAtOnce); err != nil {
+		return err
+	}
+	// A subscription that was erased and made anew has nothing to do with the former.
+	since := laterOf(from, req.Subscription.Created)
+	over := false
+	return page.Source[events.Event]{
+		Read: func(after string, limit int) ([]events.Event, error) {
+			if over {
+				return nil, nil
+			}
+			before, _ := strconv.ParseInt(after, 10, 64)
+			found, err := g.store.ResourceEvents(r.Context(), req.Subscription.ID, changedScope(x), before, limit)
+			for i, e := range found {
+				if e.At.Add(numberSlack).Before(since) {
+					found, over = found[:i], true
+					break
+				}
+			}
+			return found, err
+		},
+		Key: func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
+		Keep: func(e events.Event) bool {
+			return !e.At.Before(since) && (until.IsZero() || !e.At.After(until))
+		},
+		Show: func(e events.Event) any { return g.show(x, e) },
+	}.Answer(w, x, g.lists, p)
+}
+
+// get answers with one change of an ID.
+func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	name := x.Request.Path.LastHop().Segment(1)
+	absent := arm.NewError(arm.ResourceNotFound, changesType+"/"+name, x.Request.Path.Group())
+	digits, _, _ := strings.Cut(name, "_")
+	number, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || number < 1 {
+		return absent
+	}
+	found, err := g.store.ResourceEvents(r.Context(), req.Subscription.ID, changedScope(x), number+1, 1)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 || !arm.EqualFold(changeName(found[0]), name) || found[0].At.Before(req.Subscription.Created) {
+		return absent
+	}
+	return x.Answer(w, http.StatusOK, g.show(x, found[0]))
+}
+
+// readPeriod reads the times between which changes are listed, both included, in the
+// words that Azure's Change Analysis has for them.
+func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
+	for name, bound := range map[string]*time.Time{"$startTime": &from, "$endTime": &until} {
+		text, asked := q.Get(name)
+		if !asked {
+			continue
+		}
+		var err error
+		if *bound, err = time.Parse(time.RFC3339, text); err != nil {
+			return from, until, arm.NewError(arm.InvalidQueryParameter, name, "it is a time such as 2024-05-01T00:00:00Z").About(name)
+		}
+	}
+	if _, asked := q.Get("$filter"); asked {
+		return from, until, arm.NewError(arm.InvalidQueryParameter, "$filter", "changes can be asked for by $startTime and $endTime").About("$filter")
+	}
+	return from, until, nil
+}
+
+// show returns a change as clients see it.
+func (g history) show(x *exchange.Exchange, e events.Event) changeBody {
+	body := changeOf(e)
+	// The former life ends with the move, and the later one begins with it.
+	switch p := &body.Properties; {
+	case p.MovedFrom != "":
+		p.MovedChanges = g.link(x, p.MovedFrom, "$endTime", e.At)
+	case p.MovedTo != "":
+		p.MovedChanges = g.link(x, p.MovedTo, "$startTime", e.At)
+	}
+	return body
+}
+
+// link is the URL of the history of another ID, up to a time or from then on.
+func (g history) link(x *exchange.Exchange, id, bound string, at time.Time) string {
+	path := url.URL{Path: id + "/providers/" + changesType}
+	query := "api-version=" + url.QueryEscape(x.Request.Query.APIVersion) + "&" + url.QueryEscape(bound) + "=" + url.QueryEscape(at.UTC().Format(time.RFC3339Nano))
+	return fanout.PublicLink(g.lists.Public, path.EscapedPath(), query)
+}

@@ -1,0 +1,145 @@
+package frontdoor
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/events"
+	"portico/inventory"
+)
+
+// changeBody is an event as a change of its resource: Azure's form of one, without the
+// properties that changed, which Portico does not keep, and with what it knows beyond.
+type changeBody struct {
+	ID         string           `json:"id"`
+	Name       string           `json:"name"`
+	Type       string           `json:"type"`
+	Properties changeProperties `json:"properties"`
+}
+
+type changeProperties struct {
+	TargetID   string           `json:"targetResourceId"`
+	TargetType string           `json:"targetResourceType"`
+	ChangeType string           `json:"changeType"`
+	Attributes changeAttributes `json:"changeAttributes"`
+
+	Status     events.Status `json:"status"`
+	Origin     events.Origin `json:"origin"`
+	InDoubt    bool          `json:"inDoubt,omitempty"`
+	StatusCode string        `json:"statusCode,omitempty"`
+	Error      *changeError  `json:"error,omitempty"`
+	Job        string        `json:"job,omitempty"`
+	// GroupDeletion is the group whose deletion took the resource along.
+	GroupDeletion string `json:"groupDeletion,omitempty"`
+	MovedFrom     string `json:"movedFrom,omitempty"`
+	MovedTo       string `json:"movedTo,omitempty"`
+	// MovedChanges is where the history goes on at the other ID.
+	MovedChanges string `json:"movedChanges,omitempty"`
+}
+
+type changeAttributes struct {
+	Timestamp     string `json:"timestamp"`
+	CorrelationID string `json:"correlationId,omitempty"`
+	OperationID   string `json:"operationId,omitempty"`
+	ChangedBy     string `json:"changedBy"`
+	ChangedByType string `json:"changedByType"`
+	Operation     string `json:"operation"`
+}
+
+type changeError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func changeOf(e events.Event) changeBody {
+	id := e.Resource
+	if id == "" { // it cannot be decrypted any more
+		id = e.Key
+	}
+	body := changeBody{
+		ID: id + "/providers/" + changesType + "/" + changeName(e), Name: changeName(e), Type: changesType,
+		Properties: changeProperties{
+			TargetID: id, TargetType: typeOf(e), ChangeType: changeTypeOf(e),
+			Attributes: changeAttributes{
+				Timestamp: e.At.UTC().Format(time.RFC3339Nano), CorrelationID: e.Cause.Correlation, OperationID: e.Cause.Request,
+				ChangedBy: callerOf(e.Cause), ChangedByType: changerOf(e.Cause), Operation: e.Action,
+			},
+			Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
+		},
+	}
+	p := &body.Properties
+	if e.HTTPStatus != 0 {
+		p.StatusCode = strconv.Itoa(e.HTTPStatus)
+	}
+	if e.Error != nil {
+		p.Error = &changeError{string(e.Error.Code), e.Error.Message}
+	}
+	if group := groupIDOf(id); p.ChangeType == deleted && e.Cause.Job == inventory.GroupDeleteJob && !arm.EqualFold(group, id) {
+		p.GroupDeletion = group
+	}
+	return body
+}
+
+// changeName names an event among those of its resource. The number finds it.
+func changeName(e events.Event) string {
+	return strconv.FormatInt(e.Number, 10) + "_" + uuid.UUID(e.ID).String()
+}
+
+// typeOf is the type of an event's resource, as its action names it.
+func typeOf(e events.Event) string {
+	if typ, verb, found := cutLast(e.Action); found && (verb == "write" || verb == "delete") {
+		return typ
+	}
+	return arm.TypeIn(e.Resource)
+}
+
+// The kinds of changes, in Azure's words.
+const (
+	created = "Create"
+	updated = "Update"
+	deleted = "Delete"
+)
+
+func changeTypeOf(e events.Event) string {
+	switch {
+	case strings.HasSuffix(e.Action, "/delete"):
+		return deleted
+	case e.New:
+		return created
+	}
+	return updated
+}
+
+// changerOf says what kind of caller made a change.
+func changerOf(c events.Cause) string {
+	switch {
+	case c.Operator:
+		return "Operator"
+	case c.Application:
+		return "Application"
+	case callerOf(c) != "":
+		return "User"
+	}
+	return "System"
+}
+
+// groupIDOf is the ID of the group in which an ID lies, in that one's spelling.
+func groupIDOf(id string) string {
+	segments := strings.SplitN(id, "/", 6)
+	if len(segments) < 5 || !strings.EqualFold(segments[3], "resourceGroups") {
+		return ""
+	}
+	return strings.Join(segments[:5], "/")
+}
+
+func cutLast(action string) (before, after string, found bool) {
+	i := strings.LastIndexByte(action, '/')
+	if i < 0 {
+		return action, "", false
+	}
+	return action[:i], action[i+1:], true
+}
