@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -36,35 +37,78 @@ func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resour
 	case a.Outcome == index.Accepted || means.follows:
 		told.Status = events.Accepted
 	}
+	if told.Status == events.Failed || told.Status == events.Started {
+		told.Error = a.Error
+	}
+	if a.Error != nil && told.HTTPStatus == 0 {
+		told.HTTPStatus = a.Error.Status
+	}
 	return t.record(h.subscription, h.key, told)
 }
 
-// recordObserved records what Portico's own GET has settled: that a resource is gone, or
-// how one that was in doubt, or worked on, has ended.
-func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string) error {
-	if before == nil {
+// ends reports whether the event of an answer says how the write has ended.
+func (m answerMeaning) ends(a Answer) bool {
+	return m.settled && !m.follows && a.Outcome != index.Accepted
+}
+
+// recordObserved records what Portico's own GET has settled: how the writes have ended that
+// had begun, whoever asked since, and what there is now where none of them says that.
+func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []begunWrite) error {
+	if before == nil || after != nil && !before.NeedsVerify() && !before.FollowPut {
+		return nil // nothing was in doubt
+	}
+	gone := after == nil
+	failed := !gone && !arm.EqualFold(provisioningState, "Succeeded") && provisioningState != ""
+	said := false
+	for _, b := range ended {
+		deletes := b.Kind == index.Delete
+		if b.Type != before.Type && !(deletes && gone) {
+			continue // what was asked of a resource above says nothing of this one
+		}
+		told := events.Told{Resource: before.ID, Action: before.TypeName + verbOf(b.Kind), Origin: events.Verified, Status: events.Succeeded}
+		if deletes != gone || failed {
+			told.Status, told.Error = events.Failed, b.Error
+		} else {
+			said = true
+		}
+		if err := t.recordBy(b.Cause, h.subscription, h.key, told); err != nil {
+			return err
+		}
+	}
+	if said {
 		return nil
 	}
-	told := events.Told{Resource: before.ID, Action: before.TypeName + writeVerb, Origin: events.Verified, Status: events.Succeeded}
-	switch {
-	case after == nil:
-		told.Action = before.TypeName + deleteVerb
-	case !before.NeedsVerify() && !before.FollowPut:
-		return nil // nothing was in doubt
-	case !arm.EqualFold(provisioningState, "Succeeded") && provisioningState != "":
-		told.Status = events.Failed
+	verb := writeVerb
+	if gone {
+		verb = deleteVerb
 	}
-	return t.record(h.subscription, h.key, told)
+	return t.recordFound(before, verb, events.Verified)
 }
 
 // recordLapsed records that writes have ended by time, and nobody knows how. A later
 // event says what a GET has found.
 func (h *resourceTx) recordLapsed(t *tx) error {
-	if h.lapsed == 0 || h.row == nil {
+	if h.row == nil {
 		return nil
 	}
-	return t.record(h.subscription, h.key, events.Told{
-		Resource: h.row.ID, Action: h.row.TypeName + writeVerb, Origin: events.Lapsed, Status: events.Started,
+	for _, in := range h.lapsed {
+		told := events.Told{Resource: h.row.ID, Action: h.row.TypeName + verbOf(in.Kind), Origin: events.Lapsed, Status: events.Started}
+		cause := events.Cause{}
+		if i := slices.IndexFunc(h.begun(t), func(b begunWrite) bool { return b.Intent == in.ID }); i >= 0 {
+			cause = h.begun(t)[i].Cause
+		}
+		if err := t.recordBy(cause, h.subscription, h.key, told); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordFound records that Portico has found a resource to be there, or to be gone, that
+// nobody is known to have made or deleted. Who asked did not do it.
+func (t *tx) recordFound(row *Resource, verb string, origin events.Origin) error {
+	return t.recordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Told{
+		Resource: row.ID, Action: row.TypeName + verb, Origin: origin, Status: events.Succeeded,
 	})
 }
 
@@ -87,7 +131,14 @@ func (t *tx) recordMove(from, to *Resource) error {
 
 // recordOwn records a change of a resource of Portico's own.
 func (t *tx) recordOwn(sub, id, action string, status events.Status) error {
-	return t.record(sub, arm.Fold(id), events.Told{Resource: id, Action: action, Origin: events.Decided, Status: status, Began: t.Now.Truncate(time.Millisecond)})
+	return t.recordFailed(sub, id, action, status, nil)
+}
+
+// recordFailed is recordOwn with why it has failed; nil where it has not.
+func (t *tx) recordFailed(sub, id, action string, status events.Status, why *arm.Error) error {
+	return t.record(sub, arm.Fold(id), events.Told{
+		Resource: id, Action: action, Origin: events.Decided, Status: status, Error: why, Began: t.Now.Truncate(time.Millisecond),
+	})
 }
 
 // typeName is the type of the resource as declared, else as its ID spells it.
@@ -109,9 +160,16 @@ func verbOf(kind index.WriteKind) string {
 
 // recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
-	id := subscriptionScope(g.Subscription) + "/resourceGroups/" + g.Name
-	return t.recordOwn(g.Subscription, id, "Microsoft.Resources/subscriptions/resourceGroups"+verb, status)
+	return t.recordGroupFailed(g, verb, status, nil)
 }
+
+func (t *tx) recordGroupFailed(g Group, verb string, status events.Status, why *arm.Error) error {
+	id := subscriptionScope(g.Subscription) + "/resourceGroups/" + g.Name
+	return t.recordFailed(g.Subscription, id, "Microsoft.Resources/subscriptions/resourceGroups"+verb, status, why)
+}
+
+// moveVerb is the action on a group that moves what is in it.
+const moveVerb = "/moveResources/action"
 
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"

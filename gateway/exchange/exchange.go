@@ -63,8 +63,8 @@ type Exchange struct {
 	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
 	// assignment that allowed it, or why there is none; both are "" where nobody asked.
 	Action, AllowedBy string
-	Cause    string           // CauseGateway or CauseService on errors
-	Failure  error            // behind an error answer of the gateway's own
+	Cause             string // CauseGateway or CauseService on errors
+	Failure           error  // behind an error answer of the gateway's own
 }
 
 // Whose an error was, as the header of the answer and the metrics name it.

@@ -70,8 +70,10 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			}
 			return found, err
 		},
-		Key:  func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
-		Keep: func(e events.Event) bool { return !e.At.Before(since) && wanted.match(e) && req.Readable.Shows(e.Resource) },
+		Key: func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
+		Keep: func(e events.Event) bool {
+			return !e.At.Before(since) && wanted.match(e) && req.Readable.Shows(e.Resource)
+		},
 		Show: func(e events.Event) any { return shape.of(eventOf(e)) },
 	}.Answer(w, x, g.lists, p)
 }

@@ -27,17 +27,17 @@ import (
 
 // Options are what the resources need.
 type Options struct {
-	Config    *config.Config
-	Store     *inventory.Store
-	Router    *routing.Router
-	Resolver  *resolve.Resolver
+	Config     *config.Config
+	Store      *inventory.Store
+	Router     *routing.Router
+	Resolver   *resolve.Resolver
 	Authorizer *authorize.Authorizer
-	Admission *admission.Admission
-	Polls     *polling.Operations
-	Lister    *fanout.Lister
-	Batches   Resource
-	Jobs      Jobs
-	Proxy     tags.Sender
+	Admission  *admission.Admission
+	Polls      *polling.Operations
+	Lister     *fanout.Lister
+	Batches    Resource
+	Jobs       Jobs
+	Proxy      tags.Sender
 }
 
 // Jobs wakes the workers of a kind of job.
@@ -88,7 +88,7 @@ func (o *Options) resources() []Resource {
 
 // door serves routes.
 type door struct {
-	router    *routing.Router
+	router     *routing.Router
 	authorizer *authorize.Authorizer
 }
 

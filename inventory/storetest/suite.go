@@ -88,6 +88,7 @@ func Run(t *testing.T, database Database) {
 		{"RequestBatches", testRequestBatches},
 		{"Events", testEvents},
 		{"EventsTellTheIndex", testEventsTellTheIndex},
+		{"EventsNameWhoBegan", testEventsNameWhoBegan},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}
