@@ -15,28 +15,28 @@ import (
 
 const activityLog = inSubscription + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01"
 
-type activity struct {
-	Caller, CorrelationID, ResourceID, ResourceGroupName, Level, EventTimestamp string
-	OperationName, Status, SubStatus, ResourceType                              struct{ Value string }
-	Authorization                                                               struct{ Action, Scope string }
-	HTTPRequest                                                                 struct{ Method, URI, ClientIPAddress, ClientRequestID string }
-	Claims, Properties                                                          map[string]string
+type loggedEvent struct {
+	Caller, CorrelationID, OperationID, ResourceID, ResourceGroupName, Level, EventTimestamp string
+	OperationName, Status, SubStatus, ResourceType                                           struct{ Value string }
+	Authorization                                                                            struct{ Action, Scope string }
+	HTTPRequest                                                                              struct{ Method, URI, ClientIPAddress, ClientRequestID string }
+	Claims, Properties                                                                       map[string]string
 }
 
-type activities struct {
-	Value    []activity
+type loggedEvents struct {
+	Value    []loggedEvent
 	NextLink string
 }
 
-func (s *site) activities(filter string) []activity {
+func (s *site) activities(filter string) []loggedEvent {
 	s.t.Helper()
 	target := activityLog
 	if filter != "" {
 		target += "&$filter=" + url.QueryEscape(filter)
 	}
-	var all []activity
+	var all []loggedEvent
 	for target != "" {
-		page := decode[activities](s.t, s.ok(200, "GET", target, ""))
+		page := decode[loggedEvents](s.t, s.ok(200, "GET", target, ""))
 		all = append(all, page.Value...)
 		target = strings.TrimPrefix(page.NextLink, s.config.Server.PublicURL.String())
 	}
@@ -55,7 +55,7 @@ func TestActivityLog(t *testing.T) {
 	s.want(409, "ScopeLocked", "DELETE", m+api, "", as(second)...)
 	s.ok(200, "DELETE", g+lockPlace+"/l"+own, "", as(third)...)
 	s.ok(200, "DELETE", m+api, "", as(second)...)
-	got := decode[activities](t, s.ok(200, "GET", activityLog, "", as(secret)...)).Value
+	got := decode[loggedEvents](t, s.ok(200, "GET", activityLog, "", as(secret)...)).Value
 	var lines []string
 	for _, e := range got {
 		lines = append(lines, fmt.Sprintf("%s by %s: %s %s", strings.TrimPrefix(e.ResourceID, inSubscription), e.Caller, e.OperationName.Value, e.Status.Value))
@@ -64,6 +64,7 @@ func TestActivityLog(t *testing.T) {
 	want := []string{
 		local(m) + " by " + callers[second].ObjectID + ": Contoso.Compute/virtualMachines/delete Succeeded",
 		local(g) + lockPlace + "/l by " + callers[third].ObjectID + ": Microsoft.Authorization/locks/delete Succeeded",
+		local(m) + " by " + callers[second].ObjectID + ": Contoso.Compute/virtualMachines/delete Failed",
 		local(g) + lockPlace + "/l by " + callers[second].ObjectID + ": Microsoft.Authorization/locks/write Succeeded",
 		local(m) + " by ann@example: Contoso.Compute/virtualMachines/write Succeeded",
 		local(g) + " by ann@example: Microsoft.Resources/subscriptions/resourceGroups/write Succeeded",
@@ -71,7 +72,7 @@ func TestActivityLog(t *testing.T) {
 	if len(lines) < len(want) || !slices.Equal(lines[:len(want)], want) {
 		t.Fatalf("the log says\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	e := got[3]
+	e := got[4]
 	if e.CorrelationID != correlation || e.HTTPRequest.Method != "PUT" || e.HTTPRequest.ClientRequestID != "mine" || e.HTTPRequest.URI != m ||
 		e.HTTPRequest.ClientIPAddress != "127.0.0.1" || e.SubStatus.Value != "Created" || e.ResourceGroupName != "g" || e.Level != "Informational" ||
 		e.Claims["http://schemas.microsoft.com/identity/claims/objectidentifier"] != callers[secret].ObjectID || e.ResourceType.Value != "Contoso.Compute/virtualMachines" {
@@ -111,7 +112,7 @@ func TestActivityLogIsFiltered(t *testing.T) {
 	if len(page.Value) != 1 || page.NextLink == "" || page.Value[0]["resourceId"] != nil || page.Value[0]["status"] == nil {
 		t.Errorf("%s", only.text)
 	}
-	if n, all := len(s.activities("")), len(decode[activities](t, s.ok(200, "GET", activityLog, "")).Value); n != all {
+	if n, all := len(s.activities("")), len(decode[loggedEvents](t, s.ok(200, "GET", activityLog, "")).Value); n != all {
 		t.Errorf("%d events on all pages, %d on one", n, all)
 	}
 }

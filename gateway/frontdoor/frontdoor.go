@@ -175,12 +175,13 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 // authorize refuses what the caller's roles do not allow, before anything is said of
 // what exists. It returns what of a list the caller may see.
 func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Route) (*authorize.Readable, error) {
-	if !d.authorizer.Enforced() {
-		return nil, nil
-	}
 	action := of.Action
 	if of.ActionOf != nil {
 		action = of.ActionOf(x.Request)
+	}
+	x.RouteAction = action
+	if !d.authorizer.Enforced() {
+		return nil, nil
 	}
 	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: of.Partly, Excused: of.Excused})
 }
