@@ -9,8 +9,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"portico/events"
+	"portico/gateway/frontdoor/page"
 )
 
 const activityLog = inSubscription + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01"
@@ -96,12 +100,22 @@ func TestActivityLogIsFiltered(t *testing.T) {
 		"correlationId eq 'none'":                                 0,
 		"eventTimestamp le '" + before + "'":                      0,
 		"caller eq 'it''s me' and eventTimestamp ge '2020-01-01'": 0,
+		// As the az CLI sends it.
+		"eventTimestamp ge " + strings.TrimSuffix(before, "Z") + ".123456 and eventTimestamp le 2999-01-01T00:00:00+01:00 and resourceId eq '" + m + "'": 1,
+		"eventTimestamp ge 2020-01-01 and status eq 'Failed'":        1,
+		"eventTimestamp ge " + before:                                5,
+		"levels eq 'Critical, error'":                                1,
+		"levels eq 'Warning'":                                        0,
+		"eventChannels eq 'Admin, Operation' and status eq 'Failed'": 1,
+		"eventChannels eq 'Admin'":                                   0,
+		"resourceGroupName eq 'g' and resourceGroupName eq 'h'":      0,
 	} {
 		if got := s.activities(filter); len(got) != want {
 			t.Errorf("%s: %d events, want %d: %+v", filter, len(got), want, got)
 		}
 	}
-	for _, bad := range []string{"x", "x eq 'y'", "caller ge 'y'", "caller eq 'y", "caller eq 'y' and", "caller eq 'y' or caller eq 'z'", "eventTimestamp ge 'soon'", "eventTimestamp eq '2020-01-01'", "caller eq y"} {
+	for _, bad := range []string{"x", "x eq 'y'", "caller ge 'y'", "caller eq 'y", "caller eq 'y' and", "caller eq 'y' or caller eq 'z'", "eventTimestamp ge 'soon'", "eventTimestamp eq '2020-01-01'", "caller eq y",
+		"eventTimestamp ge 2020-01-01 or status eq 'x'", "eventTimestamp ge 2020-01-01 and", "eventTimestamp ge"} {
 		s.want(400, "InvalidQueryParameter", "GET", activityLog+"&$filter="+url.QueryEscape(bad), "")
 	}
 	only := s.ok(200, "GET", activityLog+"&$select=eventTimestamp,caller,status&$top=1", "")
@@ -114,6 +128,54 @@ func TestActivityLogIsFiltered(t *testing.T) {
 	}
 	if n, all := len(s.activities("")), len(decode[loggedEvents](t, s.ok(200, "GET", activityLog, "")).Value); n != all {
 		t.Errorf("%d events on all pages, %d on one", n, all)
+	}
+}
+
+// A time that is long past is found without reading all that came since, and what is asked
+// of one resource without reading what happened to others.
+func TestActivityLogOfLongAgo(t *testing.T) {
+	s := newSite(t, setup{})
+	m := machinePath("g", "m")
+	tell := func(n int, resource string) {
+		var telling sync.WaitGroup
+		for range 50 {
+			telling.Go(func() {
+				for range n / 50 {
+					if err := s.store.RecordEvent(t.Context(), subscription, events.Told{Resource: resource, Action: vms + "/write", Status: events.Succeeded}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		telling.Wait()
+		for n := 1; n > 0; {
+			var err error
+			if n, err = s.store.NumberEvents(t.Context(), 5000); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	count := func(filter string) (found, pages int) {
+		t.Helper()
+		for target := activityLog + "&$filter=" + url.QueryEscape(filter); target != ""; pages++ {
+			one := decode[loggedEvents](t, s.ok(200, "GET", target, ""))
+			found += len(one.Value)
+			target = strings.TrimPrefix(one.NextLink, s.config.Server.PublicURL.String())
+		}
+		return found, pages
+	}
+	tell(50, m)
+	s.clock.advance(3 * hour)
+	past := s.clock.now().Add(-2 * hour).UTC().Format(time.RFC3339)
+	tell(page.MostExamined+500, machinePath("g", "busy"))
+	for _, filter := range []string{"eventTimestamp le '" + past + "' and resourceProvider eq 'Contoso.Compute'", "resourceUri eq '" + m + "'"} {
+		if found, pages := count(filter); found != 50 || pages != 1 {
+			t.Errorf("%s: %d events on %d pages", filter, found, pages)
+		}
+	}
+	if found, pages := count("correlationId eq 'none'"); found != 0 || pages != 2 {
+		t.Errorf("what no index finds: %d events on %d pages", found, pages)
 	}
 }
 
