@@ -20,8 +20,23 @@ type begunWrite struct {
 	// its deletion.
 	Type  string       `json:"type"`
 	Cause events.Cause `json:"cause"`
-	// Error is why its operation has failed, nil as long as that is not known.
-	Error *arm.Error `json:"error,omitempty"`
+	// Why its operation has failed, nil as long as that is not known.
+	Why *begunFailure `json:"why,omitempty"`
+}
+
+// begunFailure is what the provider said of an operation that has failed.
+type begunFailure struct {
+	Code    arm.Code `json:"code"`
+	Message string   `json:"message"`
+	Target  string   `json:"target,omitempty"`
+}
+
+// failure is why the write has failed, nil where that is not known.
+func (b *begunWrite) failure() *arm.Error {
+	if b.Why == nil {
+		return nil
+	}
+	return &arm.Error{Code: b.Why.Code, Message: b.Why.Message, Target: b.Why.Target}
 }
 
 // mostBegun bounds what is remembered of one resource; the oldest are forgotten.
@@ -133,7 +148,8 @@ func (h *resourceTx) failed(t *tx, kind index.WriteKind, why *arm.Error) error {
 	all := slices.Clone(h.begun(t))
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Kind == kind {
-			all[i].Error = why
+			kept := events.Bounded(why)
+			all[i].Why = &begunFailure{kept.Code, kept.Message, kept.Target}
 			return h.setBegun(t, all)
 		}
 	}

@@ -67,7 +67,7 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 		}
 		told := events.Told{Resource: before.ID, Action: before.TypeName + verbOf(b.Kind), Origin: events.Verified, Status: events.Succeeded}
 		if deletes != gone || failed {
-			told.Status, told.Error = events.Failed, b.Error
+			told.Status, told.Error = events.Failed, b.failure()
 		} else {
 			said = true
 		}

@@ -43,13 +43,13 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 		}
 		rest = after
 		name := arm.Fold(field)
-		_, comparable := eventFields[name]
+		_, known := eventFields[name]
 		switch {
 		case name == "eventtimestamp":
 			if fault := f.bound(operator, value); fault != nil {
 				return f, fault
 			}
-		case !comparable && name != eventChannels && name != eventLevels:
+		case !known && name != eventChannels && name != eventLevels:
 			return f, badEventFilter("it can ask for eventTimestamp, resourceGroupName, resourceUri, resourceId, resourceProvider, correlationId, caller, status, levels and eventChannels")
 		case !strings.EqualFold(operator, "eq"):
 			return f, badEventFilter(field + " can only be compared by eq")

@@ -31,10 +31,10 @@ func (b *bench) settleBy(who string, ticket inventory.Ticket, a inventory.Answer
 	return result
 }
 
-// seen has somebody else read a resource, who finds it in a state; "" finds none.
-func (b *bench) seen(name, state string) {
+// seen has somebody else read the machine, who finds it in a state; "" finds none.
+func (b *bench) seen(state string) {
 	b.Helper()
-	row := b.row("rg", name)
+	row := b.row("rg", "vm")
 	_, _, err := b.Observe(b.by("reader"), Sub, row.Key, row.Generation, inventory.Observation{Found: state != "", ProvisioningState: state})
 	b.ok(err)
 }
@@ -69,48 +69,48 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 		{"an accepted create that succeeds", func(b *bench) {
 			ticket := b.beginBy("ann", write(index.Put, "rg", "vm"))
 			b.follow(ticket, b.settleBy("ann", ticket, accepted).Follow, nil)
-			b.seen("vm", "Succeeded")
-			b.seen("vm", "Succeeded")
+			b.seen("Succeeded")
+			b.seen("Succeeded")
 		}, "write Accepted by ann\nwrite Succeeded by ann"},
 		{"one that fails, and is there", func(b *bench) {
 			ticket := b.beginBy("ann", write(index.Put, "rg", "vm"))
 			b.follow(ticket, b.settleBy("ann", ticket, accepted).Follow, why)
-			b.seen("vm", "Failed")
+			b.seen("Failed")
 		}, "write Accepted by ann\nwrite Failed by ann: NoCores\nwrite Succeeded by "},
 		{"one that fails, and is not there", func(b *bench) {
 			ticket := b.beginBy("ann", write(index.Put, "rg", "vm"))
 			b.follow(ticket, b.settleBy("ann", ticket, accepted).Follow, why)
-			b.seen("vm", "")
+			b.seen("")
 		}, "write Accepted by ann\nwrite Failed by ann: NoCores\ndelete Succeeded by "},
 		{"a delete that succeeds", func(b *bench) {
 			b.live("rg", "vm")
 			ticket := b.beginBy("ann", write(index.Delete, "rg", "vm"))
 			b.follow(ticket, b.settleBy("ann", ticket, accepted).Follow, nil)
-			b.seen("vm", "")
+			b.seen("")
 		}, "write Succeeded by \ndelete Accepted by ann\ndelete Succeeded by ann"},
 		{"a delete that fails", func(b *bench) {
 			b.live("rg", "vm")
 			ticket := b.beginBy("ann", write(index.Delete, "rg", "vm"))
 			b.follow(ticket, b.settleBy("ann", ticket, accepted).Follow, why)
-			b.seen("vm", "Succeeded")
+			b.seen("Succeeded")
 		}, "write Succeeded by \ndelete Accepted by ann\ndelete Failed by ann: NoCores\nwrite Succeeded by "},
 		{"a write whose sender dies", func(b *bench) {
 			b.beginBy("ann", write(index.Put, "rg", "vm"))
 			b.clock.Pass(intentLife)
 			_, err := b.Expire(b.by("a job"), 10)
 			b.ok(err)
-			b.seen("vm", "Succeeded")
+			b.seen("Succeeded")
 		}, "write Started by ann\nwrite Succeeded by ann"},
 		{"one that nobody answers", func(b *bench) {
 			b.settleBy("ann", b.beginBy("ann", write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Ambiguous})
-			b.seen("vm", "Succeeded")
+			b.seen("Succeeded")
 		}, "write Started by ann\nwrite Succeeded by ann"},
 		{"two at a time", func(b *bench) {
 			ticket := b.beginBy("ann", write(index.Put, "rg", "vm"))
 			follow := b.settleBy("ann", ticket, accepted).Follow
 			b.settleBy("bob", b.beginBy("bob", write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Refused, Status: 409, Error: why})
 			b.follow(ticket, follow, nil)
-			b.seen("vm", "Succeeded")
+			b.seen("Succeeded")
 		}, "write Accepted by ann\nwrite Failed by bob: NoCores\nwrite Succeeded by ann"},
 		{"a resource that goes with the one above it", func(b *bench) {
 			b.live("rg", "vm")
@@ -125,7 +125,7 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 		}, "write Succeeded by \nwrite Succeeded by \ndelete Succeeded by ann\ndelete Succeeded by ann"},
 		{"a resource that somebody looks at, and it is gone", func(b *bench) {
 			b.live("rg", "vm")
-			b.seen("vm", "")
+			b.seen("")
 		}, "write Succeeded by \ndelete Succeeded by "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
