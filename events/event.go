@@ -70,6 +70,10 @@ type Told struct {
 	From string `json:"from,omitempty"`
 	// To is the ID that it has since.
 	To    string     `json:"to,omitempty"`
+	// Error is what the client was told, or the provider said of an operation.
 	Error *arm.Error `json:"error,omitempty"`
+	// Omitted is how many refusals of the same caller, shortly before, have no event, as
+	// there were too many.
+	Omitted int   `json:"omitted,omitempty"`
 	Cause Cause      `json:"cause"`
 }

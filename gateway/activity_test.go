@@ -9,34 +9,38 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"portico/events"
+	"portico/gateway/frontdoor/page"
 )
 
 const activityLog = inSubscription + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01"
 
-type activity struct {
-	Caller, CorrelationID, ResourceID, ResourceGroupName, Level, EventTimestamp string
-	OperationName, Status, SubStatus, ResourceType                              struct{ Value string }
-	Authorization                                                               struct{ Action, Scope string }
-	HTTPRequest                                                                 struct{ Method, URI, ClientIPAddress, ClientRequestID string }
-	Claims, Properties                                                          map[string]string
+type loggedEvent struct {
+	Caller, CorrelationID, OperationID, ResourceID, ResourceGroupName, Level, EventTimestamp string
+	OperationName, Status, SubStatus, ResourceType                                           struct{ Value string }
+	Authorization                                                                            struct{ Action, Scope string }
+	HTTPRequest                                                                              struct{ Method, URI, ClientIPAddress, ClientRequestID string }
+	Claims, Properties                                                                       map[string]string
 }
 
-type activities struct {
-	Value    []activity
+type loggedEvents struct {
+	Value    []loggedEvent
 	NextLink string
 }
 
-func (s *site) activities(filter string) []activity {
+func (s *site) activities(filter string) []loggedEvent {
 	s.t.Helper()
 	target := activityLog
 	if filter != "" {
 		target += "&$filter=" + url.QueryEscape(filter)
 	}
-	var all []activity
+	var all []loggedEvent
 	for target != "" {
-		page := decode[activities](s.t, s.ok(200, "GET", target, ""))
+		page := decode[loggedEvents](s.t, s.ok(200, "GET", target, ""))
 		all = append(all, page.Value...)
 		target = strings.TrimPrefix(page.NextLink, s.config.Server.PublicURL.String())
 	}
@@ -55,7 +59,7 @@ func TestActivityLog(t *testing.T) {
 	s.want(409, "ScopeLocked", "DELETE", m+api, "", as(second)...)
 	s.ok(200, "DELETE", g+lockPlace+"/l"+own, "", as(third)...)
 	s.ok(200, "DELETE", m+api, "", as(second)...)
-	got := decode[activities](t, s.ok(200, "GET", activityLog, "", as(secret)...)).Value
+	got := decode[loggedEvents](t, s.ok(200, "GET", activityLog, "", as(secret)...)).Value
 	var lines []string
 	for _, e := range got {
 		lines = append(lines, fmt.Sprintf("%s by %s: %s %s", strings.TrimPrefix(e.ResourceID, inSubscription), e.Caller, e.OperationName.Value, e.Status.Value))
@@ -64,6 +68,7 @@ func TestActivityLog(t *testing.T) {
 	want := []string{
 		local(m) + " by " + callers[second].ObjectID + ": Contoso.Compute/virtualMachines/delete Succeeded",
 		local(g) + lockPlace + "/l by " + callers[third].ObjectID + ": Microsoft.Authorization/locks/delete Succeeded",
+		local(m) + " by " + callers[second].ObjectID + ": Contoso.Compute/virtualMachines/delete Failed",
 		local(g) + lockPlace + "/l by " + callers[second].ObjectID + ": Microsoft.Authorization/locks/write Succeeded",
 		local(m) + " by ann@example: Contoso.Compute/virtualMachines/write Succeeded",
 		local(g) + " by ann@example: Microsoft.Resources/subscriptions/resourceGroups/write Succeeded",
@@ -71,7 +76,7 @@ func TestActivityLog(t *testing.T) {
 	if len(lines) < len(want) || !slices.Equal(lines[:len(want)], want) {
 		t.Fatalf("the log says\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	e := got[3]
+	e := got[4]
 	if e.CorrelationID != correlation || e.HTTPRequest.Method != "PUT" || e.HTTPRequest.ClientRequestID != "mine" || e.HTTPRequest.URI != m ||
 		e.HTTPRequest.ClientIPAddress != "127.0.0.1" || e.SubStatus.Value != "Created" || e.ResourceGroupName != "g" || e.Level != "Informational" ||
 		e.Claims["http://schemas.microsoft.com/identity/claims/objectidentifier"] != callers[secret].ObjectID || e.ResourceType.Value != "Contoso.Compute/virtualMachines" {
@@ -95,12 +100,22 @@ func TestActivityLogIsFiltered(t *testing.T) {
 		"correlationId eq 'none'":                                 0,
 		"eventTimestamp le '" + before + "'":                      0,
 		"caller eq 'it''s me' and eventTimestamp ge '2020-01-01'": 0,
+		// As the az CLI sends it.
+		"eventTimestamp ge " + strings.TrimSuffix(before, "Z") + ".123456 and eventTimestamp le 2999-01-01T00:00:00+01:00 and resourceId eq '" + m + "'": 1,
+		"eventTimestamp ge 2020-01-01 and status eq 'Failed'":        1,
+		"eventTimestamp ge " + before:                                5,
+		"levels eq 'Critical, error'":                                1,
+		"levels eq 'Warning'":                                        0,
+		"eventChannels eq 'Admin, Operation' and status eq 'Failed'": 1,
+		"eventChannels eq 'Admin'":                                   0,
+		"resourceGroupName eq 'g' and resourceGroupName eq 'h'":      0,
 	} {
 		if got := s.activities(filter); len(got) != want {
 			t.Errorf("%s: %d events, want %d: %+v", filter, len(got), want, got)
 		}
 	}
-	for _, bad := range []string{"x", "x eq 'y'", "caller ge 'y'", "caller eq 'y", "caller eq 'y' and", "caller eq 'y' or caller eq 'z'", "eventTimestamp ge 'soon'", "eventTimestamp eq '2020-01-01'", "caller eq y"} {
+	for _, bad := range []string{"x", "x eq 'y'", "caller ge 'y'", "caller eq 'y", "caller eq 'y' and", "caller eq 'y' or caller eq 'z'", "eventTimestamp ge 'soon'", "eventTimestamp eq '2020-01-01'", "caller eq y",
+		"eventTimestamp ge 2020-01-01 or status eq 'x'", "eventTimestamp ge 2020-01-01 and", "eventTimestamp ge"} {
 		s.want(400, "InvalidQueryParameter", "GET", activityLog+"&$filter="+url.QueryEscape(bad), "")
 	}
 	only := s.ok(200, "GET", activityLog+"&$select=eventTimestamp,caller,status&$top=1", "")
@@ -111,8 +126,56 @@ func TestActivityLogIsFiltered(t *testing.T) {
 	if len(page.Value) != 1 || page.NextLink == "" || page.Value[0]["resourceId"] != nil || page.Value[0]["status"] == nil {
 		t.Errorf("%s", only.text)
 	}
-	if n, all := len(s.activities("")), len(decode[activities](t, s.ok(200, "GET", activityLog, "")).Value); n != all {
+	if n, all := len(s.activities("")), len(decode[loggedEvents](t, s.ok(200, "GET", activityLog, "")).Value); n != all {
 		t.Errorf("%d events on all pages, %d on one", n, all)
+	}
+}
+
+// A time that is long past is found without reading all that came since, and what is asked
+// of one resource without reading what happened to others.
+func TestActivityLogOfLongAgo(t *testing.T) {
+	s := newSite(t, setup{})
+	m := machinePath("g", "m")
+	tell := func(n int, resource string) {
+		var telling sync.WaitGroup
+		for range 50 {
+			telling.Go(func() {
+				for range n / 50 {
+					if err := s.store.RecordEvent(t.Context(), subscription, events.Told{Resource: resource, Action: vms + "/write", Status: events.Succeeded}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		telling.Wait()
+		for n := 1; n > 0; {
+			var err error
+			if n, err = s.store.NumberEvents(t.Context(), 5000); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	count := func(filter string) (found, pages int) {
+		t.Helper()
+		for target := activityLog + "&$filter=" + url.QueryEscape(filter); target != ""; pages++ {
+			one := decode[loggedEvents](t, s.ok(200, "GET", target, ""))
+			found += len(one.Value)
+			target = strings.TrimPrefix(one.NextLink, s.config.Server.PublicURL.String())
+		}
+		return found, pages
+	}
+	tell(50, m)
+	s.clock.advance(3 * hour)
+	past := s.clock.now().Add(-2 * hour).UTC().Format(time.RFC3339)
+	tell(page.MostExamined+500, machinePath("g", "busy"))
+	for _, filter := range []string{"eventTimestamp le '" + past + "' and resourceProvider eq 'Contoso.Compute'", "resourceUri eq '" + m + "'"} {
+		if found, pages := count(filter); found != 50 || pages != 1 {
+			t.Errorf("%s: %d events on %d pages", filter, found, pages)
+		}
+	}
+	if found, pages := count("correlationId eq 'none'"); found != 0 || pages != 2 {
+		t.Errorf("what no index finds: %d events on %d pages", found, pages)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/fanout"
+	"portico/gateway/activity"
 	"portico/gateway/admin"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
@@ -107,6 +108,7 @@ type longLived struct {
 	counts         *admission.Counts
 	levels         *throttle.Levels
 	throttled      *throttle.Metrics
+	activity       *activity.Recorder
 	draining       *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
@@ -146,6 +148,7 @@ func New(o Options) *Gateway {
 		counts:         admission.NewCounts(),
 		levels:         throttle.NewLevels(time.Now()),
 		throttled:      throttle.NewMetrics(o.Metrics),
+		activity:       activity.New(o.Store, o.Metrics),
 		draining:       new(atomic.Bool),
 		current:        new(atomic.Pointer[access.Authenticator]),
 	}}
@@ -192,11 +195,11 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
 	g.authorizer = authorize.New(&c.Auth, g.store, g.store.Scopes(), g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
-	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
+	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.proxy = &proxy.Proxy{
 		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
-		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Sender: g.sender, Log: g.log,
+		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Activity: g.activity, Sender: g.sender, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))

@@ -48,7 +48,7 @@ func (s *site) moveByHand(from, to, id string) {
 	payload := move.Payload{Source: call.Source, Target: call.Target, Ended: s.store.Now()}.String()
 	payload = strings.TrimSuffix(payload, "}") + `,"calls":[{"members":[{"key":"` + call.Members[0].Key + `","fate":1}]}]}`
 	fail(s.store.SettleMove(ctx, &jobs[0], inventory.MoveResult{MoveCall: call, Moved: call.Members}, payload))
-	fail(s.store.EndMove(ctx, jobs[0], call.Source, call.Target, jobrow.Done, payload))
+	fail(s.store.EndMove(ctx, jobs[0], call.Source, call.Target, jobrow.Done, payload, nil))
 }
 
 // A polling URL of Portico's own tells of the resource wherever that has moved

@@ -138,7 +138,7 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	if err := h.store(t, after, did); err != nil {
 		return err
 	}
-	if err := t.recordRow(&row, writeVerb, events.Swept); err != nil {
+	if err := t.recordFound(&row, writeVerb, events.Swept, true); err != nil {
 		return err
 	}
 	if err := retag(t, row.Subscription, row.Key, nil, row.Details.Tags); err != nil {

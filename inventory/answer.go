@@ -19,6 +19,9 @@ type Answer struct {
 	ProvisioningState string // as the body says, empty when it does not
 	ID                string // as the request wrote it; empty: as given to Begin
 	Details           *Details
+	// Error is what the client was told where the write failed; nil where that is not
+	// known.
+	Error *arm.Error
 	// Poll is where an accepted write is followed; nil: by asking for the
 	// resource.
 	Poll *Poll
@@ -64,6 +67,12 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 			result.Follow = engine.NewID()
 			h.accepted = &accepted{ticket.Kind, a.Poll, result.Follow}
 		}
+		means := answerMeaning{did.Settled, follows}
+		if means.ends(a) {
+			if err := h.forget(t, ticket.Intent); err != nil {
+				return SettleResult{}, err
+			}
+		}
 		err = h.store(t, after, did, func(row *Resource) {
 			row.respell(id)
 			if a.Outcome == index.Succeeded || a.ProvisioningState != "" {
@@ -81,7 +90,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 		if after.Row != nil {
 			result.Row = h.row
 		}
-		if err := h.recordAnswer(t, ticket, a, before, answerMeaning{did.Settled, follows}); err != nil {
+		if err := h.recordAnswer(t, ticket, a, before, means); err != nil {
 			return SettleResult{}, err
 		}
 		for _, o := range a.Operations {
@@ -156,6 +165,12 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			Generation: generation, Found: o.Found, ProvisioningState: o.ProvisioningState,
 		})
 		e := end{settled: did.Settled}
+		var ended []begunWrite
+		if did.Settled {
+			if ended, err = h.forgetEnded(t, after.Open); err != nil {
+				return end{}, err
+			}
+		}
 		if counts && after.Row != nil {
 			e.after = after.Row.Generation
 		}
@@ -165,7 +180,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			row.learn(o.Details)
 		})
 		if err == nil && did.Settled {
-			err = h.recordObserved(t, before, after.Row, o.ProvisioningState)
+			err = h.recordObserved(t, before, after.Row, o.ProvisioningState, ended)
 		}
 		return e, err
 	})
@@ -180,8 +195,9 @@ func (h *resourceTx) hasExpired(t *tx) bool {
 // EndFollow records that the operation of an accepted write is over, or lost, and
 // flags the row that was followed for it: only a GET tells what became of the
 // resource. It returns the row, or ErrNotFound. follow names the operation, see
-// SettleResult; where the row follows another one by now nothing ends.
-func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Resource, error) {
+// SettleResult; where the row follows another one by now nothing ends. why is what the
+// provider said of an operation that has failed, nil otherwise.
+func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte, why *arm.Error) (Resource, error) {
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
@@ -195,6 +211,9 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.Write
 		case errors.Is(err, ErrNotFound) || err == nil && now.Incarnation != follow:
 			return *h.row, nil
 		case err != nil:
+			return Resource{}, err
+		}
+		if err := h.failed(t, kind, why); err != nil {
 			return Resource{}, err
 		}
 		after, did := h.settle(t, index.FollowEnded{Kind: kind})

@@ -120,9 +120,9 @@ func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGrou
 }
 
 // ReopenGroup ends a deletion that failed or was cancelled: the group is Active
-// again, with what is left in it, and the job ends. It refuses by *GroupNotEmptyError
+// again, with what is left in it, and the job ends. why is told of. It refuses by *GroupNotEmptyError
 // while a write may still reach the group.
-func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string) error {
+func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, why *arm.Error) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
@@ -145,7 +145,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.Stat
 		if err := t.mark(g); err != nil {
 			return err
 		}
-		if err := t.recordGroup(g, deleteVerb, events.Failed); err != nil {
+		if err := t.recordGroupFailed(g, deleteVerb, events.Failed, why); err != nil {
 			return err
 		}
 		return s.endDeletion(t, j, state, payload)

@@ -18,7 +18,12 @@ const recordEvent = `INSERT INTO unnumbered_events (subscription, id, at, key, t
 
 // record records an event of what the transaction changes. sub and key are folded.
 func (t *tx) record(sub, key string, told events.Told) error {
-	told.Cause = events.CauseOf(t.Context)
+	return t.recordBy(events.CauseOf(t.Context), sub, key, told)
+}
+
+// recordBy is record for another cause than that of the transaction.
+func (t *tx) recordBy(cause events.Cause, sub, key string, told events.Told) error {
+	told.Cause, told.Error = cause, events.Bounded(told.Error)
 	id := engine.NewID()
 	text, err := json.Marshal(told)
 	if err != nil {

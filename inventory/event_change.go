@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -37,35 +38,79 @@ func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resour
 	case a.Outcome == index.Accepted || means.follows:
 		told.Status = events.Accepted
 	}
+	if told.Status == events.Failed || told.Status == events.Started {
+		told.Error = a.Error
+	}
+	if a.Error != nil && told.HTTPStatus == 0 {
+		told.HTTPStatus = a.Error.Status
+	}
 	return t.record(h.subscription, h.key, told)
 }
 
-// recordObserved records what Portico's own GET has settled: that a resource is gone, or
-// how one that was in doubt, or worked on, has ended.
-func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string) error {
-	if before == nil {
+// ends reports whether the event of an answer says how the write has ended.
+func (m answerMeaning) ends(a Answer) bool {
+	return m.settled && !m.follows && a.Outcome != index.Accepted
+}
+
+// recordObserved records what Portico's own GET has settled: how the writes have ended that
+// had begun, whoever asked since, and what there is now where none of them says that.
+func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []begunWrite) error {
+	if before == nil || after != nil && !before.NeedsVerify() && !before.FollowPut {
+		return nil // nothing was in doubt
+	}
+	gone := after == nil
+	failed := !gone && !arm.EqualFold(provisioningState, "Succeeded") && provisioningState != ""
+	said := false
+	for _, b := range ended {
+		deletes := b.Kind == index.Delete
+		if b.Type != before.Type && !(deletes && gone) {
+			continue // what was asked of a resource above says nothing of this one
+		}
+		told := events.Told{Resource: before.ID, Action: before.TypeName + verbOf(b.Kind), Origin: events.Verified, Status: events.Succeeded, New: !deletes && !gone && pending(before)}
+		if deletes != gone || failed {
+			told.Status, told.Error = events.Failed, b.failure()
+		} else {
+			said = true
+		}
+		if err := t.recordBy(b.Cause, h.subscription, h.key, told); err != nil {
+			return err
+		}
+	}
+	if said {
 		return nil
 	}
-	told := events.Told{Resource: before.ID, Action: before.TypeName + writeVerb, Origin: events.Verified, Status: events.Succeeded, New: after != nil && pending(before)}
-	switch {
-	case after == nil:
-		told.Action = before.TypeName + deleteVerb
-	case !before.NeedsVerify() && !before.FollowPut:
-		return nil // nothing was in doubt
-	case !arm.EqualFold(provisioningState, "Succeeded") && provisioningState != "":
-		told.Status = events.Failed
+	verb := writeVerb
+	if gone {
+		verb = deleteVerb
 	}
-	return t.record(h.subscription, h.key, told)
+	return t.recordFound(before, verb, events.Verified, !gone && pending(before))
 }
 
 // recordLapsed records that writes have ended by time, and nobody knows how. A later
 // event says what a GET has found.
 func (h *resourceTx) recordLapsed(t *tx) error {
-	if h.lapsed == 0 || h.row == nil {
+	if h.row == nil {
 		return nil
 	}
-	return t.record(h.subscription, h.key, events.Told{
-		Resource: h.row.ID, Action: h.row.TypeName + writeVerb, Origin: events.Lapsed, Status: events.Started, New: pending(h.row),
+	for _, in := range h.lapsed {
+		told := events.Told{Resource: h.row.ID, Action: h.row.TypeName + verbOf(in.Kind), Origin: events.Lapsed, Status: events.Started, New: in.Kind != index.Delete && pending(h.row)}
+		cause := events.Cause{}
+		if i := slices.IndexFunc(h.begun(t), func(b begunWrite) bool { return b.Intent == in.ID }); i >= 0 {
+			cause = h.begun(t)[i].Cause
+		}
+		if err := t.recordBy(cause, h.subscription, h.key, told); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordFound records that Portico has found a resource to be there, or to be gone, that
+// nobody is known to have made or deleted. Who asked did not do it. made says that it had
+// not been seen before.
+func (t *tx) recordFound(row *Resource, verb string, origin events.Origin, made bool) error {
+	return t.recordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Told{
+		Resource: row.ID, Action: row.TypeName + verb, Origin: origin, Status: events.Succeeded, New: made,
 	})
 }
 
@@ -106,12 +151,23 @@ func (t *tx) recordMove(from, to *Resource) error {
 
 // recordOwn records a change of a resource of Portico's own.
 func (t *tx) recordOwn(sub, id, action string, status events.Status) error {
-	return t.recordMade(sub, id, action, status, false)
+	return t.recordOwnTold(sub, events.Told{Resource: id, Action: action, Status: status})
 }
 
 // recordMade is recordOwn; made says that the resource is new.
 func (t *tx) recordMade(sub, id, action string, status events.Status, made bool) error {
-	return t.record(sub, arm.Fold(id), events.Told{Resource: id, Action: action, Origin: events.Decided, Status: status, New: made, Began: t.Now.Truncate(time.Millisecond)})
+	return t.recordOwnTold(sub, events.Told{Resource: id, Action: action, Status: status, New: made})
+}
+
+// recordFailed is recordOwn with why it has failed; nil where it has not.
+func (t *tx) recordFailed(sub, id, action string, status events.Status, why *arm.Error) error {
+	return t.recordOwnTold(sub, events.Told{Resource: id, Action: action, Status: status, Error: why})
+}
+
+// recordOwnTold completes what is told of a resource of Portico's own.
+func (t *tx) recordOwnTold(sub string, told events.Told) error {
+	told.Origin, told.Began = events.Decided, t.Now.Truncate(time.Millisecond)
+	return t.record(sub, arm.Fold(told.Resource), told)
 }
 
 // typeName is the type of the resource as declared, else as its ID spells it.
@@ -133,9 +189,21 @@ func verbOf(kind index.WriteKind) string {
 
 // recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
-	id := subscriptionScope(g.Subscription) + "/resourceGroups/" + g.Name
-	return t.recordMade(g.Subscription, id, "Microsoft.Resources/subscriptions/resourceGroups"+verb, status, verb == writeVerb && g.Changed.Equal(g.Created))
+	return t.recordOwnTold(g.Subscription, events.Told{
+		Resource: groupID(g), Action: groupAction + verb, Status: status, New: verb == writeVerb && g.Changed.Equal(g.Created),
+	})
 }
+
+func (t *tx) recordGroupFailed(g Group, verb string, status events.Status, why *arm.Error) error {
+	return t.recordFailed(g.Subscription, groupID(g), groupAction+verb, status, why)
+}
+
+const groupAction = "Microsoft.Resources/subscriptions/resourceGroups"
+
+func groupID(g Group) string { return subscriptionScope(g.Subscription) + "/resourceGroups/" + g.Name }
+
+// moveVerb is the action on a group that moves what is in it.
+const moveVerb = "/moveResources/action"
 
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"

@@ -243,6 +243,11 @@ func (s *Store) recordIntent(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	if added.CreatedRow {
 		h.create(w.row(t.Now))
 	}
+	if after.Row != nil {
+		if err := h.remember(t, &w, e.ID); err != nil {
+			return Ticket{}, err
+		}
+	}
 	if err := h.store(t, after, did); err != nil {
 		return Ticket{}, err
 	}

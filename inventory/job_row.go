@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -186,8 +187,9 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 	return jobrow.Delete(t.Tx, h.subscription, id)
 }
 
-// flagBelow flags the rows below a key, of any depth, for verification.
-func flagBelow(t *tx, sub, key string) error {
+// flagBelow flags the rows below a key, of any depth, for verification. They remember
+// what the row there does.
+func flagBelow(t *tx, sub, key string, above *Resource) error {
 	from, to := below(key)
 	if t.Proves() {
 		return t.LookUpLater(engine.Proof(noneBelow, sub, from, to))
@@ -197,7 +199,7 @@ func flagBelow(t *tx, sub, key string) error {
 	children, err := engine.Collect(t.Returning(), func(scan engine.Scanner) (c child, err error) {
 		err = scan(&c.key, &c.region)
 		return c, err
-	}, flagChildren, fresh[:], sub, from, to)
+	}, flagChildren, fresh[:], above.begun.stored(), sub, from, to)
 	if err != nil {
 		return err
 	}
@@ -215,8 +217,8 @@ func flagBelow(t *tx, sub, key string) error {
 
 // EndFollowByJob is EndFollow by the job that follows, which ends with that. When the
 // caller no longer holds the job it returns jobrow.ErrLeaseLost, and nothing ends.
-func (s *Store) EndFollowByJob(ctx context.Context, j jobrow.Job) error {
-	return s.endFollowByJob(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
+func (s *Store) EndFollowByJob(ctx context.Context, j jobrow.Job, why *arm.Error) error {
+	return s.endFollowByJob(ctx, j, why, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
 // LoseFollowByJob is EndFollowByJob where nobody can say any more what became of the
@@ -226,12 +228,12 @@ func (s *Store) LoseFollowByJob(ctx context.Context, j jobrow.Job, lateWriteWind
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
 	}
-	return s.endFollowByJob(ctx, j, func(f Follow, now time.Time) any {
+	return s.endFollowByJob(ctx, j, nil, func(f Follow, now time.Time) any {
 		return index.FollowLost{ID: engine.NewID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
-func (s *Store) endFollowByJob(ctx context.Context, j jobrow.Job, event func(Follow, time.Time) any) error {
+func (s *Store) endFollowByJob(ctx context.Context, j jobrow.Job, why *arm.Error, event func(Follow, time.Time) any) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
 		h, err := lockResource(t, j.Subscription, j.Subject)
 		if err != nil {
@@ -246,6 +248,9 @@ func (s *Store) endFollowByJob(ctx context.Context, j jobrow.Job, event func(Fol
 		}
 		follow, err := ReadFollow(now)
 		if err != nil {
+			return err
+		}
+		if err := h.failed(t, follow.Kind, why); err != nil {
 			return err
 		}
 		after, did := h.settle(t, event(follow, t.Now))

@@ -24,7 +24,7 @@ const fillListed = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		row(i, what) AS (SELECT i, CASE WHEN i + 1 = %[1]d THEN 'rare' ELSE 'common' END FROM n)
 	SELECT 's', '/' || CAST(1000000 + i AS TEXT), '/' || CAST(1000000 + i AS TEXT),
 		what, what, what, what || '-' || CAST(i %% 2 AS TEXT), '', what, what,
-		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{"tags":{"' || what || '":"x"}}', '', '', 1700000000000000, 1700000000000000,
+		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{"tags":{"' || what || '":"x"}}', '', '', 1700000000000000, 1700000000000000, NULL,
 		what || '-' || CAST(i %% 2 AS TEXT)
 	FROM row`
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -89,6 +90,11 @@ func (s *Store) BeginMove(ctx context.Context, o MoveRequest) (jobrow.Job, error
 		}
 		if _, err := job.Add(t.Tx); err != nil {
 			return jobrow.Job{}, err
+		}
+		if !o.Validate {
+			if err := t.recordGroup(*facts.source.group, moveVerb, events.Accepted); err != nil {
+				return jobrow.Job{}, err
+			}
 		}
 		operation := o.Operation
 		operation.Subscription, operation.Follow = job.Subscription, job.ID
@@ -182,9 +188,10 @@ func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target G
 	return from, to, nil
 }
 
-// EndMove ends a move: both groups are Active again, and the job ends. It refuses by
+// EndMove ends a move: both groups are Active again, and the job ends. why is told of
+// where not all has moved, nil otherwise. It refuses by
 // *GroupNotEmptyError while a provider may still be moving something.
-func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string) error {
+func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string, why *arm.Error) error {
 	source, target = source.folded(), target.folded()
 	return s.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
 		from, to, err := t.movingPair(&j, source, target)
@@ -201,6 +208,13 @@ func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupN
 			}
 		}
 		if err := t.markPair(from, to, index.GroupActive, engine.NewID()); err != nil {
+			return err
+		}
+		status := events.Succeeded
+		if state != jobrow.Done {
+			status = events.Failed
+		}
+		if err := t.recordGroupFailed(from, moveVerb, status, why); err != nil {
 			return err
 		}
 		return j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords))

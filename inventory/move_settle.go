@@ -125,6 +125,10 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 		moved.Parent = r.moved(row.Parent)
 	}
 	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
+	var err error
+	if moved.begun, err = t.sealBegun(moved.Subscription, row.begun.read(t.Context, t.store, row.Subscription)); err != nil {
+		return err
+	}
 	if err := t.recordMove(&row, &moved); err != nil {
 		return err
 	}

@@ -41,6 +41,8 @@ type Resource struct {
 	Creator           Creator
 	Created           time.Time // when its first PUT was recorded
 	Changed           time.Time // when the latest PUT or PATCH succeeded
+
+	begun begunWrites
 }
 
 // NeedsVerify reports whether a GET may settle something about the resource, or it is
@@ -67,27 +69,27 @@ type Details struct {
 
 const (
 	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
-		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed`
+		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed, begun`
 
 	selectResource  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
 	lockResourceRow = selectResource + engine.ForUpdate
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
 	// A column that is named is written, and so are the indexes that it is part of.
 	respellResource = `UPDATE resources
-		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
 	updateResource = `UPDATE resources
-		SET phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		SET phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
-	markResource = `UPDATE resources SET phase = ?, verify = ?, following = ?, generation = ?
+	markResource = `UPDATE resources SET phase = ?, verify = ?, following = ?, generation = ?, begun = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
 	proveResource  = `SELECT 1 / COUNT(*) FROM resources WHERE subscription = ? AND key = ? AND generation = ?`
 	lockGeneration = `SELECT 1 / COUNT(*) FROM (SELECT key FROM resources WHERE subscription = ? AND key = ? AND generation = ?` + engine.ForUpdate + `) AS found`
 	noneBelow      = `SELECT 1 / (1 - COUNT(*)) FROM (SELECT key FROM resources WHERE subscription = ? AND key >= ? AND key < ? LIMIT 1) AS found`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ? AND generation = ?`
-	flagChildren   = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
+	flagChildren   = `UPDATE resources SET verify = 1, generation = ?, begun = COALESCE(begun, ?) WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
 
 // The bits of the column following.
@@ -109,7 +111,7 @@ func scanResource(scan engine.Scanner) (Resource, error) {
 	)
 	err := scan(&r.Subscription, &r.Key, &r.ID, &r.Group, &r.Type, &r.TypeName, &r.Name, &r.Parent, &r.Region,
 		&r.Location, &r.Phase, &r.Verify, &following, &generation, &r.ProvisioningState, &r.APIVersion, &details,
-		&r.Creator.Name, &r.Creator.Kind, &created, &changed)
+		&r.Creator.Name, &r.Creator.Kind, &created, &changed, &r.begun.encrypted)
 	if err != nil {
 		return Resource{}, err
 	}
@@ -137,14 +139,14 @@ func (r *Resource) insert(t *tx) error {
 	return t.CreateOne(engine.Request{Statement: insertResource, Args: []any{
 		r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
-		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), arm.Fold(r.Name),
+		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), r.begun.stored(), arm.Fold(r.Name),
 	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
 // replace writes a row that the transaction has read, or assumes, as before. learnt: it
 // may differ in more than what the rule knows of it.
 func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
-	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:]}
+	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.begun.stored()}
 	at := []any{r.Subscription, r.Key, before.Generation[:]}
 	if !learnt {
 		return t.ChangeOne(markResource, slices.Concat(rule, at)...)

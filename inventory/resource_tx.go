@@ -13,11 +13,12 @@ type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
 	open              []index.Intent
-	assumed           bool      // to be so; see lockedState.assume
-	made              *Resource // the row that a create brings
-	stored            *Resource // the row that store has left
-	accepted          *accepted // the write that begins to be followed
-	lapsed            int       // writes that ended by time
+	assumed           bool           // to be so; see lockedState.assume
+	made              *Resource      // the row that a create brings
+	stored            *Resource      // the row that store has left
+	accepted          *accepted      // the write that begins to be followed
+	lapsed            []index.Intent // writes that ended by time
+	remembered        *begunWrites   // what store has the row remember; nil: what it does
 }
 
 // lockResource loads and locks the open intents of a resource, and then its row. The
@@ -59,7 +60,10 @@ func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
 // lapse ends what has ended by time.
 func (h *resourceTx) lapse(t *tx) (index.State, index.Actions) {
 	after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
-	h.lapsed = len(h.open) - len(after.Open)
+	h.lapsed = nil
+	if len(after.Open) < len(h.open) {
+		h.lapsed = slices.DeleteFunc(slices.Clone(h.open), func(in index.Intent) bool { return in.Ends > engine.Micros(t.Now) })
+	}
 	return after, did
 }
 
@@ -92,7 +96,7 @@ func (h *resourceTx) store(t *tx, after index.State, did index.Actions, answered
 		return err
 	}
 	if did.Orphaned {
-		return flagBelow(t, h.subscription, h.key)
+		return flagBelow(t, h.subscription, h.key, h.row)
 	}
 	return nil
 }
@@ -135,6 +139,9 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	case h.row == nil:
 		row := *h.made
 		row.apply(now)
+		if h.remembered != nil {
+			row.begun = *h.remembered
+		}
 		h.stored = &row
 		return row.insert(t)
 	case now.Generation == h.row.Generation:
@@ -148,6 +155,9 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		}
 	}
 	row.apply(now)
+	if h.remembered != nil {
+		row.begun = *h.remembered
+	}
 	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err
 	}

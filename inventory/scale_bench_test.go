@@ -180,7 +180,7 @@ const fillRows = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		'/subscriptions/` + estateSub + `/resourceGroups/rg-' || CAST(1000000 + i / 500 AS TEXT) || '/providers/Contoso.Compute/virtualMachines/vm-' || CAST(100000000 + i AS TEXT),
 		'rg-' || CAST(1000000 + i / 500 AS TEXT), '` + estateType + `', 'Contoso.Compute/virtualMachines',
 		'vm-' || CAST(100000000 + i AS TEXT), '', 'region' || CAST(i %% 8 AS TEXT), 'region' || CAST(i %% 8 AS TEXT),
-		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{}', '', '', 1700000000000000, 1700000000000000,
+		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{}', '', '', 1700000000000000, 1700000000000000, NULL,
 		'vm-' || CAST(100000000 + i AS TEXT)
 	FROM n`
 

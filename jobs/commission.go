@@ -11,6 +11,16 @@ import (
 type Commission struct {
 	Correlation string           `json:"correlation"` // of all calls of the job
 	Caller      access.Principal `json:"caller"`      // who sent the request
+	Request     Request          `json:"request,omitzero"`
+}
+
+// Request is what is told of a client's request where its work ends.
+type Request struct {
+	ID      string `json:"id"`
+	Client  string `json:"clientId,omitempty"` // the id that the client gave it
+	Address string `json:"address,omitempty"`  // the client's
+	Method  string `json:"method"`
+	URI     string `json:"uri"` // the path
 }
 
 // CommissionOf reads the commission in a job's payload.
@@ -33,5 +43,7 @@ func causeOf(kind Kind, job jobrow.Job) *events.Cause {
 	cause.TenantID, cause.ObjectID, cause.AppID = c.Caller.TenantID, c.Caller.ObjectID, c.Caller.AppID
 	cause.Name, cause.Issuer, cause.Application = c.Caller.Name, c.Caller.Issuer, c.Caller.Kind() == "Application"
 	cause.Correlation = c.Correlation
+	cause.Request, cause.ClientRequest, cause.Address = c.Request.ID, c.Request.Client, c.Request.Address
+	cause.Method, cause.URI = c.Request.Method, c.Request.URI
 	return cause
 }

@@ -167,11 +167,17 @@ func (r *Request) classify(m *regions.Map) {
 	r.classifyHop(hop)
 }
 
-// namesActivityLog reports whether the path is that of a subscription's activity log. The
-// rest of its namespace may be a provider's.
+// namesActivityLog reports whether the path is that of the activity log of a subscription
+// or a tenant, or of the kinds of its events. The rest of its namespace may be a
+// provider's.
 func (r *Request) namesActivityLog(hop arm.Hop) bool {
-	return r.Path.Hops() == 1 && r.Path.Group() == "" && r.Path.Subscription() != "" && hop.Len() == 3 &&
-		arm.EqualFold(hop.Namespace(), "Microsoft.Insights") && arm.EqualFold(hop.Segment(0), "eventtypes") &&
+	if r.Path.Hops() != 1 || r.Path.Group() != "" || !arm.EqualFold(hop.Namespace(), "Microsoft.Insights") {
+		return false
+	}
+	if hop.Len() == 1 {
+		return r.Path.Subscription() == "" && arm.EqualFold(hop.Segment(0), "eventcategories")
+	}
+	return hop.Len() == 3 && arm.EqualFold(hop.Segment(0), "eventtypes") &&
 		arm.EqualFold(hop.Segment(1), "management") && arm.EqualFold(hop.Segment(2), "values")
 }
 

@@ -29,6 +29,9 @@ type Settings struct {
 	MaxContent int64
 	Memory     *limits.Memory // for the contents of all requests together
 	Log        *zap.Logger
+	// Refused is told of requests that Portico itself refuses, before their answer goes
+	// out; nil: nobody is.
+	Refused func(context.Context, *Exchange, *arm.Error)
 }
 
 // Exchange is what the gateway knows of one request while it answers it. The
@@ -63,8 +66,11 @@ type Exchange struct {
 	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
 	// assignment that allowed it, or why there is none; both are "" where nobody asked.
 	Action, AllowedBy string
-	Cause    string           // CauseGateway or CauseService on errors
-	Failure  error            // behind an error answer of the gateway's own
+	// RouteAction is what the route of one of Portico's own resources does, in the words of
+	// roles; "" where the request is for no such route.
+	RouteAction string
+	Cause       string // CauseGateway or CauseService on errors
+	Failure     error  // behind an error answer of the gateway's own
 }
 
 // Whose an error was, as the header of the answer and the metrics name it.

@@ -31,6 +31,9 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		body = fault.Body()
 	}
 	x.Cause, x.Failure = CauseGateway, err
+	if x.settings.Refused != nil {
+		x.settings.Refused(r.Context(), x, fault)
+	}
 	if fault.Code == arm.SubscriptionNotFound {
 		x.Ticket.Disown()
 	}

@@ -1,7 +1,9 @@
 package frontdoor
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -45,7 +47,7 @@ type eventBody struct {
 	Properties       map[string]string `json:"properties,omitempty"`
 	EventTimestamp   string            `json:"eventTimestamp"`
 	Submission       string            `json:"submissionTimestamp"`
-	SubscriptionID   string            `json:"subscriptionId"`
+	SubscriptionID   string            `json:"subscriptionId,omitempty"`
 	TenantID         string            `json:"tenantId,omitempty"`
 }
 
@@ -61,44 +63,103 @@ type httpRequest struct {
 	URI             string `json:"uri,omitempty"`
 }
 
+// The words of the log that are always the same.
+const (
+	administrative = "Administrative" // the category of all events
+	operationOnly  = "Operation"      // the channel of all events
+)
+
+// dotNetEpoch is the beginning of 1970 in the ticks of an event's id: tenths of
+// microseconds since the year 1.
+const dotNetEpoch = 621_355_968_000_000_000
+
+// levelOf says how bad an event is.
+func levelOf(e events.Event) string {
+	if e.Status == events.Failed {
+		return "Error"
+	}
+	return "Informational"
+}
+
 func eventOf(e events.Event) eventBody {
 	at, id := e.At.UTC().Format(time.RFC3339Nano), uuid.UUID(e.ID).String()
 	body := eventBody{
-		ID:          e.Resource + "/events/" + id + "/ticks/" + strconv.FormatInt(e.At.UnixMicro()*10, 10),
+		ID:          e.Resource + "/events/" + id + "/ticks/" + strconv.FormatInt(e.At.UnixMicro()*10+dotNetEpoch, 10),
 		EventDataID: id, Caller: callerOf(e.Cause), Claims: claimsOf(e.Cause),
-		CorrelationID: e.Cause.Correlation, OperationID: e.Cause.Request,
-		Channels: "Operation", Level: "Informational", Category: unlocalized("Administrative"),
+		CorrelationID: e.Cause.Correlation, OperationID: cmp.Or(e.Cause.Request, e.Cause.Correlation),
+		Channels: operationOnly, Level: levelOf(e), Category: unlocalized(administrative),
 		EventName: unlocalized("EndRequest"), OperationName: unlocalized(e.Action), Status: unlocalized(string(e.Status)), SubStatus: unlocalized(""),
-		ResourceGroup: groupOf(e), ResourceProvider: unlocalized(namespaceOf(e.Action)), ResourceType: unlocalized(arm.TypeIn(e.Resource)),
+		ResourceGroup: groupOf(e), ResourceProvider: unlocalized(namespaceOf(e.Action)), ResourceType: unlocalized(resourceTypeOf(e)),
 		ResourceID: e.Resource, Authorization: &authorization{e.Action, e.Resource},
-		EventTimestamp: at, Submission: at, SubscriptionID: e.Subscription, TenantID: e.Cause.TenantID,
-		Properties: map[string]string{"origin": string(e.Origin)},
-	}
-	if e.Status == events.Failed {
-		body.Level = "Error"
+		EventTimestamp: at, Submission: at, SubscriptionID: subscriptionIDOf(e), TenantID: e.Cause.TenantID,
+		Properties: propertiesOf(e),
 	}
 	if e.Status == events.Started {
 		body.EventName = unlocalized("BeginRequest")
 	}
 	if e.HTTPStatus != 0 {
 		body.SubStatus = &localizable{
-			Value:     strings.ReplaceAll(http.StatusText(e.HTTPStatus), " ", ""),
+			Value:     statusWord(e.HTTPStatus),
 			Localized: http.StatusText(e.HTTPStatus) + " (HTTP Status Code: " + strconv.Itoa(e.HTTPStatus) + ")",
-		}
-		body.Properties["statusCode"] = strconv.Itoa(e.HTTPStatus)
-	}
-	if e.InDoubt {
-		body.Properties["inDoubt"] = "true"
-	}
-	for name, value := range map[string]string{"job": e.Cause.Job, "movedFrom": e.From, "movedTo": e.To} {
-		if value != "" {
-			body.Properties[name] = value
 		}
 	}
 	if c := e.Cause; c.Method != "" {
 		body.HTTPRequest = &httpRequest{c.ClientRequest, c.Address, c.Method, c.URI}
 	}
 	return body
+}
+
+// statusWord names a status in one word, as the log does: "Conflict".
+func statusWord(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return strings.NewReplacer(" ", "", "-", "", "'", "").Replace(text)
+	}
+	return strconv.Itoa(status)
+}
+
+// subscriptionIDOf is the subscription of an event, "" where it is a tenant's.
+func subscriptionIDOf(e events.Event) string {
+	if arm.ValidGUID(e.Subscription) {
+		return e.Subscription
+	}
+	return ""
+}
+
+// resourceTypeOf is the type of an event's resource, as the action names it where the ID
+// does not.
+func resourceTypeOf(e events.Event) string {
+	if typ := arm.TypeIn(e.Resource); typ != "" {
+		return typ
+	}
+	for _, verb := range [...]string{"/write", "/delete"} {
+		if typ, ok := strings.CutSuffix(e.Action, verb); ok {
+			return typ
+		}
+	}
+	return ""
+}
+
+// propertiesOf are what the log tells further, by the names that Azure gives what it has
+// too.
+func propertiesOf(e events.Event) map[string]string {
+	all := map[string]string{
+		"origin": string(e.Origin), "entity": e.Resource, "message": e.Action, "eventCategory": administrative,
+		"job": e.Cause.Job, "movedFrom": e.From, "movedTo": e.To,
+	}
+	if e.HTTPStatus != 0 {
+		all["statusCode"] = statusWord(e.HTTPStatus)
+	}
+	if e.Error != nil {
+		all["statusMessage"] = string(e.Error.Body())
+	}
+	if e.InDoubt {
+		all["inDoubt"] = "true"
+	}
+	if e.Omitted > 0 {
+		all["refusalsNotRecorded"] = strconv.Itoa(e.Omitted)
+	}
+	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
+	return all
 }
 
 // callerOf is a caller as the log names it: by a name, else the object id.

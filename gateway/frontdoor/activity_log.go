@@ -1,17 +1,18 @@
 package frontdoor
 
 import (
+	"context"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
-	"portico/arm"
 	"portico/events"
+	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/scopes"
 )
 
 // activityLog is what has happened in a subscription: who changed what, and how it
@@ -21,19 +22,49 @@ type activityLog struct {
 	lists page.Lists
 }
 
+// readEvents is what a caller must be allowed in order to see events, at the resources
+// that they tell of.
+const readEvents = "Microsoft.Insights/eventtypes/values/read"
+
 // Routes implements Resource.
 func (g activityLog) Routes() []route.Route {
-	return []route.Route{{
-		Method: http.MethodGet, Path: "/subscriptions/{s}/providers/microsoft.insights/eventtypes/management/values",
-		Action: "Microsoft.Insights/eventtypes/values/Read", Partly: true, Handle: g.list,
-	}}
+	return []route.Route{
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/microsoft.insights/eventtypes/management/values", Action: readEvents, Partly: true, Handle: g.ofSubscription},
+		{Method: http.MethodGet, Path: "/providers/microsoft.insights/eventtypes/management/values", Action: readEvents, Handle: g.ofTenant},
+		{Method: http.MethodGet, Path: "/providers/microsoft.insights/eventcategories", Open: "what kinds of events there are is no secret", Handle: g.categories},
+	}
+}
+
+// categories lists the kinds of events.
+func (g activityLog) categories(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{unlocalized(administrative)}})
+}
+
+// ofSubscription lists the events of a subscription.
+func (g activityLog) ofSubscription(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	// A subscription that was erased and made anew has nothing to do with the former.
+	return g.list(w, r, x, eventsOf{partition: req.Subscription.ID, since: req.Subscription.Created, readable: req.Readable})
+}
+
+// ofTenant lists the events of a tenant's own resources, and of what was asked of
+// providers outside of subscriptions.
+func (g activityLog) ofTenant(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	return g.list(w, r, x, eventsOf{partition: scopes.OfTenant(x.Principal.TenantID), readable: req.Readable})
+}
+
+// eventsOf are the events of a subscription, or of what stands in place of one for a
+// tenant, since a time, as far as the caller may see them.
+type eventsOf struct {
+	partition string
+	since     time.Time
+	readable  *authorize.Readable
 }
 
 // eventsAtOnce bounds how many events are numbered on a request's time.
 const eventsAtOnce = 1000
 
-// list lists the events of a subscription, the newest first.
-func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+// list lists events, the newest first.
+func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, of eventsOf) error {
 	p, err := g.lists.Read(x.Request)
 	if err != nil {
 		return err
@@ -51,8 +82,8 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if _, err := g.store.NumberEvents(r.Context(), eventsAtOnce); err != nil {
 		return err
 	}
-	// A subscription that was erased and made anew has nothing to do with the former.
-	since := laterOf(wanted.from, req.Subscription.Created)
+	read := g.reader(r.Context(), of.partition, wanted)
+	since := laterOf(wanted.from, of.since)
 	over := false
 	return page.Source[events.Event]{
 		Read: func(after string, limit int) ([]events.Event, error) {
@@ -60,7 +91,7 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 				return nil, nil
 			}
 			before, _ := strconv.ParseInt(after, 10, 64)
-			found, err := g.store.SubscriptionEvents(r.Context(), req.Subscription.ID, before, limit)
+			found, err := read(before, limit)
 			for i, e := range found {
 				// Numbers and times have the same order, but for the difference of clocks.
 				if e.At.Add(numberSlack).Before(since) {
@@ -70,10 +101,57 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			}
 			return found, err
 		},
-		Key:  func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
-		Keep: func(e events.Event) bool { return !e.At.Before(since) && wanted.match(e) && req.Readable.Shows(e.Resource) },
+		Key: func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
+		Keep: func(e events.Event) bool {
+			return !e.At.Before(since) && wanted.match(e) && of.readable.Shows(e.Resource)
+		},
 		Show: func(e events.Event) any { return shape.of(eventOf(e)) },
 	}.Answer(w, x, g.lists, p)
+}
+
+// reader returns what reads events before a number, 0 for the newest, by the index that
+// fits the filter.
+func (g activityLog) reader(ctx context.Context, partition string, wanted eventFilter) func(before int64, limit int) ([]events.Event, error) {
+	if key := wanted.resource(); key != "" {
+		return func(before int64, limit int) ([]events.Event, error) {
+			return g.store.ResourceEvents(ctx, partition, key, before, limit)
+		}
+	}
+	return func(before int64, limit int) ([]events.Event, error) {
+		if before == 0 && !wanted.until.IsZero() {
+			var err error
+			if before, err = g.lastUntil(ctx, partition, wanted.until.Add(numberSlack)); err != nil {
+				return nil, err
+			}
+		}
+		return g.store.SubscriptionEvents(ctx, partition, before, limit)
+	}
+}
+
+// searched is how many numbers are rather read one by one than searched further.
+const searched = 256
+
+// lastUntil returns a number from which on no event is as old as a time; 0 where the
+// newest is. It halves what may be: the log may be large, and the time long ago.
+func (g activityLog) lastUntil(ctx context.Context, partition string, until time.Time) (int64, error) {
+	late, err := g.store.SubscriptionEvents(ctx, partition, 0, 1)
+	if err != nil || len(late) == 0 || !late[0].At.After(until) {
+		return 0, err
+	}
+	early, number := int64(0), late[0].Number
+	for number-early > searched {
+		middle := early + (number-early)/2
+		found, err := g.store.SubscriptionEvents(ctx, partition, middle+1, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(found) > 0 && found[0].At.After(until) {
+			number = found[0].Number
+		} else {
+			early = middle
+		}
+	}
+	return number, nil
 }
 
 // numberSlack is by how much an event may be numbered later than one that is younger.
@@ -84,122 +162,4 @@ func laterOf(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// eventFilter is what $filter asks for: terms that all have to hold.
-type eventFilter struct {
-	from, until time.Time
-	equal       map[string]string // folded field to folded text
-}
-
-// eventFields are the fields that can be compared with a text.
-var eventFields = map[string]func(events.Event) string{
-	"resourcegroupname": groupOf,
-	"resourceuri":       func(e events.Event) string { return e.Resource },
-	"resourceid":        func(e events.Event) string { return e.Resource },
-	"resourceprovider":  func(e events.Event) string { return namespaceOf(e.Action) },
-	"correlationid":     func(e events.Event) string { return e.Cause.Correlation },
-	"caller":            func(e events.Event) string { return callerOf(e.Cause) },
-	"status":            func(e events.Event) string { return string(e.Status) },
-	"eventchannels":     func(events.Event) string { return "Operation" },
-}
-
-// readEventFilter reads terms that are joined by "and", such as eventTimestamp ge
-// '2024-05-01T00:00:00Z' and resourceGroupName eq 'rg'.
-func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
-	f.equal = map[string]string{}
-	for rest := strings.TrimSpace(text); rest != ""; {
-		field, operator, value, after, ok := cutTerm(rest)
-		if !ok {
-			return f, badEventFilter("it is a chain of terms such as resourceGroupName eq 'name', joined by and")
-		}
-		rest = after
-		name := arm.Fold(field)
-		_, comparable := eventFields[name]
-		switch {
-		case name == "eventtimestamp":
-			if fault := f.bound(operator, value); fault != nil {
-				return f, fault
-			}
-		case !comparable:
-			return f, badEventFilter("it can ask for eventTimestamp, resourceGroupName, resourceUri, resourceId, resourceProvider, correlationId, caller, status and eventChannels")
-		case !strings.EqualFold(operator, "eq"):
-			return f, badEventFilter(field + " can only be compared by eq")
-		default:
-			f.equal[name] = arm.Fold(value)
-		}
-	}
-	return f, nil
-}
-
-func (f *eventFilter) bound(operator, value string) *arm.Error {
-	at, err := time.Parse(time.RFC3339, value)
-	if err != nil {
-		at, err = time.Parse("2006-01-02", value)
-	}
-	if err != nil {
-		return badEventFilter("eventTimestamp is compared with a time such as '2024-05-01T00:00:00Z'")
-	}
-	switch {
-	case strings.EqualFold(operator, "ge"):
-		f.from = laterOf(f.from, at)
-	case strings.EqualFold(operator, "le"):
-		if f.until.IsZero() || at.Before(f.until) {
-			f.until = at
-		}
-	default:
-		return badEventFilter("eventTimestamp can be compared by ge and le")
-	}
-	return nil
-}
-
-func badEventFilter(why string) *arm.Error {
-	return arm.NewError(arm.InvalidQueryParameter, "$filter", why).About("$filter")
-}
-
-// cutTerm cuts the first term off, and the "and" behind it. A quote within a text is
-// doubled.
-func cutTerm(text string) (field, operator, value, rest string, ok bool) {
-	field, text, ok = strings.Cut(text, " ")
-	if !ok {
-		return "", "", "", "", false
-	}
-	operator, text, ok = strings.Cut(strings.TrimSpace(text), " ")
-	text = strings.TrimSpace(text)
-	if !ok || text == "" || text[0] != '\'' {
-		return "", "", "", "", false
-	}
-	var b strings.Builder
-	i := 1
-	for ; i < len(text); i++ {
-		if text[i] == '\'' {
-			if i+1 == len(text) || text[i+1] != '\'' {
-				break
-			}
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	if i == len(text) {
-		return "", "", "", "", false
-	}
-	rest = strings.TrimSpace(text[i+1:])
-	if rest == "" {
-		return field, operator, b.String(), "", true
-	}
-	and, rest, found := strings.Cut(rest, " ")
-	rest = strings.TrimSpace(rest)
-	return field, operator, b.String(), rest, found && strings.EqualFold(and, "and") && rest != ""
-}
-
-func (f eventFilter) match(e events.Event) bool {
-	if e.At.Before(f.from) || !f.until.IsZero() && e.At.After(f.until) {
-		return false
-	}
-	for name, value := range f.equal {
-		if arm.Fold(eventFields[name](e)) != value {
-			return false
-		}
-	}
-	return true
 }

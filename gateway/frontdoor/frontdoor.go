@@ -27,17 +27,17 @@ import (
 
 // Options are what the resources need.
 type Options struct {
-	Config    *config.Config
-	Store     *inventory.Store
-	Router    *routing.Router
-	Resolver  *resolve.Resolver
+	Config     *config.Config
+	Store      *inventory.Store
+	Router     *routing.Router
+	Resolver   *resolve.Resolver
 	Authorizer *authorize.Authorizer
-	Admission *admission.Admission
-	Polls     *polling.Operations
-	Lister    *fanout.Lister
-	Batches   Resource
-	Jobs      Jobs
-	Proxy     tags.Sender
+	Admission  *admission.Admission
+	Polls      *polling.Operations
+	Lister     *fanout.Lister
+	Batches    Resource
+	Jobs       Jobs
+	Proxy      tags.Sender
 }
 
 // Jobs wakes the workers of a kind of job.
@@ -89,7 +89,7 @@ func (o *Options) resources() []Resource {
 
 // door serves routes.
 type door struct {
-	router    *routing.Router
+	router     *routing.Router
 	authorizer *authorize.Authorizer
 }
 
@@ -180,12 +180,13 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 // authorize refuses what the caller's roles do not allow, before anything is said of
 // what exists. It returns what of a list the caller may see.
 func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Route) (*authorize.Readable, error) {
-	if !d.authorizer.Enforced() {
-		return nil, nil
-	}
 	action := of.Action
 	if of.ActionOf != nil {
 		action = of.ActionOf(x.Request)
+	}
+	x.RouteAction = action
+	if !d.authorizer.Enforced() {
+		return nil, nil
 	}
 	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: of.Partly, Excused: of.Excused})
 }

@@ -141,9 +141,9 @@ func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory
 		return row, err
 	}
 	prober, header := p.Resolver.ProberFor(x)
-	finished, err := reconcile.Finished(ctx, prober, header, follow, row)
+	finished, why, err := reconcile.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
-		return p.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
+		return p.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow, why)
 	}
 	if err != nil {
 		x.Warn("an operation that a client saw ended was not polled", err)

@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/fanout"
+	"portico/gateway/activity"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
@@ -35,7 +36,8 @@ type Proxy struct {
 	Admission  *admission.Admission
 	Lister     *fanout.Lister
 	Polls      *polling.Operations
-	Sender     string // in whose name intents are recorded
+	Activity   *activity.Recorder // nil: what is only passed on leaves no event
+	Sender     string             // in whose name intents are recorded
 	Log        *zap.Logger
 }
 
@@ -194,9 +196,13 @@ func (p *Proxy) checkLocks(x *exchange.Exchange, d Resolved) error {
 	return admission.CheckLocks(x, d.Decision)
 }
 
-// relay forwards a call that does not concern the index.
+// relay forwards a call that does not concern the index. One that may change something
+// leaves an event.
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
 	answer, err := p.fetch(r, x, d, r.Method)
+	if !x.Request.Reads() && p.Activity != nil {
+		p.recordRelayed(r.Context(), x, answer, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/operations/async"
+	"portico/operations/failure"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -56,6 +57,9 @@ func (p *Proxy) readOutcome(x *exchange.Exchange, kind index.WriteKind, answer *
 	text, err := p.buffer(answer, x.Request.Provider.Namespace, x.Region)
 	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, x.Request.ID())
 	settled := inventory.Answer{Outcome: index.OutcomeOf(kind, answer.StatusCode, absent), Status: answer.StatusCode, ID: x.Request.ID()}
+	if err == nil && answer.StatusCode >= http.StatusBadRequest {
+		settled.Error = failure.Error(answer.StatusCode, string(text))
+	}
 	switch {
 	case err == nil && settled.Outcome == index.Succeeded:
 		settled.ProvisioningState, settled.Details = inventory.ReadDetails(text)
@@ -83,11 +87,12 @@ func (p *Proxy) settleUnanswered(ctx context.Context, x *exchange.Exchange, tick
 	if !fault.Sent {
 		outcome = index.NotSent
 	}
-	p.settle(ctx, x, ticket, inventory.Answer{Outcome: outcome, ID: x.Request.ID()})
+	told := fault.ARM(x.Request.Provider.Namespace)
 	if fault.TooLate() {
-		return x.Diagnosed(arm.ServerTimeout, fault)
+		told = x.Diagnosed(arm.ServerTimeout, fault)
 	}
-	return fault.ARM(x.Request.Provider.Namespace)
+	p.settle(ctx, x, ticket, inventory.Answer{Outcome: outcome, ID: x.Request.ID(), Error: told})
+	return told
 }
 
 // settle records the outcome of a write. If the store fails, the answer still goes out:

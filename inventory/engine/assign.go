@@ -37,6 +37,10 @@ func assign(dest, value any) error {
 			*into = bytes
 			return nil
 		}
+		if value == nil {
+			*into = nil
+			return nil
+		}
 	}
 	return assignKind(reflect.ValueOf(dest).Elem(), value)
 }

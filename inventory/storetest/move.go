@@ -170,7 +170,7 @@ func testMove(t *testing.T, database Database) {
 		m.ok(err)
 		equal(m.bench, drained, true)
 		m.is(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrChanged)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, `{"end":1}`))
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, `{"end":1}`, nil))
 		m.states(index.GroupActive)
 		ended, err := m.Job(m.ctx, Sub, j.ID)
 		m.ok(err)
@@ -302,9 +302,9 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	j := m.begun("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{"sent":1}`))
 	equal(m.bench, j.Payload, `{"sent":1}`)
-	m.is(asErr(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``)), errNotEmpty)
+	m.is(asErr(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil)), errNotEmpty)
 	m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
 
 	m.absent("vm")
 	m.row("rg", "vm2")
@@ -386,7 +386,7 @@ func (m *mover) end(key, sub string) error {
 		if err != nil {
 			return err
 		}
-		if row, err = m.EndFollow(m.ctx, sub, key, index.Put, jobs[0].Incarnation); err != nil {
+		if row, err = m.EndFollow(m.ctx, sub, key, index.Put, jobs[0].Incarnation, nil); err != nil {
 			return err
 		}
 	}
@@ -430,11 +430,11 @@ func testMoveUnderway(t *testing.T, database Database) {
 	m.clock.Pass(24 * time.Hour)
 	_, err := m.Expire(m.ctx, 100)
 	m.ok(err)
-	m.is(asErr(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Done, ``)), errNotEmpty)
+	m.is(asErr(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Done, ``, nil)), errNotEmpty)
 	j = m.claimed(inventory.MoveJob)
 	m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
 	stale()
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 	m.row("rg", "vm")
 	seen.ListedSince = m.clock.Now()
 	m.adopts(seen, inventory.Adopted)
@@ -458,7 +458,7 @@ func testMoveOfStrays(t *testing.T, database Database) {
 	m.ok(m.BeginMoveCall(m.ctx, &j, call, `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: astray})
 	m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
 	none, err := m.Strays(m.ctx, Sub, "")
 	m.ok(err)
 	equal(m.bench, len(none), 0)

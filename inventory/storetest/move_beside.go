@@ -22,7 +22,7 @@ func computeThere() inventory.RegistrationChange {
 // stop ends a move that has moved nothing.
 func (m *mover) stop() {
 	m.Helper()
-	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Failed, ``))
+	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Failed, ``, nil))
 }
 
 // delete has a subscription Deleted.
@@ -84,7 +84,7 @@ func testMoveBeside(t *testing.T, database Database) {
 		j := m.begun("vm")
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``))
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
 		_, err := m.Begin(m.ctx, write(index.Patch, "rg", "vm")) // of whoever still has it
 		m.is(err, inventory.ErrNotFound)
 		_, taken := take(otherSub, m.key("vm"))
@@ -112,7 +112,7 @@ func testMoveBeside(t *testing.T, database Database) {
 		m.waits(soon(m.bench), "", l, false)
 		m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
 		m.waits(soon(m.bench), "", l, false)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 		m.waits(m.ctx, "", l, true)
 	})
 }
@@ -220,7 +220,7 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 		}
 		equal(m.bench, m.erase(), inventory.Erasure{Moves: 1})
 		j = m.claimed(inventory.MoveJob)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 		equal(m.bench, m.erase(), inventory.Erasure{})
 		equal(m.bench, m.erase(), inventory.Erasure{Done: true})
 
@@ -263,7 +263,7 @@ func testMoveAndLocks(t *testing.T, database Database) {
 	j := m.begun("vm", "gone")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm", "gone"), `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: members("vm"), Gone: members("gone")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 
 	w := write(index.Delete, "target", "vm")
 	w.Subscription, w.Key, w.ID = otherSub, m.key("vm"), m.key("vm")

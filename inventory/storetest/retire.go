@@ -189,7 +189,7 @@ func testRetirementBesideMove(t *testing.T, database Database) {
 	m.ok(err)
 	equal(m.bench, fmt.Sprint(r.Rows, r.Intents, r.Moving), "1 0 2")
 	m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 	r, err = m.RetireRegion(m.ctx, "westus")
 	m.ok(err)
 	equal(m.bench, fmt.Sprint(r.Rows, r.Moving), "1 0")

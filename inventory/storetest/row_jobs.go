@@ -49,7 +49,7 @@ func (b *bench) accept(ticket inventory.Ticket, path string) [16]byte {
 // endFollow ends the job that follows an accepted write.
 func (b *bench) endFollow(ticket inventory.Ticket, follow [16]byte) {
 	b.Helper()
-	_, err := b.EndFollow(b.ctx, ticket.Subscription, ticket.Key, ticket.Kind, follow)
+	_, err := b.EndFollow(b.ctx, ticket.Subscription, ticket.Key, ticket.Kind, follow, nil)
 	b.ok(err)
 }
 
@@ -134,7 +134,7 @@ func testRowJobs(t *testing.T, database Database) {
 		equal(b, payload, inventory.Follow{Kind: index.Put, Path: "/put", Query: "q"})
 		b.accept(b.begin(write(index.Delete, "rg", "vm")), "/delete")
 		equal(b, b.jobs(), "follow DELETE vm, follow PUT vm, verify vm") // the DELETE found a create that is followed
-		row, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, follow)
+		row, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, follow, nil)
 		b.ok(err)
 		equal(b, row.Verify, true)
 		equal(b, b.jobs(), "follow DELETE vm, verify vm")
@@ -160,13 +160,13 @@ func testRowJobs(t *testing.T, database Database) {
 		b.accept(b.begin(write(index.Put, "rg", "vm")), "/second")
 		equal(b, b.jobs(), "follow PUT vm, verify vm")
 		b.lostLease(held)
-		b.is(b.EndFollowByJob(b.ctx, held), jobrow.ErrLeaseLost)
-		_, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, first)
+		b.is(b.EndFollowByJob(b.ctx, held, nil), jobrow.ErrLeaseLost)
+		_, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, first, nil)
 		b.ok(err)
 		equal(b, b.row("rg", "vm").FollowPut, true)
 		b.clock.Pass(time.Minute)
 		jobs, _ := b.claim("a", 1, inventory.FollowJob)
-		b.ok(b.EndFollowByJob(b.ctx, jobs[0]))
+		b.ok(b.EndFollowByJob(b.ctx, jobs[0], nil))
 		equal(b, b.row("rg", "vm").FollowPut, false)
 		equal(b, observe(b, false), false) // the effect of the first may not show yet
 		b.stands("vm", index.Pending, true)
@@ -199,9 +199,9 @@ func testRowJobs(t *testing.T, database Database) {
 		held := b.one("a")
 		b.clock.Pass(lease)
 		taken := b.one("b")
-		b.is(b.EndFollowByJob(b.ctx, held), jobrow.ErrLeaseLost)
+		b.is(b.EndFollowByJob(b.ctx, held, nil), jobrow.ErrLeaseLost)
 		equal(b, b.row("rg", "vm").FollowPut, true)
-		b.ok(b.EndFollowByJob(b.ctx, taken))
+		b.ok(b.EndFollowByJob(b.ctx, taken, nil))
 	})
 	t.Run("R10 what is below a parent that went is asked for", func(t *testing.T) {
 		b := fresh(t)

@@ -89,6 +89,7 @@ func Run(t *testing.T, database Database) {
 		{"Events", testEvents},
 		{"EventsTellTheIndex", testEventsTellTheIndex},
 		{"Disarm", testDisarm},
+		{"EventsNameWhoBegan", testEventsNameWhoBegan},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

@@ -33,6 +33,15 @@ func OfAnswer(status int, body []byte) string {
 	return Cut(text, answerBytes)
 }
 
+// Error is the error that a provider's answer holds, nil where it has none in ARM's form.
+func Error(status int, text string) *arm.Error {
+	code, message := errorIn(Cut(text, answerBytes))
+	if code == "" && message == "" {
+		return nil
+	}
+	return (&arm.Error{Status: status}).Shown(code, message)
+}
+
 // Body is the error that an operation ended with, as clients get it.
 func Body(fault *arm.Error, details []Detail) json.RawMessage {
 	type body struct {

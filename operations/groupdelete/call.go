@@ -209,6 +209,7 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 		e.settled.Poll = async.OfAnswer(status, got.Header, w.Prober.Public, endpoint, w.payload.Caller)
 	case e.answer.result.Outcome != plan.OutcomeGone:
 		e.answer.text = failure.OfAnswer(status, got.Body)
+		e.settled.Error = failure.Error(status, e.answer.text)
 	}
 	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
 		e.answer.result.Outcome = plan.OutcomeUnsent // it has changed since it was asked for

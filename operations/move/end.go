@@ -71,7 +71,8 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	ended := *w.payload
 	ended.Progress, ended.Ended = w.plan.Progress(), w.now()
 	state, outcome := jobrow.Done, "Succeeded"
-	if fault := w.fault(); fault != nil {
+	fault := w.fault()
+	if fault != nil {
 		state, outcome = jobrow.Failed, string(fault.Code)
 		if w.claim.Job.State == jobrow.Cancelling {
 			state = jobrow.Cancelled
@@ -79,7 +80,7 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 		ended.Fault = failure.Body(fault, w.leftovers())
 	}
 	failpoint.Pass(failpoint.MoveEndBefore)
-	err := w.Prober.Store.EndMove(ctx, w.claim.Job, w.payload.Source, w.payload.Target, state, ended.String())
+	err := w.Prober.Store.EndMove(ctx, w.claim.Job, w.payload.Source, w.payload.Target, state, ended.String(), fault)
 	switch {
 	case errors.As(err, new(*inventory.GroupNotEmptyError)):
 		return jobs.Result{Again: max(closePause, w.Floor)}, nil

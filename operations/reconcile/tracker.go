@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/access"
+	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
@@ -17,6 +18,7 @@ import (
 	"portico/jobs"
 	"portico/locate"
 	"portico/operations/async"
+	"portico/operations/failure"
 	"portico/upstream"
 )
 
@@ -119,12 +121,11 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
 	switch progress := async.Read(follow.Status, answer.Status, answer.Body); progress {
 	case async.Finished:
-		t.recordFailure(ctx, follow, answer, row)
-		return t.end(ctx, claim)
+		return t.end(ctx, claim, t.recordFailure(ctx, follow, answer, row))
 	case async.Missing, async.Refused:
-		t.recordFailure(ctx, follow, answer, row)
+		why := t.recordFailure(ctx, follow, answer, row)
 		follow.Progress = missing
-		return t.missing(ctx, claim, follow, row)
+		return t.missing(ctx, claim, follow, row, why)
 	case async.Unclear, async.Running:
 	}
 	switch {
@@ -149,13 +150,13 @@ const pollsUntilLost = 3
 // Location is answered as the write itself would have been. A provider's replicas may
 // not know a new operation yet, so that only time makes it lost. Meanwhile the
 // resource itself may show what became of it.
-func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) (jobs.Result, error) {
+func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error) (jobs.Result, error) {
 	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, row), row)
 	switch {
 	case err == nil && probed.Settled:
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case err == nil && failed(row, probed):
-		return t.end(ctx, claim)
+		return t.end(ctx, claim, why)
 	}
 	now := t.Prober.Store.Now()
 	p := &follow.Progress
@@ -177,28 +178,32 @@ func failed(row inventory.Resource, probed locate.ProbeResult) bool {
 
 // Finished polls the operation of a row once, and reports whether it has come to a
 // terminal state. Where there is nothing to poll, or the poll is refused, a resource
-// that was to be deleted may show that. header carries the ids of the call.
-func Finished(ctx context.Context, p locate.Prober, header http.Header, follow inventory.Follow, row inventory.Resource) (bool, error) {
+// that was to be deleted may show that. why is what the provider said of an operation
+// that has failed. header carries the ids of the call.
+func Finished(ctx context.Context, p locate.Prober, header http.Header, follow inventory.Follow, row inventory.Resource) (finished bool, why *arm.Error, err error) {
 	if follow.Path != "" {
 		_, endpoint, err := p.Target(row)
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		poll := header.Clone()
 		access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(poll)
 		answer, err := p.Read(ctx, poll, endpoint, follow.Path, follow.Query)
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		if progress := async.Read(follow.Status, answer.Status, answer.Body); progress != async.Missing && progress != async.Refused {
-			return progress == async.Finished, nil
+			if text := async.Failure(follow.Status, answer); text != "" {
+				why = failure.Error(answer.Status, text)
+			}
+			return progress == async.Finished, why, nil
 		}
 	}
 	if follow.Kind != index.Delete {
-		return false, nil
+		return false, nil, nil
 	}
 	probed, err := p.Probe(ctx, header, row)
-	return err == nil && failed(row, probed), err
+	return err == nil && failed(row, probed), nil, err
 }
 
 // probe tracks the operation by asking for the resource. A GET that is proof ends the
@@ -216,7 +221,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 	case probed.Settled:
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case failed(row, probed):
-		return t.end(ctx, claim)
+		return t.end(ctx, claim, nil)
 	case probed.Found && probed.ProvisioningState != "" && index.Terminal(probed.ProvisioningState),
 		!probed.Found && (row.Phase != index.Pending || t.age(claim) > t.Limit):
 		return t.lose(ctx, claim, row)
@@ -224,10 +229,11 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
 }
 
-// end has the row verified, unless a newer acceptance has taken the job's place.
-func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+// end has the row verified, unless a newer acceptance has taken the job's place. why is
+// what the provider said of an operation that has failed.
+func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim, why *arm.Error) (jobs.Result, error) {
 	failpoint.Pass(failpoint.FollowEndBefore)
-	if err := t.Prober.Store.EndFollowByJob(ctx, claim.Job); err != nil {
+	if err := t.Prober.Store.EndFollowByJob(ctx, claim.Job, why); err != nil {
 		return jobs.Result{}, err
 	}
 	failpoint.Pass(failpoint.FollowEndAfter)
@@ -246,15 +252,18 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
-// recordFailure keeps what a provider said of an accepted delete that failed, for the
-// deletion of the group. Nothing depends on it.
-func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) {
-	if follow.Kind != index.Delete {
-		return
+// recordFailure returns what a provider said of an accepted write that failed, nil where
+// it did not say. That of a delete it keeps for the deletion of the group; nothing depends
+// on it.
+func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) *arm.Error {
+	text := async.Failure(follow.Status, answer)
+	if text == "" {
+		return nil
 	}
-	if text := async.Failure(follow.Status, answer); text != "" {
+	if follow.Kind == index.Delete {
 		_ = t.Prober.Store.RecordDeletionError(ctx, row.Subscription, row.Group, row.Key, text)
 	}
+	return failure.Error(answer.Status, text)
 }
 
 func (t *OperationTracker) header(ctx context.Context, claim *jobs.Claim, row inventory.Resource) http.Header {

@@ -72,7 +72,7 @@ func requestCosts(w *harness.World) []costOf {
 		{"PATCH instance", cost{4, 14, 2, 1}, []call{put}, call{method: http.MethodPatch, path: machine, body: `{"tags":{"a":"b"}}`}},
 		{"DELETE instance", cost{4, 18, 2, 1}, []call{put}, call{method: http.MethodDelete, path: machine}},
 		{"DELETE instance, absent", cost{2, 6, 0, 0}, []call{other}, call{method: http.MethodDelete, path: machine}},
-		{"POST action", cost{1, 5, 0, 0}, []call{put}, call{method: http.MethodPost, path: action}},
+		{"POST action", cost{2, 8, 1, 0}, []call{put}, call{method: http.MethodPost, path: action}},
 		{"poll", cost{1, 1, 0, 0}, []call{accepted}, call{poll: true}},
 		{"list in a group", cost{1, 1, 0, 0}, nil, call{path: w.GroupPath("rg") + "/providers/Contoso.Compute/virtualMachines" + machineVersion}},
 		{"list in a subscription", cost{1, 1, 0, 0}, nil, call{path: w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines" + machineVersion}},

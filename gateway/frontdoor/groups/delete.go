@@ -15,7 +15,6 @@ import (
 	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/jobs"
 	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/routing"
@@ -68,7 +67,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		Payload: func(group inventory.Group) string {
 			return groupdelete.Payload{
 				Group: group.Name, Incarnation: group.Incarnation,
-				Commission: jobs.Commission{Correlation: x.Identity.Correlation, Caller: x.Principal.In(req.Subscription.TenantID)},
+				Commission: commission(x, req.Subscription.TenantID),
 			}.String()
 		},
 		Operation: operation,

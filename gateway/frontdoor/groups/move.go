@@ -20,7 +20,6 @@ import (
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
 	"portico/inventory"
-	"portico/jobs"
 	"portico/operations/move"
 	"portico/regions"
 	"portico/routing"
@@ -112,7 +111,7 @@ func (m *moveCheck) order(id string, validate bool) inventory.MoveRequest {
 				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
 				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
-				Commission: jobs.Commission{Correlation: x.Identity.Correlation, Caller: x.Principal.In(m.source.Subscription.TenantID)},
+				Commission: commission(x, m.source.Subscription.TenantID),
 				Begun:      x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},

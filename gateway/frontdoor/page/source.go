@@ -71,8 +71,8 @@ type cutting[T any] struct {
 
 // read reads from one range until that has ended, or the page.
 func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ended bool, err error) {
-	for {
-		limit := min(c.top+1, Largest+1)
+	// Where little is kept, more is read at a time.
+	for limit := min(c.top+1, Largest+1); ; limit = min(2*limit, Largest+1) {
 		read, err := from(c.after, limit)
 		if err != nil {
 			return false, err

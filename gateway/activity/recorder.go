@@ -1,0 +1,134 @@
+package activity
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/arm"
+	"portico/events"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/inventory/scopes"
+	"portico/routing"
+)
+
+// recordTime bounds for how long an answer waits for its event.
+const recordTime = 2 * time.Second
+
+// Recorder records events of requests. It is safe for concurrent use.
+type Recorder struct {
+	store    *inventory.Store
+	refusals *budget
+	// Events that were not recorded, as their caller has too many, or the store failed.
+	overBudget, failed prometheus.Counter
+}
+
+// New returns a recorder. It registers its metrics.
+func New(store *inventory.Store, registry prometheus.Registerer) *Recorder {
+	unrecorded := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_activity_unrecorded_total",
+		Help: "Refused requests, and requests that were passed on to a provider, of which the activity log has no event: budget (their caller is refused too often), or store (it did not take the event).",
+	}, []string{"why"})
+	registry.MustRegister(unrecorded)
+	return &Recorder{
+		store: store, refusals: newBudget(refusalsPerMinute),
+		overBudget: unrecorded.WithLabelValues("budget"), failed: unrecorded.WithLabelValues("store"),
+	}
+}
+
+// Refused records that Portico itself refuses the request of x, if that belongs in the log.
+func (r *Recorder) Refused(ctx context.Context, x *exchange.Exchange, fault *arm.Error) {
+	if x.Request == nil || !exchange.Changes(x.Request.Method) || !logged(fault) {
+		return
+	}
+	action := x.RouteAction
+	if action == "" {
+		action = x.Request.Action()
+	}
+	if action == "" || strings.HasSuffix(action, "/read") || !r.concerns(ctx, x) {
+		return // it leads nowhere
+	}
+	r.record(ctx, x, events.Told{Action: action, Status: events.Failed, Origin: events.Decided, HTTPStatus: fault.Status, Error: fault})
+}
+
+// logged reports whether a refusal belongs in the log: somebody was not allowed, or found
+// the resource in another state, or what it is to lie in missing. Requests that are wrong in
+// themselves, unknown callers and too many requests do not.
+func logged(fault *arm.Error) bool {
+	switch fault.Status {
+	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed:
+		return true
+	case http.StatusNotFound:
+		return fault.Code == arm.ResourceGroupNotFound || fault.Code == arm.ParentResourceNotFound || fault.Code == arm.ResourceNotFound
+	}
+	return false
+}
+
+// Answered records what a provider answered to the request of x, which was only passed on.
+// why is the provider's error, nil where it told none.
+func (r *Recorder) Answered(ctx context.Context, x *exchange.Exchange, status int, accepted bool, why *arm.Error) {
+	told := events.Told{Action: x.Request.Action(), Origin: events.Answered, HTTPStatus: status, Status: events.Succeeded, Error: why}
+	switch {
+	case status >= http.StatusBadRequest:
+		told.Status = events.Failed
+	case status >= http.StatusMultipleChoices:
+		return // nothing was done, and the client goes on elsewhere
+	case accepted:
+		told.Status = events.Accepted
+	}
+	r.record(ctx, x, told)
+}
+
+// Unanswered records that a request that was only passed on got no answer but Portico's
+// own. In doubt it may have been carried out all the same.
+func (r *Recorder) Unanswered(ctx context.Context, x *exchange.Exchange, fault *arm.Error, inDoubt bool) {
+	r.record(ctx, x, events.Told{
+		Action: x.Request.Action(), Status: events.Failed, Origin: events.Answered, HTTPStatus: fault.Status, Error: fault, InDoubt: inDoubt,
+	})
+}
+
+// concerns reports whether the request of x is in a subscription of its caller's, or in none:
+// nobody writes into the log of others, nor of what does not exist.
+func (r *Recorder) concerns(ctx context.Context, x *exchange.Exchange) bool {
+	id := x.Subscription()
+	if id == "" {
+		return x.Principal.TenantID != ""
+	}
+	found, _, err := r.store.Scopes().Subscription(ctx, id, x.Started)
+	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
+}
+
+// record records an event of the request of x, at its scope.
+func (r *Recorder) record(ctx context.Context, x *exchange.Exchange, told events.Told) {
+	if told.Status == events.Failed {
+		ok, omitted := r.refusals.take(x.Caller(), time.Now())
+		if !ok {
+			r.overBudget.Inc()
+			return
+		}
+		told.Omitted = omitted
+	}
+	partition := x.Subscription()
+	if partition == "" {
+		partition = scopes.OfTenant(x.Principal.TenantID)
+	}
+	told.Resource, told.Began = resourceOf(x.Request), x.Started
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if err := r.store.RecordEvent(ctx, partition, told); err != nil {
+		r.failed.Inc()
+		x.Warn("a request is not in the activity log", err)
+	}
+}
+
+// resourceOf is the ID of what a request is about: of an action, what it is done to.
+func resourceOf(q *routing.Request) string {
+	if q.Method == http.MethodPost {
+		return q.Scope()
+	}
+	return q.Path.String()
+}

@@ -1,0 +1,179 @@
+package frontdoor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/events"
+)
+
+// eventFilter is what $filter asks for: terms that all have to hold.
+type eventFilter struct {
+	from, until time.Time
+	equal       map[string]string // folded field to folded text
+	levels      []string          // folded; none means all
+	nothing     bool              // no event can be what is asked for
+}
+
+// resource is the key of the one resource that is asked for, "" for all.
+func (f *eventFilter) resource() string { return cmp.Or(f.equal["resourceuri"], f.equal["resourceid"]) }
+
+// eventFields are the fields that can be compared with a text.
+var eventFields = map[string]func(events.Event) string{
+	"resourcegroupname": groupOf,
+	"resourceuri":       func(e events.Event) string { return e.Resource },
+	"resourceid":        func(e events.Event) string { return e.Resource },
+	"resourceprovider":  func(e events.Event) string { return namespaceOf(e.Action) },
+	"correlationid":     func(e events.Event) string { return e.Cause.Correlation },
+	"caller":            func(e events.Event) string { return callerOf(e.Cause) },
+	"status":            func(e events.Event) string { return string(e.Status) },
+}
+
+// readEventFilter reads terms that are joined by "and", such as eventTimestamp ge
+// '2024-05-01T00:00:00Z' and resourceGroupName eq 'rg'.
+func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
+	f.equal = map[string]string{}
+	for rest := strings.TrimSpace(text); rest != ""; {
+		field, operator, value, after, ok := cutTerm(rest)
+		if !ok {
+			return f, badEventFilter("it is a chain of terms such as resourceGroupName eq 'name', joined by and")
+		}
+		rest = after
+		name := arm.Fold(field)
+		_, known := eventFields[name]
+		switch {
+		case name == "eventtimestamp":
+			if fault := f.bound(operator, value); fault != nil {
+				return f, fault
+			}
+		case !known && name != eventChannels && name != eventLevels:
+			return f, badEventFilter("it can ask for eventTimestamp, resourceGroupName, resourceUri, resourceId, resourceProvider, correlationId, caller, status, levels and eventChannels")
+		case !strings.EqualFold(operator, "eq"):
+			return f, badEventFilter(field + " can only be compared by eq")
+		case name == eventChannels:
+			f.nothing = f.nothing || !slices.Contains(listed(value), "operation")
+		case name == eventLevels:
+			f.levels = listed(value)
+			f.nothing = f.nothing || len(f.levels) == 0
+		default:
+			before, twice := f.equal[name]
+			f.nothing = f.nothing || twice && before != arm.Fold(value)
+			f.equal[name] = arm.Fold(value)
+		}
+	}
+	return f, nil
+}
+
+// These two compare with a list of words, joined by commas.
+const eventChannels, eventLevels = "eventchannels", "levels"
+
+// listed are the words of a list, folded.
+func listed(text string) (words []string) {
+	for word := range strings.SplitSeq(text, ",") {
+		if word = arm.Fold(strings.TrimSpace(word)); word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// eventTimes are the forms of times that are compared with. Without an offset they are
+// UTC: the az CLI sends them so.
+var eventTimes = [...]string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"}
+
+func readEventTime(text string) (at time.Time, err error) {
+	for _, form := range eventTimes {
+		if at, err = time.Parse(form, text); err == nil {
+			return at, nil
+		}
+	}
+	return at, err
+}
+
+func (f *eventFilter) bound(operator, value string) *arm.Error {
+	at, err := readEventTime(value)
+	if err != nil {
+		return badEventFilter("eventTimestamp is compared with a time such as '2024-05-01T00:00:00Z'")
+	}
+	switch {
+	case strings.EqualFold(operator, "ge"):
+		f.from = laterOf(f.from, at)
+	case strings.EqualFold(operator, "le"):
+		if f.until.IsZero() || at.Before(f.until) {
+			f.until = at
+		}
+	default:
+		return badEventFilter("eventTimestamp can be compared by ge and le")
+	}
+	return nil
+}
+
+func badEventFilter(why string) *arm.Error {
+	return arm.NewError(arm.InvalidQueryParameter, "$filter", why).About("$filter")
+}
+
+// cutTerm cuts the first term off, and the "and" behind it. A quote within a text is
+// doubled. A time may stand without quotes, as the az CLI sends it.
+func cutTerm(text string) (field, operator, value, rest string, ok bool) {
+	field, text, ok = strings.Cut(text, " ")
+	if !ok {
+		return "", "", "", "", false
+	}
+	operator, text, ok = strings.Cut(strings.TrimSpace(text), " ")
+	text = strings.TrimSpace(text)
+	if !ok || text == "" {
+		return "", "", "", "", false
+	}
+	if text[0] != '\'' {
+		value, rest, more := strings.Cut(text, " ")
+		if !arm.EqualFold(field, "eventTimestamp") || !more {
+			return field, operator, value, "", arm.EqualFold(field, "eventTimestamp")
+		}
+		rest, ok = cutAnd(rest)
+		return field, operator, value, rest, ok
+	}
+	var b strings.Builder
+	i := 1
+	for ; i < len(text); i++ {
+		if text[i] == '\'' {
+			if i+1 == len(text) || text[i+1] != '\'' {
+				break
+			}
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	if i == len(text) {
+		return "", "", "", "", false
+	}
+	rest = strings.TrimSpace(text[i+1:])
+	if rest == "" {
+		return field, operator, b.String(), "", true
+	}
+	rest, ok = cutAnd(rest)
+	return field, operator, b.String(), rest, ok
+}
+
+func cutAnd(text string) (rest string, ok bool) {
+	and, rest, found := strings.Cut(strings.TrimSpace(text), " ")
+	rest = strings.TrimSpace(rest)
+	return rest, found && strings.EqualFold(and, "and") && rest != ""
+}
+
+func (f eventFilter) match(e events.Event) bool {
+	if f.nothing || len(f.levels) > 0 && !slices.Contains(f.levels, arm.Fold(levelOf(e))) {
+		return false
+	}
+	if e.At.Before(f.from) || !f.until.IsZero() && e.At.After(f.until) {
+		return false
+	}
+	for name, value := range f.equal {
+		if arm.Fold(eventFields[name](e)) != value {
+			return false
+		}
+	}
+	return true
+}

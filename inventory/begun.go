@@ -1,0 +1,157 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"portico/arm"
+	"portico/events"
+	"portico/inventory/index"
+)
+
+// begunWrite is a write that has begun, and of which no event says yet how it ended. Who
+// learns that may be anybody: a job, or the next caller that reads the resource. The event
+// names who began it all the same.
+type begunWrite struct {
+	Intent [16]byte        `json:"intent"`
+	Kind   index.WriteKind `json:"kind"`
+	// Type is the resource's, folded: what lies below it takes over what is remembered of
+	// its deletion.
+	Type  string       `json:"type"`
+	Cause events.Cause `json:"cause"`
+	// Why its operation has failed, nil as long as that is not known.
+	Why *begunFailure `json:"why,omitempty"`
+}
+
+// begunFailure is what the provider said of an operation that has failed.
+type begunFailure struct {
+	Code    arm.Code `json:"code"`
+	Message string   `json:"message"`
+	Target  string   `json:"target,omitempty"`
+}
+
+// failure is why the write has failed, nil where that is not known.
+func (b *begunWrite) failure() *arm.Error {
+	if b.Why == nil {
+		return nil
+	}
+	return &arm.Error{Code: b.Why.Code, Message: b.Why.Message, Target: b.Why.Target}
+}
+
+// mostBegun bounds what is remembered of one resource; the oldest are forgotten.
+const mostBegun = 4
+
+// begunWrites are those of one resource. The zero value is none. It is never changed in
+// place.
+type begunWrites struct {
+	encrypted []byte // as the store has them
+	all       []begunWrite
+	known     bool // all is what encrypted holds
+}
+
+func (b begunWrites) none() bool { return len(b.encrypted) == 0 }
+
+func (b begunWrites) stored() any {
+	if b.none() {
+		return nil
+	}
+	return b.encrypted
+}
+
+// begunPlace is what a text is bound to. The rows of a subscription share it, as what is
+// below a resource takes over what is remembered of that.
+func begunPlace(sub string) []byte { return []byte("begun " + sub) }
+
+// read returns the writes. With a key that is gone nothing is known of them.
+func (b begunWrites) read(ctx context.Context, s *Store, sub string) []begunWrite {
+	if b.known || b.none() {
+		return b.all
+	}
+	text, err := s.cipher.Decrypt(ctx, begunPlace(sub), b.encrypted)
+	if err == nil {
+		err = json.Unmarshal(text, &b.all)
+	}
+	if err != nil {
+		return nil
+	}
+	return b.all
+}
+
+// sealBegun returns writes as the store has them.
+func (t *tx) sealBegun(sub string, all []begunWrite) (begunWrites, error) {
+	if len(all) == 0 {
+		return begunWrites{}, nil
+	}
+	all = all[max(0, len(all)-mostBegun):]
+	text, err := json.Marshal(all)
+	if err != nil {
+		return begunWrites{}, err
+	}
+	encrypted, err := t.store.cipher.Encrypt(t.Context, begunPlace(sub), text)
+	return begunWrites{encrypted, all, true}, err
+}
+
+// begun returns the writes of a resource that have begun.
+func (h *resourceTx) begun(t *tx) []begunWrite {
+	if h.row == nil {
+		return nil
+	}
+	return h.row.begun.read(t.Context, t.store, h.subscription)
+}
+
+// remember has the row remember who begins a write.
+func (h *resourceTx) remember(t *tx, w *Write, intent [16]byte) error {
+	b := begunWrite{Intent: intent, Kind: w.Kind, Type: w.Type, Cause: events.CauseOf(t.Context)}
+	return h.setBegun(t, append(slices.Clone(h.begun(t)), b))
+}
+
+// setBegun is what the row remembers when it is stored.
+func (h *resourceTx) setBegun(t *tx, all []begunWrite) error {
+	sealed, err := t.sealBegun(h.subscription, all)
+	h.remembered = &sealed
+	return err
+}
+
+// forget has the row forget a write of which an event says how it ended.
+func (h *resourceTx) forget(t *tx, intent [16]byte) error {
+	all := h.begun(t)
+	i := slices.IndexFunc(all, func(b begunWrite) bool { return b.Intent == intent })
+	if i < 0 {
+		return nil
+	}
+	return h.setBegun(t, slices.Delete(slices.Clone(all), i, i+1))
+}
+
+// forgetEnded has the row forget the writes that a GET of it has shown the end of: all but
+// those whose calls may still be running. It returns them.
+func (h *resourceTx) forgetEnded(t *tx, open []index.Intent) (ended []begunWrite, err error) {
+	var left []begunWrite
+	for _, b := range h.begun(t) {
+		if slices.ContainsFunc(open, func(in index.Intent) bool { return in.ID == b.Intent && !in.CallEnded }) {
+			left = append(left, b)
+		} else {
+			ended = append(ended, b)
+		}
+	}
+	if len(ended) > 0 {
+		err = h.setBegun(t, left)
+	}
+	return ended, err
+}
+
+// failed has the row remember why the operation of the latest write of a kind has failed.
+func (h *resourceTx) failed(t *tx, kind index.WriteKind, why *arm.Error) error {
+	if why == nil {
+		return nil
+	}
+	all := slices.Clone(h.begun(t))
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Kind == kind {
+			kept := events.Bounded(why)
+			all[i].Why = &begunFailure{kept.Code, kept.Message, kept.Target}
+			return h.setBegun(t, all)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// toldEvent is an event of the activity log.
+type toldEvent struct {
+	Caller, CorrelationID, OperationID, ResourceID string
+	OperationName, Status                          struct{ Value string }
+	HTTPRequest                                    struct{ Method, URI string }
+	Properties                                     map[string]string
+}
+
+// story is the activity log of what a filter leaves, in the order in which it happened.
+func story(t *testing.T, w *harness.World, token harness.Token, filter string) (all []toldEvent) {
+	t.Helper()
+	target := w.SubscriptionPath() + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01&$top=7"
+	if filter != "" {
+		target += "&$filter=" + url.QueryEscape(filter)
+	}
+	for target != "" {
+		a := w.Portico.Do(t, harness.Request{Path: target, Header: harness.Header("Authorization", "Bearer "+token.Raw)}).Want(t, 200)
+		var page struct {
+			Value    []toldEvent
+			NextLink string
+		}
+		if err := json.Unmarshal(a.Body, &page); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page.Value...)
+		link, err := url.Parse(page.NextLink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target = link.RequestURI()
+		if page.NextLink == "" {
+			target = ""
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// words are events as lines: what was done, how it went, the error's code, by whom.
+func words(all []toldEvent) (lines []string) {
+	for _, e := range all {
+		line := e.OperationName.Value + " " + e.Status.Value
+		if message := e.Properties["statusMessage"]; message != "" {
+			var body struct{ Error struct{ Code string } }
+			_ = json.Unmarshal([]byte(message), &body) // then it has no code
+			line += " " + body.Error.Code
+		}
+		lines = append(lines, line+" by "+e.Caller)
+	}
+	return lines
+}
+
+// The activity log tells the story of what was asked, allowed, refused, accepted, failed,
+// moved and deleted, by whom, although the gateway is killed on the way.
+func TestActivityLogTellsTheStory(t *testing.T) {
+	t.Parallel()
+	w := movers(t, harness.WorldOptions{Config: harness.Config{Tokens: []harness.Token{alice, dora}, Owners: []string{alice.ObjectID}}})
+	do := func(token harness.Token, method, path, body string, header ...string) harness.Answer {
+		t.Helper()
+		version := ownVersion
+		if strings.Contains(path, "Contoso.") && !strings.Contains(path, "/providers/Microsoft.") {
+			version = "?api-version=" + harness.Version
+		}
+		return w.Portico.Do(t, harness.Request{Method: method, Path: path + version, Body: body, Header: harness.Header(append(header, "Authorization", "Bearer "+token.Raw)...)})
+	}
+	crash := func() { w.Portico.Kill(t); w.Portico.Restart(t) }
+	await := func(filter, last string) []toldEvent {
+		t.Helper()
+		var all []toldEvent
+		harness.Await(t, 2*time.Minute, last, func() bool {
+			all = story(t, w, alice, filter)
+			return slices.ContainsFunc(words(all), func(line string) bool { return strings.HasPrefix(line, last) })
+		})
+		return all
+	}
+	const correlation = "00000000-0000-0000-0000-0000000000e2"
+	g, vm := w.GroupPath("g"), w.ResourcePath("g", machines+"vm")
+	lock := g + "/providers/Microsoft.Authorization/locks/l"
+	do(alice, http.MethodPut, g, `{"location":"westus"}`).Want(t, 201)
+	do(alice, http.MethodPut, w.GroupPath("target"), `{"location":"westus"}`).Want(t, 201)
+	do(alice, http.MethodPut, vm, body("eastus")).Want(t, 201)
+	do(alice, http.MethodPut, lock, `{"properties":{"level":"CanNotDelete"}}`).Want(t, 201)
+	do(alice, http.MethodDelete, vm, "").WantError(t, 409, "ScopeLocked")
+	crash()
+	do(alice, http.MethodDelete, lock, "").Want(t, 200)
+	do(alice, http.MethodPut, g+"/providers/Microsoft.Authorization/roleAssignments/00000000-0000-0000-0000-0000000000d1", fmt.Sprintf(
+		`{"properties":{"principalId":%q,"principalType":"User","roleDefinitionId":"%s/providers/Microsoft.Authorization/roleDefinitions/%s"}}`, dora.ObjectID, w.SubscriptionPath(), readerRole)).Want(t, 201)
+	harness.Await(t, roleBound, "dora reads", func() bool { return do(dora, http.MethodGet, vm, "").Status == 200 })
+	do(dora, http.MethodDelete, vm, "").WantError(t, 403, "AuthorizationFailed")
+	do(alice, http.MethodPut, g, `{"location":"westus"}`, "If-None-Match", "*").WantError(t, 412, "PreconditionFailed")
+	do(alice, http.MethodPost, vm+"/start", "").Want(t, 200)
+	// An update that is accepted and fails, while the gateway is killed, and another caller
+	// looks at the resource.
+	do(alice, http.MethodPut, vm, body("eastus"), "X-Contoso-Async", "accepted-async", "X-Contoso-Duration", "1s", "X-Contoso-Outcome", "Failed", "x-ms-correlation-request-id", correlation).Want(t, 202)
+	crash()
+	do(dora, http.MethodGet, vm, "")
+	failed := await("correlationId eq '"+correlation+"'", machines[:len(machines)-1]+"/write Failed")
+	if len(failed) != 2 || failed[0].Status.Value != "Accepted" || failed[1].OperationID != failed[0].OperationID || failed[1].HTTPRequest != failed[0].HTTPRequest || failed[1].Caller != alice.Name {
+		t.Errorf("the update that failed is told as %+v", failed)
+	}
+	if !strings.Contains(failed[len(failed)-1].Properties["statusMessage"], "OperationFailed") {
+		t.Errorf("the provider's error is not told of: %+v", failed)
+	}
+	want := []string{
+		"Contoso.Compute/virtualMachines/write Succeeded by " + alice.Name,
+		"Contoso.Compute/virtualMachines/delete Failed ScopeLocked by " + alice.Name,
+		"Contoso.Compute/virtualMachines/delete Failed AuthorizationFailed by " + dora.Name,
+		"Contoso.Compute/virtualMachines/start/action Succeeded by " + alice.Name,
+		"Contoso.Compute/virtualMachines/write Accepted by " + alice.Name,
+		"Contoso.Compute/virtualMachines/write Failed OperationFailed by " + alice.Name,
+	}
+	ofVM := "resourceUri eq '" + vm + "'"
+	if got := words(story(t, w, alice, ofVM)); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+		t.Fatalf("of the machine the log says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+
+	// It moves, with its group killed under way, and goes with its new group.
+	harness.Await(t, time.Minute, "the move is accepted", func() bool {
+		return do(alice, http.MethodPost, g+"/moveResources", fmt.Sprintf(`{"resources":[%q],"targetResourceGroup":%q}`, vm, w.GroupPath("target"))).Status == 202
+	})
+	crash()
+	const groups = "Microsoft.Resources/subscriptions/resourceGroups"
+	moved := words(await("resourceUri eq '"+g+"'", groups+"/moveResources/action Succeeded"))
+	if !slices.Contains(moved, groups+"/moveResources/action Accepted by "+alice.Name) || !slices.Contains(moved, groups+"/moveResources/action Succeeded by "+alice.Name) ||
+		!slices.Contains(moved, groups+"/write Failed PreconditionFailed by "+alice.Name) {
+		t.Errorf("of the group the log says\n%s", strings.Join(moved, "\n"))
+	}
+	there := w.ResourcePath("target", machines+"vm")
+	do(alice, http.MethodDelete, w.GroupPath("target"), "", "X-Contoso-Duration", "1s").Want(t, 202)
+	crash()
+	gone := await("resourceUri eq '"+w.GroupPath("target")+"'", groups+"/delete Succeeded")
+	accepted, ended := gone[len(gone)-2], gone[len(gone)-1]
+	if accepted.Status.Value != "Accepted" || ended.Caller != alice.Name || ended.CorrelationID != accepted.CorrelationID || ended.OperationID != accepted.OperationID || ended.Properties["job"] == "" {
+		t.Errorf("the deletion of the group is told as %+v", gone)
+	}
+	last := story(t, w, alice, "resourceUri eq '"+there+"'")
+	if e := last[len(last)-1]; e.OperationName.Value != "Contoso.Compute/virtualMachines/delete" || e.Status.Value != "Succeeded" || e.Caller != alice.Name || e.CorrelationID != accepted.CorrelationID {
+		t.Errorf("the last event of the machine is %+v", e)
+	}
+}
