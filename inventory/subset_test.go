@@ -25,6 +25,8 @@ var acrossSubscriptions = []string{
 	"recentScopeChanges",
 	// Events, in the order in which they are numbered and told.
 	"unnumberedEvents", "anyUnnumbered", "eventsAfter", "oldestEvents",
+	// What sinks have not taken, by sink.
+	"listSinkEvents", "countSinkEvents", "anySinkEvents", "forgottenSinkDead",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions",
 }
