@@ -50,13 +50,13 @@ const (
 	putSinkEvent     = `INSERT INTO sink_events (` + sinkEventColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, sink, number) DO UPDATE SET state = excluded.state, attempts = excluded.attempts, since = excluded.since,
 		due = excluded.due, status = excluded.status, failure = excluded.failure, changed = excluded.changed`
-	deleteSinkEvent    = `DELETE FROM sink_events WHERE subscription = ? AND sink = ? AND number = ?`
-	deleteDeadSinkOne  = deleteSinkEvent + ` AND state = ?`
-	replaySinkEvent    = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, changed = ? WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
-	listSinkEvents     = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE sink = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`
-	countSinkEvents    = `SELECT state, COUNT(*) FROM sink_events WHERE sink = ? GROUP BY state`
-	anySinkEvents      = `SELECT subscription, number FROM sink_events WHERE sink = ? LIMIT ?`
-	forgottenSinkDead  = `SELECT subscription, number FROM sink_events WHERE sink = ? AND state = ? AND number < ? ORDER BY number LIMIT ?`
+	deleteSinkEvent   = `DELETE FROM sink_events WHERE subscription = ? AND sink = ? AND number = ?`
+	deleteDeadSinkOne = deleteSinkEvent + ` AND state = ?`
+	replaySinkEvent   = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, changed = ? WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
+	listSinkEvents    = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE sink = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`
+	countSinkEvents   = `SELECT state, COUNT(*) FROM sink_events WHERE sink = ? GROUP BY state`
+	anySinkEvents     = `SELECT subscription, number FROM sink_events WHERE sink = ? LIMIT ?`
+	forgottenSinkDead = `SELECT subscription, number FROM sink_events WHERE sink = ? AND state = ? AND number < ? ORDER BY number LIMIT ?`
 )
 
 // sinkEventsAtOnce bounds what one write changes of a sink.
