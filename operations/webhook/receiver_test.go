@@ -151,7 +151,9 @@ func TestReceiversThatAreNotTrusted(t *testing.T) {
 
 // A message that is sent again has the same id, another one another.
 func TestMessageIDs(t *testing.T) {
-	e := func(n int) events.CloudEvent { return events.CloudEvent{ID: fmt.Sprintf("00000000-0000-0000-0000-%012d", n)} }
+	e := func(n int) events.CloudEvent {
+		return events.CloudEvent{ID: fmt.Sprintf("00000000-0000-0000-0000-%012d", n)}
+	}
 	seen := map[string]bool{}
 	for _, all := range [][]events.CloudEvent{{e(1)}, {e(2)}, {e(1), e(2)}, {e(2), e(1)}, {e(1), e(2), e(3)}} {
 		id := messageID(all)
