@@ -42,16 +42,17 @@ type hook struct {
 	bearer    string
 	dir       string
 
-	mu       sync.Mutex
-	answer   func(e hookEvent) int // the status; nil: 204
-	taken    []hookEvent           // in the order in which they were answered by 2xx
-	refused  []hookEvent
-	messages int
-	wrong    []string // what a receiver must never see
-	busy     map[string]bool
-	server   *http.Server
-	address  string
-	pair     harness.Certificate
+	mu      sync.Mutex
+	answer  func(e hookEvent) int // the status; nil: 204
+	taken   []hookEvent           // in the order in which they were answered by 2xx
+	refused []hookEvent
+	wrong   []string // what a receiver must never see
+	busy    map[string]bool
+	header  http.Header // of the last message
+	body    []byte
+	server  *http.Server
+	address string
+	pair    harness.Certificate
 }
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -111,6 +112,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	events, err := readHookEvents(r.Header.Get("Content-Type"), body)
 	h.mu.Lock()
+	h.header, h.body = r.Header, body
 	if err != nil {
 		h.wrong = append(h.wrong, err.Error())
 	}
@@ -121,7 +123,6 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.busy[e.Subject] = true
 	}
 	answer := h.answer
-	h.messages++
 	h.mu.Unlock()
 	status := http.StatusNoContent
 	for _, e := range events {

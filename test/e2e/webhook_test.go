@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -361,4 +362,46 @@ func deadLetters(t *testing.T, p *harness.Portico, size int) (all []letter) {
 		all, path = append(all, page.Value...), page.NextLink
 	}
 	return all
+}
+
+// What the page for receivers says of signatures is so.
+func TestWebhookSignatureAsDocumented(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	page, err := os.ReadFile("../../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(page), "```python\n")
+	code, _, found := strings.Cut(code, "```")
+	if !found {
+		t.Fatal("the page has no code")
+	}
+	h := newHook(t)
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: withSinks(h.sink("h", ""))}})
+	w.Portico.Admin(t, harness.Request{Method: "POST", Path: "/admin/sinks/h/test"}).Want(t, 200)
+	h.mu.Lock()
+	header, body := h.header, h.body
+	h.mu.Unlock()
+	given, err := json.Marshal(map[string]any{"body": string(body), "headers": map[string]string{
+		"webhook-id": header.Get("webhook-id"), "webhook-timestamp": header.Get("webhook-timestamp"), "webhook-signature": header.Get("webhook-signature"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code += `
+import json, sys
+given = json.loads(sys.argv[1])
+body, headers, secret = given["body"].encode(), given["headers"], sys.argv[2]
+other = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+old = dict(headers, **{"webhook-timestamp": "1"})
+print(verify(secret, headers, body), verify(secret, headers, body + b" "), verify(other, headers, body), verify(secret, old, body))
+`
+	out, err := exec.CommandContext(t.Context(), python, "-c", code, string(given), hookSecret).CombinedOutput()
+	if got := strings.TrimSpace(string(out)); err != nil || got != "True False False False" {
+		t.Errorf("%s, %v", got, err)
+	}
 }
