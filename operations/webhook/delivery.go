@@ -41,7 +41,7 @@ type delivery struct {
 	results chan sent
 	// failing are the resources that failed since an event was taken, pauses how often
 	// the receiver was found away since then.
-	failing map[*line]struct{}
+	failing map[string]struct{}
 	pauses  int
 	paused  time.Time // until then nothing is sent
 
@@ -61,7 +61,7 @@ type sent struct {
 func (d *Deliverer) newDelivery(s *Sink, claim *jobs.Claim, from state) *delivery {
 	return &delivery{
 		Deliverer: d, sink: s, receiver: newReceiver(s), claim: claim, state: from, before: from.Progress,
-		queue: newQueue(from.Progress.Cursor, s.Retrying), results: make(chan sent, s.Concurrency), failing: map[*line]struct{}{},
+		queue: newQueue(from.Progress.Cursor, s.Retrying), results: make(chan sent, s.Concurrency), failing: map[string]struct{}{},
 	}
 }
 
@@ -173,6 +173,9 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	x.look = now.Add(x.Interval)
+	if err := x.recountDead(ctx); err != nil {
+		return err
+	}
 	if err := x.takeReplayed(ctx); err != nil || len(x.queue.window) >= x.window() {
 		return err
 	}
@@ -213,6 +216,20 @@ func (x *delivery) forgot(n int64) {
 	x.metrics.forgotten.WithLabelValues(x.sink.Name).Add(float64(n))
 	x.Log.Error("events were forgotten before a sink was sent them: they were older, or more, than events.retention and events.most allow",
 		zap.String("sink", x.sink.Name), zap.Int64("events", n))
+}
+
+// recountDead finds out whether there is room again for dead letters, as operators delete
+// them.
+func (x *delivery) recountDead(ctx context.Context) error {
+	if x.dead < x.sink.Dead {
+		return nil
+	}
+	if err := x.save(ctx); err != nil { // so that the count knows all
+		return err
+	}
+	counts, err := x.Store.CountSinkEvents(ctx, x.sink.Name)
+	x.dead = counts[inventory.SinkDead]
+	return err
 }
 
 // takeReplayed takes up what operators want to be tried again.
@@ -345,7 +362,7 @@ func (x *delivery) fail(result sent, now time.Time) {
 		}
 		return
 	}
-	x.failing[result.items[0].line] = struct{}{}
+	x.failing[result.items[0].line.name] = struct{}{}
 	if result.outcome.concernsAll() || len(x.failing) >= severalResources {
 		x.pause(result.outcome, now)
 	}

@@ -339,6 +339,85 @@ func TestWebhookOfOneResourceIsRefused(t *testing.T) {
 	}
 }
 
+// An event that is not taken for giveUpAfter, while others are, is given up, and so is the
+// next one of its resource; where no more dead letters may be kept, none is.
+func TestWebhookGivesUp(t *testing.T) {
+	t.Parallel()
+	h := newHook(t)
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
+		Extra: withSinks(h.sink("h", "from: earliest, giveUpAfter: 300ms, deadLetters: 2, retrying: 3")),
+	}})
+	p := w.Portico
+	h.answers(func(e hookEvent) int {
+		if strings.HasSuffix(e.Subject, "/bad") {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	})
+	for n := range 5 {
+		mustPutGroup(t, w, "bad", n)
+	}
+	n := 0
+	others := func() { n++; mustPutGroup(t, w, "good", n) }
+	harness.Await(t, hookBound, "as many dead letters as may be", func() bool { others(); return sinkOf(t, p, "h").Dead == 2 })
+	for range 20 {
+		time.Sleep(50 * time.Millisecond)
+		others()
+	}
+	harness.Await(t, hookBound, "the others", func() bool { return h.subjects()["good"] == n })
+	dead := deadLetters(t, p, 10)
+	if len(dead) != 2 || dead[0].Failure != "failed" || dead[0].Status != 500 || dead[0].Attempts < 2 {
+		t.Fatalf("%+v", dead)
+	}
+	p.Admin(t, harness.Request{Method: "DELETE", Path: "/admin/sinks/h/dead/" + dead[0].ID}).Want(t, 200)
+	harness.Await(t, hookBound, "the next one", func() bool { others(); return sinkOf(t, p, "h").Dead == 2 })
+	h.answers(nil)
+	harness.Await(t, hookBound, "what was not given up", func() bool {
+		s := sinkOf(t, p, "h")
+		return h.subjects()["bad"] == 2 && s.LagEvents == 0 && s.Retrying == 0
+	})
+}
+
+// What the outbox has forgotten before a sink came to it is counted and said; the sink
+// goes on behind it.
+func TestWebhookSaysWhatItMissed(t *testing.T) {
+	t.Parallel()
+	h := newHook(t)
+	extra := strings.Replace(withSinks(h.sink("h", "from: earliest")), "events:\n", "events:\n  most: 5\n", 1)
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: extra}})
+	p := w.Portico
+	mustPutGroup(t, w, "g", 0)
+	harness.Await(t, hookBound, "an event", func() bool { return h.subjects()["g"] == 1 })
+	h.stop()
+	for n := range 300 { // more than are held in memory
+		mustPutGroup(t, w, fmt.Sprint("g", n), 1)
+	}
+	harness.Await(t, hookBound, "the outbox to forget", func() bool {
+		answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0"})
+		return answer.Status == http.StatusGone && len(feedBehind(t, p, nextToken(t, p))) <= 6
+	})
+	h.start(t)
+	harness.Await(t, hookBound, "the sink to go on", func() bool {
+		s := sinkOf(t, p, "h")
+		return s.LagEvents == 0 && s.Forgotten > 0 && s.State == "Delivering"
+	})
+	s, got := sinkOf(t, p, "h"), len(h.subjects())
+	if h.subjects()["g299"] != 1 || s.Forgotten+got < 301 {
+		t.Errorf("%d were delivered, %d forgotten", got, s.Forgotten)
+	}
+	if p.Metric(t, `portico_sink_forgotten_total{sink="h"}`) != float64(s.Forgotten) || !strings.Contains(p.Logs(), "events were forgotten before a sink was sent them") {
+		t.Error("it was not said")
+	}
+}
+
+// nextToken is the token of the first event that is kept, as a 410 names it.
+func nextToken(t *testing.T, p *harness.Portico) string {
+	t.Helper()
+	answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0"})
+	_, text, _ := strings.Cut(string(answer.Body), "has the token ")
+	return strings.TrimRight(strings.FieldsFunc(text, func(r rune) bool { return r == '"' || r == ' ' || r == '\'' })[0], ".")
+}
+
 type letter struct {
 	ID, Failure      string
 	Status, Attempts int
