@@ -46,6 +46,7 @@ type delivery struct {
 	paused  time.Time // until then nothing is sent
 
 	look   time.Time // for the next look at the outbox
+	tick   time.Time // for the next look at what operators have changed
 	saved  time.Time
 	before Progress // as it was saved
 }
@@ -65,8 +66,10 @@ func (d *Deliverer) newDelivery(s *Sink, claim *jobs.Claim, from state) *deliver
 	}
 }
 
-// window is how many events are held in memory.
-func (x *delivery) window() int { return max(readAtOnce, 2*x.sink.Batch*x.sink.Concurrency) }
+// hasRoom reports whether more is to be read: there is some left to send meanwhile.
+func (x *delivery) hasRoom() bool {
+	return len(x.queue.window) < max(readAtOnce/2, 2*x.sink.Batch*x.sink.Concurrency)
+}
 
 // run delivers until ctx ends or another configuration takes over.
 func (x *delivery) run(ctx context.Context) error {
@@ -125,7 +128,7 @@ func (x *delivery) loop(ctx, sending context.Context) error {
 			}
 			x.saved = now
 		}
-		timer.Reset(max(0, x.wake(now).Sub(x.Store.Now())))
+		timer.Reset(max(0, x.wake().Sub(x.Store.Now())))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -139,12 +142,12 @@ func (x *delivery) loop(ctx, sending context.Context) error {
 }
 
 // wake is when there is something to do, if nothing comes in.
-func (x *delivery) wake(now time.Time) time.Time {
-	next := x.look
-	if len(x.queue.window) >= x.window() {
-		next = now.Add(x.Interval)
+func (x *delivery) wake() time.Time {
+	next, unsaved := x.tick, x.unsaved()
+	if x.hasRoom() {
+		next = earlier(next, x.look)
 	}
-	if x.unsaved() {
+	if unsaved {
 		next = earlier(next, x.saved.Add(saveEvery+time.Millisecond))
 	}
 	if due, waits := x.queue.due(); waits && x.sending < x.abreast() {
@@ -167,18 +170,18 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// lookForMore reads the outbox, and what is to be replayed.
+// lookForMore reads the outbox, and what operators have changed.
 func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
-	if x.look.After(now) {
+	if !x.tick.After(now) {
+		x.tick = now.Add(x.Interval)
+		if err := errors.Join(x.recountDead(ctx), x.takeReplayed(ctx)); err != nil {
+			return err
+		}
+	}
+	if x.look.After(now) || !x.hasRoom() {
 		return nil
 	}
 	x.look = now.Add(x.Interval)
-	if err := x.recountDead(ctx); err != nil {
-		return err
-	}
-	if err := x.takeReplayed(ctx); err != nil || len(x.queue.window) >= x.window() {
-		return err
-	}
 	if _, err := x.Store.NumberEvents(ctx, readAtOnce); err != nil {
 		return err
 	}
