@@ -71,7 +71,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Health.rows(),
 		c.Index.rows(&c.Upstream),
 		c.Jobs.rows(),
-		c.Events.rows(),
+		c.Events.rows(r),
 		c.Lists.rows(r, &c.Limits),
 		c.Operations.rows(),
 		c.Batch.rows(&c.Limits),

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
 )
@@ -11,13 +12,15 @@ import (
 type Events struct {
 	Retention time.Duration
 	Most      int
+	Sinks     []Sink
 }
 
-func (e *Events) rows() *setting.Setting {
+func (e *Events) rows(r *files.Reader) *setting.Setting {
 	return setting.Mapping("events", "What has changed, for the activity log and the change feed.",
 		setting.Value("retention", &e.Retention, rule.PositiveDuration(), 90*24*time.Hour,
 			"How long events are kept.").RestartOnly(),
 		setting.Value("most", &e.Most, rule.Count(), 10_000_000,
 			"How many are kept at most, each about 1 KB in the store; the oldest go first.").RestartOnly(),
+		sinkRows(r, &e.Sinks),
 	)
 }

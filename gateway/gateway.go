@@ -33,6 +33,7 @@ import (
 	"portico/logs"
 	"portico/operations/notify"
 	"portico/operations/sweep"
+	"portico/operations/webhook"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -52,6 +53,8 @@ type Options struct {
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
 	// which nobody else can go on.
 	Keys *fanout.Keys
+	// Sinks are those of the configuration, with what their files hold.
+	Sinks []*webhook.Sink
 	// Reload is what the admin listener calls to have the configuration read
 	// anew; nil where that cannot be.
 	Reload func(context.Context) (admin.Reloaded, error)
@@ -83,6 +86,7 @@ type Gateway struct {
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
 	sweeper       *sweep.Sweeper
+	webhooks      *webhook.Deliverer
 	throttle      *throttle.Throttle // nil: requests are not counted
 	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
@@ -156,7 +160,7 @@ func New(o Options) *Gateway {
 	lists := g.listOptions(o.Config, o.Keys)
 	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
 	g.lister = fanout.NewLister(lists)
-	g.configure(o.Config, o.Authenticator)
+	g.configure(o.Config, o.Authenticator, o.Sinks)
 	g.runner = jobs.NewRunner(jobs.Options{
 		Store: g.store, Kinds: g.kinds(), Owner: g.sender, Lease: o.Config.Jobs.Lease, Floor: o.Config.Index.PollFloor,
 		CallerShare: o.Config.Limits.CallerShare, Log: g.log, Metrics: o.Metrics,
@@ -167,9 +171,9 @@ func New(o Options) *Gateway {
 
 // Succeed returns a gateway that answers by another configuration, beside g and
 // in its place. What cannot change at run time (config.Succeed) has to be as it was.
-func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
+func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys, sinks []*webhook.Sink) *Gateway {
 	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(g.listOptions(c, keys))}
-	next.configure(c, authenticator)
+	next.configure(c, authenticator, sinks)
 	next.frontDoor = next.newFrontDoor()
 	return next
 }
@@ -184,7 +188,7 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 }
 
 // configure makes what depends on the configuration alone.
-func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator) {
+func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink) {
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.locations}, Scopes: g.store.Scopes()}
@@ -192,6 +196,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.sweeper = &sweep.Sweeper{
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
 	}
+	g.webhooks = webhook.New(webhook.Deliverer{Sinks: sinks, Store: g.store, Interval: min(c.Index.PollFloor, time.Second), Log: g.log})
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
 	g.authorizer = authorize.New(&c.Auth, g.store, g.store.Scopes(), g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
@@ -246,7 +251,7 @@ func (g *Gateway) Public() http.Handler {
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Sweeps: g.sweeper, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
+		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Sweeps: g.sweeper, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
 		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
 	})
 }

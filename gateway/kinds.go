@@ -32,6 +32,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 		inventory.RegistrationJob: notify.RegistrationCompletion{Store: g.store},
 		inventory.EraseJob:        notify.SubscriptionErasure{Store: g.store, Floor: index.PollFloor},
 		sweep.Job:                 g.sweeper,
+		inventory.SinkJob:         g.webhooks,
 		inventory.GroupDeleteJob: &groupdelete.Deleter{
 			Prober: g.prober, EmptinessCheck: g.deletionCheck, Sender: g.sender, Region: region,
 			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: limits.WholeOf(c.GroupDelete.PerEndpoint, c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,

@@ -40,7 +40,7 @@ func TestGatewayWithoutMetrics(t *testing.T) {
 	for _, c := range []struct {
 		g    *Gateway
 		want int
-	}{{s.gateway, 1}, {bare, 0}, {bare.Succeed(s.config, s.authenticator(), nil), 0}} {
+	}{{s.gateway, 1}, {bare, 0}, {bare.Succeed(s.config, s.authenticator(), nil, nil), 0}} {
 		r := httptest.NewRequest(http.MethodGet, inSubscription+own, http.NoBody)
 		r.Host = "portico.example"
 		w := httptest.NewRecorder()

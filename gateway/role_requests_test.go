@@ -159,7 +159,7 @@ func TestOwnersChangeAtAReload(t *testing.T) {
 	as := func(change func(*config.Auth)) {
 		next := *s.config
 		change(&next.Auth)
-		g := s.gateway.Succeed(&next, s.authenticator(), nil)
+		g := s.gateway.Succeed(&next, s.authenticator(), nil, nil)
 		s.server.Config.Handler = g.Public()
 	}
 	as(func(a *config.Auth) { a.Owners = []config.Owner{{PrincipalID: callers[secret].ObjectID, Scope: m}} })

@@ -244,7 +244,7 @@ func TestReloadKeepsLevels(t *testing.T) {
 	next := *s.config
 	next.Throttle.Reads = config.ThrottleRate{Bucket: 51, PerSecond: 1}
 	live := NewLive(s.gateway)
-	live.Replace(s.gateway.Succeed(&next, s.authenticator(), nil))
+	live.Replace(s.gateway.Succeed(&next, s.authenticator(), nil, nil))
 	s.server.Config.Handler = live.Public()
 	begun, n := time.Now(), 0
 	for s.do("GET", inSubscription+own, "", "Authorization", bearer(secret)).status == 200 {

@@ -63,6 +63,7 @@ var erasures = []string{
 	`DELETE FROM tag_names WHERE subscription = ?`,
 	`DELETE FROM turns WHERE subscription = ?`,
 	`DELETE FROM announcements WHERE subscription = ?`,
+	`DELETE FROM sink_events WHERE subscription = ?`,
 }
 
 // EraseSubscription takes one step in erasing what is left of a Deleted subscription:

@@ -53,3 +53,26 @@ func TestGrantedSubscriptionsUseAKey(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// What a sink has not taken is found by its sink and state, however many others there are.
+func TestSinkEventsUseAKey(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	for _, c := range []struct {
+		statement string
+		args      []any
+	}{
+		{listSinkEvents, []any{"s", 0, 0, 10}},
+		{countSinkEvents, []any{"s"}},
+		{anySinkEvents, []any{"s", 10}},
+		{forgottenSinkDead, []any{"s", 1, 5, 10}},
+	} {
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(plan, "; ")
+		if !strings.Contains(text, "INDEX sink_events_by_state (sink=?") || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN") {
+			t.Errorf("%s: %s", c.statement, text)
+		}
+	}
+}

@@ -27,6 +27,8 @@ var acrossSubscriptions = []string{
 	"unnumberedEvents", "anyUnnumbered", "eventsAfter", "oldestEvents",
 	// What a restored database is not gone on with, before any gateway works with it.
 	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified",
+	// What sinks have not taken, by sink.
+	"listSinkEvents", "countSinkEvents", "anySinkEvents", "forgottenSinkDead",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions",
 }

@@ -27,6 +27,8 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-r.replaced:
+			round = 0
 		case <-timer.C:
 		}
 		more, unreadable, err := r.expire(ctx)

@@ -56,6 +56,8 @@ type Runner struct {
 	index   *indexMetrics
 	storeUp prometheus.Gauge
 	beside  *presence
+	// replaced has housekeeping count the jobs, and have kinds add theirs, at once.
+	replaced chan struct{}
 }
 
 // NewRunner returns a runner, and registers its metrics and those of its kinds.
@@ -63,6 +65,7 @@ func NewRunner(o Options) *Runner {
 	r := &Runner{
 		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
 		index: newIndexMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), beside: newPresence(o.Metrics),
+		replaced: make(chan struct{}, 1),
 	}
 	for name, kind := range o.Kinds {
 		if lasting, ok := kind.(Lasting); ok {
@@ -83,6 +86,10 @@ func (r *Runner) Replace(kinds map[string]Kind) {
 		}
 	}
 	r.kinds.Store(&kinds)
+	select {
+	case r.replaced <- struct{}{}:
+	default: // it will be seen
+	}
 }
 
 // Nudge has this runner claim jobs of a kind at once: somebody waits for a job that

@@ -12,6 +12,7 @@ import (
 	"portico/fanout"
 	"portico/gateway/admin"
 	"portico/inventory"
+	"portico/operations/webhook"
 )
 
 // material is everything that is made of a configuration before any of it takes
@@ -22,6 +23,7 @@ type material struct {
 	towards towards
 	access  signIn
 	keys    *fanout.Keys
+	sinks   []*webhook.Sink
 }
 
 // reload reads the configuration anew, makes all of it, and then puts it in the
@@ -82,7 +84,7 @@ func (s *service) take(ctx context.Context, next *config.Config) (admin.Reloaded
 	}
 	m.access.keys.Use()
 	s.upstream.UseIdentities(m.towards.identities)
-	s.live.Replace(before.Succeed(m.config, m.access.authenticator, m.keys))
+	s.live.Replace(before.Succeed(m.config, m.access.authenticator, m.keys, m.sinks))
 	s.upstream.UseMap(m.config.Map, healthOf(m.config.Health))
 	s.config.Store(m.config)
 	s.towards = m.towards
@@ -99,6 +101,9 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 		return m, err
 	}
 	if m.towards, err = readTowards(c, s.towards); err != nil {
+		return m, err
+	}
+	if m.sinks, err = readSinks(c.Events.Sinks); err != nil {
 		return m, err
 	}
 	if m.access, err = s.signIn(c); err != nil {

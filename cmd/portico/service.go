@@ -95,7 +95,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	})
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys, Sinks: m.sinks,
 		Reload: func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net"
 	"net/netip"
@@ -67,6 +68,42 @@ func Issuer() Rule[string] {
 		Allowed: "https://host[:port][/path], or http:// for a loopback host, without query or credentials",
 		Schema:  addressSchema(hostPattern, anyPath),
 		wrong:   wrong,
+	}
+}
+
+// Webhook is the URL of a receiver of events. It may have a query; as that may hold a
+// secret, the text is not quoted.
+func Webhook() Rule[*url.URL] {
+	return Rule[*url.URL]{
+		Parse: func(text string) (*url.URL, bool) {
+			front, query, _ := strings.Cut(text, "?")
+			u, wrong := parseWebURL(front)
+			if wrong != "" || strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' }) {
+				return nil, false
+			}
+			u.RawQuery = query
+			return u, true
+		},
+		Noun:    "address of a receiver",
+		Allowed: "https://host[:port][/path][?query], or http:// for a loopback host, without credentials before the host",
+		Secret:  true,
+		Schema:  matching(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s#@/?]+([/?][^\s#]*)?$`),
+	}
+}
+
+// WebhookSecret is a secret by which webhooks are signed, in the form of the Standard
+// Webhooks.
+func WebhookSecret() Rule[[]byte] {
+	return Rule[[]byte]{
+		Parse: func(text string) ([]byte, bool) {
+			encoded, found := strings.CutPrefix(text, "whsec_")
+			raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
+			return raw, found && err == nil && len(raw) >= 24 && len(raw) <= 64
+		},
+		Noun:    "secret of a webhook",
+		Allowed: "whsec_ and base64 of 24 to 64 random bytes: echo whsec_$(head -c 32 /dev/urandom | base64)",
+		Secret:  true,
+		Schema:  matching("^whsec_[0-9A-Za-z+/]{32,86}={0,2}$"),
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/operations/sweep"
+	"portico/operations/webhook"
 )
 
 // Options are what the listener shows and changes.
@@ -32,6 +33,7 @@ type Options struct {
 	Authorizer *authorize.Authorizer
 	Jobs       interface{ Nudge(kind string) }
 	Sweeps     Sweeps
+	Sinks      *webhook.Deliverer
 	// Targets are the endpoints that must learn of changed subscriptions.
 	Targets []inventory.NotificationTarget
 	// Reload reads the configuration again; nil: there is no file.
@@ -65,7 +67,7 @@ func New(o Options) http.Handler {
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at

@@ -117,7 +117,7 @@ func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, 
 	if err != nil {
 		return 0, nil, err
 	}
-	if j.Kind == inventory.VerifyJob || j.Kind == inventory.FollowJob || j.Kind == inventory.FenceJob {
+	if j.Kind == inventory.VerifyJob || j.Kind == inventory.FollowJob || j.Kind == inventory.FenceJob || j.Kind == inventory.SinkJob {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("Jobs of this kind cannot be cancelled.")
 	}
 	err = l.Store.CancelJob(r.Context(), j.Subscription, j.ID)

@@ -87,6 +87,7 @@ func Run(t *testing.T, database Database) {
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
 		{"Events", testEvents},
+		{"SinkEvents", testSinkEvents},
 		{"EventsTellTheIndex", testEventsTellTheIndex},
 		{"Disarm", testDisarm},
 		{"EventsNameWhoBegan", testEventsNameWhoBegan},

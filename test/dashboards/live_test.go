@@ -50,7 +50,14 @@ func TestLive(t *testing.T) {
 	secured.Tokens = tokens()
 	secured.Endpoints["westus"] += ",http://" + harness.FreeAddress(t)
 
-	sound := startSite(t, 1, "portico-sound", at(shared))
+	telling := at(shared)
+	telling.Extra = `
+events:
+  sinks:
+    - {name: nobody, url: "http://` + harness.FreeAddress(t) + `", secret: whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=}
+`
+
+	sound := startSite(t, 1, "portico-sound", telling)
 	losing := at(doomed)
 	losing.Subscriptions = subscriptions()
 	region := startSite(t, 2, "portico-region", losing)

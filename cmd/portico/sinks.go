@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"portico/config"
+	"portico/config/rule"
+	"portico/operations/webhook"
+	"portico/pemfile"
+)
+
+// readSinks reads the files of the configuration's sinks.
+func readSinks(configured []config.Sink) ([]*webhook.Sink, error) {
+	sinks := make([]*webhook.Sink, len(configured))
+	for i, c := range configured {
+		s := &webhook.Sink{Sink: c}
+		if err := readSink(s, "sink "+c.Name); err != nil {
+			return nil, err
+		}
+		sinks[i] = s
+	}
+	return sinks, nil
+}
+
+func readSink(s *webhook.Sink, setting string) (err error) {
+	if s.Secret != nil {
+		s.Secrets = append(s.Secrets, s.Secret)
+	}
+	if s.SecretFile != "" {
+		more, err := readSecrets(s.SecretFile, setting+": secretFile")
+		if err != nil {
+			return err
+		}
+		s.Secrets = append(s.Secrets, more...)
+	}
+	if s.BearerFile != "" {
+		if s.Bearer, err = readCredential(s.BearerFile, setting+": bearerFile"); err != nil {
+			return err
+		}
+	}
+	if s.CA != "" {
+		if s.Authorities, err = pemfile.Pool(s.CA); err != nil {
+			return config.Faults{fileFault(s.CA, setting+": ca", err)}
+		}
+	}
+	return nil
+}
+
+// mostSecrets bounds how many secrets sign a message, as each adds to its headers.
+const mostSecrets = 8
+
+// readSecrets returns the secrets of a file, one a line.
+func readSecrets(path, setting string) (secrets [][]byte, err error) {
+	text, err := os.ReadFile(path)
+	form := rule.WebhookSecret()
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		secret, ok := form.Parse(line)
+		if !ok || len(secrets) == mostSecrets {
+			err = errors.New("a line holds no secret of a webhook, or there are too many")
+			break
+		}
+		secrets = append(secrets, secret)
+	}
+	if err == nil && len(secrets) == 0 {
+		err = errors.New("it holds no secret of a webhook")
+	}
+	if err != nil {
+		fault := fileFault(path, setting, err)
+		fault.Allowed = "a file with 1 to 8 lines of " + form.Allowed
+		return nil, config.Faults{fault}
+	}
+	return secrets, nil
+}

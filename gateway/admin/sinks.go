@@ -1,0 +1,255 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/events"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/operations/webhook"
+)
+
+func (l *listener) sinkRoutes() []route {
+	return []route{
+		{http.MethodGet, "/admin/sinks", l.listSinks},
+		{http.MethodGet, "/admin/sinks/{name}", l.getSink},
+		{http.MethodPost, "/admin/sinks/{name}/test", l.testSink},
+		{http.MethodGet, "/admin/sinks/{name}/dead", l.listDead},
+		{http.MethodPost, "/admin/sinks/{name}/dead/replay", l.replayDead},
+		{http.MethodDelete, "/admin/sinks/{name}/dead/{id}", l.deleteDead},
+	}
+}
+
+// sink is a sink as operators see it: nothing that its URL holds beside the host.
+type sink struct {
+	Name string `json:"name"`
+	Host string `json:"host"`
+	// State is Delivering, Away (the receiver takes nothing) or Starting.
+	State       string     `json:"state"`
+	Owner       string     `json:"owner,omitempty"`
+	After       string     `json:"after,omitempty"` // the feed's token of how far it has come
+	Lag         int64      `json:"lagEvents"`
+	LagSeconds  float64    `json:"lagSeconds"`
+	Retrying    int        `json:"retrying"`
+	Dead        int        `json:"dead"`
+	Delivered   int64      `json:"delivered"`
+	Forgotten   int64      `json:"forgotten"`
+	LastSuccess *time.Time `json:"lastSuccess,omitempty"`
+	LastFailure *time.Time `json:"lastFailure,omitempty"`
+	Failure     string     `json:"failure,omitempty"` // of the attempt that failed last
+	Status      int        `json:"status,omitempty"`
+	AwaySince   *time.Time `json:"awaySince,omitempty"`
+}
+
+func (l *listener) sinkOf(r *http.Request, s *webhook.Sink) (sink, error) {
+	shown := sink{Name: s.Name, Host: s.URL.Host, State: "Starting"}
+	status, err := l.Sinks.Status(r.Context(), s.Name)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return shown, nil
+	}
+	if err != nil {
+		return shown, err
+	}
+	shown.State = "Delivering"
+	if !status.AwaySince.IsZero() {
+		shown.State = "Away"
+	}
+	shown.Owner, shown.After = status.Owner, feedToken(status.Cursor)
+	shown.Lag, shown.LagSeconds, shown.Retrying, shown.Dead = status.Lag, status.LagSeconds, status.Retrying, status.Dead
+	shown.Delivered, shown.Forgotten, shown.Failure, shown.Status = status.Delivered, status.Forgotten, status.Failure, status.Progress.Status
+	shown.LastSuccess, shown.LastFailure, shown.AwaySince = timeOf(status.LastSuccess), timeOf(status.LastFailure), timeOf(status.AwaySince)
+	return shown, nil
+}
+
+// timeOf leaves out the zero time.
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (l *listener) listSinks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	list := exchange.List{Value: make([]any, 0, len(l.Sinks.Sinks))}
+	for _, s := range l.Sinks.Sinks {
+		shown, err := l.sinkOf(r, s)
+		if err != nil {
+			return 0, nil, err
+		}
+		list.Value = append(list.Value, shown)
+	}
+	return http.StatusOK, list, nil
+}
+
+func (l *listener) getSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	s, err := l.namedSink(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	shown, err := l.sinkOf(r, s)
+	return http.StatusOK, shown, err
+}
+
+func (l *listener) namedSink(r *http.Request) (*webhook.Sink, error) {
+	if s := l.Sinks.Sink(mux.Vars(r)["name"]); s != nil {
+		return s, nil
+	}
+	return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such sink.")
+}
+
+// testSink sends an event of the type Portico.Test, once, and says what came of it.
+func (l *listener) testSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	s, err := l.namedSink(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	outcome, err := l.Sinks.Test(r.Context(), s)
+	return http.StatusOK, outcome, err
+}
+
+// deadLetter is an event that was given up.
+type deadLetter struct {
+	ID       string    `json:"id"` // the event's sequence
+	Failure  string    `json:"failure"`
+	Status   int       `json:"status,omitempty"`
+	Attempts int64     `json:"attempts"`
+	Since    time.Time `json:"since"`
+	GivenUp  time.Time `json:"givenUp"`
+	// Event is left out where it is no longer kept.
+	Event *events.CloudEvent `json:"event,omitempty"`
+}
+
+// listDead lists what a sink was given up for, behind ?after=, an id.
+func (l *listener) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	s, err := l.namedSink(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	query := r.URL.Query()
+	limit, err := pageSize(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	after := int64(0)
+	if text := query.Get("after"); text != "" {
+		if after, err = eventNumber(text); err != nil {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of a dead letter").About("after")
+		}
+	}
+	found, err := l.Store.SinkEvents(r.Context(), s.Name, inventory.SinkDead, after, limit+1)
+	if err != nil {
+		return 0, nil, err
+	}
+	page := exchange.List{Value: make([]any, 0, len(found))}
+	for i, e := range found {
+		if i == limit {
+			page.NextLink = nextPage(r.URL.Path, query, strconv.FormatInt(found[i-1].Number, 10))
+			break
+		}
+		letter, err := l.letterOf(r, e)
+		if err != nil {
+			return 0, nil, err
+		}
+		page.Value = append(page.Value, letter)
+	}
+	return http.StatusOK, page, nil
+}
+
+func (l *listener) letterOf(r *http.Request, e inventory.SinkEvent) (deadLetter, error) {
+	letter := deadLetter{
+		ID: strconv.FormatInt(e.Number, 10), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(),
+	}
+	event, err := l.Store.NumberedEvent(r.Context(), e.Number)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return letter, nil
+	}
+	told := event.CloudEvent()
+	letter.Event = &told
+	return letter, err
+}
+
+// replayed says how many dead letters are tried again.
+type replayed struct {
+	Replayed int `json:"replayed"`
+}
+
+// replayDead has dead letters tried again: those of {"ids": […]}, or all.
+func (l *listener) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	s, err := l.namedSink(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	var sent struct {
+		IDs []string `json:"ids"`
+	}
+	if err := readBody(w, r, &sent); err != nil {
+		return 0, nil, err
+	}
+	numbers := make([]int64, len(sent.IDs))
+	for i, id := range sent.IDs {
+		if numbers[i], err = eventNumber(id); err != nil {
+			return 0, nil, noLetter()
+		}
+	}
+	var done replayed
+	if sent.IDs == nil {
+		done.Replayed, err = l.replayAll(r, s)
+		return http.StatusAccepted, done, err
+	}
+	for _, number := range numbers {
+		n, err := l.Store.ReplaySinkEvents(r.Context(), s.Name, number)
+		if err != nil {
+			return 0, nil, err
+		}
+		done.Replayed += n
+	}
+	return http.StatusAccepted, done, nil
+}
+
+// replayAll goes on until none is left, and not beyond as many as there may be.
+func (l *listener) replayAll(r *http.Request, s *webhook.Sink) (all int, err error) {
+	for all < s.Sink.Dead {
+		n, err := l.Store.ReplaySinkEvents(r.Context(), s.Name, 0)
+		if all += n; err != nil || n == 0 {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// deleteDead forgets a dead letter.
+func (l *listener) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	s, err := l.namedSink(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	number, err := eventNumber(mux.Vars(r)["id"])
+	if err != nil {
+		return 0, nil, noLetter()
+	}
+	found, err := l.Store.DeleteDeadSinkEvent(r.Context(), s.Name, number)
+	if err == nil && !found {
+		err = noLetter()
+	}
+	return http.StatusOK, struct{}{}, err
+}
+
+var errNoNumber = errors.New("no number of an event")
+
+func eventNumber(text string) (int64, error) {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number <= 0 {
+		return 0, errNoNumber
+	}
+	return number, nil
+}
+
+func noLetter() *arm.Error {
+	return arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such dead letter.")
+}

@@ -1,0 +1,209 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"portico/events"
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
+)
+
+// SinkJob is the kind of the jobs that deliver events to sinks, one for each sink, whose
+// name is its subject.
+const SinkJob = "sink"
+
+// SinkEventState is what becomes of an event that a sink has not taken. The numbers are
+// stored.
+type SinkEventState uint8
+
+// The states of such events. Whoever holds the sink's job changes those that are tried
+// again, operators those that were given up.
+const (
+	SinkRetrying SinkEventState = iota
+	SinkDead
+	// SinkReplayed: given up, and to be tried again.
+	SinkReplayed
+
+	sinkEventStates = 3
+)
+
+// SinkEvent is an event that a sink has not taken, by its number: what it says stands in
+// the outbox, and goes with that.
+type SinkEvent struct {
+	Sink         string
+	Subscription string // folded; of the event
+	Number       int64
+	Key          string // folded; of the resource
+	State        SinkEventState
+	Attempts     int64
+	Since        time.Time // of the first attempt
+	Due          time.Time // for the next one
+	Status       int       // of the last answer, 0 for none
+	Failure      string    // why it was not taken, in one word
+	Changed      time.Time
+}
+
+const (
+	sinkEventColumns = `subscription, sink, number, key, state, attempts, since, due, status, failure, changed`
+	putSinkEvent     = `INSERT INTO sink_events (` + sinkEventColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, sink, number) DO UPDATE SET state = excluded.state, attempts = excluded.attempts, since = excluded.since,
+		due = excluded.due, status = excluded.status, failure = excluded.failure, changed = excluded.changed`
+	deleteSinkEvent   = `DELETE FROM sink_events WHERE subscription = ? AND sink = ? AND number = ?`
+	deleteDeadSinkOne = deleteSinkEvent + ` AND state = ?`
+	replaySinkEvent   = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, changed = ? WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
+	listSinkEvents    = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE sink = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`
+	countSinkEvents   = `SELECT state, COUNT(*) FROM sink_events WHERE sink = ? GROUP BY state`
+	anySinkEvents     = `SELECT subscription, number FROM sink_events WHERE sink = ? LIMIT ?`
+	forgottenSinkDead = `SELECT subscription, number FROM sink_events WHERE sink = ? AND state = ? AND number < ? ORDER BY number LIMIT ?`
+)
+
+// sinkEventsAtOnce bounds what one write changes of a sink.
+const sinkEventsAtOnce = 1000
+
+func scanSinkEvent(scan engine.Scanner) (e SinkEvent, err error) {
+	var since, due, changed int64
+	err = scan(&e.Subscription, &e.Sink, &e.Number, &e.Key, &e.State, &e.Attempts, &since, &due, &e.Status, &e.Failure, &changed)
+	e.Since, e.Due, e.Changed = engine.Moment(since), engine.Moment(due), engine.Moment(changed)
+	return e, err
+}
+
+// SaveSink records how far a sink has come: the payload of its job, events that it has
+// not taken, and such that are settled by now. It need not be durable: what is lost is
+// delivered again. After jobrow.ErrLeaseLost another holds the job.
+func (s *Store) SaveSink(ctx context.Context, j *jobrow.Job, payload string, kept, settled []SinkEvent) error {
+	return s.writeForJob(ctx, engine.Unflushed, jobrow.Locks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
+		if err := held.Save(t.Tx, payload); err != nil {
+			return err
+		}
+		for _, e := range kept {
+			err := t.Later(putSinkEvent, e.Subscription, held.Subject, e.Number, e.Key, e.State, e.Attempts,
+				engine.Micros(e.Since), engine.Micros(e.Due), e.Status, e.Failure, engine.Micros(t.Now))
+			if err != nil {
+				return err
+			}
+		}
+		for _, e := range settled {
+			if err := t.Later(deleteSinkEvent, e.Subscription, held.Subject, e.Number); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SinkEvents lists events of a state behind a number, in the order of their numbers.
+func (s *Store) SinkEvents(ctx context.Context, sink string, state SinkEventState, after int64, limit int) ([]SinkEvent, error) {
+	return engine.Collect(s.read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.AtMost(limit))
+}
+
+// CountSinkEvents counts the events that a sink has not taken, by their states.
+func (s *Store) CountSinkEvents(ctx context.Context, sink string) (counts [sinkEventStates]int, err error) {
+	return counts, s.read(ctx).Each(func(scan engine.Scanner) error {
+		var state SinkEventState
+		var n int
+		if err := scan(&state, &n); err != nil {
+			return err
+		}
+		if int(state) < len(counts) {
+			counts[state] = n
+		}
+		return nil
+	}, countSinkEvents, sink)
+}
+
+// ReplaySinkEvents has events that were given up tried again, and returns how many: the
+// one of a number, or with 0 a bounded number of all, the first ones first.
+func (s *Store) ReplaySinkEvents(ctx context.Context, sink string, number int64) (int, error) {
+	return s.changeDead(ctx, sink, number, sinkEventsAtOnce, func(t *tx, e SinkEvent) (int64, error) {
+		now := engine.Micros(t.Now)
+		return t.Exec(replaySinkEvent, SinkReplayed, now, now, now, e.Subscription, sink, e.Number, SinkDead)
+	})
+}
+
+// DeleteDeadSinkEvent forgets the event of a number that was given up, and reports
+// whether there was one.
+func (s *Store) DeleteDeadSinkEvent(ctx context.Context, sink string, number int64) (bool, error) {
+	n, err := s.changeDead(ctx, sink, number, 1, func(t *tx, e SinkEvent) (int64, error) {
+		return t.Exec(deleteDeadSinkOne, e.Subscription, sink, e.Number, SinkDead)
+	})
+	return n > 0, err
+}
+
+func (s *Store) changeDead(ctx context.Context, sink string, number int64, limit int, change func(*tx, SinkEvent) (int64, error)) (int, error) {
+	after := number - 1
+	if number == 0 {
+		after = 0
+	} else {
+		limit = 1
+	}
+	dead, err := s.SinkEvents(ctx, sink, SinkDead, after, limit)
+	if err != nil || len(dead) == 0 || number != 0 && dead[0].Number != number {
+		return 0, err
+	}
+	return commit(ctx, s, engine.Flushed, jobrow.Locks("", sink), func(t *tx) (int, error) {
+		changed := 0
+		for _, e := range dead {
+			n, err := change(t, e)
+			if err != nil {
+				return 0, err
+			}
+			changed += int(n)
+		}
+		return changed, nil
+	})
+}
+
+// ForgetSinkDead removes what was given up and stands before a number: the outbox no
+// longer says what it was.
+func (s *Store) ForgetSinkDead(ctx context.Context, sink string, before int64) (int, error) {
+	return s.deleteSinkEvents(ctx, sink, forgottenSinkDead, sink, SinkDead, before, sinkEventsAtOnce)
+}
+
+// ForgetSink removes a bounded number of what a sink has not taken, and reports whether
+// that was all.
+func (s *Store) ForgetSink(ctx context.Context, sink string) (all bool, err error) {
+	n, err := s.deleteSinkEvents(ctx, sink, anySinkEvents, sink, sinkEventsAtOnce)
+	return err == nil && n < sinkEventsAtOnce, err
+}
+
+func (s *Store) deleteSinkEvents(ctx context.Context, sink, which string, args ...any) (int, error) {
+	found, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (e SinkEvent, err error) {
+		err = scan(&e.Subscription, &e.Number)
+		return e, err
+	}, which, args...)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return len(found), s.write(ctx, engine.Unflushed, jobrow.Locks("", sink), func(t *tx) error {
+		for _, e := range found {
+			if err := t.Later(deleteSinkEvent, e.Subscription, sink, e.Number); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// EventNumbers returns the number of the first event that is kept, and that of the last
+// one that has been numbered.
+func (s *Store) EventNumbers(ctx context.Context) (first, last int64, err error) {
+	err = s.read(ctx).One(selectEventNumbers, "")(&last, &first)
+	return first, last, err
+}
+
+// NumberedEvent returns the event of a number; ErrNotFound where it is no longer kept.
+func (s *Store) NumberedEvent(ctx context.Context, number int64) (events.Event, error) {
+	found, err := s.EventsAfter(ctx, number-1, 1)
+	if forgotten := new(EventsForgottenError); errors.As(err, &forgotten) {
+		return events.Event{}, ErrNotFound
+	}
+	if err != nil {
+		return events.Event{}, err
+	}
+	if len(found) == 0 || found[0].Number != number {
+		return events.Event{}, ErrNotFound
+	}
+	return found[0], nil
+}

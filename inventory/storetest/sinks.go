@@ -1,0 +1,107 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"portico/inventory"
+	"portico/inventory/jobrow"
+)
+
+// What a sink has not taken is recorded with how far it has come, by the holder of its job
+// alone; what was given up is an operator's.
+func testSinkEvents(t *testing.T, database Database) {
+	b := newBench(t, database)
+	id := jobrow.ID(inventory.SinkJob, "s")
+	_, err := b.AddJob(b.ctx, jobrow.Job{ID: id, Kind: inventory.SinkJob, Subject: "s", Payload: `{}`})
+	b.ok(err)
+	claim := func() jobrow.Job {
+		t.Helper()
+		jobs, err := b.ClaimJobs(b.ctx, "owner", lease, 1, inventory.SinkJob)
+		b.ok(err)
+		equal(b, len(jobs), 1)
+		return jobs[0]
+	}
+	since := b.Now().Truncate(time.Microsecond)
+	event := func(number int64, state inventory.SinkEventState) inventory.SinkEvent {
+		return inventory.SinkEvent{
+			Sink: "s", Subscription: Sub, Number: number, Key: "/k", State: state, Attempts: number, Since: since, Due: since.Add(time.Minute), Status: 500, Failure: "failed",
+		}
+	}
+	numbers := func(state inventory.SinkEventState, after int64, limit int) string {
+		t.Helper()
+		var all []int64
+		found, err := b.SinkEvents(b.ctx, "s", state, after, limit)
+		b.ok(err)
+		for _, e := range found {
+			all = append(all, e.Number)
+			if want := event(e.Number, state); state == inventory.SinkRetrying {
+				e.Changed, e.Since, e.Due, want.Since, want.Due = time.Time{}, e.Since.UTC(), e.Due.UTC(), want.Since.UTC(), want.Due.UTC()
+				equal(b, e, want)
+			}
+		}
+		return fmt.Sprint(all)
+	}
+	first := claim()
+	var kept []inventory.SinkEvent
+	for n := int64(1); n <= 6; n++ {
+		kept = append(kept, event(n, inventory.SinkEventState(n%2)))
+	}
+	b.ok(b.SaveSink(b.ctx, &first, `{"progress":{"cursor":6}}`, kept, nil))
+	equal(b, first.Payload, `{"progress":{"cursor":6}}`)
+	equal(b, numbers(inventory.SinkRetrying, 2, 0), "[4 6]")
+	equal(b, numbers(inventory.SinkDead, 0, 2), "[1 3]")
+
+	b.ok(b.SaveSink(b.ctx, &first, `{"progress":{"cursor":7}}`, []inventory.SinkEvent{event(2, inventory.SinkDead)}, []inventory.SinkEvent{event(4, 0)}))
+	equal(b, numbers(inventory.SinkRetrying, 0, 0), "[6]")
+
+	// Another holds the job: the former holder records nothing any more.
+	b.ok(b.DeferJob(b.ctx, first, since, ""))
+	second := claim()
+	if err := b.SaveSink(b.ctx, &first, `{}`, []inventory.SinkEvent{event(9, 0)}, []inventory.SinkEvent{event(6, 0)}); !errors.Is(err, jobrow.ErrLeaseLost) {
+		t.Errorf("a former holder: %v", err)
+	}
+	equal(b, numbers(inventory.SinkRetrying, 0, 0), "[6]")
+	equal(b, b.loadJob(id).Payload, `{"progress":{"cursor":7}}`)
+
+	// An operator changes only what was given up.
+	for number, want := range map[int64]int{6: 0, 8: 0, 1: 1} {
+		n, err := b.ReplaySinkEvents(b.ctx, "s", number)
+		b.ok(err)
+		equal(b, n, want)
+		if gone, err := b.DeleteDeadSinkEvent(b.ctx, "s", number); err != nil || gone {
+			t.Errorf("%d is none that was given up, and was deleted: %v", number, err)
+		}
+	}
+	gone, err := b.DeleteDeadSinkEvent(b.ctx, "s", 2)
+	b.ok(err)
+	equal(b, gone, true)
+	n, err := b.ReplaySinkEvents(b.ctx, "s", 0)
+	b.ok(err)
+	equal(b, n, 2)
+	counts, err := b.CountSinkEvents(b.ctx, "s")
+	b.ok(err)
+	equal(b, counts, [3]int{inventory.SinkRetrying: 1, inventory.SinkReplayed: 3})
+
+	b.ok(b.SaveSink(b.ctx, &second, `{}`, []inventory.SinkEvent{event(3, inventory.SinkDead), event(5, inventory.SinkDead)}, nil))
+	n, err = b.ForgetSinkDead(b.ctx, "s", 5)
+	b.ok(err)
+	equal(b, n, 1)
+	equal(b, numbers(inventory.SinkDead, 0, 0), "[5]")
+	all, err := b.ForgetSink(b.ctx, "s")
+	b.ok(err)
+	equal(b, all, true)
+	counts, err = b.CountSinkEvents(b.ctx, "s")
+	b.ok(err)
+	equal(b, counts, [3]int{})
+}
+
+// loadJob reads a job that belongs to no subscription.
+func (b *bench) loadJob(id [16]byte) jobrow.Job {
+	b.Helper()
+	j, err := b.Job(b.ctx, "", id)
+	b.ok(err)
+	return j
+}

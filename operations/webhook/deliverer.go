@@ -1,0 +1,234 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/events"
+	"portico/inventory"
+	"portico/inventory/jobrow"
+	"portico/jobs"
+	"portico/timing"
+)
+
+const (
+	// absentPause is how long a job of a sink that the configuration lacks is left to
+	// others, which may have read a newer one.
+	absentPause = 10 * time.Second
+	// absentFor is how long it is remembered how far such a sink has come.
+	absentFor = 24 * time.Hour
+	// soon has a job claimed again at once.
+	soon = time.Millisecond
+)
+
+// Deliverer delivers events to the sinks of one configuration: it is the kind of their
+// jobs.
+type Deliverer struct {
+	Sinks    []*Sink
+	Store    *inventory.Store
+	Interval time.Duration // between two looks at the outbox
+	Log      *zap.Logger
+
+	metrics  *metrics
+	replaced chan struct{} // closed when another configuration takes over
+}
+
+// New returns a deliverer.
+func New(d Deliverer) *Deliverer {
+	d.replaced = make(chan struct{})
+	return &d
+}
+
+// Start implements [jobs.Lasting].
+func (d *Deliverer) Start(registry prometheus.Registerer) {
+	d.metrics = newMetrics(registry)
+	d.showSinks()
+}
+
+// Succeed implements [jobs.Lasting]. What is under way for the former one ends.
+func (d *Deliverer) Succeed(before jobs.Kind) {
+	b := before.(*Deliverer)
+	d.metrics = b.metrics
+	for _, s := range b.Sinks {
+		if d.Sink(s.Name) == nil {
+			d.metrics.hide(s.Name)
+		}
+	}
+	d.showSinks()
+	close(b.replaced)
+}
+
+func (d *Deliverer) showSinks() {
+	for _, s := range d.Sinks {
+		d.metrics.show(s.Name)
+	}
+}
+
+// Sink is the sink of a name, or nil.
+func (d *Deliverer) Sink(name string) *Sink {
+	for _, s := range d.Sinks {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Run implements [jobs.Kind].
+func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	state, err := readState(claim.Job)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	sink := d.Sink(claim.Job.Subject)
+	if sink == nil {
+		return d.missing(ctx, claim.Job.Subject, state)
+	}
+	state.AbsentSince = time.Time{}
+	if err := d.newDelivery(sink, claim, state).run(ctx); err != nil {
+		return jobs.Result{}, err
+	}
+	return jobs.Result{Again: soon}, nil
+}
+
+// missing leaves the job of a sink that the configuration lacks to others, and ends it
+// when it has been absent for long.
+func (d *Deliverer) missing(ctx context.Context, name string, s state) (jobs.Result, error) {
+	now := d.Store.Now()
+	if s.AbsentSince.IsZero() {
+		s.AbsentSince = now
+		return jobs.Result{Again: timing.Jitter(absentPause), Payload: s.payload()}, nil
+	}
+	if now.Sub(s.AbsentSince) < absentFor {
+		return jobs.Result{Again: timing.Jitter(absentPause)}, nil
+	}
+	if all, err := d.Store.ForgetSink(ctx, name); err != nil || !all {
+		return jobs.Result{Again: soon}, err
+	}
+	return jobs.Result{End: jobrow.Done}, nil
+}
+
+// Schedule implements [jobs.Scheduled]: it makes the jobs of new sinks.
+func (d *Deliverer) Schedule(ctx context.Context) error {
+	var failures error
+	for _, s := range d.Sinks {
+		failures = errors.Join(failures, d.begin(ctx, s))
+	}
+	return failures
+}
+
+func (d *Deliverer) begin(ctx context.Context, s *Sink) error {
+	job, err := d.job(ctx, s.Name)
+	if err == nil && !job.State.Ended() {
+		return nil
+	}
+	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
+		return err
+	}
+	var from state
+	if !s.Earliest {
+		if _, err := d.Store.NumberEvents(ctx, readAtOnce); err != nil {
+			return err
+		}
+	}
+	first, last, err := d.Store.EventNumbers(ctx)
+	if err != nil {
+		return err
+	}
+	if from.Progress.Cursor = last; s.Earliest {
+		from.Progress.Cursor = first - 1
+	}
+	_, err = d.Store.AddJob(ctx, jobrow.Job{ID: jobID(s.Name), Kind: inventory.SinkJob, Subject: s.Name, Payload: from.payload()})
+	return err
+}
+
+func jobID(sink string) [16]byte { return jobrow.ID(inventory.SinkJob, sink) }
+
+func (d *Deliverer) job(ctx context.Context, sink string) (jobrow.Job, error) {
+	return d.Store.Job(ctx, "", jobID(sink))
+}
+
+// Measure implements [jobs.Measured]. What it shows it has from the store, so that every
+// replica shows it, and also where nobody delivers.
+func (d *Deliverer) Measure(ctx context.Context, _ int) error {
+	for _, s := range d.Sinks {
+		status, err := d.Status(ctx, s.Name)
+		if errors.Is(err, inventory.ErrNotFound) {
+			continue // its job is made soon
+		}
+		if err != nil {
+			return err
+		}
+		m := d.metrics
+		m.lag.WithLabelValues(s.Name).Set(float64(status.Lag))
+		m.lagSeconds.WithLabelValues(s.Name).Set(status.LagSeconds)
+		m.retrying.WithLabelValues(s.Name).Set(float64(status.Retrying))
+		m.dead.WithLabelValues(s.Name).Set(float64(status.Dead))
+		away := 0.0
+		if !status.AwaySince.IsZero() {
+			away = d.Store.Now().Sub(status.AwaySince).Seconds()
+		}
+		m.awaySeconds.WithLabelValues(s.Name).Set(away)
+	}
+	return nil
+}
+
+// Status is how a sink fares.
+type Status struct {
+	Progress
+	Owner    string // who delivers
+	Lag      int64  // events that it has not come to, of all
+	Retrying int
+	Dead     int
+	// LagSeconds is the age of the first event that it has not come to.
+	LagSeconds float64
+}
+
+// Status returns how a sink fares; inventory.ErrNotFound where it has not begun.
+func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err error) {
+	job, err := d.job(ctx, name)
+	if err != nil {
+		return s, err
+	}
+	kept, err := readState(job)
+	if err != nil {
+		return s, err
+	}
+	s.Progress, s.Owner = kept.Progress, job.Owner
+	counts, err := d.Store.CountSinkEvents(ctx, name)
+	if err != nil {
+		return s, err
+	}
+	s.Retrying, s.Dead = counts[inventory.SinkRetrying]+counts[inventory.SinkReplayed], counts[inventory.SinkDead]
+	_, last, err := d.Store.EventNumbers(ctx)
+	if err != nil {
+		return s, err
+	}
+	if s.Lag = max(0, last-s.Cursor); s.Lag == 0 {
+		return s, nil
+	}
+	next, err := d.Store.EventsAfter(ctx, s.Cursor, 1)
+	if forgotten := new(inventory.EventsForgottenError); errors.As(err, &forgotten) {
+		next, err = d.Store.EventsAfter(ctx, forgotten.First-1, 1)
+	}
+	if err == nil && len(next) > 0 {
+		s.LagSeconds = max(0, d.Store.Now().Sub(next[0].At).Seconds())
+	}
+	return s, err
+}
+
+// Test sends a sink an event that says nothing, once and at once, and returns what came
+// of it.
+func (d *Deliverer) Test(ctx context.Context, s *Sink) (Outcome, error) {
+	r := newReceiver(s)
+	defer r.close()
+	return r.deliver(ctx, []events.CloudEvent{{
+		SpecVersion: "1.0", ID: uuid.NewString(), Source: "/", Type: "Portico.Test", Subject: "/", Time: d.Store.Now().UTC(),
+		ContentType: "application/json", Sequence: "0",
+	}})
+}

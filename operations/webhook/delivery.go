@@ -1,0 +1,449 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/events"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/timing"
+)
+
+const (
+	readAtOnce = 256
+	// saveEvery bounds how long what was delivered may go unrecorded: as much is delivered
+	// again after a kill.
+	saveEvery = 500 * time.Millisecond
+	// severalResources is how many resources fail in a row where the receiver is away.
+	severalResources = 3
+	// awayProbe is the longest pause between two attempts at a receiver that is away,
+	// unless it asks for a longer one: what is new may be for another part of it.
+	awayProbe = 30 * time.Second
+)
+
+// delivery is the work of a job's holder.
+type delivery struct {
+	*Deliverer
+	sink     *Sink
+	receiver *receiver
+	claim    *jobs.Claim
+	state    state
+	queue    *queue
+	dead     int // dead letters, as far as this holder knows
+
+	sending int // messages
+	results chan sent
+	// failing are the resources that failed since an event was taken, pauses how often
+	// the receiver was found away since then.
+	failing map[string]struct{}
+	pauses  int
+	paused  time.Time // until then nothing is sent
+
+	look   time.Time // for the next look at the outbox
+	tick   time.Time // for the next look at what operators have changed
+	saved  time.Time
+	before Progress // as it was saved
+}
+
+// sent is what became of a message.
+type sent struct {
+	items   []*item
+	missing []*item // no longer kept by the outbox
+	outcome Outcome
+	err     error
+}
+
+func (d *Deliverer) newDelivery(s *Sink, claim *jobs.Claim, from state) *delivery {
+	return &delivery{
+		Deliverer: d, sink: s, receiver: newReceiver(s), claim: claim, state: from, before: from.Progress,
+		queue: newQueue(from.Progress.Cursor, s.Retrying), results: make(chan sent, s.Concurrency), failing: map[string]struct{}{},
+	}
+}
+
+// hasRoom reports whether more is to be read: there is some left to send meanwhile.
+func (x *delivery) hasRoom() bool {
+	return len(x.queue.window) < max(readAtOnce/2, 2*x.sink.Batch*x.sink.Concurrency)
+}
+
+// run delivers until ctx ends or another configuration takes over.
+func (x *delivery) run(ctx context.Context) error {
+	defer x.receiver.close()
+	if err := x.restore(ctx); err != nil {
+		return err
+	}
+	sending, stop := context.WithCancel(ctx)
+	err := x.loop(ctx, sending)
+	if err != nil || ctx.Err() != nil {
+		stop()
+	}
+	for x.sending > 0 { // each within the sink's timeout
+		x.settle(<-x.results)
+	}
+	stop()
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
+	defer cancel()
+	return errors.Join(err, x.save(bounded))
+}
+
+// restore reads what was left behind.
+func (x *delivery) restore(ctx context.Context) error {
+	counts, err := x.Store.CountSinkEvents(ctx, x.sink.Name)
+	if err != nil {
+		return err
+	}
+	x.dead = counts[inventory.SinkDead]
+	for after := int64(0); ; {
+		rows, err := x.Store.SinkEvents(ctx, x.sink.Name, inventory.SinkRetrying, after, readAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			x.queue.restore(row)
+			after = row.Number
+		}
+		if len(rows) < readAtOnce {
+			return nil
+		}
+	}
+}
+
+func (x *delivery) loop(ctx, sending context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		now := x.Store.Now()
+		if err := x.lookForMore(ctx, now); err != nil {
+			return err
+		}
+		x.sendDue(sending, now)
+		if x.saved.Add(saveEvery).Before(now) {
+			if err := x.save(ctx); err != nil {
+				return err
+			}
+			x.saved = now
+		}
+		timer.Reset(max(0, x.wake().Sub(x.Store.Now())))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-x.replaced:
+			return nil
+		case result := <-x.results:
+			x.settle(result)
+		case <-timer.C:
+		}
+	}
+}
+
+// wake is when there is something to do, if nothing comes in.
+func (x *delivery) wake() time.Time {
+	next, unsaved := x.tick, x.unsaved()
+	if x.hasRoom() {
+		next = earlier(next, x.look)
+	}
+	if unsaved {
+		next = earlier(next, x.saved.Add(saveEvery+time.Millisecond))
+	}
+	if due, waits := x.queue.due(); waits && x.sending < x.abreast() {
+		next = earlier(next, later(due, x.paused))
+	}
+	return next
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// lookForMore reads the outbox, and what operators have changed.
+func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
+	if !x.tick.After(now) {
+		x.tick = now.Add(x.Interval)
+		if err := errors.Join(x.recountDead(ctx), x.takeReplayed(ctx)); err != nil {
+			return err
+		}
+	}
+	if x.look.After(now) || !x.hasRoom() {
+		return nil
+	}
+	x.look = now.Add(x.Interval)
+	if _, err := x.Store.NumberEvents(ctx, readAtOnce); err != nil {
+		return err
+	}
+	found, err := x.Store.EventsAfter(ctx, x.queue.read, readAtOnce)
+	if forgotten := new(inventory.EventsForgottenError); errors.As(err, &forgotten) {
+		x.look = now
+		return x.skip(ctx, forgotten.First)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range found {
+		x.queue.read = e.Number
+		if x.sink.wants(&e) {
+			x.queue.add(&e)
+		}
+	}
+	if len(found) == readAtOnce {
+		x.look = now
+	}
+	return nil
+}
+
+// skip goes on with the first event that is kept. Whatever was before it is counted, and
+// said.
+func (x *delivery) skip(ctx context.Context, first int64) error {
+	x.forgot(first - 1 - x.queue.read)
+	x.queue.read = first - 1
+	_, err := x.Store.ForgetSinkDead(ctx, x.sink.Name, first)
+	return err
+}
+
+func (x *delivery) forgot(n int64) {
+	x.state.Progress.Forgotten += n
+	x.metrics.forgotten.WithLabelValues(x.sink.Name).Add(float64(n))
+	x.Log.Error("events were forgotten before a sink was sent them: they were older, or more, than events.retention and events.most allow",
+		zap.String("sink", x.sink.Name), zap.Int64("events", n))
+}
+
+// recountDead finds out whether there is room again for dead letters, as operators delete
+// them.
+func (x *delivery) recountDead(ctx context.Context) error {
+	if x.dead < x.sink.Dead {
+		return nil
+	}
+	if err := x.save(ctx); err != nil { // so that the count knows all
+		return err
+	}
+	counts, err := x.Store.CountSinkEvents(ctx, x.sink.Name)
+	x.dead = counts[inventory.SinkDead]
+	return err
+}
+
+// takeReplayed takes up what operators want to be tried again.
+func (x *delivery) takeReplayed(ctx context.Context) error {
+	room := min(x.queue.mostKept-x.queue.kept, readAtOnce)
+	if room <= 0 {
+		return nil
+	}
+	rows, err := x.Store.SinkEvents(ctx, x.sink.Name, inventory.SinkReplayed, 0, room)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	for _, row := range rows {
+		row.Since, row.Due = time.Time{}, time.Time{}
+		x.queue.replay(row)
+	}
+	x.dead = max(0, x.dead-len(rows))
+	return x.save(ctx) // so that they are not found again
+}
+
+// abreast is how many messages may be under way: one, where the receiver is away.
+func (x *delivery) abreast() int {
+	if x.away() {
+		return 1
+	}
+	return x.sink.Concurrency
+}
+
+func (x *delivery) away() bool { return !x.state.Progress.AwaySince.IsZero() }
+
+// sendDue sends what is due, as far as the receiver may get it.
+func (x *delivery) sendDue(ctx context.Context, now time.Time) {
+	for x.sending < x.abreast() && !x.paused.After(now) {
+		limit := x.sink.Batch
+		if x.away() {
+			limit = 1
+		}
+		items := x.queue.take(now, limit)
+		if len(items) == 0 {
+			return
+		}
+		x.sending++
+		go func() { x.results <- x.send(ctx, items) }()
+	}
+}
+
+// send sends a message. It reads from the outbox what is no longer in memory.
+func (x *delivery) send(ctx context.Context, items []*item) (result sent) {
+	result = sent{items: items}
+	defer func() {
+		if failure := recover(); failure != nil {
+			result.err = fmt.Errorf("sending panicked: %v", failure)
+			x.Log.Error("panic", zap.String("sink", x.sink.Name), zap.String("failure", fmt.Sprint(failure)), zap.ByteString("stack", debug.Stack()))
+		}
+	}()
+	var message []events.CloudEvent
+	for _, i := range items {
+		event := i.event
+		if event == nil {
+			found, err := x.Store.NumberedEvent(ctx, i.number)
+			if errors.Is(err, inventory.ErrNotFound) {
+				result.missing = append(result.missing, i)
+				continue
+			}
+			if err != nil {
+				result.err = err
+				return result
+			}
+			event = &found
+		}
+		message = append(message, event.CloudEvent())
+	}
+	if len(message) > 0 {
+		result.outcome, result.err = x.receiver.deliver(ctx, message)
+	}
+	if result.outcome.Name != outcomeDelivered && result.err == nil {
+		result.err = ctx.Err() // which says nothing of the receiver
+	}
+	return result
+}
+
+// settle records what became of a message.
+func (x *delivery) settle(result sent) {
+	x.sending--
+	now := x.Store.Now()
+	for _, i := range result.missing {
+		x.queue.drop(i)
+		x.forgot(1)
+	}
+	switch {
+	case result.err != nil: // not the receiver's fault
+		for _, i := range result.items {
+			i.due = now.Add(x.Interval)
+		}
+	case result.outcome.Name == "": // nothing was left to be sent
+	case result.outcome.Name == outcomeDelivered:
+		x.succeed(result, now)
+	default:
+		x.fail(result, now)
+	}
+	x.queue.returned(result.items)
+}
+
+func (x *delivery) succeed(result sent, now time.Time) {
+	progress := &x.state.Progress
+	x.metrics.attempts.WithLabelValues(x.sink.Name, outcomeDelivered).Inc()
+	for _, i := range result.items {
+		if !i.done {
+			x.queue.drop(i)
+			progress.Delivered++
+			x.metrics.delivered.WithLabelValues(x.sink.Name).Inc()
+		}
+	}
+	if x.away() {
+		x.Log.Info("a sink takes events again", zap.String("sink", x.sink.Name), zap.Duration("away", now.Sub(progress.AwaySince)))
+	}
+	progress.LastSuccess, progress.AwaySince = now, time.Time{}
+	clear(x.failing)
+	x.pauses = 0
+}
+
+func (x *delivery) fail(result sent, now time.Time) {
+	x.metrics.attempts.WithLabelValues(x.sink.Name, result.outcome.Name).Inc()
+	progress := &x.state.Progress
+	progress.LastFailure, progress.Failure, progress.Status = now, result.outcome.Name, result.outcome.Status
+	if len(result.items) > 1 && result.outcome.Name == outcomeRefused {
+		// Nobody knows which of them was refused: each is sent alone, at once.
+		for _, i := range result.items {
+			i.alone = true
+		}
+		return
+	}
+	x.failing[result.items[0].line.name] = struct{}{}
+	if result.outcome.concernsAll() || len(x.failing) >= severalResources {
+		x.pause(result.outcome, now)
+	}
+	x.failAll(result.items, result.outcome, now)
+}
+
+// pause finds the receiver away.
+func (x *delivery) pause(o Outcome, now time.Time) {
+	if !x.away() {
+		x.state.Progress.AwaySince = now
+		x.Log.Warn("a sink takes no events", zap.String("sink", x.sink.Name), zap.String("outcome", o.Name), zap.Int("status", o.Status))
+	}
+	x.pauses++
+	pause := timing.Jitter(timing.Backoff(2*x.sink.Backoff, min(x.sink.MaxBackoff, awayProbe), x.pauses))
+	x.paused = now.Add(max(pause, min(o.RetryAfter, x.sink.MaxBackoff)))
+}
+
+// failAll counts a failure against the first item of each line: the others only wait for
+// it.
+func (x *delivery) failAll(items []*item, o Outcome, now time.Time) {
+	for _, i := range items {
+		i.alone = true
+		if i.done || i != i.line.head() {
+			continue
+		}
+		if i.attempts++; i.since.IsZero() {
+			i.since = now
+		}
+		i.status, i.failure = o.Status, o.Name
+		i.due = now.Add(timing.Jitter(timing.Backoff(2*x.sink.Backoff, x.sink.MaxBackoff, i.attempts)))
+		switch {
+		case x.isDead(i, now):
+			x.giveUp(i)
+		case !x.away():
+			x.queue.leave(i.line)
+			if i.kept {
+				x.queue.changed[i] = inventory.SinkRetrying
+			}
+		case i.kept:
+			x.queue.changed[i] = inventory.SinkRetrying
+		}
+	}
+}
+
+// isDead reports whether an event is given up. Until the receiver has taken another since
+// the first attempt, nothing says that it is the event's fault; but what is refused for
+// so long is given up nevertheless.
+func (x *delivery) isDead(i *item, now time.Time) bool {
+	refused, late := i.failure == outcomeRefused, now.Sub(i.since) > x.sink.GiveUpAfter
+	takesOthers := x.state.Progress.LastSuccess.After(i.since)
+	return x.dead < x.sink.Dead && (refused && late || takesOthers && (refused || late))
+}
+
+func (x *delivery) giveUp(i *item) {
+	x.Log.Warn("an event was given up", zap.String("sink", x.sink.Name), zap.Int64("event", i.number), zap.Int("attempts", i.attempts),
+		zap.String("outcome", i.failure), zap.Int("status", i.status))
+	x.dead++
+	x.queue.bury(i)
+}
+
+func (x *delivery) unsaved() bool {
+	x.state.Progress.Cursor = x.queue.cursor()
+	return x.state.Progress != x.before || len(x.queue.changed) > 0 || len(x.queue.settled) > 0
+}
+
+// save records how far the sink has come.
+func (x *delivery) save(ctx context.Context) error {
+	if !x.unsaved() {
+		return nil
+	}
+	kept := make([]inventory.SinkEvent, 0, len(x.queue.changed))
+	for i, state := range x.queue.changed {
+		kept = append(kept, i.row(state))
+	}
+	if err := x.Store.SaveSink(ctx, &x.claim.Job, x.state.payload(), kept, x.queue.settled); err != nil {
+		return err
+	}
+	x.queue.saved()
+	x.before = x.state.Progress
+	return nil
+}

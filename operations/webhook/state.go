@@ -1,0 +1,37 @@
+package webhook
+
+import (
+	"time"
+
+	"portico/inventory/jobrow"
+)
+
+// state is the payload of a sink's job.
+type state struct {
+	// AbsentSince is since when no replica's configuration that was asked has the sink.
+	AbsentSince time.Time `json:"absentSince,omitzero"`
+	Progress    Progress  `json:"progress"`
+}
+
+// Progress is how far a sink has come.
+type Progress struct {
+	// Cursor is the number up to which all events were taken, or left behind.
+	Cursor    int64 `json:"cursor"`
+	Delivered int64 `json:"delivered"`
+	// Forgotten is how many were no longer kept when their turn came, wanted or not.
+	Forgotten   int64     `json:"forgotten,omitempty"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"`
+	LastFailure time.Time `json:"lastFailure,omitzero"`
+	// Failure is the outcome of the attempt that failed last, Status its answer's.
+	Failure string `json:"failure,omitempty"`
+	Status  int    `json:"status,omitempty"`
+	// AwaySince is since when the receiver takes nothing; zero: it does.
+	AwaySince time.Time `json:"awaySince,omitzero"`
+}
+
+func readState(j jobrow.Job) (s state, err error) {
+	err = j.Read(&s)
+	return s, err
+}
+
+func (s state) payload() string { return jobrow.PayloadOf(s) }
