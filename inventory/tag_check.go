@@ -80,10 +80,12 @@ func scanTagRow(scan engine.Scanner) (row tagRow, err error) {
 	if err := scan(&row.subscription, &row.name, &row.resource, &row.value, &text); err != nil {
 		return row, err
 	}
-	row.wanted = row.value // what cannot be read stays as it is
 	var details Details
-	if text != "" && json.Unmarshal([]byte(text), &details) != nil {
-		return row, nil
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &details); err != nil {
+			row.wanted = row.value // it stays as it is; who reads the resource says so
+			return row, nil        //nolint:nilerr // one that cannot be read holds up no other
+		}
 	}
 	wanted, has := tagValues(details.Tags)[row.name]
 	if !has {
