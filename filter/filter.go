@@ -63,7 +63,8 @@ type Filter struct {
 func (f Filter) Match(item Item) bool { return f.root == nil || f.root.match(item) }
 
 // Needs returns the text that the field of every match must equal, folded, and
-// whether there is such a text. It speaks of tags by their name alone.
+// whether there is such a text. It does not speak of
+// tags; see NeedsTag.
 func (f Filter) Needs(field Field) (string, bool) {
 	return f.needs(field, equal)
 }
@@ -72,6 +73,22 @@ func (f Filter) Needs(field Field) (string, bool) {
 // and whether there is such a text. It does not speak of tags.
 func (f Filter) NeedsPrefix(field Field) (string, bool) {
 	return f.needs(field, begins)
+}
+
+// NeedsTag returns the folded name of a tag that every match must have, and the value of
+// it that it must be, unless any will do. ok reports whether there is such a tag.
+func (f Filter) NeedsTag() (name string, value *string, ok bool) {
+	if f.root == nil {
+		return "", nil, false
+	}
+	need := f.root.needsTag()
+	switch {
+	case need == nil:
+		return "", nil, false
+	case !need.ofOneValue():
+		return need.name.text, nil, true
+	}
+	return need.name.text, &need.value.text, true
 }
 
 func (f Filter) needs(field Field, v verb) (string, bool) {
@@ -136,6 +153,9 @@ type node interface {
 	match(Item) bool
 	// needs returns what the verb of every match compares the field with.
 	needs(Field, verb) (string, bool)
+	// needsTag returns a condition, on a tag of one name, that every match meets; best
+	// one that wants one value. nil: there is none.
+	needsTag() *tag
 	asksForTags() bool
 }
 
@@ -184,6 +204,8 @@ func (c comparison) needs(field Field, v verb) (string, bool) {
 	return c.folded, c.field == field && c.verb == v
 }
 
+func (comparison) needsTag() *tag { return nil }
+
 func (comparison) asksForTags() bool { return false }
 
 // tag asks for one tag of which all of its parts hold: a name and a value in
@@ -222,12 +244,16 @@ func tagNamed(item Item, folded string) (string, bool) {
 	return "", false
 }
 
-func (t tag) needs(field Field, v verb) (string, bool) {
-	if v == equal && field == TagName && t.name != nil && t.name.verb == equal {
-		return t.name.text, true
+func (tag) needs(Field, verb) (string, bool) { return "", false }
+
+func (t tag) needsTag() *tag {
+	if t.name != nil && t.name.verb == equal {
+		return &t
 	}
-	return "", false
+	return nil
 }
+
+func (t tag) ofOneValue() bool { return t.value != nil && t.value.verb == equal }
 
 func (tag) asksForTags() bool { return true }
 
@@ -256,6 +282,15 @@ func (a all) needs(field Field, v verb) (string, bool) {
 	return "", false
 }
 
+func (a all) needsTag() (needed *tag) {
+	for _, n := range a {
+		if t := n.needsTag(); t != nil && (needed == nil || !needed.ofOneValue() && t.ofOneValue()) {
+			needed = t
+		}
+	}
+	return needed
+}
+
 func (a all) asksForTags() bool { return asksForTags(a) }
 
 func (a either) match(item Item) bool {
@@ -268,6 +303,8 @@ func (a either) match(item Item) bool {
 }
 
 func (either) needs(Field, verb) (string, bool) { return "", false }
+
+func (either) needsTag() *tag { return nil }
 
 func (a either) asksForTags() bool { return asksForTags(a) }
 
@@ -283,3 +320,5 @@ func asksForTags(nodes []node) bool {
 func (n not) match(item Item) bool { return !n.node.match(item) }
 
 func (not) needs(Field, verb) (string, bool) { return "", false }
+
+func (not) needsTag() *tag { return nil }

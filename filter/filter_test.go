@@ -116,9 +116,6 @@ func TestNeeds(t *testing.T) {
 		{"not name eq 'x'", Name, "", false},
 		{"name ne 'x'", Name, "", false},
 		{"substringof('x', name)", Name, "", false},
-		{"name eq 'x' and tagName eq 'Env' and tagValue eq 'v'", TagName, "env", true},
-		{"name eq 'x' and (tagName eq 'Env' and tagValue eq 'v')", TagName, "env", true},
-		{"startswith(tagName, 'e')", TagName, "", false},
 		{"(name eq 'X') and (location eq 'West US' or location eq 'eastus')", Name, "x", true},
 	} {
 		f, err := Parse(c.filter)
@@ -210,4 +207,35 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestNeedsTag(t *testing.T) {
+	for text, want := range map[string]string{
+		"name eq 'x' and tagName eq 'Env' and tagValue eq 'V'":  "env=V",
+		"name eq 'x' and (tagName eq 'Env' and tagValue eq '')": "env=",
+		"tagName eq 'Env' and startswith(tagValue, 'V')":        "env",
+		"tagName eq 'Env'": "env",
+		"(tagName eq 'Env') and (tagName eq 'Owner' and tagValue eq 'me')":              "owner=me",
+		"(tagName eq 'A' and tagValue eq '1') and (tagName eq 'B' and tagValue eq '2')": "a=1",
+		"startswith(tagName, 'e')":                              "none",
+		"tagName ne 'Env'":                                      "none",
+		"not (tagName eq 'Env' and tagValue eq 'V')":            "none",
+		"(tagName eq 'Env' and tagValue eq 'V') or name eq 'x'": "none",
+		"name eq 'x'": "none",
+		"":            "none",
+	} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		got := "none"
+		if name, value, ok := f.NeedsTag(); ok {
+			if got = name; value != nil {
+				got += "=" + *value
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
 }

@@ -1,9 +1,10 @@
 package inventory
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"portico/arm"
 	"portico/jsonscan"
@@ -12,40 +13,108 @@ import (
 // ReadObservation reads the JSON of a resource that was found.
 func ReadObservation(text []byte) Observation {
 	said := readResource(text)
-	return Observation{Found: true, ID: said.ID.text, ProvisioningState: said.Properties.ProvisioningState, Details: said.details()}
+	return Observation{Found: true, ID: said.ID.text, ProvisioningState: said.State, Details: said.details()}
 }
 
 // ReadDetails reads from a resource's JSON what the index keeps of it. Other text
 // gives no state, and nil. A member of the wrong kind, such as a tag that is a
 // number, takes the details away, and so do more tags than [arm.MaxTags]; the state
-// stays, as it says whether the resource is still being worked on.
+// stays, as it says whether the resource is still being worked on. What is nested deeper
+// than [jsonscan] reads is other text.
 func ReadDetails(text []byte) (provisioningState string, _ *Details) {
 	said := readResource(text)
-	return said.Properties.ProvisioningState, said.details()
+	return said.State, said.details()
 }
 
-// resourceText is a resource's JSON. Texts and tags have methods that read them: a
-// resource with a million of the wrong kind costs no error each.
+// resourceText is a resource's JSON. Texts and tags note what is of the wrong kind: a
+// resource with a million of that costs no error each.
 type resourceText struct {
 	Details
-	ID         textMember `json:"id"`
-	Kind       textMember `json:"kind"`
-	ManagedBy  textMember `json:"managedBy"`
-	Tags       tagsMember `json:"tags"`
-	Properties struct {
-		ProvisioningState string `json:"provisioningState"`
-	} `json:"properties"`
+	ID, Kind, ManagedBy textMember
+	Tags                tagsMember
+	State               string // the provisioningState of its properties
 
 	readable bool // also the members that have no methods of their own
 }
 
-func readResource(text []byte) (said resourceText) {
-	err := json.Unmarshal(text, &said)
-	said.readable = err == nil
-	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) { // else the rest has been read
-		return resourceText{}
+// readResource reads as encoding/json does, but decodes nothing that is not kept: names
+// match without case, and of members with one name the last counts.
+func readResource(text []byte) resourceText {
+	said := resourceText{readable: true}
+	switch {
+	case jsonscan.Object(text, said.member) == nil:
+		return said
+	case !utf8.Valid(text):
+		said = readResource(bytes.ToValidUTF8(text, []byte("\uFFFD")))
+		said.Tags.misfit = said.Tags.misfit || said.Tags.replaced()
+		return said
 	}
-	return said
+	return resourceText{readable: string(bytes.TrimSpace(text)) == "null" && jsonscan.Valid(text) == nil}
+}
+
+// resourceMembers are the names of what is read.
+var resourceMembers = [...]string{"id", "kind", "managedBy", "tags", "properties", "sku", "plan", "identity", "zones"}
+
+func (said *resourceText) member(m jsonscan.Member) error {
+	switch memberNamed(m.Key, resourceMembers[:]) {
+	case "id":
+		said.ID.read(m.Value)
+	case "kind":
+		said.Kind.read(m.Value)
+	case "managedBy":
+		said.ManagedBy.read(m.Value)
+	case "tags":
+		said.Tags.read(m.Value)
+	case "properties":
+		said.properties(m.Value)
+	case "sku":
+		said.SKU = bytes.Clone(m.Value)
+	case "plan":
+		said.Plan = bytes.Clone(m.Value)
+	case "identity":
+		said.Identity = bytes.Clone(m.Value)
+	case "zones":
+		said.Zones = bytes.Clone(m.Value)
+	}
+	return nil
+}
+
+// memberNamed returns which of some names a member has, without case; "" for none.
+func memberNamed(key []byte, names []string) string {
+	for _, name := range names {
+		if string(key) == name {
+			return name
+		}
+	}
+	for _, name := range names {
+		if strings.EqualFold(string(key), name) {
+			return name
+		}
+	}
+	return ""
+}
+
+var stateMember = []string{"provisioningState"}
+
+func (said *resourceText) properties(text []byte) {
+	if jsonscan.Null(text) {
+		return
+	}
+	if text[0] != '{' {
+		said.readable = false
+		return
+	}
+	_ = jsonscan.Object(text, func(m jsonscan.Member) error { // it is well-formed
+		if memberNamed(m.Key, stateMember) == "" || jsonscan.Null(m.Value) {
+			return nil
+		}
+		state, is := jsonscan.Text(m.Value)
+		if is {
+			said.State = state
+		}
+		said.readable = said.readable && is
+		return nil
+	})
 }
 
 func (said resourceText) details() *Details {
@@ -63,15 +132,12 @@ type textMember struct {
 	misfit bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses nothing, so that the rest of
-// the resource is read.
-func (m *textMember) UnmarshalJSON(text []byte) error {
+func (m *textMember) read(text []byte) {
 	if said, ok := jsonscan.Text(text); ok {
 		m.text = strings.ToValidUTF8(said, "\uFFFD")
 	} else if !jsonscan.Null(text) {
 		m.misfit = true
 	}
-	return nil
 }
 
 // tagsMember is a member that holds tags, or null.
@@ -84,21 +150,19 @@ type tagsMember struct {
 // mostSeen is how often a resource may have its tags, which it should once.
 const mostSeen = 16
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses nothing either.
-func (m *tagsMember) UnmarshalJSON(text []byte) error {
+func (m *tagsMember) read(text []byte) {
 	if jsonscan.Null(text) {
 		m.tags = nil
-		return nil
+		return
 	}
 	if m.seen++; m.misfit || m.seen > mostSeen || text[0] != '{' {
 		m.misfit = true
-		return nil
+		return
 	}
 	if m.tags == nil {
 		m.tags = map[string]string{}
 	}
 	m.misfit = jsonscan.Object(text, m.add) != nil
-	return nil
 }
 
 func (m *tagsMember) add(tag jsonscan.Member) error {
@@ -108,6 +172,16 @@ func (m *tagsMember) add(tag jsonscan.Member) error {
 	}
 	m.tags[string(tag.Key)] = value
 	return nil
+}
+
+// replaced reports whether a tag has a character that stands for bytes that are no text.
+func (m *tagsMember) replaced() bool {
+	for name, value := range m.tags {
+		if strings.ContainsRune(name, utf8.RuneError) || strings.ContainsRune(value, utf8.RuneError) {
+			return true
+		}
+	}
+	return false
 }
 
 // errMisfit ends a scan.

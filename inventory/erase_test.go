@@ -39,7 +39,7 @@ func TestManyTagsAreErasedInSteps(t *testing.T) {
 				if i > 1 && sub == "t" {
 					continue
 				}
-				if err := t.Later(insertTag, sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i)); err != nil {
+				if err := t.Later(putTag, sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i), unknownValue); err != nil {
 					return err
 				}
 			}

@@ -24,11 +24,33 @@ const fillListed = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		row(i, what) AS (SELECT i, CASE WHEN i + 1 = %[1]d THEN 'rare' ELSE 'common' END FROM n)
 	SELECT 's', '/' || CAST(1000000 + i AS TEXT), '/' || CAST(1000000 + i AS TEXT),
 		what, what, what, what || '-' || CAST(i %% 2 AS TEXT), '', what, what,
-		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{"tags":{"' || what || '":"x"}}', '', '', 1700000000000000, 1700000000000000, NULL,
+		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{"tags":{"' || what || '":"x","every":"' || what || '"}}', '', '', 1700000000000000, 1700000000000000, NULL,
 		what || '-' || CAST(i %% 2 AS TEXT)
 	FROM row`
 
-const fillListedTags = `INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, type, key FROM resources WHERE type <> ''`
+// fillListedTags gives each a tag of its own kind, and all the same one, of which the
+// values differ. An earlier version has written that: the values are not known.
+const (
+	fillListedTags  = `INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, type, key FROM resources WHERE type <> ''`
+	fillListedValue = `INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, 'every', key FROM resources WHERE type <> ''`
+)
+
+// checkTags has all values written that are not known yet.
+func checkTags(t *testing.T, s *Store) (mended int) {
+	t.Helper()
+	var check TagCheck
+	for range listedRows {
+		done, err := s.CheckTags(t.Context(), &check)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			return check.Mended
+		}
+	}
+	t.Fatal("there is no end of the tags")
+	return 0
+}
 
 // listConditions set one condition of a query, to what is common, rare or absent.
 var listConditions = []func(q *ResourceQuery, what string){
@@ -38,6 +60,7 @@ var listConditions = []func(q *ResourceQuery, what string){
 	func(q *ResourceQuery, what string) { q.NamePrefix = what },
 	func(q *ResourceQuery, what string) { q.Location = what },
 	func(q *ResourceQuery, what string) { q.Tag = what },
+	func(q *ResourceQuery, what string) { q.Tag, q.TagValue, q.OfTagValue = "every", what, true },
 }
 
 // listQueries are all queries of one and of two conditions, by name.
@@ -87,12 +110,15 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(fmt.Sprintf(fillListed, listedRows, `x'000102030405060708090a0b0c0d0e0f'`), fillListedTags)
+		fill(fmt.Sprintf(fillListed, listedRows, `x'000102030405060708090a0b0c0d0e0f'`), fillListedTags, fillListedValue)
 		for _, counted := range []bool{false, true} {
 			if counted {
 				fill("ANALYZE")
 			}
 			s := openTest(t, o)
+			if n := checkTags(t, s); n != map[bool]int{false: 2 * listedRows}[counted] {
+				t.Errorf("%d values were written", n)
+			}
 			checkLists(t, s, func(t *testing.T, list selection, args []any) { checkSQLitePlan(t, s, list, args) })
 		}
 	})
@@ -115,12 +141,22 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run(fmt.Sprintf(fillListed, listedRows, `'\x000102030405060708090a0b0c0d0e0f'`), fillListedTags)
-		for _, counted := range []bool{false, true} {
-			if counted {
-				run("ANALYZE")
+		run(fmt.Sprintf(fillListed, listedRows, `'\x000102030405060708090a0b0c0d0e0f'`), fillListedTags, fillListedValue)
+		if n := checkTags(t, s); n != 2*listedRows {
+			t.Errorf("%d values were written", n)
 			}
-			for _, plans := range []string{"force_custom_plan", "force_generic_plan"} {
+		for _, c := range []struct {
+			count string
+			plans []string
+		}{
+			{"", []string{"force_custom_plan", "force_generic_plan"}},
+			{"SET default_statistics_target = 1", []string{"force_generic_plan"}}, // of a few rows: none is rare
+			{"SET default_statistics_target = 100", []string{"force_custom_plan", "force_generic_plan"}},
+		} {
+			if c.count != "" {
+				run(c.count, "ANALYZE")
+			}
+			for _, plans := range c.plans {
 				run("SET plan_cache_mode = " + plans)
 				checkLists(t, s, func(t *testing.T, list selection, args []any) { checkPostgresCost(t, conn, run, list, args) })
 			}
@@ -136,6 +172,8 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 	if err != nil || len(everything) != listedRows {
 		t.Fatal(len(everything), err)
 	}
+	check(t, selection{list: checkedTags}, []any{"s", "common", everything[listedRows/2].Key})
+	check(t, selection{list: anyUnvalued}, []any{"s", "every", unknownValue, "", unknownValue})
 	for _, group := range []string{"", "common", "rare", "absent"} {
 		statement, args := mayHold("s", group, "common", []string{"", "absent", "common", "rare"})
 		check(t, selection{list: statement}, args)

@@ -22,6 +22,8 @@ type ResourceQuery struct {
 	NamePrefix   string
 	Location     string
 	Tag          string // the name of a tag
+	TagValue     string // of that tag, where OfTagValue is set
+	OfTagValue   bool
 	After        string // the key before the first one wanted
 	Before       string // the first key that is not wanted any more; "": there is none
 	Limit        int    // 0: all
@@ -39,9 +41,14 @@ const (
 	// The engine must read the keys first, and then a row for each: it may
 	// not choose the order of a CROSS JOIN, or look behind a LIMIT.
 	listTagged = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, resource FROM resource_tags
-			WHERE subscription = ? AND resource > ? AND tag = ? ORDER BY resource LIMIT ` + mostSelected + `) AS tagged
+			WHERE subscription = ? AND resource > ? AND tag = ? ORDER BY resource LIMIT ` + mostSelected + selectTagged
+	// By an order and a range that one index alone has: else an engine that has seen
+	// only common values walks all resources with the tag.
+	listTagValue = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, value, resource FROM resource_tags` + ofTagValue + ` LIMIT ` + mostSelected + selectTagged
+	selectTagged = `) AS tagged
 		CROSS JOIN resources WHERE subscription = tagged_in AND key = resource`
-	listNamed = `SELECT ` + resourceColumns + ` FROM (SELECT named_in, named FROM (SELECT subscription AS named_in, key AS named FROM resources
+	ofTagValue = ` WHERE subscription = ? AND tag = ? AND (value, resource) > (?, ?) AND value <= ? ORDER BY value, resource`
+	listNamed  = `SELECT ` + resourceColumns + ` FROM (SELECT named_in, named FROM (SELECT subscription AS named_in, key AS named FROM resources
 				WHERE subscription = ? AND name_key >= ? AND name_key < ? ORDER BY name_key, key LIMIT ` + mostNamed + `) AS of_name
 			WHERE named > ? ORDER BY named LIMIT ` + mostSelected + `) AS following
 		CROSS JOIN resources WHERE subscription = named_in AND key = named`
@@ -50,7 +57,9 @@ const (
 	countBetween  = countSelected + ` AND key < ? ORDER BY key LIMIT ?) AS counted`
 	countTagged   = `SELECT COUNT(*), COALESCE(MAX(resource), '') FROM (SELECT resource FROM resource_tags WHERE subscription = ? AND resource > ? AND tag = ?
 		ORDER BY resource LIMIT ?) AS counted`
-	countNamed = `SELECT COUNT(*), '' FROM (SELECT key FROM resources WHERE subscription = ? AND name_key >= ? AND name_key < ?
+	countTagValue = `SELECT COUNT(*), COALESCE(MAX(resource), '') FROM (SELECT resource FROM resource_tags` + ofTagValue + ` LIMIT ?) AS counted`
+	anyUnvalued   = `SELECT COUNT(*) FROM (SELECT resource FROM resource_tags` + ofTagValue + ` LIMIT 1) AS unvalued`
+	countNamed    = `SELECT COUNT(*), '' FROM (SELECT key FROM resources WHERE subscription = ? AND name_key >= ? AND name_key < ?
 		ORDER BY name_key, key LIMIT ?) AS counted`
 )
 
@@ -116,8 +125,18 @@ func (q ResourceQuery) Match(r *Resource) bool {
 		(q.Name == "" || name == arm.Fold(q.Name)) &&
 		strings.HasPrefix(name, arm.Fold(q.NamePrefix)) &&
 		(q.Location == "" || r.Location == arm.Location(q.Location)) &&
-		(q.Tag == "" || tagNames(r.Details.Tags)[arm.Fold(q.Tag)]) &&
+		(q.Tag == "" || q.tagged(r.Details.Tags)) &&
 		(!q.Visible || r.Phase != index.Pending)
+}
+
+func (q ResourceQuery) tagged(tags map[string]string) bool {
+	tag := arm.Fold(q.Tag)
+	for name, value := range tags {
+		if arm.Fold(name) == tag && (!q.OfTagValue || value == q.TagValue) {
+			return true
+		}
+	}
+	return false
 }
 
 // selection is a condition of a query by which an index finds rows.
@@ -136,8 +155,9 @@ func (c selection) atMost(limit int) int64 {
 }
 
 // selections are the conditions of a query that an index serves, those first that
-// usually fewer rows meet. The last one always serves.
-func (q ResourceQuery) selections() []selection {
+// usually fewer rows meet. The last one always serves. valued: of the tag the index
+// knows all values.
+func (q ResourceQuery) selections(valued bool) []selection {
 	const ofPage = 1001 // mostSelected
 	sub, after := arm.Fold(q.Subscription), arm.Fold(q.After)
 	var all []selection
@@ -158,10 +178,15 @@ func (q ResourceQuery) selections() []selection {
 		})
 	}
 	column(`grp`, arm.Fold(q.Group))
-	if q.Tag != "" {
+	if tag, value := arm.Fold(q.Tag), tagValue(q.TagValue); valued {
+		all = append(all, selection{
+			list: listTagValue + ` ORDER BY value, resource LIMIT ?`, count: countTagValue,
+			args: []any{sub, tag, value, after, value}, most: ofPage,
+		})
+	} else if tag != "" {
 		all = append(all, selection{
 			list: listTagged + ` ORDER BY resource LIMIT ?`, count: countTagged,
-			args: []any{sub, after, arm.Fold(q.Tag)}, most: ofPage,
+			args: []any{sub, after, tag}, most: ofPage,
 		})
 	}
 	column(`type`, arm.Fold(q.Type))
@@ -175,7 +200,11 @@ func (q ResourceQuery) selections() []selection {
 // fewest is the condition that the fewest rows meet. Where too many meet each, it is
 // the one whose next rows go farthest.
 func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
-	all := q.selections()
+	valued, err := q.valued(from)
+	if err != nil {
+		return selection{}, err
+	}
+	all := q.selections(valued)
 	countable := all
 	if q.Before == "" {
 		countable = all[:len(all)-1]
@@ -215,6 +244,17 @@ func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 		return all[len(all)-1], nil
 	}
 	return slices.MaxFunc(common, func(a, b counted) int { return cmp.Compare(a.last, b.last) }).selection, nil
+}
+
+// valued reports whether a query for a tag's value can go by the index of values, which
+// has to know that of every resource with the tag.
+func (q ResourceQuery) valued(from engine.Source) (bool, error) {
+	if q.Tag == "" || !q.OfTagValue {
+		return false, nil
+	}
+	var unknown bool
+	err := from.One(anyUnvalued, arm.Fold(q.Subscription), arm.Fold(q.Tag), unknownValue, "", unknownValue)(&unknown)
+	return !unknown, err
 }
 
 // beyond is the first text behind all that begin with prefix; "" where there is none.

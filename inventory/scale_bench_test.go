@@ -61,6 +61,12 @@ var questions = []struct {
 		})
 		return e.found(len(page) == 100, err)
 	}},
+	{"rare value of a common tag", 20, func(ctx context.Context, e *estate, _ int) error {
+		page, err := e.Resources(ctx, ResourceQuery{
+			Subscription: estateSub, Tag: "env", TagValue: "rare", OfTagValue: true, Limit: 100, Visible: true,
+		})
+		return e.found(len(page) == 1, err)
+	}},
 	{"regions", 20, func(ctx context.Context, e *estate, _ int) error {
 		regions, _, err := e.MayHold(ctx, estateSub, "", estateType, estateRegionNames)
 		return e.found(len(regions) == estateRegions, err)
@@ -180,9 +186,14 @@ const fillRows = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		'/subscriptions/` + estateSub + `/resourceGroups/rg-' || CAST(1000000 + i / 500 AS TEXT) || '/providers/Contoso.Compute/virtualMachines/vm-' || CAST(100000000 + i AS TEXT),
 		'rg-' || CAST(1000000 + i / 500 AS TEXT), '` + estateType + `', 'Contoso.Compute/virtualMachines',
 		'vm-' || CAST(100000000 + i AS TEXT), '', 'region' || CAST(i %% 8 AS TEXT), 'region' || CAST(i %% 8 AS TEXT),
-		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{}', '', '', 1700000000000000, 1700000000000000, NULL,
+		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', CASE WHEN i + 1 = %[1]d THEN '{"tags":{"env":"rare"}}' ELSE '{"tags":{"env":"common"}}' END, '', '', 1700000000000000, 1700000000000000, NULL,
 		'vm-' || CAST(100000000 + i AS TEXT)
 	FROM n`
+
+// fillTags is the index of the tags that fillRows gives: of the last row another value.
+var fillTags = fmt.Sprintf(`INSERT INTO resource_tags (subscription, tag, resource, value)
+	SELECT subscription, 'env', key, CASE WHEN details = '{"tags":{"env":"rare"}}' THEN %d ELSE %d END FROM resources ORDER BY key`,
+	tagValue("rare"), tagValue("common"))
 
 // fillEstate fills a database without waiting for the disk. The rows come in the
 // order of all indexes, so that these grow at their ends.
@@ -199,7 +210,8 @@ func fillEstate(ctx context.Context, o Options, rows int) error {
 		return errors.Join(runAll(run,
 			"SET synchronous_commit = off",
 			fmt.Sprintf(fillRows, rows, `'\x000102030405060708090a0b0c0d0e0f'`),
-			"VACUUM ANALYZE resources", // as the server does by itself, sooner or later
+			fillTags,
+			"VACUUM ANALYZE resources", "VACUUM ANALYZE resource_tags", // as the server does by itself, sooner or later
 			"CHECKPOINT"), conn.Close(ctx))
 	}
 	db, err := sql.Open("sqlite", o.DSN)
@@ -213,7 +225,7 @@ func fillEstate(ctx context.Context, o Options, rows int) error {
 	}
 	return errors.Join(runAll(run,
 		"PRAGMA journal_mode(OFF)", "PRAGMA synchronous(OFF)", "PRAGMA cache_size(-262144)",
-		fmt.Sprintf(fillRows, rows, `x'000102030405060708090a0b0c0d0e0f'`)), db.Close())
+		fmt.Sprintf(fillRows, rows, `x'000102030405060708090a0b0c0d0e0f'`), fillTags), db.Close())
 }
 
 func runAll(run func(string) error, statements ...string) error {

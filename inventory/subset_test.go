@@ -21,6 +21,8 @@ var acrossSubscriptions = []string{
 	"countJobs", "CountJobs", "CountJobsOf", "spreadJobs", "countStrays", "openIntents", "countRows", "nextAbsent", "absentFrom",
 	// Whether a role is assigned anywhere in its tenant, before it is deleted.
 	"roleAssigned",
+	// Tags, compared with the resources bit by bit.
+	"checkedTags",
 	// What has changed of late, for the memory of replicas.
 	"recentScopeChanges",
 	// Events, in the order in which they are numbered and told.

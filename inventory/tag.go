@@ -1,39 +1,68 @@
 package inventory
 
-import "portico/arm"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"unicode/utf8"
+
+	"portico/arm"
+)
 
 const (
-	insertTag = `INSERT INTO resource_tags (subscription, tag, resource) VALUES (?, ?, ?)
-		ON CONFLICT (subscription, tag, resource) DO NOTHING`
+	putTag = `INSERT INTO resource_tags (subscription, tag, resource, value) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, tag, resource) DO UPDATE SET value = excluded.value`
 	deleteTag = `DELETE FROM resource_tags WHERE subscription = ? AND tag = ? AND resource = ?`
 )
 
-// retag keeps the index of tag names in step with a row whose tags change.
+// retag keeps the index of tags in step with a row whose tags change.
 func retag(t *tx, sub, key string, before, after map[string]string) error {
-	old, fresh := tagNames(before), tagNames(after)
+	old, fresh := tagValues(before), tagValues(after)
 	for name := range old {
-		if fresh[name] {
+		if _, stays := fresh[name]; stays {
 			continue
 		}
 		if err := t.Later(deleteTag, sub, name, key); err != nil {
 			return err
 		}
 	}
-	for name := range fresh {
-		if old[name] {
+	for name, value := range fresh {
+		if had, is := old[name]; is && had == value {
 			continue
 		}
-		if err := t.Later(insertTag, sub, name, key); err != nil {
+		if err := t.Later(putTag, sub, name, key, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func tagNames(tags map[string]string) map[string]bool {
-	names := make(map[string]bool, len(tags))
-	for name := range tags {
-		names[arm.Fold(name)] = true
+// unknownValue stands where a tag's value has to be read from the resource.
+const unknownValue = 0
+
+// tagValues are the digests of tags' values, by the folded names of the tags.
+func tagValues(tags map[string]string) map[string]int64 {
+	if len(tags) == 0 {
+		return nil
 	}
-	return names
+	values := make(map[string]int64, len(tags))
+	for name, value := range tags {
+		name = arm.Fold(name)
+		if _, twice := values[name]; twice {
+			values[name] = unknownValue
+		} else {
+			values[name] = tagValue(value)
+		}
+	}
+	return values
+}
+
+// tagValue is the digest by which a tag's value is found. What has the same one by chance
+// is read and left out.
+func tagValue(value string) int64 {
+	if !utf8.ValidString(value) {
+		value = string([]rune(value)) // as it is stored
+	}
+	sum := sha256.Sum256([]byte(value))
+	return max(int64(binary.BigEndian.Uint64(sum[:])&math.MaxInt64), unknownValue+1)
 }

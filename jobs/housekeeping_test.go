@@ -75,3 +75,27 @@ func TestHousekeepingGoesOnBesideUnreadableRows(t *testing.T) {
 	}
 	b.Within("a count of what came later", func() bool { return r.Metric(t, "portico_index_intents") == 2 })
 }
+
+// The value of a tag that an earlier version has left out is written, and of one
+// that its resource does not have.
+func TestValuesOfTagsAreWritten(t *testing.T) {
+	b := jobstest.NewProvider(t)
+	b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded, Status: 200, Details: &inventory.Details{Tags: map[string]string{"env": "x"}}})
+	db := openFile(b)
+	for _, statement := range []string{
+		"UPDATE resource_tags SET value = 0",
+		"INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, 'absent', key FROM resources",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Run(b.Store, nil)
+	b.Within("both values", func() bool {
+		n := 0
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM resource_tags WHERE value <> 0").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n == 2
+	})
+}

@@ -214,7 +214,7 @@ func narrowed(wanted filter.Filter, scope inventory.ResourceQuery) (queries []in
 func narrowedTo(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.ResourceQuery, none bool) {
 	for field, member := range map[filter.Field]*string{
 		filter.ResourceGroup: &query.Group, filter.ResourceType: &query.Type, filter.Name: &query.Name,
-		filter.Location: &query.Location, filter.TagName: &query.Tag,
+		filter.Location: &query.Location,
 	} {
 		text, needed := wanted.Needs(field)
 		switch {
@@ -227,6 +227,12 @@ func narrowedTo(wanted filter.Filter, query inventory.ResourceQuery) (_ inventor
 	}
 	if prefix, needed := wanted.NeedsPrefix(filter.Name); needed {
 		query.NamePrefix = prefix
+	}
+	if tag, value, needed := wanted.NeedsTag(); needed {
+		query.Tag, none = tag, none || tag == ""
+		if value != nil {
+			query.TagValue, query.OfTagValue = *value, true
+		}
 	}
 	return query, none
 }

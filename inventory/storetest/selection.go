@@ -52,6 +52,18 @@ func testSelection(t *testing.T, database Database) {
 		check("tag and type", inventory.ResourceQuery{Tag: "env", Type: vmType}, "a/One", "b/one")
 		check("tag and location", inventory.ResourceQuery{Tag: "owner", Location: "westus"}, "b/one")
 
+		check("tag and value", inventory.ResourceQuery{Tag: "ENV", TagValue: "prod", OfTagValue: true}, "a/One")
+		check("tag and value in another casing", inventory.ResourceQuery{Tag: "env", TagValue: "Prod", OfTagValue: true})
+		check("another tag of the value", inventory.ResourceQuery{Tag: "owner", TagValue: "prod", OfTagValue: true})
+		check("tag without a value", inventory.ResourceQuery{Tag: "owner", OfTagValue: true})
+		tagged("b", "one", map[string]string{"env": "prod", "owner": ""})
+		check("a value that came", inventory.ResourceQuery{Tag: "env", TagValue: "prod", OfTagValue: true}, "a/One", "b/one")
+		check("a value that went", inventory.ResourceQuery{Tag: "env", TagValue: "test", OfTagValue: true})
+		check("a value that is empty", inventory.ResourceQuery{Tag: "owner", OfTagValue: true}, "b/one")
+		tagged("b", "one", map[string]string{"env": "test", "Env": "prod"})
+		check("one of two values", inventory.ResourceQuery{Tag: "env", TagValue: "test", OfTagValue: true}, "b/one")
+		check("the other of two values", inventory.ResourceQuery{Tag: "env", TagValue: "prod", OfTagValue: true}, "a/One", "b/one")
+
 		tagged("b", "one", map[string]string{"Owner": "y"})
 		check("a tag that went", inventory.ResourceQuery{Tag: "env"}, "a/One")
 		check("a tag in another casing", inventory.ResourceQuery{Tag: "owner"}, "b/one")

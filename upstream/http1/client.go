@@ -31,6 +31,7 @@ type Options struct {
 type Client struct {
 	options Options
 	pool    pool
+	watch   watch
 }
 
 // New returns a client. [Client.CloseIdle] closes its idle connections.
@@ -87,11 +88,15 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	if d, ok := ctx.Deadline(); ok && (deadline.IsZero() || d.Before(deadline)) {
 		deadline = d
 	}
+	exact, shared := deadline, false
+	if r.Guard == nil && len(r.Content) == 0 && (deadline.IsZero() || time.Until(deadline) >= watchFrom) {
+		exact, shared = time.Time{}, true
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		cn, err := c.connection(ctx, deadline)
+		cn, err := c.connection(ctx, deadline, exact)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +108,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 		if r.Guard != nil {
 			r.Guard.Attach(cn.wire.Conn, reused)
 		}
-		x := &exchange{ctx: ctx, cn: cn, client: c, request: r, deadline: deadline}
+		x := &exchange{ctx: ctx, cn: cn, client: c, request: r, deadline: deadline, shared: shared}
 		if err = x.run(); err == nil {
 			return &x.response, nil
 		}
@@ -116,8 +121,9 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	}
 }
 
-// connection returns an idle connection, or a new one.
-func (c *Client) connection(ctx context.Context, deadline time.Time) (*conn, error) {
+// connection returns an idle connection, or a new one that was made before the deadline.
+// It has the exact deadline itself, if that is not zero.
+func (c *Client) connection(ctx context.Context, deadline, exact time.Time) (*conn, error) {
 	for {
 		cn, err := c.pool.take()
 		if err != nil {
@@ -126,7 +132,7 @@ func (c *Client) connection(ctx context.Context, deadline time.Time) (*conn, err
 		if cn == nil {
 			break
 		}
-		if err := cn.SetDeadline(deadline); err == nil && cn.alive() {
+		if err := cn.bound(exact); err == nil && cn.alive() {
 			return cn, nil
 		}
 		c.pool.discard(cn)
@@ -141,7 +147,7 @@ func (c *Client) connection(ctx context.Context, deadline time.Time) (*conn, err
 		c.pool.forget()
 		return nil, err
 	}
-	if err := cn.SetDeadline(deadline); err != nil {
+	if err := cn.bound(exact); err != nil {
 		c.pool.discard(cn)
 		return nil, err
 	}

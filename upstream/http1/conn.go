@@ -21,6 +21,7 @@ type conn struct {
 	reused    bool // it has carried a request
 	idleSince time.Time
 	abort     func() // makes all reads and writes fail
+	bounded   bool   // it has a deadline
 
 	in   []byte // what was read and not consumed: in[r:w]
 	r, w int
@@ -36,6 +37,15 @@ func newConn(dialled net.Conn) *conn {
 	cn := &conn{Conn: w, wire: w, dialled: dialled, in: make([]byte, initialBuffer), out: make([]byte, 0, initialBuffer)}
 	cn.abort = func() { _ = dialled.SetDeadline(time.Unix(1, 0)) }
 	return cn
+}
+
+// bound sets the deadline of all that follows; zero: there is none.
+func (c *conn) bound(deadline time.Time) error {
+	if deadline.IsZero() && !c.bounded {
+		return nil
+	}
+	c.bounded = !deadline.IsZero()
+	return c.SetDeadline(deadline)
 }
 
 // readUntil bounds reading alone.

@@ -59,7 +59,7 @@ func drain(tb testing.TB, response *http.Response, err error, into []byte) {
 }
 
 // What a call allocates: the exchange, the text of its answer's head with the map and
-// the values, and the watch over its caller.
+// the values, and of a write the watch over its caller.
 func TestAllocationsOfACall(t *testing.T) {
 	p := newPeer(t, thrifty)
 	c := p.client(t)
@@ -72,7 +72,7 @@ func TestAllocationsOfACall(t *testing.T) {
 	for name, of := range map[string]struct {
 		request *Request
 		most    float64
-	}{"read": {&get, 11}, "write": {&put, 12}} {
+	}{"read": {&get, 8}, "write": {&put, 12}} {
 		got := testing.AllocsPerRun(200, func() {
 			r := *of.request
 			if r.Method == http.MethodPut {

@@ -2,7 +2,8 @@
 // goroutine of its own for a connection: a call writes its request and reads its
 // answer in the caller's goroutine.
 //
-// A call ends at its deadline or with its context, and so does the body of its answer.
+// A call ends at its deadline or with its context, and so does the body of its answer: a
+// read that has two seconds or more within a fiftieth of a second, all others at once.
 // Its connection is used again once the answer has been read to its end, unless
 // anything about the answer's end is ambiguous: bytes behind it, two lengths, a
 // request of which a part has not left. Idle connections are looked at before they are

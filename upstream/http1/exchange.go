@@ -19,11 +19,14 @@ type exchange struct {
 	client   *Client
 	deadline time.Time
 	request  *Request    // until the answer has come
-	stop     func() bool // ends the watch over ctx
+	stop     func() bool // ends a watch of its own over ctx; nil: it has none
+	shared   bool        // the client's watch ends it
 	writer   *writer     // nil if the request was written before its answer was read
 
 	holding sync.Mutex // guards cn against interrupt
 	cn      *conn      // nil when the exchange has ended
+	cut     bool       // cn was aborted
+	watched            // guarded by the watch
 
 	mu   sync.Mutex // guards what follows once run has returned
 	ends bool       // the connection ends with the exchange
@@ -32,7 +35,10 @@ type exchange struct {
 
 // run sends the request and reads the head of its answer.
 func (x *exchange) run() error {
-	if x.ctx.Done() != nil {
+	switch {
+	case x.shared:
+		x.client.watch.add(x)
+	case x.ctx.Done() != nil:
 		x.stop = context.AfterFunc(x.ctx, x.cn.abort)
 	}
 	unsent := x.send()
@@ -165,17 +171,17 @@ func (x *exchange) interrupt() {
 	x.holding.Lock()
 	defer x.holding.Unlock()
 	if x.cn != nil {
+		x.cut = true
 		x.cn.abort()
 	}
 }
 
-// release takes the connection from the exchange.
-func (x *exchange) release() *conn {
+// release takes the connection from the exchange, and reports whether it is as it was.
+func (x *exchange) release() (cn *conn, intact bool) {
 	x.holding.Lock()
 	defer x.holding.Unlock()
-	cn := x.cn
-	x.cn = nil
-	return cn
+	cn, x.cn = x.cn, nil
+	return cn, !x.cut
 }
 
 // writeGrace is how long the rest of a request may take after its whole answer.
@@ -184,13 +190,16 @@ const writeGrace = 50 * time.Millisecond
 // finish ends the exchange. Its connection is used again if all of the answer was
 // read, and nothing forbids it.
 func (x *exchange) finish(whole bool) {
-	cn := x.release()
-	again := whole && !x.ends && cn.r == cn.w
+	cn, intact := x.release()
+	again := whole && intact && !x.ends && cn.r == cn.w
 	grace := writeGrace
 	if !again {
 		grace = 0
 	}
 	again = x.writer.stop(grace) && again
+	if x.shared {
+		x.client.watch.remove(x)
+	}
 	if x.stop != nil {
 		again = x.stop() && again
 	}

@@ -279,6 +279,37 @@ func TestBodiesThatDoNotEnd(t *testing.T) {
 	}
 }
 
+// A call that may take long ends with its time, and its connection with it.
+func TestLongCallsEnd(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, func(_ int64, _ net.Conn, r *requests) {
+		r.whole()
+		r.whole()
+	})
+	c := p.client(t)
+	deadline := time.Now().Add(watchFrom + 100*time.Millisecond)
+	r := readAll(c.Do(context.Background(), &Request{Method: http.MethodGet, Path: "/", Deadline: deadline}))
+	if !errors.Is(r.err, context.DeadlineExceeded) || time.Now().Before(deadline) || c.pool.open != 0 || c.watch.first != nil {
+		t.Errorf("got %+v %v after the deadline, %d connections are open", r, time.Since(deadline), c.pool.open)
+	}
+}
+
+// A connection that had a deadline carries calls that have none.
+func TestDeadlinesEndWithTheirCalls(t *testing.T) {
+	p := newPeer(t, answers(empty))
+	c := p.client(t)
+	for range 3 {
+		if r := readAll(c.Do(t.Context(), &Request{Method: http.MethodGet, Path: "/", Deadline: time.Now().Add(200 * time.Millisecond)})); r.err != nil {
+			t.Fatal(r.err)
+		}
+		time.Sleep(250 * time.Millisecond)
+		mustGet(t, c)
+	}
+	if n := p.conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
 // A caller that has gone before the call makes none.
 func TestCallerThatHasGone(t *testing.T) {
 	p := newPeer(t, answers(empty))

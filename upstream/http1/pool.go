@@ -111,7 +111,7 @@ func (p *pool) sweepIdle() {
 	kept := p.idle[:0]
 	for _, cn := range p.idle {
 		// Its deadline is that of the exchange before.
-		if time.Since(cn.idleSince) >= p.timeout || cn.SetDeadline(time.Time{}) != nil || !cn.alive() {
+		if time.Since(cn.idleSince) >= p.timeout || cn.bound(time.Time{}) != nil || !cn.alive() {
 			ended = append(ended, cn)
 		} else {
 			kept = append(kept, cn)

@@ -1,0 +1,8 @@
+//go:build !race
+
+package gateway
+
+const (
+	mostInGateway = 12
+	mostOnTheWay  = 51
+)

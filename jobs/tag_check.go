@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"portico/inventory"
+)
+
+// The values of tags are compared with the resources a part at a time, for a fiftieth of
+// one connection's time; where some are not known yet, for a fifth: those of a million
+// tags that an earlier version wrote are known within the hour.
+const (
+	checkShare = 50
+	mendShare  = 5
+	checkPause = time.Second     // at least, between two parts that mend nothing
+	checkEvery = time.Hour       // at least, between two comparisons
+	checkTime  = 5 * time.Second // for one part
+)
+
+// checkTags compares the values of tags, again and again, until ctx ends.
+func (r *Runner) checkTags(ctx context.Context) {
+	timer := time.NewTimer(r.pace())
+	defer timer.Stop()
+	var check inventory.TagCheck
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		begun, before := time.Now(), check.Mended
+		done, err := r.checkPart(ctx, &check)
+		pause := max(checkPause, checkShare*time.Since(begun))
+		if check.Mended > before {
+			pause = mendShare * time.Since(begun)
+		}
+		switch {
+		case err != nil: // runHousekeeping warns of a store that is down
+			pause = max(pause, countEvery)
+		case done:
+			check, pause = inventory.TagCheck{}, checkEvery
+		}
+		timer.Reset(pause)
+	}
+}
+
+func (r *Runner) checkPart(ctx context.Context, check *inventory.TagCheck) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	return r.Store.CheckTags(ctx, check)
+}
