@@ -44,12 +44,12 @@ func TestExemplars(t *testing.T) {
 	times := NewTimes(observer)
 	now := time.Unix(1_000_000, 0)
 	for i := range 100 {
-		times.Observe(time.Millisecond, now, fmt.Sprint("short", i))
-		times.Observe(time.Hour, now, fmt.Sprint("long", i))
+		times.Observe(time.Millisecond, now, fmt.Sprint("short", i), "")
+		times.Observe(time.Hour, now, fmt.Sprint("long", i), "")
 	}
-	times.Observe(time.Millisecond, now.Add(time.Second), "later")
-	times.Observe(-time.Second, now, "negative")
-	times.Observe(time.Second, now.Add(time.Minute), "")
+	times.Observe(time.Millisecond, now.Add(time.Second), "later", "")
+	times.Observe(-time.Second, now, "negative", "")
+	times.Observe(time.Second, now.Add(time.Minute), "", "")
 	if got := fmt.Sprint(observer.with); got != "[short0 long0 later negative]" || observer.n != 203 {
 		t.Errorf("%s of %d", got, observer.n)
 	}

@@ -21,6 +21,7 @@ import (
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
+	"portico/spans"
 	"portico/upstream"
 )
 
@@ -36,6 +37,7 @@ type Proxy struct {
 	Lister     *fanout.Lister
 	Polls      *polling.Operations
 	Sender     string // in whose name intents are recorded
+	Tracer     *spans.Tracer
 	Log        *zap.Logger
 }
 
