@@ -61,7 +61,7 @@ func New(o Options) *Tracer {
 			AttributePerEventCountLimit: maxAttributes, AttributePerLinkCountLimit: maxAttributes,
 		}),
 	)
-	t := &Tracer{callers: rate.NewLimiter(0, 0), of: provider.Tracer("portico")}
+	t := &Tracer{callers: rate.NewLimiter(rate.Limit(o.Sampling.Callers), o.Sampling.Callers), of: provider.Tracer("portico")}
 	t.Sample(o.Sampling)
 	return t
 }
