@@ -3,6 +3,8 @@ package spans
 import (
 	"context"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -15,7 +17,14 @@ import (
 type Span struct {
 	tracer *Tracer
 	of     trace.Span
+
+	mu    sync.Mutex
+	noted []attribute.KeyValue // set at the end, at once: one by one costs more
+	room  [usualAttributes]attribute.KeyValue
 }
+
+// usualAttributes are as many as most spans have.
+const usualAttributes = 8
 
 // Key finds a *[Span] in a context.
 type Key struct{}
@@ -59,29 +68,50 @@ func (s *Span) Name(name string) {
 // Text notes a text, unless it is empty.
 func (s *Span) Text(a Attribute, value string) {
 	if s != nil && value != "" {
-		s.of.SetAttributes(attribute.String(string(a), value))
+		s.note(attribute.String(string(a), value))
 	}
 }
 
 // Number notes a number.
 func (s *Span) Number(a Attribute, value int) {
 	if s != nil {
-		s.of.SetAttributes(attribute.Int(string(a), value))
+		s.note(attribute.Int(string(a), value))
 	}
 }
 
 // Flag notes whether something is so.
 func (s *Span) Flag(a Attribute, value bool) {
 	if s != nil {
-		s.of.SetAttributes(attribute.Bool(string(a), value))
+		s.note(attribute.Bool(string(a), value))
 	}
 }
 
 // Seconds notes a length of time.
 func (s *Span) Seconds(a Attribute, value time.Duration) {
 	if s != nil {
-		s.of.SetAttributes(attribute.Float64(string(a), value.Seconds()))
+		s.note(attribute.Float64(string(a), value.Seconds()))
 	}
+}
+
+func (s *Span) note(a attribute.KeyValue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.noted == nil {
+		s.noted = s.room[:0]
+	}
+	if i := slices.IndexFunc(s.noted, func(of attribute.KeyValue) bool { return of.Key == a.Key }); i >= 0 {
+		s.noted[i] = a
+		return
+	}
+	s.noted = append(s.noted, a)
+}
+
+func (s *Span) end(o ...trace.SpanEndOption) {
+	s.mu.Lock()
+	noted := s.noted
+	s.mu.Unlock()
+	s.of.SetAttributes(noted...)
+	s.of.End(o...)
 }
 
 // Fail marks what the span measures as failed, with a word for the kind of fault.
@@ -95,14 +125,14 @@ func (s *Span) Fail(fault string) {
 // End ends the span. What is noted later is lost.
 func (s *Span) End() {
 	if s != nil {
-		s.of.End()
+		s.end()
 	}
 }
 
 // EndAt ends the span at a moment.
 func (s *Span) EndAt(at time.Time) {
 	if s != nil {
-		s.of.End(trace.WithTimestamp(at))
+		s.end(trace.WithTimestamp(at))
 	}
 }
 

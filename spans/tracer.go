@@ -146,7 +146,7 @@ func (t *Tracer) Pass(h http.Header, trusted bool) {
 func (t *Tracer) start(parent trace.SpanContext, k Kind, name string, o ...trace.SpanStartOption) *Span {
 	ctx := trace.ContextWithSpanContext(context.Background(), parent)
 	_, of := t.of.Start(ctx, name, append(o, trace.WithSpanKind(k.role()))...)
-	return &Span{t, of}
+	return &Span{tracer: t, of: of}
 }
 
 // onEnd passes ended spans on.

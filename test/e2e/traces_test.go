@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"portico/spans"
 	"portico/test/harness"
 )
 
@@ -178,12 +179,12 @@ func TestTraceContextOfCallers(t *testing.T) {
 		t.Errorf("%d spans of what nobody may have traced", n)
 	}
 	parent, state := told(trusted, sampled, "a=1,b=2")
-	var spans []harness.TraceSpan
+	var all []harness.TraceSpan
 	soon(t, "the call's span and the request's", func() bool {
-		spans = c.Spans()
-		return len(named(spans, "GET instance")) == 1 && len(named(spans, "call GET")) == 1
+		all = c.Spans()
+		return len(named(all, "GET instance")) == 1 && len(named(all, "call GET")) == 1
 	})
-	request, call := named(spans, "GET instance")[0], named(spans, "call GET")[0]
+	request, call := named(all, "GET instance")[0], named(all, "call GET")[0]
 	if request.Trace != trace || request.Parent != "b7ad6b7169203331" || call.Parent != request.ID || request.State != "a=1,b=2" {
 		t.Errorf("%+v\n%+v", request, call)
 	}
@@ -223,5 +224,78 @@ func TestTraceOfMergedList(t *testing.T) {
 		if regions[region] != "answered" {
 			t.Errorf("%s: %q", region, regions[region])
 		}
+	}
+}
+
+// Spans have the names and attributes that the list of them says, with values of its
+// kinds; nothing that a client says but IDs of resources, and nothing of who it is.
+func TestSpansHoldWhatTheyMay(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCollector(t)
+	const mark = "evilmark"
+	token := harness.Token{Raw: "secret-" + mark, TenantID: harness.TenantID, ObjectID: "5eeda110-0000-0000-0000-00000000c0de", Name: "Name " + mark}
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Tokens: []harness.Token{token}, Extra: deletionSettings + traced(c)}})
+	fill(t, w, "rg", map[string]string{machines + "vm": "westus", machines + "other": "eastus"})
+	vm := w.ResourcePath("rg", machines+"vm")
+	for _, r := range []harness.Request{
+		{Path: vm + "?api-version=" + harness.Version + "&q=" + mark},
+		{Path: vm + "?api-version=" + mark},
+		{Path: "/subscriptions/" + mark + "/resourceGroups/rg"},
+		{Path: w.GroupPath("rg") + "/providers/" + mark + ".X/y?api-version=" + harness.Version},
+		{Path: w.GroupPath("rg") + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version},
+		{Method: http.MethodPost, Path: vm + "/" + mark + "?api-version=" + harness.Version, Body: `{"x":"` + mark + `"}`},
+		{Method: "EVILMARK", Path: vm},
+		{Path: vm + "?api-version=" + harness.Version, Header: harness.Header(
+			"x-ms-client-request-id", mark, "x-ms-correlation-request-id", mark, "user-agent", mark, "traceparent", mark, "tracestate", "a="+mark, "x-ms-foo", mark)},
+		{Method: http.MethodPut, Path: vm + "?api-version=" + harness.Version, Body: `{"location":"westus","properties":{"x":"` + mark + `"},"tags":{"` + mark + `":"` + mark + `"}}`},
+		{Path: w.SubscriptionPath() + "/resources?api-version=2021-04-01&$filter=tagName%20eq%20%27" + mark + "%27"},
+		{Path: vm + "?api-version=" + harness.Version, Anonymous: true},
+		{Method: http.MethodPost, Path: "/batch?api-version=2020-06-01", Body: `{"requests":[{"httpMethod":"GET","name":"` + mark + `","relativeUrl":"` + vm + "?api-version=" + harness.Version + `&q=` + mark + `"}]}`},
+	} {
+		w.Portico.Do(t, r)
+	}
+	beginDelete(t, w, w.Portico, "rg").gone(t, w.Portico)
+	w.Portico.Stop(t)
+
+	kinds := map[string][]string{} // attributes by how names begin
+	for _, k := range spans.Kinds() {
+		begin, _, open := strings.Cut(k.Name, "{")
+		for _, a := range k.Attributes {
+			kinds[begin] = append(kinds[begin], string(a))
+		}
+		if open && begin == "" {
+			kinds["request"] = kinds[begin]
+		}
+	}
+	seen := map[string]int{}
+	for _, s := range c.Spans() {
+		kind := "request"
+		for begin := range kinds {
+			if begin != "" && strings.HasPrefix(s.Name, begin) {
+				kind = begin
+			}
+		}
+		seen[kind]++
+		for name, value := range s.Attributes {
+			if !slices.Contains(kinds[kind], name) {
+				t.Errorf("%q has %s, which is not on the list of its kind", s.Name, name)
+			}
+			lower := strings.ToLower(value)
+			if strings.Contains(lower, token.ObjectID) || strings.Contains(lower, "secret-") || strings.Contains(lower, mark) && name != "portico.resource" {
+				t.Errorf("%q says %s: %q", s.Name, name, value)
+			}
+		}
+		if strings.Contains(strings.ToLower(s.Name+s.State), mark) {
+			t.Errorf("a span has the name %q and the state %q", s.Name, s.State)
+		}
+	}
+	for _, kind := range []string{"request", "call ", "store write", "store read", "job ", "step ", "list region"} {
+		if seen[kind] == 0 {
+			t.Errorf("no span of the kind %q among %v", kind, seen)
+		}
+	}
+	batch := named(c.Spans(), "POST /batch")
+	if len(batch) != 1 || len(named(inTrace(c.Spans(), batch[0].Trace), "GET instance")) != 1 {
+		t.Errorf("the request in a batch is not in the batch's trace: %d", len(batch))
 	}
 }
