@@ -3,6 +3,9 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +95,10 @@ func TestGroupDeleteIsOneTrace(t *testing.T) {
 		if attempt.Parent != request.ID {
 			t.Errorf("an attempt has the parent %s, want %s", attempt.Parent, request.ID)
 		}
+	}
+	polls := named(c.Spans(), "GET /subscriptions/{s}/operationresults/{id}")
+	if len(polls) == 0 || !slices.ContainsFunc(polls, func(s harness.TraceSpan) bool { return slices.Contains(s.Links, request.Trace+"-"+request.ID) }) {
+		t.Errorf("none of %d polls has a link to the request", len(polls))
 	}
 	deletes, matched := 0, 0
 	for _, region := range []string{"westus", "eastus"} {
@@ -191,6 +198,12 @@ func TestTraceContextOfCallers(t *testing.T) {
 	if want := "00-" + trace + "-" + call.ID + "-01"; parent != want || state != "a=1,b=2" {
 		t.Errorf("the provider was told %q with the state %q, want %q", parent, state, want)
 	}
+	open := trusted.w.Portico.Admin(t, harness.Request{Path: "/metrics", Header: harness.Header("Accept", "application/openmetrics-text; version=1.0.0")})
+	for _, histogram := range []string{"portico_request_seconds", "portico_upstream_seconds"} {
+		if !regexp.MustCompile(histogram + `_bucket\{[^}]*\} \d+ # \{[^}]*trace_id="` + trace + `"`).Match(open.Body) {
+			t.Errorf("%s has no exemplar with the trace", histogram)
+		}
+	}
 	soon(t, "the access log names the trace", func() bool {
 		return strings.Contains(trusted.w.Portico.Logs(), `"traceId":"`+trace+`","spanId":"`+request.ID+`"`)
 	})
@@ -255,6 +268,8 @@ func TestSpansHoldWhatTheyMay(t *testing.T) {
 		w.Portico.Do(t, r)
 	}
 	beginDelete(t, w, w.Portico, "rg").gone(t, w.Portico)
+	w.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/sweeps", Body: `{}`}).Want(t, 202)
+	soon(t, "a sweep's span", func() bool { return len(named(c.Spans(), "sweep region")) > 0 })
 	w.Portico.Stop(t)
 
 	kinds := map[string][]string{} // attributes by how names begin
@@ -289,7 +304,7 @@ func TestSpansHoldWhatTheyMay(t *testing.T) {
 			t.Errorf("a span has the name %q and the state %q", s.Name, s.State)
 		}
 	}
-	for _, kind := range []string{"request", "call ", "store write", "store read", "job ", "step ", "list region"} {
+	for _, kind := range []string{"request", "call ", "store write", "store read", "job ", "step ", "list region", "sweep region"} {
 		if seen[kind] == 0 {
 			t.Errorf("no span of the kind %q among %v", kind, seen)
 		}
@@ -297,5 +312,59 @@ func TestSpansHoldWhatTheyMay(t *testing.T) {
 	batch := named(c.Spans(), "POST /batch")
 	if len(batch) != 1 || len(named(inTrace(c.Spans(), batch[0].Trace), "GET instance")) != 1 {
 		t.Errorf("the request in a batch is not in the batch's trace: %d", len(batch))
+	}
+}
+
+// A reload changes how much is traced, and a collector that is not there changes nothing
+// else.
+func TestSampleIsReloaded(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCollector(t)
+	section := func(sample string) string {
+		return fmt.Sprintf("tracing: {otlp: %q, sample: %s, interval: 10ms, headersFile: headers.txt}\n", c.URL, sample)
+	}
+	config := harness.Config{Extra: strings.Replace(section("0"), ", headersFile: headers.txt", "", 1)}
+	w := harness.NewWorld(t, harness.WorldOptions{Config: config})
+	p := w.Portico
+	headers := filepath.Join(filepath.Dir(p.ConfigFile), "headers.txt")
+	if err := os.WriteFile(headers, []byte("Authorization: Bearer secret-1\n\nX-Tenant: t\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.PutGroup(t, "quiet")
+	reload := func(text string) {
+		t.Helper()
+		config = w.Config
+		config.Extra = text
+		p.Write(t, p.Text(t, config))
+		p.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"}).Want(t, 200)
+	}
+	reload(section("1"))
+	w.PutGroup(t, "loud")
+	soon(t, "a span with the file's header", func() bool {
+		all := c.Headers()
+		return len(all) > 0 && all[0].Get("Authorization") == "Bearer secret-1" && all[0].Get("X-Tenant") == "t"
+	})
+	c.Answer(http.StatusForbidden)
+	w.PutGroup(t, "lost")
+	soon(t, "what is refused is counted", func() bool {
+		return strings.Contains(metricsOf(t, p), `portico_spans_total{outcome="failed"} `) && !strings.Contains(metricsOf(t, p), `portico_spans_total{outcome="failed"} 0`)
+	})
+	c.Answer(http.StatusOK)
+	if err := os.WriteFile(headers, []byte("Authorization: Bearer secret-2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reload(section("1"))
+	w.PutGroup(t, "again")
+	soon(t, "the new header", func() bool {
+		all := c.Headers()
+		return all[len(all)-1].Get("Authorization") == "Bearer secret-2"
+	})
+	for _, s := range c.Spans() {
+		if strings.HasSuffix(s.Attributes["portico.resource"], "/quiet") {
+			t.Error("a request was traced before it was to be")
+		}
+	}
+	if strings.Contains(p.Logs(), "secret-") {
+		t.Error("a header of the collector is in the log")
 	}
 }
