@@ -108,9 +108,8 @@ func (s *Span) note(a attribute.KeyValue) {
 
 func (s *Span) end(o ...trace.SpanEndOption) {
 	s.mu.Lock()
-	noted := s.noted
-	s.mu.Unlock()
-	s.of.SetAttributes(noted...)
+	defer s.mu.Unlock()
+	s.of.SetAttributes(s.noted...) // which copies them: somebody may go on noting
 	s.of.End(o...)
 }
 

@@ -252,3 +252,23 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+// A write whose caller gave up goes on with the caller's span.
+func TestNotingAfterTheEnd(t *testing.T) {
+	r := recorded{}
+	tracer := r.tracer(Sampling{Share: 1})
+	s := tracer.Request(http.Header{}, false, time.Now())
+	s.Number(Tries, 1)
+	noting := make(chan struct{})
+	go func() {
+		defer close(noting)
+		for i := range 100 {
+			s.Number(Tries, i)
+		}
+	}()
+	s.End()
+	<-noting
+	if len(r.all) != 1 || len(r.all[0].Attributes()) != 1 {
+		t.Errorf("%v", r.all)
+	}
+}
