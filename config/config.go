@@ -44,6 +44,7 @@ type Config struct {
 	GroupDelete   GroupDelete
 	Move          Move
 	Log           Log
+	Tracing       Tracing
 	Process       Process
 	Map           *regions.Map
 	Subscriptions []Subscription
@@ -78,6 +79,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.GroupDelete.rows(),
 		c.Move.rows(),
 		c.Log.rows(),
+		c.Tracing.rows(r),
 		c.Process.rows(),
 	}, append(regionmap.Rows(r, &c.Map), subscriptionRows(r, &c.Subscriptions))...)
 }

@@ -67,7 +67,7 @@ func (s *Server) rows(r *files.Reader) *setting.Setting {
 		s.TLS.rows(r),
 		s.Connections.rows(),
 		setting.List("trustedProxies", rule.Network(),
-			"The networks whose `X-Forwarded-For` counts; from anywhere else it is ignored. Their connections are not bounded by address.",
+			"The networks whose `X-Forwarded-For` counts, and with `tracing` their `traceparent`; from anywhere else both are ignored. Their connections are not bounded by address.",
 			func(_ *yamltree.Node, p netip.Prefix) { s.TrustedProxies = append(s.TrustedProxies, p) }).Default("none"),
 		adminToken,
 		adminTokens,

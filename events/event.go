@@ -69,11 +69,11 @@ type Told struct {
 	// From is the ID that the resource had before it was moved.
 	From string `json:"from,omitempty"`
 	// To is the ID that it has since.
-	To    string     `json:"to,omitempty"`
+	To string `json:"to,omitempty"`
 	// Error is what the client was told, or the provider said of an operation.
 	Error *arm.Error `json:"error,omitempty"`
 	// Omitted is how many refusals of the same caller, shortly before, have no event, as
 	// there were too many.
 	Omitted int   `json:"omitted,omitempty"`
-	Cause Cause      `json:"cause"`
+	Cause   Cause `json:"cause"`
 }

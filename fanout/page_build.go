@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/limits"
+	"portico/spans"
 )
 
 // Bounds of one page.
@@ -207,6 +208,17 @@ type fetchOptions struct {
 
 // fetch reads the next page of a region, skipping empty ones.
 func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions) {
+	ctx, span := spans.Begin(ctx, spans.RegionList, "list region")
+	p.fetchPages(ctx, r, as)
+	if span != nil {
+		span.Text(spans.Region, r.before.name)
+		span.Text(spans.Namespace, p.request.Namespace)
+		span.Text(spans.Outcome, outcomeLabels[r.outcome])
+		span.End()
+	}
+}
+
+func (p *pageBuild) fetchPages(ctx context.Context, r *regionResult, as fetchOptions) {
 	from := r.before
 	if from.state == notStarted {
 		from.query = p.query.raw

@@ -6,6 +6,7 @@ import (
 	"portico/access"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
+	"portico/spans"
 	"portico/tracing"
 )
 
@@ -25,7 +26,7 @@ func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x, caller := exchange.From(r), batch.CallerOf(r.Context())
 		r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
-		x.Batched, x.Client = true, caller.Client
+		x.Batched, x.Client, x.Span = true, caller.Client, x.Span.Below(spans.Request, "")
 		if fault := g.mint(x, r); fault != nil {
 			exchange.Fail(w, r, fault)
 			return

@@ -173,9 +173,12 @@ type wholeWay struct {
 	buffer []byte
 }
 
-func newWholeWay(t testing.TB) *wholeWay {
+func newWholeWay(t testing.TB, settings ...func(*site)) *wholeWay {
 	t.Helper()
 	s := warmSite(t)
+	for _, set := range settings {
+		set(s)
+	}
 	server := httptest.NewServer(s.gateway.Public())
 	t.Cleanup(server.Close)
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())

@@ -35,6 +35,7 @@ import (
 	"portico/operations/sweep"
 	"portico/operations/webhook"
 	"portico/routing"
+	"portico/spans"
 	"portico/upstream"
 )
 
@@ -55,6 +56,8 @@ type Options struct {
 	Keys *fanout.Keys
 	// Sinks are those of the configuration, with what their files hold.
 	Sinks []*webhook.Sink
+	// Tracer records traces; nil for none.
+	Tracer *spans.Tracer
 	// Reload is what the admin listener calls to have the configuration read
 	// anew; nil where that cannot be.
 	Reload func(context.Context) (admin.Reloaded, error)
@@ -104,6 +107,7 @@ type longLived struct {
 	// authorizations count what callers may and may not do.
 	authorizations *authorize.Metrics
 	registry       Registry
+	tracer         *spans.Tracer
 	sender         string // also the owner of the jobs that it works on
 	runner         *jobs.Runner
 	reload         func(context.Context) (admin.Reloaded, error)
@@ -145,6 +149,7 @@ func New(o Options) *Gateway {
 
 		authorizations: authorize.NewMetrics(o.Metrics),
 		registry:       o.Metrics,
+		tracer:         o.Tracer,
 		sender:         jobs.NewOwner(),
 		reload:         o.Reload,
 		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
@@ -163,7 +168,7 @@ func New(o Options) *Gateway {
 	g.configure(o.Config, o.Authenticator, o.Sinks)
 	g.runner = jobs.NewRunner(jobs.Options{
 		Store: g.store, Kinds: g.kinds(), Owner: g.sender, Lease: o.Config.Jobs.Lease, Floor: o.Config.Index.PollFloor,
-		CallerShare: o.Config.Limits.CallerShare, Log: g.log, Metrics: o.Metrics,
+		CallerShare: o.Config.Limits.CallerShare, Tracer: o.Tracer, Log: g.log, Metrics: o.Metrics,
 	})
 	g.frontDoor = g.newFrontDoor()
 	return g
@@ -204,7 +209,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.proxy = &proxy.Proxy{
 		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
-		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Activity: g.activity, Sender: g.sender, Log: g.log,
+		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))

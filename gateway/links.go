@@ -57,6 +57,7 @@ func (g *Gateway) identify(next http.Handler) http.Handler {
 		x := exchange.From(r)
 		fault := g.mint(x, r)
 		x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+		x.Span = g.tracer.Request(r.Header, x.Client.Trusted, x.Started)
 		if fault == nil {
 			fault = exchange.OneLength(r.Context())
 		}

@@ -144,7 +144,7 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 		run(fmt.Sprintf(fillListed, listedRows, `'\x000102030405060708090a0b0c0d0e0f'`), fillListedTags, fillListedValue)
 		if n := checkTags(t, s); n != 2*listedRows {
 			t.Errorf("%d values were written", n)
-			}
+		}
 		for _, c := range []struct {
 			count string
 			plans []string

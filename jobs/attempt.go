@@ -13,6 +13,7 @@ import (
 	"portico/events"
 	"portico/failpoint"
 	"portico/inventory/jobrow"
+	"portico/spans"
 )
 
 // RecordTime bounds the recording of what an attempt came to, which the end of the
@@ -39,8 +40,10 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	metrics.running.WithLabelValues(name).Inc()
 	defer metrics.running.WithLabelValues(name).Dec()
 	kind := (*w.kinds.Load())[name]
+	span := w.Tracer.Attempt("job "+name, job.Trace, w.Store.Now().Sub(job.Created))
+	ctx = spans.With(ctx, span)
 	work, stop := context.WithCancelCause(events.With(ctx, causeOf(kind, job)))
-	claim := &Claim{Job: job, store: w.Store}
+	claim := &Claim{Job: job, store: w.Store, trace: span.TraceID()}
 	held := &lease{store: w.Store, length: w.Lease, job: job, since: since}
 	var renewing sync.WaitGroup
 	renewing.Go(func() { held.keep(work, stop) })
@@ -54,6 +57,7 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	}
 	outcome := w.conclude(ctx, claim, result, err)
 	metrics.attempts.WithLabelValues(name, outcome).Inc()
+	endSpan(span, claim, outcome)
 	switch {
 	case outcome == outcomeDone && result.Recorded:
 		metrics.ended.WithLabelValues(name, jobrow.Done.String()).Inc()
@@ -70,7 +74,7 @@ func (w *worker) guarded(ctx context.Context, kind Kind, claim *Claim) (result R
 	defer func() {
 		if failure := recover(); failure != nil {
 			result, err = Result{}, errPanicked
-			w.Log.Error("panic", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind),
+			w.Log.Error("panic", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), claim.traceField(),
 				zap.String("failure", fmt.Sprint(failure)), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
@@ -133,6 +137,6 @@ func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (ou
 
 func (r *Runner) failed(claim *Claim, err error) string {
 	r.Log.Info("an attempt failed", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Int64("attempts", claim.Job.Attempts),
-		zap.String("correlationId", claim.Correlation()), zap.Error(err))
+		zap.String("correlationId", claim.Correlation()), claim.traceField(), zap.Error(err))
 	return outcomeFailed
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.uber.org/zap"
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
@@ -17,6 +18,7 @@ type Claim struct {
 	Job jobrow.Job
 
 	store *inventory.Store
+	trace string // the id of the attempt's trace, "" if it is not sampled
 }
 
 // Save records progress durably. After jobrow.ErrLeaseLost another holds the job,
@@ -27,6 +29,14 @@ func (c *Claim) Save(ctx context.Context, payload string) error {
 
 // Correlation is the id by which the calls of a job are found in every log.
 func (c *Claim) Correlation() string { return uuid.UUID(c.Job.Incarnation).String() }
+
+// traceField names the attempt's trace in a line of the log, if it has one.
+func (c *Claim) traceField() zap.Field {
+	if c.trace == "" {
+		return zap.Skip()
+	}
+	return zap.String("traceId", c.trace)
+}
 
 // Header returns the ids of a call of the job.
 func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(), region) }

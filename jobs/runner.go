@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/spans"
 	"portico/timing"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	Lease       time.Duration   // how long a job is held without a sign of life
 	Floor       time.Duration   // the least pause after an attempt that failed
 	CallerShare float64         // the part of the jobs of a Commissioned kind that one caller may have; 0: all
+	Tracer      *spans.Tracer
 	Log         *zap.Logger
 	Metrics     prometheus.Registerer
 }

@@ -39,31 +39,48 @@ func native(name, help string, buckets []float64) prometheus.HistogramOpts {
 	}
 }
 
-// CorrelationLabel is the label of exemplars.
-const CorrelationLabel = "correlation_id"
+// The labels of exemplars. Only those of traces that are sampled have the second.
+const (
+	CorrelationLabel = "correlation_id"
+	TraceLabel       = "trace_id"
+)
 
 // Times is a histogram of times with exemplars: of those that are about as long,
-// one a second gets one, as an exemplar costs more than the rest of an
-// observation. It is safe for concurrent use.
+// one a second gets one, and one that is traced, as an exemplar costs more than the
+// rest of an observation. It is safe for concurrent use.
 type Times struct {
 	observer prometheus.Observer
 	latest   [24]atomic.Int64 // by length: the second of the latest exemplar
+	traced   [24]atomic.Int64 // likewise
 }
 
 // NewTimes returns the histogram of one set of labels.
 func NewTimes(o prometheus.Observer) *Times { return &Times{observer: o} }
 
-// Observe counts a time that ended at a moment. correlation may be empty.
-func (t *Times) Observe(took time.Duration, ended time.Time, correlation string) {
-	if correlation != "" {
-		latest := &t.latest[min(bits.Len64(uint64(max(took, 0)/(250*time.Microsecond))), len(t.latest)-1)]
-		second := ended.Unix()
-		if last := latest.Load(); last != second && latest.CompareAndSwap(last, second) {
-			if o, ok := t.observer.(prometheus.ExemplarObserver); ok {
-				o.ObserveWithExemplar(took.Seconds(), prometheus.Labels{CorrelationLabel: correlation})
-				return
+// Observe counts a time that ended at a moment. correlation may be empty, and trace is
+// where no trace is sampled.
+func (t *Times) Observe(took time.Duration, ended time.Time, correlation, trace string) {
+	if correlation != "" && t.exemplary(took, ended, trace != "") {
+		if o, ok := t.observer.(prometheus.ExemplarObserver); ok {
+			labels := prometheus.Labels{CorrelationLabel: correlation}
+			if trace != "" {
+				labels[TraceLabel] = trace
 			}
+			o.ObserveWithExemplar(took.Seconds(), labels)
+			return
 		}
 	}
 	t.observer.Observe(took.Seconds())
+}
+
+// exemplary reports whether a time is to have an exemplar.
+func (t *Times) exemplary(took time.Duration, ended time.Time, traced bool) bool {
+	latest := &t.latest
+	if traced {
+		latest = &t.traced
+	}
+	of := &latest[min(bits.Len64(uint64(max(took, 0)/(250*time.Microsecond))), len(latest)-1)]
+	second := ended.Unix()
+	last := of.Load()
+	return last != second && of.CompareAndSwap(last, second)
 }

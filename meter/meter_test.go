@@ -44,13 +44,16 @@ func TestExemplars(t *testing.T) {
 	times := NewTimes(observer)
 	now := time.Unix(1_000_000, 0)
 	for i := range 100 {
-		times.Observe(time.Millisecond, now, fmt.Sprint("short", i))
-		times.Observe(time.Hour, now, fmt.Sprint("long", i))
+		times.Observe(time.Millisecond, now, fmt.Sprint("short", i), "")
+		times.Observe(time.Hour, now, fmt.Sprint("long", i), "")
 	}
-	times.Observe(time.Millisecond, now.Add(time.Second), "later")
-	times.Observe(-time.Second, now, "negative")
-	times.Observe(time.Second, now.Add(time.Minute), "")
-	if got := fmt.Sprint(observer.with); got != "[short0 long0 later negative]" || observer.n != 203 {
+	times.Observe(time.Millisecond, now.Add(time.Second), "later", "")
+	times.Observe(-time.Second, now, "negative", "")
+	times.Observe(time.Second, now.Add(time.Minute), "", "")
+	for i := range 10 { // what is traced has an exemplar beside what is not
+		times.Observe(time.Millisecond, now.Add(time.Second), fmt.Sprint("traced", i), "0af7")
+	}
+	if got := fmt.Sprint(observer.with); got != "[short0 long0 later negative traced0 0af7]" || observer.n != 213 {
 		t.Errorf("%s of %d", got, observer.n)
 	}
 }
@@ -66,6 +69,9 @@ func (e *exemplars) Observe(float64) { e.n++ }
 func (e *exemplars) ObserveWithExemplar(_ float64, labels prometheus.Labels) {
 	e.n++
 	e.with = append(e.with, labels[CorrelationLabel])
+	if trace, ok := labels[TraceLabel]; ok {
+		e.with = append(e.with, trace)
+	}
 }
 
 func TestCode(t *testing.T) {

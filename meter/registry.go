@@ -127,7 +127,7 @@ const pageHead = `# Metrics
 What the admin listener shows under ` + "`/metrics`" + `, beside what the Go runtime and the process tell of themselves
 (` + "`go_…`, `process_…`" + `). Labels hold names of the region map, or words from lists in the code, never what a client
 sent. Histograms are native and classic at once; those of requests and calls carry exemplars, whose
-` + "`correlation_id`" + ` is the one of the log and of the client's answer.
+` + "`correlation_id`" + ` is the one of the log and of the client's answer, and whose ` + "`trace_id`" + ` those of sampled traces have.
 
 | metric | kind | labels | meaning |
 |---|---|---|---|

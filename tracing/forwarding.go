@@ -14,6 +14,8 @@ type Client struct {
 	// Forwarded is the chain of addresses from the trusted proxies, the direct peer last,
 	// in the form of X-Forwarded-For.
 	Forwarded string
+	// Trusted: the direct peer is a trusted proxy. It is not kept with what is done later.
+	Trusted bool `json:"-"`
 
 	text string // the address, if that is known as text
 }
@@ -42,6 +44,7 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 	if !Within(trusted, peer) {
 		return client
 	}
+	client.Trusted = true
 	chain := strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
 	for i := len(chain) - 1; i >= 0; i-- {
 		address := parseAddress(strings.TrimSpace(chain[i]))

@@ -10,6 +10,7 @@ import (
 
 	"portico/failpoint"
 	"portico/regions/health"
+	"portico/spans"
 	"portico/upstream/sendguard"
 )
 
@@ -42,6 +43,7 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 	}
 	sent := false
 	for n := 1; ; n++ {
+		call.attempt++
 		r := c.send(ctx, t, choice, call)
 		sent = sent || r.sent
 		r.sent = sent
@@ -93,6 +95,15 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 // roundTrip sends a call and, of its health, records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
 	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx)}
+	if of := spans.Of(ctx); of != nil {
+		x.beginSpan(of, &call)
+	}
+	r := c.sendOver(ctx, p, x, call)
+	x.endSpan(r)
+	return r
+}
+
+func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call Call) attemptResult {
 	if isWrite(call.Method) {
 		if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
 			return attemptResult{nil, x, false, true, err}

@@ -147,6 +147,8 @@ type Call struct {
 	Job string
 
 	deadline time.Time // beside that of the context; zero: none
+	attempt  int       // which one of the call it is
+	queued   time.Duration
 }
 
 // Do makes one attempt and returns the answer, whose body the caller must close.

@@ -88,6 +88,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	a.target.reading.Inc()
 	result := a.client.attempt(r.Context(), a.target, a.call, &a.tried)
+	a.call.attempt++
 	a.sent = a.sent || result.sent
 	if result.err != nil {
 		a.release()

@@ -11,6 +11,7 @@ import (
 
 	"portico/limits"
 	"portico/regions/health"
+	"portico/spans"
 	"portico/upstream/sendguard"
 )
 
@@ -21,6 +22,7 @@ type request struct {
 	series *addressMetrics
 	choice health.Choice
 	timing *Timing
+	span   *spans.Span     // until the answer was read
 	got    atomic.Bool     // a connection
 	fresh  atomic.Bool     // it carried no request before
 	guard  sendguard.Guard // of a write
@@ -77,7 +79,7 @@ func (x *request) end(begun time.Time, response *http.Response, err error, call 
 	ended := time.Now()
 	x.timing.end(ended)
 	x.series.inFlight.Dec()
-	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call))
+	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call), x.span.TraceID())
 	if err != nil {
 		x.series.failed(err)
 		return
@@ -118,6 +120,7 @@ func (m measured) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF && !m.failed {
 		m.failed = true
 		m.series.failed(err)
+		m.span.Fail(ErrorKind(err))
 	}
 	return n, err
 }
@@ -132,6 +135,7 @@ func (x *request) Close() error {
 		x.cancel()
 	}
 	x.release()
+	x.span.End()
 	return err
 }
 

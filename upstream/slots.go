@@ -77,7 +77,8 @@ func (c *Client) acquire(ctx context.Context, deadline time.Time, slots *limits.
 	case errors.Is(err, limits.ErrBusy), errors.Is(err, limits.ErrNoRoom):
 		err = errors.Join(waiting.Err(), errEndpointBusy)
 	}
-	c.metrics.waited(call, time.Since(began), err)
+	call.queued = time.Since(began)
+	c.metrics.waited(call, call.queued, err)
 	return err
 }
 

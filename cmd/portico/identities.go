@@ -97,7 +97,7 @@ const longestCredential = 4 << 10
 func readCredential(path, setting string) (string, error) {
 	text, err := os.ReadFile(path)
 	value := strings.TrimSpace(string(text))
-	if err == nil && (value == "" || len(value) > longestCredential || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })) {
+	if err == nil && !isHeaderValue(value) {
 		err = errors.New("it holds no value of a header")
 	}
 	if err != nil {
@@ -106,6 +106,11 @@ func readCredential(path, setting string) (string, error) {
 		return "", config.Faults{fault}
 	}
 	return value, nil
+}
+
+// isHeaderValue reports whether a header may have a value: visible ASCII, and not too much.
+func isHeaderValue(value string) bool {
+	return value != "" && len(value) <= longestCredential && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // show tells when the certificates end that providers are shown.

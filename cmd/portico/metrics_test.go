@@ -26,6 +26,7 @@ func TestMetricsPage(t *testing.T) {
 server: {publicURL: "http://portico.example", region: westus}
 auth: {mode: none}
 store: {dsn: %q}
+tracing: {otlp: "http://127.0.0.1:1"}
 regions: [{name: westus}]
 providers:
   - namespace: Contoso.Compute

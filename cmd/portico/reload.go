@@ -18,12 +18,13 @@ import (
 // material is everything that is made of a configuration before any of it takes
 // effect.
 type material struct {
-	config  *config.Config
-	pair    *tls.Certificate
-	towards towards
-	access  signIn
-	keys    *fanout.Keys
-	sinks   []*webhook.Sink
+	config    *config.Config
+	pair      *tls.Certificate
+	towards   towards
+	collector collectorAccess
+	access    signIn
+	keys      *fanout.Keys
+	sinks     []*webhook.Sink
 }
 
 // reload reads the configuration anew, makes all of it, and then puts it in the
@@ -87,7 +88,8 @@ func (s *service) take(ctx context.Context, next *config.Config) (admin.Reloaded
 	s.live.Replace(before.Succeed(m.config, m.access.authenticator, m.keys, m.sinks))
 	s.upstream.UseMap(m.config.Map, healthOf(m.config.Health))
 	s.config.Store(m.config)
-	s.towards = m.towards
+	s.traces.use(m.config, m.collector)
+	s.towards, s.collector = m.towards, m.collector
 	s.generation++
 	s.shown.Loaded(s.generation, time.Now())
 	s.showCertificates(m)
@@ -104,6 +106,9 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 		return m, err
 	}
 	if m.sinks, err = readSinks(c.Events.Sinks); err != nil {
+		return m, err
+	}
+	if m.collector, err = readCollectorAccess(c.Tracing, s.collector); err != nil {
 		return m, err
 	}
 	if m.access, err = s.signIn(c); err != nil {

@@ -40,6 +40,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		public = tables[0].Listen(public)
 	}
 	defer s.writeAccessLog(context.WithoutCancel(ctx))()
+	defer s.traces.send(context.WithoutCancel(ctx))()
 	background, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	worked := s.work(background)

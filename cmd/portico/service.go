@@ -43,6 +43,7 @@ type service struct {
 	signIns     *access.Metrics
 	issuers     *issuer.Registry
 	connections tables
+	traces      traces
 	access      *logs.Batch
 	audit       *logs.File       // nil where audit lines go with the others
 	hangups     <-chan os.Signal // each asks for a reload; may be nil
@@ -51,6 +52,7 @@ type service struct {
 	reloading  sync.Mutex     // held by a reload, guards what only that changes
 	sources    config.Sources // of the configuration that was read last
 	towards    towards
+	collector  collectorAccess
 	generation int64
 	unfinished bool // the last reload ended as the store did not answer
 }
@@ -82,8 +84,11 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	}
 	s.certificate.use(m.pair, m.access.authorities)
 	m.access.keys.Use()
-	s.towards = m.towards
+	s.towards, s.collector = m.towards, m.collector
 	s.showCertificates(m)
+	if err := s.traces.open(cfg, m.collector, log, registry); err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
 	s.upstream = upstream.New(upstream.Options{
 		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Identities: m.towards.identities,
 		Readers: cfg.Upstream.ReadsPerEndpoint, ReadersPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.ReadsPerEndpoint))),
@@ -95,7 +100,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	})
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys, Sinks: m.sinks,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys, Sinks: m.sinks, Tracer: s.traces.tracer,
 		Reload: func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil

@@ -154,3 +154,19 @@ func Degrees(limit float64) Rule[string] {
 		Schema:  numberBetween("number", -limit, limit),
 	}
 }
+
+// Part is a part of a whole that is written as a number from 0 to 1.
+type Part float64
+
+// Fraction is a part of a whole.
+func Fraction() Rule[Part] {
+	return Rule[Part]{
+		Parse: func(text string) (Part, bool) {
+			n, err := strconv.ParseFloat(text, 64)
+			return Part(n), err == nil && n >= 0 && n <= 1
+		},
+		Noun:    "fraction",
+		Allowed: "0 to 1, such as 0.01",
+		Schema:  numberBetween("number", 0, 1),
+	}
+}

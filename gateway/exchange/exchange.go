@@ -15,6 +15,7 @@ import (
 	"portico/limits/throttle"
 	"portico/regions"
 	"portico/routing"
+	"portico/spans"
 	"portico/tracing"
 	"portico/upstream"
 )
@@ -58,11 +59,16 @@ type Exchange struct {
 	answer headers.Lines       // those that the gateway sets
 	room   *routing.Request    // for Request
 
+	// Span is that of the request, nil where it is not sampled; of what encloses the
+	// request before it has its own.
+	Span *spans.Span
+
 	// What became of it, for the log and the metrics.
 	Calls    *upstream.Timing // of providers, also those of an exchange within it
 	Region   string           // whose endpoint answers
 	Received int64            // bytes of content
 	Merged   bool             // the answer was put together of several regions'
+	Route    string           // of a resource of Portico's own, as its routes have it
 	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
 	// assignment that allowed it, or why there is none; both are "" where nobody asked.
 	Action, AllowedBy string
@@ -94,6 +100,7 @@ func New(ctx context.Context, s *Settings) (*Exchange, context.Context) {
 	x := &b.Exchange
 	x.settings, x.Started, x.room, x.Calls = s, time.Now(), &b.request, &b.calls
 	b.calls.Within(ctx)
+	x.Span = spans.Of(ctx)
 	b.carrier = carrier{ctx, x}
 	return x, &b.carrier
 }
@@ -138,6 +145,8 @@ func (c *carrier) Value(key any) any {
 		return c.x.Calls
 	case events.CauseKey:
 		return c.x.cause()
+	case spans.Key:
+		return c.x.Span
 	}
 	return c.Context.Value(key)
 }

@@ -142,6 +142,7 @@ func folding(next http.Handler) http.Handler {
 
 func (d door) serve(of route.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		exchange.From(r).Route = of.Path
 		if err := d.answer(w, r, of); err != nil {
 			exchange.Fail(w, r, err)
 		}

@@ -117,6 +117,7 @@ func (l *accessLine) AddTo(e logs.Fields) {
 	e.AddString("correlationId", l.Identity.Correlation)
 	e.AddString("requestId", l.Identity.Request)
 	e.AddString("routingId", l.Identity.Routing)
+	addTrace(e, l.Span)
 	text(e, "clientRequestId", logs.Text(l.Identity.Client))
 	text(e, "client", l.ClientAddress())
 	text(e, "userAgent", logs.Clip(logs.Text(l.userAgent), longestAgent))

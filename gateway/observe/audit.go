@@ -64,6 +64,7 @@ func (l *auditLine) AddTo(e logs.Fields) {
 	text(e, "cause", l.Cause)
 	e.AddString("correlationId", l.Identity.Correlation)
 	e.AddString("requestId", l.Identity.Request)
+	addTrace(e, l.Span)
 	text(e, "clientRequestId", logs.Text(l.Identity.Client))
 	if l.Batched {
 		e.AddBool("batched", true)

@@ -94,16 +94,17 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 // count counts and times a request.
 func (m *Metrics) count(s *served) {
 	cause, code, correlation := cmp.Or(s.Cause, "none"), meter.Code(s.status), s.Identity.Correlation
+	trace := s.Span.TraceID()
 	m.sent.Add(float64(s.bytes))
 	m.received.Add(float64(s.Received))
 	m.requests.Of(answered{s.class, Method(s.method), code, cause}).Inc()
-	m.whole[s.class].Observe(s.whole, s.ended, correlation)
-	m.own[s.class].Observe(s.whole-s.provider, s.ended, correlation)
+	m.whole[s.class].Observe(s.whole, s.ended, correlation, trace)
+	m.own[s.class].Observe(s.whole-s.provider, s.ended, correlation, trace)
 	if namespace := s.Namespace(); namespace != "" {
 		at := place{namespace, regionLabel(s.Exchange)}
 		m.routed.Of(routed{at, code, cause}).Inc()
 		if s.calls > 0 {
-			m.provider.Of(at).Observe(s.provider, s.ended, correlation)
+			m.provider.Of(at).Observe(s.provider, s.ended, correlation, trace)
 		}
 	}
 }

@@ -78,6 +78,7 @@ func (o *Observer) record(r *http.Request, s *served, broken bool) {
 	if o.metrics.measures {
 		o.metrics.count(s)
 	}
+	s.endSpan()
 	o.access.write(s)
 	if exchange.Changes(r.Method) {
 		o.audit.request(s)

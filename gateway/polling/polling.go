@@ -87,6 +87,7 @@ func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subs
 	record, err := o.own(r.Context(), x, s.ID, s.TenantID)
 	if err == nil {
 		j, err = o.Store.Job(r.Context(), s.ID, record.Follow)
+		x.Span.LinkTo(j.Trace)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		return id, j, x.Request.Unroutable()

@@ -22,6 +22,7 @@ import (
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
+	"portico/spans"
 	"portico/upstream"
 )
 
@@ -38,6 +39,7 @@ type Proxy struct {
 	Polls      *polling.Operations
 	Activity   *activity.Recorder // nil: what is only passed on leaves no event
 	Sender     string             // in whose name intents are recorded
+	Tracer     *spans.Tracer
 	Log        *zap.Logger
 }
 

@@ -78,6 +78,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.abandon())
 	}
 	e.prepared = newStatements(e.dialect, &e.ran, e.reads.PrepareContext)
+	e.prepared.driver = o.Driver
 	e.prepared.brief = o.Driver != Postgres
 	if o.Driver == Postgres {
 		_, readers := o.connections()

@@ -30,6 +30,7 @@ type groupCommit struct {
 	// unreachable: there was no connection.
 	unreachable bool
 	begun       time.Time // the transaction
+	tries       int
 }
 
 func (q *commitQueue) newGroup(members []*Write) *groupCommit {
@@ -84,6 +85,8 @@ func (g *groupCommit) transact() error {
 		d = d || m.Durability
 	}
 	g.begun = time.Now()
+	g.tries++
+	g.noteTurn()
 	conn, err := g.queue.session.Begin(g.ctx, d)
 	if err != nil {
 		g.unreachable = unreached(err) || g.ctx.Err() != nil

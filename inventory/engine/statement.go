@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"portico/spans"
 )
 
 // Scanner copies one row's columns out.
@@ -38,6 +40,7 @@ func Collect[T any](from Source, scan func(Scanner) (T, error), statement string
 // statements prepares each text once.
 type statements struct {
 	dialect dialect
+	driver  string
 	prepare func(ctx context.Context, text string) (*sql.Stmt, error)
 	// renew closes idle connections, if only their use shows that their server has gone;
 	// nil if there is no server.
@@ -163,6 +166,13 @@ func (q query) Each(row func(Scanner) error, statement string, args ...any) erro
 // again reads, within the limit, and once more on another connection if the first one
 // turns out to be broken before the first row.
 func (q query) again(read func(context.Context) (begun bool, err error)) error {
+	span := beginSpan(q.ctx, q.statements.driver, spans.StoreRead, "store read")
+	err := q.tryTwice(read)
+	endSpan(span, err)
+	return err
+}
+
+func (q query) tryTwice(read func(context.Context) (begun bool, err error)) error {
 	ctx := q.ctx
 	if q.statements.limit > 0 {
 		var cancel context.CancelFunc

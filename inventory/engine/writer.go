@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"portico/spans"
 )
 
 // Durability is what a write needs of its commit.
@@ -47,6 +49,8 @@ type Write struct {
 	taken   atomic.Bool
 	done    chan result
 	context context.Context // of the caller, for its values alone
+	span    *spans.Span     // of the write; nil unless its trace is sampled
+	begun   time.Time
 }
 
 type result struct {
@@ -69,11 +73,21 @@ func newWriter(e *Engine) *writer {
 // and nothing is written. If ctx ends before the write began, it never runs; if ctx
 // ends later, the outcome is unknown. A Write is used once.
 func (e *Engine) Do(ctx context.Context, m *Write) error {
-	w := e.writer
 	if err := ctx.Err(); err != nil {
 		return Classify(ctx, err)
 	}
+	if m.span = beginSpan(ctx, e.options.Driver, spans.StoreWrite, "store write"); m.span != nil {
+		m.begun = time.Now()
+	}
 	m.context = ctx
+	err := e.commit(ctx, m)
+	endSpan(m.span, err)
+	return err
+}
+
+// commit has a write committed.
+func (e *Engine) commit(ctx context.Context, m *Write) error {
+	w := e.writer
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	m.done = make(chan result, 1)

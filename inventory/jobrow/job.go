@@ -60,6 +60,9 @@ type Job struct {
 	Payload string
 	Created time.Time
 	Changed time.Time // by a claim, progress, or an end
+	// Trace is the span that began the job, as [spans.Span.Parent] writes it; "" if that
+	// was not sampled.
+	Trace string
 }
 
 var (

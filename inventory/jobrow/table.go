@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/spans"
 )
 
 // The column shard separates the jobs that have not ended, which claims look for,
@@ -18,17 +19,17 @@ const (
 
 const (
 	// Columns are those of a job; see Scan.
-	Columns = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed`
+	Columns = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed, trace`
 
 	// An ended job gives way to a new one of its ID.
-	insertJob = `INSERT INTO jobs (` + Columns + `, shard) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	insertJob = `INSERT INTO jobs (` + Columns + `, shard) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, id) DO `
 	addJob = insertJob + replaceJob + ` WHERE jobs.shard < 0`
 	// replaceJob takes the job from its holder.
 	replaceJob = `UPDATE SET kind = excluded.kind, subject = excluded.subject, region = excluded.region, incarnation = excluded.incarnation,
 		state = excluded.state, due = excluded.due, owner = excluded.owner, token = jobs.token + 1, until = excluded.until,
 		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
-		shard = excluded.shard`
+		trace = excluded.trace, shard = excluded.shard`
 	putJob    = insertJob + replaceJob
 	selectJob = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	listJobs  = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
@@ -49,7 +50,7 @@ func Scan(scan engine.Scanner) (Job, error) {
 		due, until, created, changed int64
 	)
 	err := scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.Region, &incarnation, &j.State, &due, &j.Owner, &j.Token, &until,
-		&j.Attempts, &j.Payload, &created, &changed)
+		&j.Attempts, &j.Payload, &created, &changed, &j.Trace)
 	copy(j.ID[:], id)
 	copy(j.Incarnation[:], incarnation)
 	j.Due, j.Until, j.Created, j.Changed = engine.Moment(due), engine.Moment(until), engine.Moment(created), engine.Moment(changed)
@@ -58,21 +59,22 @@ func Scan(scan engine.Scanner) (Job, error) {
 
 // insertion is the arguments of the statements that begin with insertJob, for a
 // job that nobody holds yet.
-func (j Job) insertion(now time.Time) []any {
+func (j Job) insertion(t *engine.Tx) []any {
+	now := engine.Micros(t.Now)
 	return []any{
 		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], Waiting, engine.Micros(j.Due),
-		"", 0, 0, 0, j.Payload, engine.Micros(now), engine.Micros(now), openShard,
+		"", 0, 0, 0, j.Payload, now, now, spans.Of(t.Context).Parent(), openShard,
 	}
 }
 
 // Add makes a job, unless there is one of its ID that has not ended.
 func (j Job) Add(t *engine.Tx) (added bool, err error) {
-	n, err := t.Exec(addJob, j.insertion(t.Now)...)
+	n, err := t.Exec(addJob, j.insertion(t)...)
 	return n > 0, err
 }
 
 // Put creates a job, in place of one of the same ID, whose holder loses the lease.
-func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t.Now)...) }
+func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t)...) }
 
 // BringForward makes a job due at due at the latest, unless somebody holds it.
 func BringForward(t *engine.Tx, sub string, id [16]byte, due time.Time) error {

@@ -17,6 +17,7 @@ import (
 	"portico/limits"
 	"portico/locate"
 	"portico/operations/groupdelete/plan"
+	"portico/spans"
 	"portico/timing"
 )
 
@@ -231,8 +232,14 @@ func (w *attempt) send(ctx, calling context.Context) (sent bool) {
 func (w *attempt) launch(ctx, calling context.Context, m *plan.Member) {
 	key := m.Key
 	stray, isStray := w.strays[key]
+	id := key
+	if isStray {
+		id = stray.Key
+	}
 	w.calls.Go(func() {
 		var a answer
+		ctx, span := spans.Begin(ctx, spans.JobStep, "step delete")
+		calling := spans.With(calling, span)
 		p := limits.CatchPanic(func() {
 			if isStray {
 				a = w.callStray(ctx, calling, stray)
@@ -240,6 +247,11 @@ func (w *attempt) launch(ctx, calling context.Context, m *plan.Member) {
 				a = w.callRow(ctx, calling, key)
 			}
 		})
+		span.Text(spans.Resource, id)
+		if span != nil {
+			span.Text(spans.Outcome, a.result.Outcome.String())
+		}
+		span.End()
 		if p != nil { // run waits for an answer all the same
 			w.Log.Error("panic", zap.String("job", w.claim.Job.Name()), zap.String("member", key), zap.Error(p))
 			a = answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}

@@ -23,6 +23,7 @@ import (
 	"portico/operations/move/plan"
 	"portico/regions"
 	"portico/routing"
+	"portico/spans"
 	"portico/tracing"
 	"portico/upstream"
 )
@@ -67,14 +68,14 @@ func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
 		c := task.Call
 		switch task.Step {
 		case plan.StepSend:
-			var send func() update
-			if send, failed = w.begin(ctx, calling, c); send != nil {
-				do(send)
+			var send func(context.Context) update
+			if send, failed = w.begin(ctx, c); send != nil {
+				do(step(calling, "step move", send))
 			}
 		case plan.StepPoll:
-			do(func() update { return w.poll(calling, c) })
+			do(step(calling, "step poll", func(ctx context.Context) update { return w.poll(ctx, c) }))
 		case plan.StepAsk:
-			do(func() update { return w.ask(calling, c) })
+			do(step(calling, "step verify", func(ctx context.Context) update { return w.ask(ctx, c) }))
 		}
 	}
 	at.Wait()
@@ -96,9 +97,18 @@ func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
 	return failed
 }
 
+// step gives a task's work a span of its own.
+func step(ctx context.Context, name string, work func(context.Context) update) func() update {
+	return func() update {
+		ctx, span := spans.Begin(ctx, spans.JobStep, name)
+		defer span.End()
+		return work(ctx)
+	}
+}
+
 // begin records that a call is about to be made, and returns what makes it; nil
 // where it is not to be made after all.
-func (w *attempt) begin(ctx, calling context.Context, c *plan.Call) (func() update, error) {
+func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context) update, error) {
 	q, endpoint, err := w.target(c)
 	if err != nil {
 		w.plan.OnResult(c, plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}, w.now())
@@ -127,8 +137,8 @@ func (w *attempt) begin(ctx, calling context.Context, c *plan.Call) (func() upda
 		return nil, err
 	}
 	failpoint.Pass(failpoint.MoveBeginAfter)
-	return func() update {
-		result := w.exchange(calling, c, q, endpoint, contentOf(w.to, ids), begun)
+	return func(ctx context.Context) update {
+		result := w.exchange(ctx, c, q, endpoint, contentOf(w.to, ids), begun)
 		return func(now time.Time) {
 			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
 			w.noteCall(c, result)

@@ -13,6 +13,7 @@ import (
 	"portico/locate"
 	"portico/regions"
 	"portico/routing"
+	"portico/spans"
 )
 
 const (
@@ -44,6 +45,29 @@ var errTooManyFaults = errors.New("too many faults")
 // region lists a region, adopts what it shows, and reports whether it was seen in full.
 // An error is the store's.
 func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, err error) {
+	ctx, span := spans.Begin(ctx, spans.SweepRegion, "sweep region")
+	complete, err = ts.listRegion(ctx, name)
+	if span != nil {
+		span.Text(spans.ResourceType, ts.typ.FullName)
+		span.Text(spans.Region, name)
+		span.Text(spans.Outcome, outcomeOf(complete, err))
+		span.End()
+	}
+	return complete, err
+}
+
+// outcomeOf names in one word what came of a region.
+func outcomeOf(complete bool, err error) string {
+	switch {
+	case err != nil:
+		return "failed"
+	case complete:
+		return "complete"
+	}
+	return "incomplete"
+}
+
+func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool, err error) {
 	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], begun: ts.store.Now()}
 	if rs.endpoint == nil {
 		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))

@@ -110,7 +110,7 @@ func beyondSchema() []string {
 		"namespace_twice", "namespaces_owned", "provider_without_global", "region_display_name", "region_paired",
 		"region_twice", "regions_empty", "regions_missing", "server_missing", "server_region", "sinks_check", "store_dsn",
 		"store_dsn_postgres", "store_postgres_without_dsn", "template_subservice", "template_subservice_provider",
-		"tls_empty", "tls_no_key", "tls_unreadable", "type_global_without_endpoint", "type_location_twice",
+		"tls_empty", "tls_no_key", "tls_unreadable", "tracing_plain", "type_global_without_endpoint", "type_location_twice",
 		"type_location_without_endpoint", "type_nested_extension", "type_nested_locations", "type_nested_orphan",
 		"type_nested_routing", "type_path_words", "type_proxy_only_regions", "type_reserved", "type_twice",
 		"type_without_endpoint", "upstream_tls", "yaml_tag", "yaml_two_documents",

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"net/textproto"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/config"
+	"portico/jobs"
+	"portico/pemfile"
+	"portico/spans"
+	"portico/spans/export"
+)
+
+const (
+	lastSpansTime = 4 * time.Second // for the last spans
+	// What a collector's connections may take.
+	collectorIdle = time.Minute
+	// maxCollectorHeaders bounds the file of headers.
+	maxCollectorHeaders = 32
+)
+
+// traces is how spans are recorded and sent. It is empty where the configuration has no
+// collector.
+type traces struct {
+	tracer      *spans.Tracer
+	queue       *export.Queue
+	credentials atomic.Pointer[export.Credentials]
+}
+
+// collectorAccess is by what the collector is called, and what was read for it.
+type collectorAccess struct {
+	credentials *export.Credentials
+	authorities []*x509.Certificate
+}
+
+// open makes what the configuration asks for.
+func (t *traces) open(c *config.Config, by collectorAccess, log *zap.Logger, metrics prometheus.Registerer) error {
+	if c.Tracing.OTLP == "" {
+		return nil
+	}
+	url, err := export.TracesURL(c.Tracing.OTLP)
+	if err != nil {
+		return err
+	}
+	t.credentials.Store(by.credentials)
+	t.queue = export.New(&export.Collector{URL: url, Credentials: t.credentials.Load}, export.Options{
+		Length: c.Tracing.Queue, Interval: c.Tracing.Interval, Timeout: c.Tracing.Timeout, Metrics: metrics, Log: log,
+	})
+	t.tracer = spans.New(spans.Options{Sampling: samplingOf(c), Resource: resourceOf(c), Ended: t.queue.Add})
+	return nil
+}
+
+// use makes another configuration take effect, as far as it can without a restart.
+func (t *traces) use(c *config.Config, by collectorAccess) {
+	if t.queue == nil {
+		return
+	}
+	t.tracer.Sample(samplingOf(c))
+	if before := t.credentials.Swap(by.credentials); before.Transport != by.credentials.Transport {
+		before.Transport.(*http.Transport).CloseIdleConnections()
+	}
+}
+
+func samplingOf(c *config.Config) spans.Sampling {
+	return spans.Sampling{Share: float64(c.Tracing.Sample), Callers: c.Tracing.CallersPerSecond}
+}
+
+// resourceOf is what all spans of this gateway say of it.
+func resourceOf(c *config.Config) map[string]string {
+	of := map[string]string{}
+	for _, a := range c.Tracing.Attributes {
+		of[a.Name] = a.Value
+	}
+	of["service.name"], of["service.instance.id"], of["cloud.region"] = c.Tracing.Service, c.Tracing.Instance, c.Server.Region
+	if of["service.instance.id"] == "" {
+		of["service.instance.id"] = jobs.NewOwner()
+	}
+	return of
+}
+
+// send has the spans sent until end is called, which waits for the last ones, for a
+// while.
+func (t *traces) send(ctx context.Context) (end func()) {
+	if t.queue == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		t.queue.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		select {
+		case <-sent:
+		case <-time.After(lastSpansTime):
+		}
+	}
+}
+
+// readCollectorAccess reads the files of a configuration. Connections are kept where
+// those of the authorities hold what they held before.
+func readCollectorAccess(c config.Tracing, before collectorAccess) (a collectorAccess, err error) {
+	if c.OTLP == "" {
+		return a, nil
+	}
+	a.credentials = &export.Credentials{}
+	var pool *x509.CertPool // the system's
+	if c.CA != "" {
+		if a.authorities, err = pemfile.Certificates(c.CA); err != nil {
+			return a, config.Faults{fileFault(c.CA, "tracing.ca", err)}
+		}
+		pool = pemfile.PoolOf(a.authorities)
+	}
+	if c.HeadersFile != "" {
+		if a.credentials.Header, err = readCollectorHeaders(c.HeadersFile); err != nil {
+			return a, err
+		}
+	}
+	if before.credentials != nil && slices.EqualFunc(a.authorities, before.authorities, (*x509.Certificate).Equal) {
+		a.credentials.Transport = before.credentials.Transport
+		return a, nil
+	}
+	a.credentials.Transport = &http.Transport{
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, ForceAttemptHTTP2: true,
+		MaxConnsPerHost: 1, IdleConnTimeout: collectorIdle, TLSHandshakeTimeout: c.Timeout, DisableCompression: true,
+	}
+	return a, nil
+}
+
+// readCollectorHeaders reads a file of headers, which holds secrets.
+func readCollectorHeaders(path string) (http.Header, error) {
+	text, err := os.ReadFile(path)
+	header := http.Header{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, value, found := strings.Cut(line, ":")
+		name, value = textproto.CanonicalMIMEHeaderKey(name), strings.TrimSpace(value)
+		if !found || name == "" || !isHeaderValue(value) || !isHeaderValue(name) || strings.Contains(name, " ") || len(header) == maxCollectorHeaders {
+			err = errors.New("a line is no header")
+			break
+		}
+		header[name] = []string{value}
+	}
+	if err == nil && len(header) == 0 {
+		err = errors.New("it holds no headers")
+	}
+	if err != nil {
+		fault := fileFault(path, "tracing.headersFile", err)
+		fault.Allowed = "a file with headers such as Authorization: Bearer and a token, one on each line"
+		return nil, config.Faults{fault}
+	}
+	return header, nil
+}

@@ -1,0 +1,54 @@
+package observe
+
+import (
+	"net/http"
+
+	"portico/logs"
+	"portico/spans"
+)
+
+// endSpan says of the request's span what the logs say of the request, and ends it. The
+// span of what encloses a request that was refused before it had its own stays as it is.
+func (s *served) endSpan() {
+	if s.Span == nil || s.Identity.Request == "" {
+		return
+	}
+	span, method, route := s.Span, Method(s.method), s.Route
+	span.Text(spans.Route, route)
+	if route == "" {
+		route = s.class.String()
+	}
+	span.Name(method + " " + route)
+	span.Text(spans.Method, method)
+	span.Number(spans.Status, s.status)
+	span.Text(spans.Class, s.class.String())
+	span.Text(spans.Namespace, s.Namespace())
+	if s.Request != nil {
+		span.Text(spans.Resource, Path(s.Path))
+		if s.Request.Type != nil {
+			span.Text(spans.ResourceType, s.Request.Type.FullName)
+		}
+	}
+	if s.Merged {
+		span.Text(spans.Region, severalRegions)
+	} else {
+		span.Text(spans.Region, s.Region)
+	}
+	span.Text(spans.Subscription, subscriptionIn(s.Path))
+	span.Text(spans.Outcome, s.outcome)
+	span.Text(spans.Cause, s.Cause)
+	span.Text(spans.Correlation, s.Identity.Correlation)
+	span.Text(spans.RequestID, s.Identity.Request)
+	if s.status >= http.StatusInternalServerError || s.outcome == outcomeBroken {
+		span.Fail("")
+	}
+	span.EndAt(s.ended)
+}
+
+// addTrace names the span of a request in a line of a log, if it has one.
+func addTrace(e logs.Fields, s *spans.Span) {
+	if s != nil {
+		e.AddString("traceId", s.TraceID())
+		e.AddString("spanId", s.ID())
+	}
+}

@@ -1,0 +1,30 @@
+package jobs
+
+import "portico/spans"
+
+// endSpan says of an attempt's span what became of the attempt, and ends it.
+func endSpan(span *spans.Span, claim *Claim, outcome string) {
+	if span == nil {
+		return
+	}
+	span.Text(spans.Job, claim.Job.Kind)
+	span.Text(spans.JobID, claim.Job.Name())
+	span.Number(spans.Tries, int(claim.Job.Attempts))
+	span.Text(spans.Region, claim.Job.Region)
+	span.Text(spans.Subscription, claim.Job.Subscription)
+	span.Text(spans.Correlation, claim.spanCorrelation())
+	span.Text(spans.Outcome, outcome)
+	if outcome == outcomeFailed || outcome == outcomePanicked {
+		span.Fail("")
+	}
+	span.End()
+}
+
+// spanCorrelation is the id by which the calls of the job are found: that of the request
+// that asked for the job, if one did.
+func (c *Claim) spanCorrelation() string {
+	if commission, err := CommissionOf(c.Job); err == nil && commission.Correlation != "" {
+		return commission.Correlation
+	}
+	return c.Correlation()
+}

@@ -1,0 +1,135 @@
+package spans
+
+import "go.opentelemetry.io/otel/trace"
+
+// Kind is what a span measures.
+type Kind uint8
+
+// The kinds of spans.
+const (
+	Request Kind = iota
+	RegionList
+	ProviderCall
+	StoreWrite
+	StoreRead
+	JobAttempt
+	JobStep
+	SweepRegion
+	kinds
+)
+
+// KindDescription says what a kind of span is, for those who read traces.
+type KindDescription struct {
+	// Name is the span's, or how it begins.
+	Name string
+	// Role is that of OpenTelemetry.
+	Role       trace.SpanKind
+	Meaning    string
+	Attributes []Attribute
+}
+
+// Kinds describes all kinds of spans, in their order.
+func Kinds() []KindDescription {
+	all := make([]KindDescription, kinds)
+	for k := range all {
+		all[k] = Kind(k).describe()
+	}
+	return all
+}
+
+func (k Kind) describe() KindDescription {
+	switch k {
+	case Request:
+		return KindDescription{
+			"{method} {route}", trace.SpanKindServer,
+			"A request, from its arrival to the end of its answer. The route is that of Portico's own resource, else the class of the request as in the access log. Requests in a batch are below the batch's.",
+			[]Attribute{Method, Status, Class, Route, Namespace, ResourceType, Region, Resource, Subscription, Outcome, Cause, Correlation, RequestID},
+		}
+	case RegionList:
+		return KindDescription{
+			"list region", trace.SpanKindInternal, "What one region contributed to a merged list, its retries included.",
+			[]Attribute{Region, Namespace, Outcome},
+		}
+	case ProviderCall:
+		return KindDescription{
+			"call {method}", trace.SpanKindClient,
+			"One attempt to call one address of a provider, until its answer was read. Its id is the parent that the provider is given.",
+			[]Attribute{Method, Status, Namespace, Region, Address, Attempt, Sent, Fault, Queued},
+		}
+	case StoreWrite:
+		return KindDescription{
+			"store write", trace.SpanKindClient, "A transaction of the store, from the wait for its turn to its commit.",
+			[]Attribute{Engine, Operation, Queued, Shared, Tries, Fault},
+		}
+	case StoreRead:
+		return KindDescription{
+			"store read", trace.SpanKindClient, "A question to the store that memory could not answer.",
+			[]Attribute{Engine, Operation, Fault},
+		}
+	case JobAttempt:
+		return KindDescription{
+			"job {kind}", trace.SpanKindConsumer, "An attempt at durable work, by one replica.",
+			[]Attribute{Job, JobID, Tries, Region, Subscription, Outcome, Correlation},
+		}
+	case JobStep:
+		return KindDescription{
+			"step {what}", trace.SpanKindInternal, "What durable work did about one resource, or with one call.",
+			[]Attribute{Resource, Outcome},
+		}
+	case SweepRegion:
+		return KindDescription{
+			"sweep region", trace.SpanKindInternal, "What a sweep listed and compared of one type in one region.",
+			[]Attribute{ResourceType, Region, Outcome},
+		}
+	case kinds:
+	}
+	return KindDescription{}
+}
+
+// role is the kind's for OpenTelemetry. It is apart from the descriptions, which are made
+// for people.
+func (k Kind) role() trace.SpanKind {
+	switch k {
+	case Request:
+		return trace.SpanKindServer
+	case ProviderCall, StoreWrite, StoreRead:
+		return trace.SpanKindClient
+	case JobAttempt:
+		return trace.SpanKindConsumer
+	case RegionList, JobStep, SweepRegion, kinds:
+	}
+	return trace.SpanKindInternal
+}
+
+// Attribute is the name of what a span says.
+type Attribute string
+
+// The attributes. Those without a prefix of Portico's are OpenTelemetry's own.
+const (
+	Method  Attribute = "http.request.method"
+	Status  Attribute = "http.response.status_code"
+	Route   Attribute = "http.route"
+	Address Attribute = "server.address"
+	Engine  Attribute = "db.system.name"
+	// Operation is the method of the store that was called.
+	Operation Attribute = "db.operation.name"
+	// Fault is a word from the lists of the metrics.
+	Fault        Attribute = "error.type"
+	Class        Attribute = "portico.class"
+	Namespace    Attribute = "portico.provider"
+	ResourceType Attribute = "portico.resource_type"
+	Region       Attribute = "portico.region"
+	Resource     Attribute = "portico.resource"
+	Subscription Attribute = "portico.subscription"
+	Outcome      Attribute = "portico.outcome"
+	Cause        Attribute = "portico.cause"
+	Correlation  Attribute = "portico.correlation_id"
+	RequestID    Attribute = "portico.request_id"
+	Attempt      Attribute = "portico.attempt"
+	Sent         Attribute = "portico.sent"
+	Queued       Attribute = "portico.queued_seconds"
+	Shared       Attribute = "portico.writes_in_transaction"
+	Tries        Attribute = "portico.tries"
+	Job          Attribute = "portico.job.kind"
+	JobID        Attribute = "portico.job"
+)

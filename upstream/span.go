@@ -1,0 +1,44 @@
+package upstream
+
+import (
+	"maps"
+	"net/http"
+
+	"portico/spans"
+)
+
+// beginSpan begins the span of a request, and makes it the parent that the provider is
+// told of. The call's headers may be those of calls to others as well.
+func (x *request) beginSpan(of *spans.Span, call *Call) {
+	x.span = of.Below(spans.ProviderCall, "call "+call.Method)
+	header := make(http.Header, len(call.Header)+2)
+	maps.Copy(header, call.Header)
+	x.span.Stamp(header)
+	call.Header = header
+	x.span.Text(spans.Method, call.Method)
+	x.span.Text(spans.Namespace, call.Provider)
+	x.span.Text(spans.Region, call.Endpoint.Region)
+	x.span.Text(spans.Address, x.series.address)
+	x.span.Number(spans.Attempt, call.attempt)
+	if call.queued > 0 {
+		x.span.Seconds(spans.Queued, call.queued)
+	}
+}
+
+// endSpan says what came of the request, and ends its span unless there is an answer to
+// read.
+func (x *request) endSpan(r attemptResult) {
+	if x.span == nil {
+		return
+	}
+	x.span.Flag(spans.Sent, r.sent)
+	if r.err != nil {
+		x.span.Fail(ErrorKind(r.err))
+		x.span.End()
+		return
+	}
+	x.span.Number(spans.Status, r.response.StatusCode)
+	if r.response.StatusCode >= http.StatusInternalServerError {
+		x.span.Fail("")
+	}
+}
