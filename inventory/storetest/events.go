@@ -149,6 +149,102 @@ func testEvents(t *testing.T, database Database) {
 		b.live("rg", "vm")
 		equal(b, b.eventsAfter(last)[0].Number, last+1)
 	})
+	t.Run("too many events of one subscription end nobody else's", func(t *testing.T) {
+		const most, noisy = 20, "00000000-0000-0000-0000-0000000000a2"
+		b := newBench(t, database, func(o *inventory.Options) { o.MostEvents = most })
+		b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{{ID: noisy, TenantID: "t"}}))
+		b.group("rg")
+		define := func(sub string, n int) {
+			for i := range n {
+				_, err := b.DefineTag(b.ctx, sub, fmt.Sprint("tag", i), "")
+				b.ok(err)
+			}
+		}
+		define(noisy, 100)
+		b.live("rg", "vm")
+		all := b.eventsAfter(0)
+		quiet, err := b.SubscriptionEvents(b.ctx, Sub, 0, 0)
+		b.ok(err)
+		newestOfNoisy, err := b.SubscriptionEvents(b.ctx, noisy, 0, 1)
+		b.ok(err)
+		for { // a few at a time
+			n, err := b.ForgetEvents(b.ctx, 7)
+			b.ok(err)
+			if n == 0 {
+				break
+			}
+		}
+		left, err := b.SubscriptionEvents(b.ctx, Sub, 0, 0)
+		b.ok(err)
+		equal(b, len(left), len(quiet))
+		ofNoisy, err := b.SubscriptionEvents(b.ctx, noisy, 0, 0)
+		b.ok(err)
+		equal(b, len(left)+len(ofNoisy), most)
+		equal(b, ofNoisy[0].Number, newestOfNoisy[0].Number)
+		counts, err := b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts, inventory.EventCounts{Kept: most})
+		// Whoever is before what was forgotten is told, though earlier ones are kept, and
+		// whoever is behind it misses nothing.
+		forgotten := as[*inventory.EventsForgottenError](b, func() error { _, err := b.EventsAfter(b.ctx, left[len(left)-1].Number, 0); return err }())
+		equal(b, forgotten.First, ofNoisy[len(ofNoisy)-1].Number)
+		behind, err := b.EventsAfter(b.ctx, forgotten.First-1, 0)
+		b.ok(err)
+		for i, e := range behind {
+			equal(b, e.Number, forgotten.First+int64(i))
+		}
+		equal(b, behind[len(behind)-1].Number, all[len(all)-1].Number)
+		// Where several have many, the fewest are as safe as before.
+		define(Sub, 50)
+		for range 20 {
+			_, err := b.ForgetEvents(b.ctx, 5)
+			b.ok(err)
+		}
+		counts, err = b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts.Kept, int64(most))
+		for _, sub := range []string{Sub, noisy} {
+			of, err := b.SubscriptionEvents(b.ctx, sub, 0, 0)
+			b.ok(err)
+			if len(of) < most/2-1 || len(of) > most/2+1 {
+				t.Errorf("%s keeps %d events of %d", sub, len(of), most)
+			}
+		}
+	})
+	t.Run("time ends also what is rare", func(t *testing.T) {
+		b := newBench(t, database, func(o *inventory.Options) { o.EventAge, o.MostEvents = time.Hour, 10 })
+		b.group("rg")
+		for i := range 30 {
+			b.clock.Pass(time.Minute)
+			b.live("rg", fmt.Sprint("vm", i))
+		}
+		for range 10 {
+			_, err := b.ForgetEvents(b.ctx, 9)
+			b.ok(err)
+		}
+		b.clock.Pass(time.Hour - 5*time.Minute + time.Second)
+		n, err := b.ForgetEvents(b.ctx, 100)
+		b.ok(err)
+		equal(b, n, 5) // of ten, one a minute
+		b.clock.Pass(time.Hour)
+		n, err = b.ForgetEvents(b.ctx, 100)
+		b.ok(err)
+		equal(b, n, 5)
+		counts, err := b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts, inventory.EventCounts{})
+	})
+	t.Run("what waits to be numbered is counted", func(t *testing.T) {
+		b := newBench(t, database)
+		b.eventsAfter(0)
+		b.group("rg")
+		b.clock.Pass(time.Minute)
+		b.live("rg", "vm")
+		counts, err := b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts.Waiting, int64(2))
+		equal(b, counts.Oldest, time.Minute)
+	})
 	t.Run("of a subscription, of a resource", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
@@ -169,6 +265,9 @@ func testEvents(t *testing.T, database Database) {
 // apart is by how much the clocks of two stores differ: by no more than their writes are
 // given, or one would end those of the other.
 const apart = 3 * time.Minute
+
+// longestLag is for how long events are left to be numbered.
+const longestLag = 200 * time.Millisecond
 
 // follower reads events while they are written and numbered: none is missing, none comes
 // twice, none appears behind the last one that was read.
@@ -203,14 +302,15 @@ func (f *follower) during(pair [2]*bench, writers ...func()) {
 	for _, b := range pair {
 		numbering.Go(func() {
 			for {
-				if _, err := b.NumberEvents(b.ctx, 5); err != nil {
+				if _, err := b.NumberEvents(b.ctx, 20); err != nil {
 					b.Error(err)
 					return
 				}
+				// Meanwhile several changes of one resource are recorded, through both stores.
 				select {
 				case <-written:
 					return
-				default:
+				case <-time.After(rand.N(longestLag)):
 				}
 			}
 		})
