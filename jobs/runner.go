@@ -54,6 +54,7 @@ type Runner struct {
 	kinds   atomic.Pointer[map[string]Kind]
 	workers map[string]*worker
 	index   *indexMetrics
+	events  *eventMetrics
 	storeUp prometheus.Gauge
 	beside  *presence
 }
@@ -62,7 +63,7 @@ type Runner struct {
 func NewRunner(o Options) *Runner {
 	r := &Runner{
 		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
-		index: newIndexMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), beside: newPresence(o.Metrics),
+		index: newIndexMetrics(o.Metrics), events: newEventMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), beside: newPresence(o.Metrics),
 	}
 	for name, kind := range o.Kinds {
 		if lasting, ok := kind.(Lasting); ok {
