@@ -9,7 +9,8 @@ import (
 // Events are numbered after their commit, by one transaction at a time: the row of the
 // last number is locked by whoever numbers. So nothing ever appears behind a reader who
 // goes by numbers. A number that is drawn before the commit would not do: a transaction
-// that drew an early one may commit late.
+// that drew an early one may commit late. And they are on disk before anyone reads them:
+// a crash of the database would give them to others, behind those who had read them.
 const (
 	selectEventNumbers = `SELECT last, first, oldest, kept FROM event_numbers WHERE subscription = ?`
 	lockEventNumbers   = selectEventNumbers + engine.ForUpdate
@@ -52,7 +53,7 @@ func (s *Store) NumberEvents(ctx context.Context, limit int) (numbered int, err 
 		if err := s.read(ctx).One(anyUnnumbered)(&waiting); err != nil || !waiting {
 			return numbered, err
 		}
-		n, err := commit(ctx, s, engine.Unflushed, recordLocks(""), func(t *tx) (int, error) {
+		n, err := commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (int, error) {
 			return t.numberEvents(min(numberedAtOnce, limit-numbered))
 		})
 		if numbered += n; err != nil || n == 0 {

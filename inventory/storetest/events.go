@@ -234,6 +234,17 @@ func testEvents(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, counts, inventory.EventCounts{})
 	})
+	t.Run("a number is on disk before it is read", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.eventsAfter(0)
+		b.live("rg", "vm")
+		before := b.Stats().Flushes
+		n, err := b.NumberEvents(b.ctx, 100)
+		b.ok(err)
+		equal(b, n, 1)
+		equal(b, b.Stats().Flushes-before, uint64(1))
+	})
 	t.Run("what waits to be numbered is counted", func(t *testing.T) {
 		b := newBench(t, database)
 		b.eventsAfter(0)

@@ -30,6 +30,7 @@ type run struct {
 	count               counts
 	resources           []resource
 	subscriptionClients []*subscriptionClient
+	consumer            *consumer
 	values              atomic.Int64 // the last one given to a PUT
 	writes              atomic.Int64 // sent so far
 	total               int64        // of writes

@@ -1,0 +1,185 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// event is what the test wants of an event of the change feed.
+type event struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Subject  string `json:"subject"`
+	Sequence string `json:"sequence"`
+	Data     struct {
+		Operation string `json:"operationName"`
+		Status    string `json:"status"`
+		InDoubt   bool   `json:"inDoubt"`
+		Origin    string `json:"origin"`
+	} `json:"data"`
+}
+
+// number is the event's place in the feed, 0 where it is none.
+func (e event) number() int {
+	n, _ := strconv.Atoi(e.Sequence)
+	return n
+}
+
+// consumer follows the change feed by whichever gateway answers, while everything fails.
+type consumer struct {
+	site     *site
+	random   *rand.Rand
+	token    string
+	seen     []event
+	failures int // pages that did not come
+}
+
+const feedPage = 50
+
+// follow reads pages until ctx ends.
+func (c *consumer) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		n, err := c.read(ctx)
+		if err != nil {
+			c.failures++
+		}
+		if n < feedPage {
+			pause(ctx, 50*time.Millisecond)
+		}
+	}
+}
+
+// read reads a page and returns how many events it had.
+func (c *consumer) read(ctx context.Context) (int, error) {
+	path := fmt.Sprintf("/admin/changes?limit=%d&after=%s", feedPage, c.token)
+	a, err := c.site.gateways[c.random.IntN(len(c.site.gateways))].TryAdmin(ctx, harness.Request{Method: http.MethodGet, Path: path})
+	if err != nil {
+		return 0, err
+	}
+	if a.Status != http.StatusOK {
+		return 0, fmt.Errorf("status %d: %s", a.Status, a.Body)
+	}
+	var page struct {
+		Value []event `json:"value"`
+		Next  string  `json:"next"`
+	}
+	if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+		return 0, err
+	}
+	c.token, c.seen = page.Next, append(c.seen, page.Value...)
+	return len(page.Value), nil
+}
+
+// rest reads what is left, without faults.
+func (c *consumer) rest(t *testing.T) {
+	t.Helper()
+	for {
+		switch n, err := c.read(t.Context()); {
+		case err != nil:
+			t.Fatal(err)
+		case n == 0:
+			return
+		}
+	}
+}
+
+// checkEvents checks that the consumer has seen each event once and in order, that
+// another one who begins now sees the same, so that none has appeared behind a token, and
+// that what the events say, replayed, is what the index holds.
+func (r *run) checkEvents(t *testing.T) {
+	t.Helper()
+	r.consumer.rest(t)
+	seen := r.consumer.seen
+	ids := map[string]int{}
+	for i, e := range seen {
+		if e.number() != i+1 {
+			t.Fatalf("the event %d of the feed has the number %s", i+1, e.Sequence)
+		}
+		if other := ids[e.ID]; other != 0 {
+			t.Errorf("the events %d and %d are the same", other, i+1)
+		}
+		ids[e.ID] = i + 1
+	}
+	late := &consumer{site: r.site, random: r.consumer.random}
+	late.rest(t)
+	if i := firstDifference(seen, late.seen); i >= 0 {
+		t.Errorf("the feed has changed behind a token, from the event %d on: %d events were read, now there are %d", i+1, len(seen), len(late.seen))
+	}
+	for _, wrong := range r.site.untold(t, seen) {
+		t.Errorf("events and index differ: %s", wrong)
+	}
+	r.count.note("feed", "events", fmt.Sprint(len(seen)))
+	r.count.note("feed", "pages without an answer", fmt.Sprint(r.consumer.failures))
+}
+
+// firstDifference returns the first place at which two feeds differ, -1 for none.
+func firstDifference(a, b []event) int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// untold compares what events say of resources and groups with what the index holds, and
+// lists the differences.
+func (s *site) untold(t *testing.T, seen []event) (wrong []string) {
+	t.Helper()
+	rows, err := s.rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stands := map[string]bool{}
+	for key := range rows {
+		stands[key] = true
+	}
+	const groups = `SELECT '/subscriptions/' || subscription || '/resourcegroups/' || key FROM resource_groups`
+	err = s.query(t.Context(), groups, func(scan func(...any) error) error {
+		var key string
+		err := scan(&key)
+		stands[key] = true
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, last := map[string]bool{}, map[string]event{}
+	for _, e := range seen {
+		key := strings.ToLower(e.Subject)
+		if !replayed(key) || e.Data.Status != "Succeeded" || e.Data.InDoubt {
+			continue
+		}
+		said[key], last[key] = !strings.HasSuffix(e.Data.Operation, "/delete"), e
+	}
+	for key := range stands {
+		if !said[key] {
+			wrong = append(wrong, fmt.Sprintf("the index holds %s, the last event says %+v", key, last[key]))
+		}
+	}
+	for key, stood := range said {
+		if stood && !stands[key] {
+			wrong = append(wrong, fmt.Sprintf("the index does not hold %s, the last event says %+v", key, last[key]))
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// replayed reports whether events tell of a resource of a provider, or a group, of the
+// subscription that clients work in.
+func replayed(key string) bool {
+	path, found := strings.CutPrefix(key, strings.ToLower("/subscriptions/"+subscriptions[0]+"/resourcegroups/"))
+	_, of, below := strings.Cut(path, "/")
+	return found && (!below || strings.HasPrefix(of, "providers/contoso."))
+}
