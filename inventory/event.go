@@ -44,7 +44,7 @@ func scanEvent(scan engine.Scanner) (r eventRow, err error) {
 }
 
 const (
-	eventsAfter        = `SELECT ` + eventColumns + ` FROM events WHERE number > ? ORDER BY number LIMIT ?`
+	eventsAfter        = `SELECT ` + eventColumns + ` FROM events WHERE place > ? ORDER BY place LIMIT ?`
 	subscriptionEvents = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND number < ? ORDER BY number DESC LIMIT ?`
 	resourceEvents     = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND key = ? AND number < ? ORDER BY number DESC LIMIT ?`
 )

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	oldestEvents   = `SELECT subscription, number, at FROM events WHERE number >= ? ORDER BY number LIMIT ?`
+	oldestEvents   = `SELECT subscription, number, at FROM events WHERE place >= ? ORDER BY place LIMIT ?`
 	oldestEventsOf = `SELECT subscription, number, at FROM events WHERE subscription = ? ORDER BY number LIMIT ?`
 	deleteEvents   = `DELETE FROM events WHERE subscription = ? AND number <= ?`
 	largestKept    = `SELECT subscription, kept FROM event_counts ORDER BY kept DESC LIMIT ?`

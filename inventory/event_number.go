@@ -18,7 +18,7 @@ const (
 	anyUnnumbered      = `SELECT EXISTS (SELECT 1 FROM unnumbered_events)`
 	nextUnnumbered     = `SELECT at, n FROM unnumbered_events ORDER BY at LIMIT ?`
 	unnumberedEvents   = `SELECT subscription, at, id, n, recorded FROM unnumbered_events WHERE at <= ? ORDER BY at`
-	insertEvent        = `INSERT INTO events (` + eventColumns + `) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, number) DO NOTHING`
+	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, told) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, number) DO NOTHING`
 	deleteUnnumbered   = `DELETE FROM unnumbered_events WHERE subscription = ? AND at = ? AND id = ?`
 	addKept            = `INSERT INTO event_counts (subscription, kept) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET kept = event_counts.kept + excluded.kept`
@@ -80,7 +80,7 @@ func (t *tx) numberEvents(limit int) (int, error) {
 		}
 		for _, e := range split {
 			numbers.last++
-			if err := t.ChangeOne(insertEvent, e.subscription, numbers.last, e.id[:], e.at, e.key, e.told); err != nil {
+			if err := t.ChangeOne(insertEvent, e.subscription, numbers.last, numbers.last, e.id[:], e.at, e.key, e.told); err != nil {
 				return 0, err
 			}
 			of[e.subscription]++

@@ -13,16 +13,19 @@ CREATE TABLE unnumbered_events (
 );
 CREATE INDEX unnumbered_events_by_time ON unnumbered_events (at);
 
+-- What has been numbered. place is the number once more: by an index of numbers a server
+-- may go through the events of others where it is asked for those of one subscription.
 CREATE TABLE events (
     subscription TEXT   NOT NULL,
     number       BIGINT NOT NULL,
+    place        BIGINT NOT NULL,
     id           BYTEA  NOT NULL,
     at           BIGINT NOT NULL,
     key          TEXT   NOT NULL,
     told         BYTEA  NOT NULL,
     PRIMARY KEY (subscription, number)
 );
-CREATE INDEX events_by_number ON events (number);
+CREATE INDEX events_by_place ON events (place);
 CREATE INDEX events_by_key ON events (subscription, key, number);
 
 -- The number of the last event; of the first one behind which none is forgotten; one
