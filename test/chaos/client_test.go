@@ -80,7 +80,11 @@ func (c *client) ask(ctx context.Context, replica int, r harness.Request) (harne
 	if strings.HasPrefix(r.Path, "/admin/") {
 		return gateway.TryAdmin(ctx, r)
 	}
-	return gateway.Try(ctx, r)
+	a, err := gateway.Try(ctx, r)
+	if err == nil && mustBeTold(r, a) {
+		c.consumer.promise(c.clock(), r, a)
+	}
+	return a, err
 }
 
 // replica chooses a replica at random.

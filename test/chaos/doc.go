@@ -32,7 +32,8 @@
 //     end, every endpoint knows its newest state for each namespace, and takes no
 //     older one afterwards.
 //   - Whoever follows the change feed meanwhile sees each event once, in order; whoever
-//     reads it at the end sees the same. Replayed, it is what the index holds.
+//     reads it at the end sees the same. Replayed, it is what the index holds, and it
+//     tells of each write that was answered.
 //   - No group was reported gone while a provider held one of its resources.
 //   - No client got an answer that no client should get.
 //

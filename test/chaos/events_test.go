@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ type event struct {
 		Status    string `json:"status"`
 		InDoubt   bool   `json:"inDoubt"`
 		Origin    string `json:"origin"`
+
+		CorrelationID string `json:"correlationId"`
 	} `json:"data"`
 }
 
@@ -42,6 +45,57 @@ type consumer struct {
 	token    string
 	seen     []event
 	failures int // pages that did not come
+
+	mu       sync.Mutex
+	promised []promise
+	crashes  []time.Duration // when the store lost what was not on disk
+}
+
+// promise is an answer that says that something has changed.
+type promise struct {
+	at          time.Duration
+	correlation string
+	what        string
+}
+
+// mustBeTold reports whether an answer says that a resource or a group was written.
+func mustBeTold(r harness.Request, a harness.Answer) bool {
+	path, _, _ := strings.Cut(strings.ToLower(r.Path), "?")
+	return (r.Method == http.MethodPut || r.Method == http.MethodPatch) && a.Status < http.StatusMultipleChoices && replayed(path) &&
+		(strings.Count(path, "/") == 4 || strings.Count(path, "/") == 8)
+}
+
+func (c *consumer) promise(at time.Duration, r harness.Request, a harness.Answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	what := fmt.Sprintf("%s %s: %d", r.Method, r.Path, a.Status)
+	c.promised = append(c.promised, promise{at, a.Header.Get("X-Ms-Correlation-Request-Id"), what})
+}
+
+// crashed notes that the store crashes from now on.
+func (c *consumer) crashed(at time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.crashes = append(c.crashes, at)
+}
+
+// unflushed is for how long what an answer means may be in memory alone, and a crash may
+// take to begin. What is lost so is looked up again: another event says what was found.
+const unflushed = 3 * time.Second
+
+// broken lists the promises of which no event tells.
+func (c *consumer) broken() (wrong []string) {
+	told := map[string]bool{}
+	for _, e := range c.seen {
+		told[e.Data.CorrelationID] = true
+	}
+	for _, p := range c.promised {
+		lost := slices.ContainsFunc(c.crashes, func(at time.Duration) bool { return p.at > at-unflushed && p.at < at+unflushed })
+		if !told[p.correlation] && !lost {
+			wrong = append(wrong, fmt.Sprintf("at %v, %s (%s)", p.at.Round(time.Millisecond), p.what, p.correlation))
+		}
+	}
+	return wrong
 }
 
 const feedPage = 50
@@ -118,6 +172,10 @@ func (r *run) checkEvents(t *testing.T) {
 	for _, wrong := range r.site.untold(t, seen) {
 		t.Errorf("events and index differ: %s", wrong)
 	}
+	for _, wrong := range r.consumer.broken() {
+		t.Errorf("no event tells of what was answered: %s", wrong)
+	}
+	r.count.note("feed", "answers whose events were looked for", fmt.Sprint(len(r.consumer.promised)))
 	r.count.note("feed", "events", fmt.Sprint(len(seen)))
 	r.count.note("feed", "pages without an answer", fmt.Sprint(r.consumer.failures))
 }
