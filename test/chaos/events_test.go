@@ -127,7 +127,7 @@ func (c *consumer) read(ctx context.Context) (int, error) {
 		Value []event `json:"value"`
 		Next  string  `json:"next"`
 	}
-	if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+	if err := json.Unmarshal(a.Body, &page); err != nil {
 		return 0, err
 	}
 	c.token, c.seen = page.Next, append(c.seen, page.Value...)
