@@ -82,7 +82,7 @@ func (c *client) ask(ctx context.Context, replica int, r harness.Request) (harne
 	}
 	a, err := gateway.Try(ctx, r)
 	if err == nil && mustBeTold(r, a) {
-		c.consumer.promise(c.clock(), r, a)
+		c.consumer.promise(r, a)
 	}
 	return a, err
 }

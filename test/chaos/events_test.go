@@ -18,10 +18,11 @@ import (
 
 // event is what the test wants of an event of the change feed.
 type event struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Subject  string `json:"subject"`
-	Sequence string `json:"sequence"`
+	ID       string    `json:"id"`
+	Type     string    `json:"type"`
+	Time     time.Time `json:"time"`
+	Subject  string    `json:"subject"`
+	Sequence string    `json:"sequence"`
 	Data     struct {
 		Operation string `json:"operationName"`
 		Status    string `json:"status"`
@@ -48,14 +49,12 @@ type consumer struct {
 
 	mu       sync.Mutex
 	promised []promise
-	crashes  []time.Duration // when the store lost what was not on disk
 }
 
 // promise is an answer that says that something has changed.
 type promise struct {
-	at          time.Duration
-	correlation string
-	what        string
+	at                     time.Time
+	key, correlation, what string
 }
 
 // mustBeTold reports whether an answer says that a resource or a group was written.
@@ -65,34 +64,32 @@ func mustBeTold(r harness.Request, a harness.Answer) bool {
 		(strings.Count(path, "/") == 4 || strings.Count(path, "/") == 8)
 }
 
-func (c *consumer) promise(at time.Duration, r harness.Request, a harness.Answer) {
+func (c *consumer) promise(r harness.Request, a harness.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	key, _, _ := strings.Cut(strings.ToLower(r.Path), "?")
 	what := fmt.Sprintf("%s %s: %d", r.Method, r.Path, a.Status)
-	c.promised = append(c.promised, promise{at, a.Header.Get("X-Ms-Correlation-Request-Id"), what})
+	c.promised = append(c.promised, promise{time.Now(), key, a.Header.Get("X-Ms-Correlation-Request-Id"), what})
 }
 
-// crashed notes that the store crashes from now on.
-func (c *consumer) crashed(at time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.crashes = append(c.crashes, at)
-}
+// clockError is by how much the clocks of the test and of the store may differ.
+const clockError = 2 * time.Second
 
-// unflushed is for how long what an answer means may be in memory alone, and a crash may
-// take to begin. What is lost so is looked up again: another event says what was found.
-const unflushed = 3 * time.Second
-
-// broken lists the promises of which no event tells.
+// broken lists the promises of which no event tells. Where the store was away when the
+// answer came, or crashed before that was on disk, a later event says what a GET has found,
+// that nobody knows, or that the resource has gone.
 func (c *consumer) broken() (wrong []string) {
-	told := map[string]bool{}
+	told, later := map[string]bool{}, map[string]time.Time{}
 	for _, e := range c.seen {
 		told[e.Data.CorrelationID] = true
+		gone := e.Data.Status == "Succeeded" && strings.HasSuffix(e.Data.Operation, "/delete")
+		if gone || e.Data.Origin != "answer" && e.Data.Origin != "portico" {
+			later[strings.ToLower(e.Subject)] = e.Time
+		}
 	}
 	for _, p := range c.promised {
-		lost := slices.ContainsFunc(c.crashes, func(at time.Duration) bool { return p.at > at-unflushed && p.at < at+unflushed })
-		if !told[p.correlation] && !lost {
-			wrong = append(wrong, fmt.Sprintf("at %v, %s (%s)", p.at.Round(time.Millisecond), p.what, p.correlation))
+		if !told[p.correlation] && later[p.key].Before(p.at.Add(-clockError)) {
+			wrong = append(wrong, fmt.Sprintf("at %v, %s (%s)", p.at, p.what, p.correlation))
 		}
 	}
 	return wrong

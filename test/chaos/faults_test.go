@@ -99,14 +99,12 @@ func (r *run) do(ctx context.Context, t *testing.T, f fault) {
 	case restartStore:
 		s.primary.Restart(t, false)
 	case crashStore:
-		r.consumer.crashed(r.clock())
 		s.primary.Restart(t, true)
 	case pauseStore:
 		s.primary.Pause(t)
 		pause(ctx, f.hold)
 		s.primary.Resume(t)
 	case failOver:
-		r.consumer.crashed(r.clock())
 		s.primary.Kill(t)
 		s.standby.Promote(t)
 		s.primary = s.standby
