@@ -36,9 +36,9 @@ const (
 // Event is one change of one resource.
 type Event struct {
 	ID [16]byte
-	// Number orders events: what is numbered higher was committed later, and for one
-	// resource made later. It is 0 until the event has been numbered, shortly after the
-	// commit.
+	// Number orders events: of one resource the later change has the higher one, and
+	// nothing is ever numbered lower than what has been numbered. It is 0 until the event
+	// has been numbered, shortly after the commit.
 	Number int64
 	At     time.Time
 	// Subscription is folded; "" for what belongs to no subscription.

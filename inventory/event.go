@@ -13,43 +13,6 @@ import (
 	"portico/inventory/engine"
 )
 
-const recordEvent = `INSERT INTO unnumbered_events (subscription, id, at, key, told) VALUES (?, ?, ?, ?, ?)
-	ON CONFLICT (subscription, id) DO NOTHING`
-
-// record records an event of what the transaction changes. sub and key are folded.
-func (t *tx) record(sub, key string, told events.Told) error {
-	return t.recordBy(events.CauseOf(t.Context), sub, key, told)
-}
-
-// recordBy is record for another cause than that of the transaction.
-func (t *tx) recordBy(cause events.Cause, sub, key string, told events.Told) error {
-	told.Cause, told.Error = cause, events.Bounded(told.Error)
-	id := engine.NewID()
-	text, err := json.Marshal(told)
-	if err != nil {
-		return fmt.Errorf("inventory: an event of %s: %w", key, err)
-	}
-	encrypted, err := t.store.cipher.Encrypt(t.Context, id[:], text)
-	if err != nil {
-		return err
-	}
-	return t.ChangeOne(recordEvent, sub, id[:], t.store.eventTime(), key, encrypted)
-}
-
-// eventTime is the time of an event: the store's, as it is behind the locks of the
-// transaction, and later than that of every earlier event of this replica. So of two
-// events of one resource the later one has the later time, as far as the replicas'
-// ideas of the store's time differ by less than a commit takes.
-func (s *Store) eventTime() int64 {
-	for {
-		last, now := s.lastEvent.Load(), engine.Micros(s.engine.Now())
-		now = max(now, last+1)
-		if s.lastEvent.CompareAndSwap(last, now) {
-			return now
-		}
-	}
-}
-
 // readEvent returns what was recorded.
 func (s *Store) readEvent(ctx context.Context, r eventRow) (events.Event, error) {
 	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
@@ -81,7 +44,7 @@ func scanEvent(scan engine.Scanner) (r eventRow, err error) {
 }
 
 const (
-	eventsAfter        = `SELECT ` + eventColumns + ` FROM events WHERE number > ? ORDER BY number LIMIT ?`
+	eventsAfter        = `SELECT ` + eventColumns + ` FROM events WHERE place > ? ORDER BY place LIMIT ?`
 	subscriptionEvents = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND number < ? ORDER BY number DESC LIMIT ?`
 	resourceEvents     = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND key = ? AND number < ? ORDER BY number DESC LIMIT ?`
 )
@@ -94,12 +57,12 @@ func (s *Store) EventsAfter(ctx context.Context, number int64, limit int) ([]eve
 		return nil, err
 	}
 	// After the events: what was forgotten meanwhile is noticed.
-	var last, first int64
-	if err := s.read(ctx).One(selectEventNumbers, "")(&last, &first); err != nil {
+	numbers, err := readEventNumbers(s.read(ctx), selectEventNumbers)
+	if err != nil {
 		return nil, err
 	}
-	if number+1 < first {
-		return nil, &EventsForgottenError{First: first}
+	if number+1 < numbers.first {
+		return nil, &EventsForgottenError{First: numbers.first}
 	}
 	return found, nil
 }
@@ -145,10 +108,10 @@ func (s *Store) collectEvents(ctx context.Context, statement string, args ...any
 
 // EventsForgottenError says that events were asked for that are no longer kept.
 type EventsForgottenError struct {
-	// First is the number of the first one that is kept.
+	// First is the number of the first one behind which all are kept.
 	First int64
 }
 
 func (e *EventsForgottenError) Error() string {
-	return fmt.Sprintf("inventory: the first event that is kept has the number %d", e.First)
+	return fmt.Sprintf("inventory: events are kept from the number %d", e.First)
 }

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"time"
 
 	"portico/inventory/engine"
 )
@@ -10,96 +9,125 @@ import (
 // Events are numbered after their commit, by one transaction at a time: the row of the
 // last number is locked by whoever numbers. So nothing ever appears behind a reader who
 // goes by numbers. A number that is drawn before the commit would not do: a transaction
-// that drew an early one may commit late.
+// that drew an early one may commit late. And they are on disk before anyone reads them:
+// a crash of the database would give them to others, behind those who had read them.
 const (
-	selectEventNumbers = `SELECT last, first FROM event_numbers WHERE subscription = ?`
+	selectEventNumbers = `SELECT last, first, oldest, kept FROM event_numbers WHERE subscription = ?`
 	lockEventNumbers   = selectEventNumbers + engine.ForUpdate
-	unnumberedEvents   = `SELECT subscription, id, at, key, told FROM unnumbered_events ORDER BY at, id LIMIT ?`
+	putEventNumbers    = `UPDATE event_numbers SET last = ?, first = ?, oldest = ?, kept = ? WHERE subscription = ?`
 	anyUnnumbered      = `SELECT EXISTS (SELECT 1 FROM unnumbered_events)`
-	insertEvent        = `INSERT INTO events (` + eventColumns + `) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, number) DO NOTHING`
-	deleteUnnumbered   = `DELETE FROM unnumbered_events WHERE subscription = ? AND id = ?`
-	raiseEventNumber   = `UPDATE event_numbers SET last = ? WHERE subscription = ?`
-	raiseFirstEvent    = `UPDATE event_numbers SET first = ? WHERE subscription = ?`
-	oldestEvents       = `SELECT subscription, number, at FROM events WHERE number >= ? ORDER BY number LIMIT ?`
-	deleteEvent        = `DELETE FROM events WHERE subscription = ? AND number = ?`
+	nextUnnumbered     = `SELECT at, n FROM unnumbered_events ORDER BY at LIMIT ?`
+	unnumberedEvents   = `SELECT subscription, at, id, n, recorded FROM unnumbered_events WHERE at <= ? ORDER BY at`
+	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, told) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, number) DO NOTHING`
+	deleteUnnumbered   = `DELETE FROM unnumbered_events WHERE subscription = ? AND at = ? AND id = ?`
+	addKept            = `INSERT INTO event_counts (subscription, kept) VALUES (?, ?)
+		ON CONFLICT (subscription) DO UPDATE SET kept = event_counts.kept + excluded.kept`
 )
 
-// NumberEvents numbers at most limit of the events that have been committed, and returns
+// eventNumbers are the numbers of the events that there are.
+type eventNumbers struct {
+	last   int64 // of the last one
+	first  int64 // from here on none is forgotten
+	oldest int64 // before it none is kept
+	kept   int64 // how many are
+}
+
+func readEventNumbers(from engine.Source, statement string) (n eventNumbers, err error) {
+	err = from.One(statement, "")(&n.last, &n.first, &n.oldest, &n.kept)
+	return n, err
+}
+
+func (n eventNumbers) put(t *tx) error {
+	return t.ChangeOne(putEventNumbers, n.last, n.first, n.oldest, n.kept, "")
+}
+
+// numberedAtOnce is about how many events are numbered in one transaction: on an engine
+// with one writer all others wait for it.
+const numberedAtOnce = 200
+
+// NumberEvents numbers about limit of the events that have been committed, and returns
 // how many. Of one resource the earlier change gets the lower number.
-func (s *Store) NumberEvents(ctx context.Context, limit int) (int, error) {
-	waiting := false
-	if err := s.read(ctx).One(anyUnnumbered)(&waiting); err != nil || !waiting {
+func (s *Store) NumberEvents(ctx context.Context, limit int) (numbered int, err error) {
+	for numbered < limit {
+		waiting := false
+		if err := s.read(ctx).One(anyUnnumbered)(&waiting); err != nil || !waiting {
+			return numbered, err
+		}
+		n, err := commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (int, error) {
+			return t.numberEvents(min(numberedAtOnce, limit-numbered))
+		})
+		if numbered += n; err != nil || n == 0 {
+			return numbered, err
+		}
+	}
+	return numbered, nil
+}
+
+func (t *tx) numberEvents(limit int) (int, error) {
+	numbers, err := readEventNumbers(t, lockEventNumbers)
+	if err != nil {
 		return 0, err
 	}
-	return commit(ctx, s, engine.Unflushed, recordLocks(""), func(t *tx) (int, error) {
-		var last, first int64
-		if err := t.One(lockEventNumbers, "")(&last, &first); err != nil {
-			return 0, err
-		}
-		// A statement of its own, behind the lock: it sees all that was committed by then.
-		rows, err := engine.Collect(t, scanUnnumbered, unnumberedEvents, engine.AtMost(limit))
-		if err != nil || len(rows) == 0 {
-			return 0, err
-		}
-		for i, r := range rows {
-			if err := t.ChangeOne(insertEvent, r.subscription, last+int64(i)+1, r.id[:], r.at, r.key, r.told); err != nil {
-				return 0, err
-			}
-			if err := t.ChangeOne(deleteUnnumbered, r.subscription, r.id[:]); err != nil {
-				return 0, err
-			}
-		}
-		return len(rows), t.ChangeOne(raiseEventNumber, last+int64(len(rows)), "")
-	})
-}
-
-func scanUnnumbered(scan engine.Scanner) (r eventRow, err error) {
-	var id []byte
-	err = scan(&r.subscription, &id, &r.at, &r.key, &r.told)
-	copy(r.id[:], id)
-	return r, err
-}
-
-// ForgetEvents deletes at most limit events that are too old or too many, and returns how
-// many. It numbers what is left to be numbered first, so that also what nobody reads ends.
-func (s *Store) ForgetEvents(ctx context.Context, limit int) (int, error) {
-	if n, err := s.NumberEvents(ctx, limit); err != nil || n >= limit {
-		return n, err
+	rows, err := t.unnumbered(limit)
+	if err != nil || len(rows) == 0 {
+		return 0, err
 	}
-	return commit(ctx, s, engine.Unflushed, recordLocks(""), func(t *tx) (int, error) {
-		var last, first int64
-		if err := t.One(lockEventNumbers, "")(&last, &first); err != nil {
-			return 0, err
-		}
-		rows, err := engine.Collect(t, scanOldEvent, oldestEvents, first, engine.AtMost(limit))
+	before, of := numbers.last, map[string]int64{}
+	for _, row := range rows {
+		split, err := row.split(row.at)
 		if err != nil {
 			return 0, err
 		}
-		deleted := 0
-		for _, r := range rows {
-			if !s.options.outlived(t.Now.Sub(engine.Moment(r.at)), last-r.number+1) {
-				break
-			}
-			if err := t.ChangeOne(deleteEvent, r.subscription, r.number); err != nil {
+		for _, e := range split {
+			numbers.last++
+			if err := t.ChangeOne(insertEvent, e.subscription, numbers.last, numbers.last, e.id[:], e.at, e.key, e.told); err != nil {
 				return 0, err
 			}
-			first = r.number + 1
-			deleted++
+			of[e.subscription]++
 		}
-		if deleted == 0 {
-			return 0, nil
+		if err := t.ChangeOne(deleteUnnumbered, row.subscription, row.at, row.id[:]); err != nil {
+			return 0, err
 		}
-		return deleted, t.ChangeOne(raiseFirstEvent, first, "")
-	})
+	}
+	for sub, n := range of {
+		if err := t.ChangeOne(addKept, sub, n); err != nil {
+			return 0, err
+		}
+	}
+	numbers.kept += numbers.last - before
+	return int(numbers.last - before), numbers.put(t)
 }
 
-// outlived reports whether an event of an age, that is the nth from the last, is no longer
-// kept.
-func (o Options) outlived(age time.Duration, nth int64) bool {
-	return o.EventAge > 0 && age > o.EventAge || o.MostEvents > 0 && nth > int64(o.MostEvents)
+// unnumberedRow is a row of what has been recorded.
+type unnumberedRow struct {
+	recorded
+	at int64
 }
 
-func scanOldEvent(scan engine.Scanner) (r eventRow, err error) {
-	err = scan(&r.subscription, &r.number, &r.at)
+// unnumbered returns the rows of the earliest events, of about limit. It runs behind the
+// lock of the numbers: so it sees all that was committed by then.
+func (t *tx) unnumbered(limit int) ([]unnumberedRow, error) {
+	until, n := int64(0), 0
+	err := t.Each(func(scan engine.Scanner) error {
+		var at int64
+		var of int
+		if err := scan(&at, &of); err != nil {
+			return err
+		}
+		if n < limit {
+			until, n = at, n+of
+		}
+		return nil
+	}, nextUnnumbered, limit)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return engine.Collect(t, scanUnnumbered, unnumberedEvents, until)
+}
+
+func scanUnnumbered(scan engine.Scanner) (r unnumberedRow, err error) {
+	var id []byte
+	err = scan(&r.subscription, &r.at, &id, &r.n, &r.text)
+	copy(r.id[:], id)
 	return r, err
 }

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,7 +47,8 @@ type Options struct {
 	// JobRecords is how long jobs that have ended are kept.
 	JobRecords time.Duration
 
-	// EventAge is how long events are kept, and MostEvents how many; 0 for no bound.
+	// EventAge is how long events are kept, and MostEvents how many of all subscriptions;
+	// 0 for no bound.
 	EventAge   time.Duration
 	MostEvents int
 
@@ -98,7 +98,6 @@ type Store struct {
 	scopes    *Scopes
 	builtIn   map[string]*roles.Role // by their ids
 	cipher    *encryption.Cipher
-	lastEvent atomic.Int64 // the time of the last one that was recorded, in microseconds
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an engine

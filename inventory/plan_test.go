@@ -76,3 +76,38 @@ func TestSinkEventsUseAKey(t *testing.T) {
 		}
 	}
 }
+
+// What reads, numbers and forgets events goes by a key, however many there are of others.
+func TestEventsUseAKey(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	for _, c := range []struct {
+		statement, index string
+		args             []any
+	}{
+		{eventsAfter, "events_by_place (place>?)", []any{1, 10}},
+		{oldestEvents, "events_by_place (place>?)", []any{1, 10}},
+		{subscriptionEvents, "sqlite_autoindex_events_1 (subscription=? AND number<?)", []any{"s", 9, 10}},
+		{oldestEventsOf, "sqlite_autoindex_events_1 (subscription=?)", []any{"s", 10}},
+		{deleteEvents, "sqlite_autoindex_events_1 (subscription=? AND number<?)", []any{"s", 9}},
+		{resourceEvents, "events_by_key (subscription=? AND key=? AND number<?)", []any{"s", "k", 9, 10}},
+		{unnumberedEvents, "unnumbered_events_by_time (at<?)", []any{1}},
+		{recordEvents, "sqlite_autoindex_unnumbered_events_1 (subscription=? AND at>?)", []any{"s", "s", 1, 1, "i", 1, "r"}},
+	} {
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(plan, "; "); !strings.Contains(text, c.index) || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN") {
+			t.Errorf("%s: %s", c.statement, text)
+		}
+	}
+	for statement, index := range map[string]string{nextUnnumbered: "unnumbered_events_by_time", largestKept: "event_counts_by_kept"} {
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statement, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(plan, "; "); !strings.Contains(text, "USING INDEX "+index) || strings.Contains(text, "TEMP B-TREE") {
+			t.Errorf("%s: %s", statement, text)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -70,4 +71,61 @@ func planOf(t *testing.T, s *Store, statement string) string {
 		t.Fatal(err)
 	}
 	return strings.Join(plan, "\n")
+}
+
+// fillEvents puts events of one subscription into the tables, as if they had been numbered.
+const fillEvents = `INSERT INTO events (subscription, number, place, id, at, key, told)
+	SELECT 's', n, n, '\x00', n, '/resource/' || n %% 1000, '\x00' FROM generate_series(1000, %d) AS n`
+
+// The events of a subscription are read by its own key, however many others there are, and
+// whatever the server knows of that.
+func TestEventPlansAreOfOneSubscription(t *testing.T) {
+	cluster := harness.StartPostgres(t, "autovacuum=off")
+	o := testOptions(t)
+	o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
+	openTest(t, o)
+	conn, err := pgx.Connect(t.Context(), o.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plans := func(when string) {
+		for _, c := range []struct{ statement, index, values string }{
+			{subscriptionEvents, "events_pkey", "'other', 900000, 10"},
+			{resourceEvents, "events_by_key", "'other', '/k', 900000, 10"},
+			{oldestEventsOf, "events_pkey", "'other', 10"},
+			{eventsAfter, "events_by_place", "190000, 10"},
+		} {
+			text := c.statement
+			for n := 1; strings.Contains(text, "?"); n++ {
+				text = strings.Replace(text, "?", "$"+strconv.Itoa(n), 1)
+			}
+			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+				exec("SET plan_cache_mode = " + mode)
+				exec("PREPARE asked AS " + text)
+				rows, err := conn.Query(t.Context(), "EXPLAIN EXECUTE asked ("+c.values+")")
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found := strings.Join(plan, "\n"); !strings.Contains(found, c.index) {
+					t.Errorf("%s, %s: the plan of %s is\n%s", when, mode, c.statement, found)
+				}
+				exec("DEALLOCATE asked")
+			}
+		}
+	}
+	exec(fmt.Sprintf(fillEvents, 200_000))
+	plans("not counted")
+	exec("ANALYZE events")
+	plans("counted")
 }

@@ -21,6 +21,7 @@ type tx struct {
 	scopes []string
 	// unassigned is what has gone: what is assigned there goes at the end.
 	unassigned []resourceOf
+	outbox     outbox
 }
 
 func (s *Store) newTx(t *engine.Tx) engine.Unit {
@@ -38,7 +39,10 @@ func (t *tx) Complete() error {
 	if err := t.recordScopeChanges(); err != nil {
 		return err
 	}
-	return t.dropRoles()
+	if err := t.dropRoles(); err != nil {
+		return err
+	}
+	return t.writeOutbox() // behind all locks: see recordEvents
 }
 
 // Ended implements [engine.Unit].

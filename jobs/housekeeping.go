@@ -37,8 +37,11 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 			forgetting, err = r.forget(ctx)
 			more = more || forgetting
 		}
-		if round%seldom == 0 && err == nil {
-			err = r.measure(ctx)
+		if round%seldom == 0 {
+			if err == nil {
+				err = r.measure(ctx)
+			}
+			err = errors.Join(err, r.countEvents(ctx))
 		}
 		if pause := warning.after(ctx, err); err != nil || !more {
 			timer.Reset(r.pace() + pause)

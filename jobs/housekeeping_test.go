@@ -99,3 +99,13 @@ func TestValuesOfTagsAreWritten(t *testing.T) {
 		return n == 2
 	})
 }
+
+// Events that nobody reads are numbered, and counted.
+func TestHousekeepingNumbersEvents(t *testing.T) {
+	b := jobstest.NewProvider(t)
+	b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded, Status: 201})
+	r := b.Run(b.Store, nil)
+	b.Within("an event that is kept", func() bool {
+		return r.Metric(t, "portico_events_kept") > 0 && r.Metric(t, "portico_events_waiting") == 0
+	})
+}

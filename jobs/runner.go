@@ -56,6 +56,7 @@ type Runner struct {
 	kinds   atomic.Pointer[map[string]Kind]
 	workers map[string]*worker
 	index   *indexMetrics
+	events  *eventMetrics
 	storeUp prometheus.Gauge
 	beside  *presence
 	// replaced has housekeeping count the jobs, and have kinds add theirs, at once.
@@ -66,7 +67,7 @@ type Runner struct {
 func NewRunner(o Options) *Runner {
 	r := &Runner{
 		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
-		index: newIndexMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), beside: newPresence(o.Metrics),
+		index: newIndexMetrics(o.Metrics), events: newEventMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), beside: newPresence(o.Metrics),
 		replaced: make(chan struct{}, 1),
 	}
 	for name, kind := range o.Kinds {

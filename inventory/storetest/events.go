@@ -149,6 +149,113 @@ func testEvents(t *testing.T, database Database) {
 		b.live("rg", "vm")
 		equal(b, b.eventsAfter(last)[0].Number, last+1)
 	})
+	t.Run("too many events of one subscription end nobody else's", func(t *testing.T) {
+		const most, noisy = 20, "00000000-0000-0000-0000-0000000000a2"
+		b := newBench(t, database, func(o *inventory.Options) { o.MostEvents = most })
+		b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{{ID: noisy, TenantID: "t"}}))
+		b.group("rg")
+		define := func(sub string, n int) {
+			for i := range n {
+				_, err := b.DefineTag(b.ctx, sub, fmt.Sprint("tag", i), "")
+				b.ok(err)
+			}
+		}
+		define(noisy, 100)
+		b.live("rg", "vm")
+		all := b.eventsAfter(0)
+		quiet, err := b.SubscriptionEvents(b.ctx, Sub, 0, 0)
+		b.ok(err)
+		newestOfNoisy, err := b.SubscriptionEvents(b.ctx, noisy, 0, 1)
+		b.ok(err)
+		for { // a few at a time
+			n, err := b.ForgetEvents(b.ctx, 7)
+			b.ok(err)
+			if n == 0 {
+				break
+			}
+		}
+		left, err := b.SubscriptionEvents(b.ctx, Sub, 0, 0)
+		b.ok(err)
+		equal(b, len(left), len(quiet))
+		ofNoisy, err := b.SubscriptionEvents(b.ctx, noisy, 0, 0)
+		b.ok(err)
+		equal(b, len(left)+len(ofNoisy), most)
+		equal(b, ofNoisy[0].Number, newestOfNoisy[0].Number)
+		counts, err := b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts, inventory.EventCounts{Kept: most})
+		// Whoever is before what was forgotten is told, though earlier ones are kept, and
+		// whoever is behind it misses nothing.
+		forgotten := as[*inventory.EventsForgottenError](b, func() error { _, err := b.EventsAfter(b.ctx, left[len(left)-1].Number, 0); return err }())
+		equal(b, forgotten.First, ofNoisy[len(ofNoisy)-1].Number)
+		behind, err := b.EventsAfter(b.ctx, forgotten.First-1, 0)
+		b.ok(err)
+		for i, e := range behind {
+			equal(b, e.Number, forgotten.First+int64(i))
+		}
+		equal(b, behind[len(behind)-1].Number, all[len(all)-1].Number)
+		// Where several have many, the fewest are as safe as before.
+		define(Sub, 50)
+		for range 20 {
+			_, err := b.ForgetEvents(b.ctx, 5)
+			b.ok(err)
+		}
+		counts, err = b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts.Kept, int64(most))
+		for _, sub := range []string{Sub, noisy} {
+			of, err := b.SubscriptionEvents(b.ctx, sub, 0, 0)
+			b.ok(err)
+			if len(of) < most/2-1 || len(of) > most/2+1 {
+				t.Errorf("%s keeps %d events of %d", sub, len(of), most)
+			}
+		}
+	})
+	t.Run("time ends also what is rare", func(t *testing.T) {
+		b := newBench(t, database, func(o *inventory.Options) { o.EventAge, o.MostEvents = time.Hour, 10 })
+		b.group("rg")
+		for i := range 30 {
+			b.clock.Pass(time.Minute)
+			b.live("rg", fmt.Sprint("vm", i))
+		}
+		for range 10 {
+			_, err := b.ForgetEvents(b.ctx, 9)
+			b.ok(err)
+		}
+		b.clock.Pass(time.Hour - 5*time.Minute + time.Second)
+		n, err := b.ForgetEvents(b.ctx, 100)
+		b.ok(err)
+		equal(b, n, 5) // of ten, one a minute
+		b.clock.Pass(time.Hour)
+		n, err = b.ForgetEvents(b.ctx, 100)
+		b.ok(err)
+		equal(b, n, 5)
+		counts, err := b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts, inventory.EventCounts{})
+	})
+	t.Run("a number is on disk before it is read", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.eventsAfter(0)
+		b.live("rg", "vm")
+		before := b.Stats().Flushes
+		n, err := b.NumberEvents(b.ctx, 100)
+		b.ok(err)
+		equal(b, n, 1)
+		equal(b, b.Stats().Flushes-before, uint64(1))
+	})
+	t.Run("what waits to be numbered is counted", func(t *testing.T) {
+		b := newBench(t, database)
+		b.eventsAfter(0)
+		b.group("rg")
+		b.clock.Pass(time.Minute)
+		b.live("rg", "vm")
+		counts, err := b.CountEvents(b.ctx)
+		b.ok(err)
+		equal(b, counts.Waiting, int64(2))
+		equal(b, counts.Oldest, time.Minute)
+	})
 	t.Run("of a subscription, of a resource", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
@@ -166,80 +273,196 @@ func testEvents(t *testing.T, database Database) {
 	})
 }
 
-// testEventsInOrder has several stores write, and number, while a reader goes on from the
-// last number that it saw: it misses none, sees none twice, and of one resource in the
-// order of its changes.
-func testEventsInOrder(t *testing.T, database Database) {
-	pair := newPair(t, database)
-	pair[0].group("rg")
-	seen := int64(len(pair[0].eventsAfter(0)))
-	const writers, each = 6, 15
+// apart is by how much the clocks of two stores differ: by no more than their writes are
+// given, or one would end those of the other.
+const apart = 3 * time.Minute
+
+// longestLag is for how long events are left to be numbered.
+const longestLag = 200 * time.Millisecond
+
+// follower reads events while they are written and numbered: none is missing, none comes
+// twice, none appears behind the last one that was read.
+type follower struct {
+	b    *bench
+	last int64
+	take func(events.Event)
+}
+
+func (f *follower) read() {
+	f.b.Helper()
+	found, err := f.b.EventsAfter(f.b.ctx, f.last, 0)
+	f.b.ok(err)
+	for _, e := range found {
+		if f.last++; e.Number != f.last {
+			f.b.Fatalf("number %d follows %d", e.Number, f.last-1)
+		}
+		f.take(e)
+	}
+}
+
+// during has two stores number what writers write, some events at a time, while the
+// follower reads; then it reads the rest.
+func (f *follower) during(pair [2]*bench, writers ...func()) {
+	f.b.Helper()
+	f.last = int64(len(pair[0].eventsAfter(0)))
 	var writing, numbering sync.WaitGroup
-	done := make(chan struct{})
-	for w := range writers {
-		writing.Go(func() {
-			b := pair[w%2]
-			for i := range each {
-				ticket, err := b.Begin(b.ctx, write(index.Put, "rg", fmt.Sprint("vm", w)))
-				if err == nil {
-					_, err = b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 200 + i})
-				}
-				if err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
+	written := make(chan struct{})
+	for _, write := range writers {
+		writing.Go(write)
 	}
 	for _, b := range pair {
 		numbering.Go(func() {
 			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if _, err := b.NumberEvents(b.ctx, 5); err != nil {
+				if _, err := b.NumberEvents(b.ctx, 20); err != nil {
 					b.Error(err)
 					return
+				}
+				// Meanwhile several changes of one resource are recorded, through both stores.
+				select {
+				case <-written:
+					return
+				case <-time.After(rand.N(longestLag)):
 				}
 			}
 		})
 	}
-	next := map[string]int{}
-	read := func() {
-		found, err := pair[1].EventsAfter(pair[1].ctx, seen, 0)
-		pair[1].ok(err)
-		for _, e := range found {
-			if e.Number != seen+1 {
-				t.Fatalf("number %d follows %d", e.Number, seen)
-			}
-			if e.HTTPStatus != 200+next[e.Key] {
-				t.Fatalf("of %s the change %d follows the change %d", e.Key, e.HTTPStatus-200, next[e.Key]-1)
-			}
-			seen++
-			next[e.Key]++
-		}
-	}
-	finished := make(chan struct{})
-	go func() { writing.Wait(); close(finished) }()
-	for running := true; running; {
+	go func() { writing.Wait(); close(written) }()
+	for reading := true; reading; {
 		select {
-		case <-finished:
-			running = false
+		case <-written:
+			reading = false
 		default:
 		}
-		read()
+		f.read()
 	}
-	close(done)
 	numbering.Wait()
-	pair[0].eventsAfter(0)
-	read()
-	equal(pair[0], len(next), writers)
+	pair[0].eventsAfter(f.last)
+	f.read()
+}
+
+// testEventsInOrder has many writers change few resources through two stores whose clocks
+// are minutes apart: of one resource events come in the order of its changes.
+func testEventsInOrder(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	pair[1].clock.Pass(apart)
+	pair[0].group("rg")
+	const resources, writers, each = 4, 3, 8 // writers of each resource
+	var writes []func()
+	for n := range resources {
+		var mu sync.Mutex // decides the order of changes
+		changes := 0
+		change := func(b *bench) {
+			mu.Lock()
+			defer mu.Unlock()
+			ticket, err := b.Begin(b.ctx, write(index.Put, "rg", fmt.Sprint("vm", n)))
+			if err == nil {
+				_, err = b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 200 + changes})
+			}
+			if err != nil {
+				b.Error(err)
+			}
+			changes++
+		}
+		for w := range writers {
+			writes = append(writes, func() {
+				for i := range each {
+					change(pair[(w+i)%2])
+				}
+			})
+		}
+	}
+	next := map[string]int{}
+	f := follower{b: pair[1], take: func(e events.Event) {
+		if e.HTTPStatus != 200+next[e.Key] {
+			t.Fatalf("of %s the change %d follows the change %d", e.Key, e.HTTPStatus-200, next[e.Key]-1)
+		}
+		next[e.Key]++
+	}}
+	f.during(pair, writes...)
+	equal(pair[0], len(next), resources)
 	for key, n := range next {
-		if n != each {
+		if n != writers*each {
 			t.Errorf("of %s there are %d events", key, n)
 		}
+	}
+}
+
+// testOwnEventsInOrder has resources of Portico's own come and go through two stores whose
+// clocks are minutes apart, at once: replayed, the events say what there is, and none goes
+// that has not come.
+func testOwnEventsInOrder(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	pair[1].clock.Pass(apart)
+	pair[0].group("rg")
+	const scope = "/subscriptions/" + Sub + "/resourcegroups/rg"
+	kinds := []struct {
+		action     string
+		come, goes func(b *bench, n int) error
+	}{
+		{"Microsoft.Resources/subscriptions/resourceGroups", func(b *bench, n int) error {
+			_, _, err := b.EditGroup(b.ctx, Sub, fmt.Sprint("own", n), func(*inventory.Group) (*inventory.Group, error) {
+				return &inventory.Group{Location: "westus"}, nil
+			})
+			return err
+		}, func(b *bench, n int) error {
+			return b.DeleteGroup(b.ctx, Sub, fmt.Sprint("own", n), inventory.DeleteGroupConditions{})
+		}},
+		{"Microsoft.Authorization/locks", func(b *bench, n int) error {
+			_, err := b.lock("rg", scope, fmt.Sprint("l", n), inventory.LockCanNotDelete)
+			return err
+		}, func(b *bench, n int) error {
+			return b.DeleteLock(b.ctx, Sub, "rg", scope, fmt.Sprint("l", n), func(inventory.Lock) error { return nil })
+		}},
+		{"Microsoft.Resources/subscriptions/tagNames", func(b *bench, n int) error {
+			_, err := b.DefineTag(b.ctx, Sub, fmt.Sprint("t", n), "")
+			return err
+		}, func(b *bench, n int) error {
+			_, err := b.RemoveTag(b.ctx, Sub, fmt.Sprint("t", n), "")
+			return err
+		}},
+		{"Microsoft.Authorization/roleAssignments", func(b *bench, n int) error {
+			return b.assign(scope, n, fmt.Sprint("p", n), "acdd72a7-3385-48ef-bd42-f606fba81ae7")
+		}, func(b *bench, n int) error { return b.unassign(scope, n) }},
+	}
+	const each, steps = 2, 20
+	var writes []func()
+	for _, kind := range kinds {
+		for n := range each {
+			for _, b := range pair {
+				writes = append(writes, func() {
+					for i := range steps {
+						step := kind.come
+						if i%2 == 1 {
+							step = kind.goes
+						}
+						// The other may have been faster.
+						if err := step(b, n+1); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+							b.Errorf("%s: %v", kind.action, err)
+						}
+					}
+				})
+			}
+		}
+	}
+	stands, went := map[string]bool{}, map[string]int{}
+	f := follower{b: pair[0], take: func(e events.Event) {
+		action, deleted := strings.CutSuffix(e.Action, "/delete")
+		if deleted {
+			if went[action]++; !stands[e.Key] {
+				t.Fatalf("%s goes, and has not come", e.Key)
+			}
+		}
+		stands[e.Key] = !deleted
+	}}
+	f.during(pair, writes...)
+	for _, kind := range kinds {
+		if went[kind.action] == 0 {
+			t.Errorf("no event says that one of %s goes", kind.action)
+		}
+	}
+	for n := range each {
+		_, err := pair[0].Group(pair[0].ctx, Sub, fmt.Sprint("own", n+1))
+		equal(pair[0], stands[fmt.Sprintf("/subscriptions/%s/resourcegroups/own%d", Sub, n+1)], err == nil)
 	}
 }
 

@@ -40,6 +40,7 @@ func RunShared(t *testing.T, database Database) {
 		{"Takeover", testTakeover},
 		{"ClaimedOnce", testClaimedOnce},
 		{"EventsInOrder", testEventsInOrder},
+		{"OwnEventsInOrder", testOwnEventsInOrder},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

@@ -74,6 +74,7 @@ func TestChaos(t *testing.T) {
 		site: newSite(t, *store == "postgres", sweeps), clock: since(), count: newCounts(), resources: allResources(),
 		total: f.writes, pace: 60 * time.Millisecond, hints: map[string]string{},
 	}
+	r.consumer = &consumer{site: r.site, random: rand.New(rand.NewPCG(chosen, 1001))}
 	r.work(t, f, chosen)
 	worked := r.clock()
 	r.site.calm(t)
@@ -81,6 +82,7 @@ func TestChaos(t *testing.T) {
 	r.settleSubscriptions(t)
 	r.finalReads(t)
 	r.site.lists(t)
+	r.checkEvents(t)
 	begun := r.clock()
 	r.checkHistories(t)
 	if r.staleReads == 0 || r.staleGroupReads == 0 {
@@ -118,6 +120,7 @@ func (r *run) work(t *testing.T, f form, seed uint64) {
 	}
 	faulty, endFaults := context.WithCancel(ctx)
 	disturbing.Go(func() { r.misbehave(faulty, t, random(1000)) })
+	disturbing.Go(func() { r.consumer.follow(faulty) })
 	for n, id := range subscriptions {
 		c := &client{run: r, number: clients + 1 + n, random: random(uint64(2000 + n))}
 		s := &subscriptionClient{client: c, id: id, answered: map[string]bool{}}

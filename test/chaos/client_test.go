@@ -30,6 +30,7 @@ type run struct {
 	count               counts
 	resources           []resource
 	subscriptionClients []*subscriptionClient
+	consumer            *consumer
 	values              atomic.Int64 // the last one given to a PUT
 	writes              atomic.Int64 // sent so far
 	total               int64        // of writes
@@ -79,7 +80,11 @@ func (c *client) ask(ctx context.Context, replica int, r harness.Request) (harne
 	if strings.HasPrefix(r.Path, "/admin/") {
 		return gateway.TryAdmin(ctx, r)
 	}
-	return gateway.Try(ctx, r)
+	a, err := gateway.Try(ctx, r)
+	if err == nil && mustBeTold(r, a) {
+		c.consumer.promise(r, a)
+	}
+	return a, err
 }
 
 // replica chooses a replica at random.

@@ -17,7 +17,7 @@
 // client leaves one resource with a PATCH whose answer is lost and another with an
 // operation that nobody polls, and all gateways are killed once more.
 //
-// Five things are checked:
+// Six things are checked:
 //
 //   - Within a bounded time without further faults the index agrees with the
 //     providers: the same ids in the same casing and regions, no unverified row, no
@@ -31,6 +31,9 @@
 //   - Whenever no notification of a subscription is due, amid the faults and at the
 //     end, every endpoint knows its newest state for each namespace, and takes no
 //     older one afterwards.
+//   - Whoever follows the change feed meanwhile sees each event once, in order; whoever
+//     reads it at the end sees the same. Replayed, it is what the index holds, and it
+//     tells of each write that was answered.
 //   - No group was reported gone while a provider held one of its resources.
 //   - No client got an answer that no client should get.
 //

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,6 +72,9 @@ func (r *run) do(ctx context.Context, t *testing.T, f fault) {
 	s := r.site
 	gateway := s.gateways[f.of%len(s.gateways)]
 	other := s.gateways[(f.of+1)%len(s.gateways)]
+	if slices.Contains([]kind{restartStore, crashStore, pauseStore, failOver, failAtPoint}, f.kind) {
+		r.consumer.storeAway()
+	}
 	switch f.kind {
 	case killGateway:
 		gateway.Kill(t)

@@ -13,7 +13,7 @@ import (
 // A resource that a deleted group left at a provider is found; one that was written
 // later is not reported.
 func TestLeftoversOfAGroupAreFound(t *testing.T) {
-	r := &run{site: newSite(t, false, 0), clock: since(), count: newCounts(), resources: allResources(), hints: map[string]string{}}
+	r := &run{site: newSite(t, false, 0), clock: since(), count: newCounts(), resources: allResources(), hints: map[string]string{}, consumer: &consumer{}}
 	c := &client{run: r, random: rand.New(rand.NewPCG(1, 1))}
 	name := groups[fleeting]
 	members := of(name, r.resources)

@@ -85,7 +85,7 @@ func TestStaleNotification(t *testing.T) {
 
 // Each part of a batch gets the answer with its name, in whatever order they come.
 func TestEachPartOfABatchGetsItsAnswer(t *testing.T) {
-	r := &run{clock: since(), count: newCounts(), hints: map[string]string{}}
+	r := &run{clock: since(), count: newCounts(), hints: map[string]string{}, consumer: &consumer{}}
 	c := &client{run: r}
 	all := allResources()
 	parts := make([]part, 4)

@@ -1,0 +1,187 @@
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"portico/inventory/engine"
+)
+
+const (
+	oldestEvents   = `SELECT subscription, number, at FROM events WHERE place >= ? ORDER BY place LIMIT ?`
+	oldestEventsOf = `SELECT subscription, number, at FROM events WHERE subscription = ? ORDER BY number LIMIT ?`
+	deleteEvents   = `DELETE FROM events WHERE subscription = ? AND number <= ?`
+	largestKept    = `SELECT subscription, kept FROM event_counts ORDER BY kept DESC LIMIT ?`
+	subtractKept   = `UPDATE event_counts SET kept = kept - ? WHERE subscription = ?`
+	dropKept       = `DELETE FROM event_counts WHERE subscription = ? AND kept <= 0`
+)
+
+// ForgetEvents deletes at most limit events that are too old or too many, and returns how
+// many. It numbers as many first, so that also what nobody reads ends.
+func (s *Store) ForgetEvents(ctx context.Context, limit int) (int, error) {
+	numbered, err := s.NumberEvents(ctx, limit)
+	if err != nil {
+		return numbered, err
+	}
+	forgotten, err := commit(ctx, s, engine.Unflushed, recordLocks(""), func(t *tx) (int, error) { return t.forgetEvents(limit) })
+	return max(numbered, forgotten), err
+}
+
+func (t *tx) forgetEvents(limit int) (int, error) {
+	numbers, err := readEventNumbers(t, lockEventNumbers)
+	if err != nil {
+		return 0, err
+	}
+	kept := numbers.kept
+	if err := t.forgetOldEvents(&numbers, limit); err != nil {
+		return 0, err
+	}
+	if most := int64(t.store.options.MostEvents); most > 0 && numbers.kept > most {
+		if err := t.forgetMostEvents(&numbers, min(numbers.kept-most, int64(limit)-(kept-numbers.kept))); err != nil {
+			return 0, err
+		}
+	}
+	if numbers.kept == kept {
+		return 0, nil
+	}
+	return int(kept - numbers.kept), numbers.put(t)
+}
+
+// forgetOldEvents deletes at most limit events whose time is over.
+func (t *tx) forgetOldEvents(numbers *eventNumbers, limit int) error {
+	age := t.store.options.EventAge
+	if age <= 0 {
+		return nil
+	}
+	rows, err := engine.Collect(t, scanOldEvent, oldestEvents, numbers.oldest, engine.AtMost(limit))
+	if err != nil {
+		return err
+	}
+	last, of := int64(0), map[string]bool{}
+	for _, r := range rows {
+		if t.Now.Sub(engine.Moment(r.at)) <= age {
+			break
+		}
+		last, of[r.subscription] = r.number, true
+	}
+	for sub := range of {
+		if err := t.deleteEvents(numbers, sub, last); err != nil {
+			return err
+		}
+	}
+	numbers.oldest = max(numbers.oldest, last+1)
+	return nil
+}
+
+// largestAtOnce is of how many subscriptions events are deleted at once because there are
+// too many.
+const largestAtOnce = 100
+
+// forgetMostEvents deletes n events that are too many: the oldest of the subscriptions
+// that have most. So nobody's noise ends the history of another.
+func (t *tx) forgetMostEvents(numbers *eventNumbers, n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	var subs []string
+	var kept []int64
+	err := t.Each(func(scan engine.Scanner) error {
+		var sub string
+		var n int64
+		err := scan(&sub, &n)
+		subs, kept = append(subs, sub), append(kept, n)
+		return err
+	}, largestKept, largestAtOnce)
+	if err != nil {
+		return err
+	}
+	for i, n := range level(kept, n) {
+		rows, err := engine.Collect(t, scanOldEvent, oldestEventsOf, subs[i], n)
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			if err := t.deleteEvents(numbers, subs[i], rows[len(rows)-1].number); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// level takes n from counts, the highest of which comes first: as much from each as is
+// above a level, the same for all. It returns what is taken from each that gives
+// something.
+func level(counts []int64, n int64) []int64 {
+	above, givers := int64(0), 0 // the sum of those that give, and their number
+	for givers < len(counts) && above-int64(givers)*counts[givers] < n {
+		above += counts[givers]
+		givers++
+	}
+	taken := make([]int64, givers)
+	for i := range taken {
+		// What is left is shared among those that are left, the larger part first.
+		left := int64(givers - i)
+		rest := max(0, (above-n)/left)
+		taken[i] = min(counts[i], max(0, counts[i]-rest), n)
+		above, n = above-counts[i], n-taken[i]
+	}
+	return taken
+}
+
+// deleteEvents deletes a subscription's events up to a number.
+func (t *tx) deleteEvents(numbers *eventNumbers, sub string, last int64) error {
+	n, err := t.Exec(deleteEvents, sub, last)
+	if err != nil {
+		return err
+	}
+	numbers.kept -= n
+	numbers.first = max(numbers.first, last+1)
+	if err := t.Later(subtractKept, n, sub); err != nil {
+		return err
+	}
+	return t.Later(dropKept, sub)
+}
+
+// oldEvent is an event that may be forgotten.
+type oldEvent struct {
+	subscription string
+	number, at   int64
+}
+
+func scanOldEvent(scan engine.Scanner) (e oldEvent, err error) {
+	err = scan(&e.subscription, &e.number, &e.at)
+	return e, err
+}
+
+// EventCounts are figures of events.
+type EventCounts struct {
+	// Kept are the numbered ones.
+	Kept int64
+	// Waiting are those that are not numbered yet, as far as they were counted; see
+	// CountEvents. Oldest is how long the first of them has waited.
+	Waiting int64
+	Oldest  time.Duration
+}
+
+// mostWaiting is how many transactions are counted that have recorded events.
+const mostWaiting = 10_000
+
+const waitingEvents = `SELECT COALESCE(SUM(n), 0), COALESCE(MIN(at), 0) FROM (SELECT n, at FROM unnumbered_events ORDER BY at LIMIT ?) AS earliest`
+
+// CountEvents counts events. It costs the same however many are kept, and counts those
+// that wait of the first transactions alone.
+func (s *Store) CountEvents(ctx context.Context) (c EventCounts, err error) {
+	numbers, err := readEventNumbers(s.read(ctx), selectEventNumbers)
+	if err != nil {
+		return c, err
+	}
+	var earliest int64
+	if err := s.read(ctx).One(waitingEvents, mostWaiting)(&c.Waiting, &earliest); err != nil {
+		return c, err
+	}
+	if c.Kept = numbers.kept; c.Waiting > 0 {
+		c.Oldest = max(0, s.engine.Now().Sub(engine.Moment(earliest)))
+	}
+	return c, nil
+}

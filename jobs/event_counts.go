@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// eventMetrics are figures of the events in the store.
+type eventMetrics struct {
+	kept, waiting, oldest prometheus.Gauge
+}
+
+func newEventMetrics(registry prometheus.Registerer) *eventMetrics {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	m := &eventMetrics{
+		kept:    gauge("portico_events_kept", "Events that are kept for the activity log and the change feed."),
+		waiting: gauge("portico_events_waiting", "Events that are recorded and not numbered yet, so that nobody can read them: those of the first 10,000 transactions."),
+		oldest:  gauge("portico_events_waiting_seconds", "How long the oldest event has waited to be numbered; readers number, and every 20 s housekeeping."),
+	}
+	registry.MustRegister(m.kept, m.waiting, m.oldest)
+	return m
+}
+
+// countEvents does so also where forgetting fails, which is what numbers events that
+// nobody reads.
+func (r *Runner) countEvents(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, roundTime)
+	defer cancel()
+	counts, err := r.Store.CountEvents(ctx)
+	if err != nil {
+		return err
+	}
+	r.events.kept.Set(float64(counts.Kept))
+	r.events.waiting.Set(float64(counts.Waiting))
+	r.events.oldest.Set(counts.Oldest.Seconds())
+	return nil
+}
