@@ -30,12 +30,13 @@ const (
 	beingDeleted      = `SELECT subscription FROM subscriptions WHERE state = ? AND erased = 0 ORDER BY subscription`
 	disable           = `UPDATE subscriptions SET state = ?, version = version + 1, changed = ? WHERE subscription = ?`
 	forgetAllNotified = `DELETE FROM announcements`
+	beginFeed         = `UPDATE event_numbers SET feed = ? WHERE subscription = ?`
 )
 
 // Disarm ends in a database that was restored what would do harm, because the world has
 // gone on since the backup: nobody knows how it ended what clients had under way, and
 // going on with it would delete or move what was made since. Endpoints are notified of
-// all subscriptions once more. ErrShared where a gateway is at work.
+// all subscriptions once more, and readers of the feed are told that it has ended. ErrShared where a gateway is at work.
 func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 	return commit(ctx, s, engine.Flushed, engine.LockSet{Alone: true}, func(t *tx) (d Disarmed, err error) {
 		now := engine.Micros(t.Now)
@@ -69,8 +70,10 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 				return d, err
 			}
 		}
-		_, err = t.Exec(forgetAllNotified)
-		return d, err
+		if _, err = t.Exec(forgetAllNotified); err != nil {
+			return d, err
+		}
+		return d, t.ChangeOne(beginFeed, now, "")
 	})
 }
 

@@ -49,10 +49,16 @@ const (
 	resourceEvents     = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND key = ? AND number < ? ORDER BY number DESC LIMIT ?`
 )
 
-// EventsAfter lists numbered events of all subscriptions, in the order of their numbers,
-// behind a number. *EventsForgottenError where some behind it are no longer kept.
+// KeptEventsAfter lists numbered events of all subscriptions, in the order of their numbers,
+// behind a number: those that are kept. A number that is missing between two is forgotten.
+func (s *Store) KeptEventsAfter(ctx context.Context, number int64, limit int) ([]events.Event, error) {
+	return s.collectEvents(ctx, eventsAfter, number, engine.AtMost(limit))
+}
+
+// EventsAfter is KeptEventsAfter for who must not miss any: *EventsForgottenError where some
+// behind the number are no longer kept.
 func (s *Store) EventsAfter(ctx context.Context, number int64, limit int) ([]events.Event, error) {
-	found, err := s.collectEvents(ctx, eventsAfter, number, engine.AtMost(limit))
+	found, err := s.KeptEventsAfter(ctx, number, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +73,11 @@ func (s *Store) EventsAfter(ctx context.Context, number int64, limit int) ([]eve
 	return found, nil
 }
 
-// LastEvent returns the number of the last numbered event.
-func (s *Store) LastEvent(ctx context.Context) (last int64, err error) {
-	var first int64
-	err = s.read(ctx).One(selectEventNumbers, "")(&last, &first)
-	return last, err
+// EventNumbers returns the number of the first event behind which none is forgotten, and
+// that of the last one that has been numbered.
+func (s *Store) EventNumbers(ctx context.Context) (first, last int64, err error) {
+	numbers, err := readEventNumbers(s.read(ctx), selectEventNumbers)
+	return numbers.first, numbers.last, err
 }
 
 // SubscriptionEvents lists numbered events of a subscription, the newest first, from the

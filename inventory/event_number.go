@@ -12,6 +12,7 @@ import (
 // that drew an early one may commit late. And they are on disk before anyone reads them:
 // a crash of the database would give them to others, behind those who had read them.
 const (
+	selectFeed         = `SELECT feed FROM event_numbers WHERE subscription = ?`
 	selectEventNumbers = `SELECT last, first, oldest, kept FROM event_numbers WHERE subscription = ?`
 	lockEventNumbers   = selectEventNumbers + engine.ForUpdate
 	putEventNumbers    = `UPDATE event_numbers SET last = ?, first = ?, oldest = ?, kept = ? WHERE subscription = ?`

@@ -98,6 +98,7 @@ type Store struct {
 	scopes    *Scopes
 	builtIn   map[string]*roles.Role // by their ids
 	cipher    *encryption.Cipher
+	feed      int64
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an engine
@@ -137,6 +138,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		err = s.cipher.Ready(ctx) // transactions encrypt, and cannot wait for a key
 	}
 	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.read(ctx).One(selectFeed, "")(&s.feed); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if o.Metrics != nil {
@@ -198,6 +202,10 @@ func (s *Store) Stats() Stats {
 	stats.CacheHits, stats.CacheMisses = s.locations.Counts()
 	return stats
 }
+
+// Feed says which row of numbers events have: after a restore it is another one, because
+// numbers are given again.
+func (s *Store) Feed() int64 { return s.feed }
 
 // Locations returns the cache in front of the index.
 func (s *Store) Locations() *locations.Cache { return s.locations }

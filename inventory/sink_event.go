@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"portico/events"
@@ -56,7 +55,8 @@ const (
 	listSinkEvents    = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE sink = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`
 	countSinkEvents   = `SELECT state, COUNT(*) FROM sink_events WHERE sink = ? GROUP BY state`
 	anySinkEvents     = `SELECT subscription, number FROM sink_events WHERE sink = ? LIMIT ?`
-	forgottenSinkDead = `SELECT subscription, number FROM sink_events WHERE sink = ? AND state = ? AND number < ? ORDER BY number LIMIT ?`
+	forgottenSinkDead = `SELECT subscription, number FROM sink_events WHERE sink = ? AND state = ? AND number < ?
+		AND NOT EXISTS (SELECT 1 FROM events WHERE events.subscription = sink_events.subscription AND events.number = sink_events.number) ORDER BY number LIMIT ?`
 )
 
 // sinkEventsAtOnce bounds what one write changes of a sink.
@@ -155,8 +155,8 @@ func (s *Store) changeDead(ctx context.Context, sink string, number int64, limit
 	})
 }
 
-// ForgetSinkDead removes what was given up and stands before a number: the outbox no
-// longer says what it was.
+// ForgetSinkDead removes what was given up, stands before a number, and is no longer kept:
+// nobody knows what it was.
 func (s *Store) ForgetSinkDead(ctx context.Context, sink string, before int64) (int, error) {
 	return s.deleteSinkEvents(ctx, sink, forgottenSinkDead, sink, SinkDead, before, sinkEventsAtOnce)
 }
@@ -186,19 +186,9 @@ func (s *Store) deleteSinkEvents(ctx context.Context, sink, which string, args .
 	})
 }
 
-// EventNumbers returns the number of the first event that is kept, and that of the last
-// one that has been numbered.
-func (s *Store) EventNumbers(ctx context.Context) (first, last int64, err error) {
-	err = s.read(ctx).One(selectEventNumbers, "")(&last, &first)
-	return first, last, err
-}
-
 // NumberedEvent returns the event of a number; ErrNotFound where it is no longer kept.
 func (s *Store) NumberedEvent(ctx context.Context, number int64) (events.Event, error) {
-	found, err := s.EventsAfter(ctx, number-1, 1)
-	if forgotten := new(EventsForgottenError); errors.As(err, &forgotten) {
-		return events.Event{}, ErrNotFound
-	}
+	found, err := s.KeptEventsAfter(ctx, number-1, 1)
 	if err != nil {
 		return events.Event{}, err
 	}

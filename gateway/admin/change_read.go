@@ -40,7 +40,10 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	for size, examined := 0, 0; ; {
 		found, err := l.Store.EventsAfter(ctx, read.last, min(readAtOnce, q.limit))
 		if err != nil {
-			return read, gone(err)
+			if forgotten, is := errors.AsType[*inventory.EventsForgottenError](err); is {
+				err = l.gone("events behind it are no longer kept; the first one that is has the token ", forgotten.First-1)
+			}
+			return read, err
 		}
 		for _, e := range found {
 			told := e.CloudEvent()
@@ -74,14 +77,17 @@ func (l *listener) latest(ctx context.Context) (int64, error) {
 			break
 		}
 	}
-	return l.Store.LastEvent(ctx)
+	_, last, err := l.Store.EventNumbers(ctx)
+	return last, err
 }
 
-// gone tells a reader whose events are no longer kept where it can begin.
-func gone(err error) error {
-	if forgotten, is := errors.AsType[*inventory.EventsForgottenError](err); is {
-		return arm.NewError(arm.InvalidQueryParameter, "after", "events behind it are no longer kept; the first one that is has the token "+feedToken(forgotten.First-1)).
-			About("after").WithStatus(http.StatusGone)
-	}
-	return err
+// earliest returns the number behind which no event is forgotten.
+func (l *listener) earliest(ctx context.Context) (int64, error) {
+	first, _, err := l.Store.EventNumbers(ctx)
+	return first - 1, err
+}
+
+// gone tells a reader who has missed events why, and where it can begin.
+func (l *listener) gone(why string, begin int64) error {
+	return arm.NewError(arm.InvalidQueryParameter, "after", why+l.feedToken(begin)).About("after").WithStatus(http.StatusGone)
 }

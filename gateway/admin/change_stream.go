@@ -51,7 +51,7 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	s := feedStream{w: w, out: http.NewResponseController(w), at: wanted.after}
+	s := feedStream{listener: l, w: w, out: http.NewResponseController(w), at: wanted.after}
 	for s.send(read) && !l.Draining() && (read.more || pause(ctx, feedInterval)) {
 		wanted.after = read.last
 		if read, err = l.readFeed(ctx, wanted); err != nil {
@@ -63,6 +63,7 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 
 // feedStream is a stream to one reader.
 type feedStream struct {
+	*listener
 	w    http.ResponseWriter
 	out  *http.ResponseController
 	at   int64     // where the reader knows to be
@@ -73,14 +74,14 @@ type feedStream struct {
 // that has been told nothing yet, or wants little, goes on from there.
 func (s *feedStream) send(read feedPart) bool {
 	for _, t := range read.told {
-		if !s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", feedToken(t.number), t.typ, t.text)) {
+		if !s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", s.feedToken(t.number), t.typ, t.text)) {
 			return false
 		}
 		s.at = t.number
 	}
 	if s.at != read.last && read.more || time.Since(s.sign) >= feedSign {
 		s.at = read.last
-		return s.write(fmt.Sprintf(": still here\nid: %s\n\n", feedToken(read.last)))
+		return s.write(fmt.Sprintf(": still here\nid: %s\n\n", s.feedToken(read.last)))
 	}
 	return true
 }

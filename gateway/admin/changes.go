@@ -69,14 +69,14 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 			return 0, nil, err
 		}
 		if len(read.told) > 0 || read.more || l.Draining() || !pause(ctx, feedInterval) {
-			return http.StatusOK, pageOfChanges(read), nil
+			return http.StatusOK, l.pageOfChanges(read), nil
 		}
 		wanted.after = read.last
 	}
 }
 
-func pageOfChanges(read feedPart) changes {
-	page := changes{Value: make([]json.RawMessage, len(read.told)), Next: feedToken(read.last)}
+func (l *listener) pageOfChanges(read feedPart) changes {
+	page := changes{Value: make([]json.RawMessage, len(read.told)), Next: l.feedToken(read.last)}
 	for i, t := range read.told {
 		page.Value[i] = t.text
 	}
@@ -95,20 +95,33 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A token is the number of the last event that was read. It says its version, so that
-// another form may follow.
+// A token is the number of the last event that was read, and says to which feed that
+// belongs: a restored one gives numbers again. It says its version, so that another form
+// may follow.
 const (
 	tokenVersion = "1."
 	latestToken  = "latest" // the last event that there is
 )
 
-func feedToken(number int64) string { return tokenVersion + strconv.FormatInt(number, 10) }
+func (l *listener) feedToken(number int64) string {
+	return tokenVersion + strconv.FormatInt(l.Store.Feed(), 36) + "." + strconv.FormatInt(number, 10)
+}
 
-func readToken(token string) (int64, error) {
+// readToken returns the number in a token of this feed; 410 for another's.
+func (l *listener) readToken(ctx context.Context, token string) (int64, error) {
 	text, ok := strings.CutPrefix(token, tokenVersion)
+	feed, text, _ := strings.Cut(text, ".")
+	of, unread := strconv.ParseInt(feed, 36, 64)
 	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || !ok || number < 0 {
+	if err != nil || unread != nil || !ok || number < 0 {
 		return 0, arm.NewError(arm.InvalidQueryParameter, "after", "it is a token of this feed, or '"+latestToken+"'").About("after")
+	}
+	if of != l.Store.Feed() {
+		first, err := l.earliest(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return 0, l.gone("the store was restored from a backup since; the first event that is kept has the token ", first)
 	}
 	return number, nil
 }
@@ -129,10 +142,11 @@ func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	}
 	switch token {
 	case "":
+		q.after, err = l.earliest(r.Context())
 	case latestToken:
 		q.after, err = l.latest(r.Context())
 	default:
-		q.after, err = readToken(token)
+		q.after, err = l.readToken(r.Context(), token)
 	}
 	if err != nil {
 		return q, err
@@ -183,7 +197,7 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	}
 	before := int64(0)
 	if token := query.Get("after"); token != "" {
-		if before, err = readToken(token); err != nil {
+		if before, err = l.readToken(ctx, token); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -197,7 +211,7 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	page := exchange.List{Value: make([]any, 0, len(found))}
 	for i, e := range found {
 		if i == limit {
-			page.NextLink = nextPage("/admin/changes", query, feedToken(found[i-1].Number))
+			page.NextLink = nextPage("/admin/changes", query, l.feedToken(found[i-1].Number))
 			break
 		}
 		page.Value = append(page.Value, e.CloudEvent())

@@ -60,7 +60,7 @@ func (l *listener) sinkOf(r *http.Request, s *webhook.Sink) (sink, error) {
 	if !status.AwaySince.IsZero() {
 		shown.State = "Away"
 	}
-	shown.Owner, shown.After = status.Owner, feedToken(status.Cursor)
+	shown.Owner, shown.After = status.Owner, l.feedToken(status.Cursor)
 	shown.Lag, shown.LagSeconds, shown.Retrying, shown.Dead = status.Lag, status.LagSeconds, status.Retrying, status.Dead
 	shown.Delivered, shown.Forgotten, shown.Failure, shown.Status = status.Delivered, status.Forgotten, status.Failure, status.Progress.Status
 	shown.LastSuccess, shown.LastFailure, shown.AwaySince = timeOf(status.LastSuccess), timeOf(status.LastFailure), timeOf(status.AwaySince)

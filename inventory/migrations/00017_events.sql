@@ -29,16 +29,18 @@ CREATE INDEX events_by_place ON events (place);
 CREATE INDEX events_by_key ON events (subscription, key, number);
 
 -- The number of the last event; of the first one behind which none is forgotten; one
--- before which none is kept; and how many are kept.
+-- before which none is kept; how many are kept; and which row of numbers it is: a
+-- database that was restored begins another one, as it gives numbers again.
 CREATE TABLE event_numbers (
     subscription TEXT   NOT NULL,
     last         BIGINT NOT NULL,
     first        BIGINT NOT NULL,
     oldest       BIGINT NOT NULL,
     kept         BIGINT NOT NULL,
+    feed         BIGINT NOT NULL,
     PRIMARY KEY (subscription)
 );
-INSERT INTO event_numbers (subscription, last, first, oldest, kept) VALUES ('', 0, 1, 1, 0);
+INSERT INTO event_numbers (subscription, last, first, oldest, kept, feed) VALUES ('', 0, 1, 1, 0, 0);
 
 -- How many events of each subscription are kept.
 CREATE TABLE event_counts (

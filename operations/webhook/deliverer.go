@@ -212,10 +212,7 @@ func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err erro
 	if s.Lag = max(0, last-s.Cursor); s.Lag == 0 {
 		return s, nil
 	}
-	next, err := d.Store.EventsAfter(ctx, s.Cursor, 1)
-	if forgotten := new(inventory.EventsForgottenError); errors.As(err, &forgotten) {
-		next, err = d.Store.EventsAfter(ctx, forgotten.First-1, 1)
-	}
+	next, err := d.Store.KeptEventsAfter(ctx, s.Cursor, 1)
 	if err == nil && len(next) > 0 {
 		s.LagSeconds = max(0, d.Store.Now().Sub(next[0].At).Seconds())
 	}

@@ -185,32 +185,38 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	if _, err := x.Store.NumberEvents(ctx, readAtOnce); err != nil {
 		return err
 	}
-	found, err := x.Store.EventsAfter(ctx, x.queue.read, readAtOnce)
-	if forgotten := new(inventory.EventsForgottenError); errors.As(err, &forgotten) {
-		x.look = now
-		return x.skip(ctx, forgotten.First)
-	}
+	_, last, err := x.Store.EventNumbers(ctx)
 	if err != nil {
 		return err
 	}
+	found, err := x.Store.KeptEventsAfter(ctx, x.queue.read, readAtOnce)
+	if err != nil {
+		return err
+	}
+	missing := int64(0)
 	for _, e := range found {
+		missing += e.Number - x.queue.read - 1
 		x.queue.read = e.Number
 		if x.sink.wants(&e) {
 			x.queue.add(&e)
 		}
 	}
+	if len(found) == 0 && last > x.queue.read {
+		missing, x.queue.read = last-x.queue.read, last
+	}
 	if len(found) == readAtOnce {
 		x.look = now
 	}
-	return nil
+	return x.miss(ctx, missing)
 }
 
-// skip goes on with the first event that is kept. Whatever was before it is counted, and
-// said.
-func (x *delivery) skip(ctx context.Context, first int64) error {
-	x.forgot(first - 1 - x.queue.read)
-	x.queue.read = first - 1
-	_, err := x.Store.ForgetSinkDead(ctx, x.sink.Name, first)
+// miss counts events that were forgotten before they were read, and says so.
+func (x *delivery) miss(ctx context.Context, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	x.forgot(n)
+	_, err := x.Store.ForgetSinkDead(ctx, x.sink.Name, x.queue.read)
 	return err
 }
 

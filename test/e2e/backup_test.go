@@ -113,6 +113,10 @@ func testRestore(t *testing.T, copies storeCopies, database string) {
 	d := deletionOf(t, w, p.Do(t, harness.Request{Method: http.MethodDelete, Path: group + own}).Want(t, 202), "rg")
 	soon(t, "only what fails is left", func() bool { return d.progress(t, p).Deleted == 1 })
 	copies.save(t, p)
+	var feed struct{ Next string }
+	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/changes?after=latest"}).Want(t, 200).Body, &feed); err != nil {
+		t.Fatal(err)
+	}
 
 	// The world goes on.
 	behave(t, w)
@@ -134,6 +138,8 @@ func testRestore(t *testing.T, copies storeCopies, database string) {
 		notified[region] = len(w.Contoso(region).Notifications(t)[w.SubscriptionID].Journal)
 	}
 	p.Restart(t)
+	p.Admin(t, harness.Request{Path: "/admin/changes?after=" + feed.Next}).Want(t, 410)
+	p.Admin(t, harness.Request{Path: "/admin/changes"}).Want(t, 200)
 	soon(t, "the deletion has ended", func() bool { return slices.Equal(statesOf(t, p, "group-delete"), []string{"Cancelled"}) })
 	runCommand(t, p, 0, "sweep")
 	soon(t, "the index shows what there is", func() bool {
