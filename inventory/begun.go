@@ -45,18 +45,32 @@ const mostBegun = 4
 // begunWrites are those of one resource. The zero value is none. It is never changed in
 // place.
 type begunWrites struct {
-	encrypted []byte // as the store has them
-	all       []begunWrite
-	known     bool // all is what encrypted holds
+	// text is as the store has it: the number of writes, their intents, and then all of
+	// them, encrypted. To drop the only one, as most answers do, nothing is decrypted.
+	text  []byte
+	all   []begunWrite
+	known bool // all is what text holds
 }
 
-func (b begunWrites) none() bool { return len(b.encrypted) == 0 }
+func (b begunWrites) none() bool { return len(b.text) == 0 }
 
 func (b begunWrites) stored() any {
 	if b.none() {
 		return nil
 	}
-	return b.encrypted
+	return b.text
+}
+
+// intents returns those of the writes, and what is encrypted.
+func (b begunWrites) intents() (ids [][16]byte, encrypted []byte) {
+	if b.none() || len(b.text) < 1+16*int(b.text[0]) {
+		return nil, nil
+	}
+	rest := b.text[1:]
+	for range b.text[0] {
+		ids, rest = append(ids, [16]byte(rest)), rest[16:]
+	}
+	return ids, rest
 }
 
 // begunPlace is what a text is bound to. The rows of a subscription share it, as what is
@@ -68,7 +82,8 @@ func (b begunWrites) read(ctx context.Context, s *Store, sub string) []begunWrit
 	if b.known || b.none() {
 		return b.all
 	}
-	text, err := s.cipher.Decrypt(ctx, begunPlace(sub), b.encrypted)
+	_, encrypted := b.intents()
+	text, err := s.cipher.Decrypt(ctx, begunPlace(sub), encrypted)
 	if err == nil {
 		err = json.Unmarshal(text, &b.all)
 	}
@@ -84,12 +99,16 @@ func (t *tx) sealBegun(sub string, all []begunWrite) (begunWrites, error) {
 		return begunWrites{}, nil
 	}
 	all = all[max(0, len(all)-mostBegun):]
-	text, err := json.Marshal(all)
+	told, err := json.Marshal(all)
 	if err != nil {
 		return begunWrites{}, err
 	}
-	encrypted, err := t.store.cipher.Encrypt(t.Context, begunPlace(sub), text)
-	return begunWrites{encrypted, all, true}, err
+	encrypted, err := t.store.cipher.Encrypt(t.Context, begunPlace(sub), told)
+	text := []byte{byte(len(all))}
+	for _, b := range all {
+		text = append(text, b.Intent[:]...)
+	}
+	return begunWrites{append(text, encrypted...), all, true}, err
 }
 
 // begun returns the writes of a resource that have begun.
@@ -115,12 +134,17 @@ func (h *resourceTx) setBegun(t *tx, all []begunWrite) error {
 
 // forget has the row forget a write of which an event says how it ended.
 func (h *resourceTx) forget(t *tx, intent [16]byte) error {
-	all := h.begun(t)
-	i := slices.IndexFunc(all, func(b begunWrite) bool { return b.Intent == intent })
-	if i < 0 {
+	if h.row == nil {
 		return nil
 	}
-	return h.setBegun(t, slices.Delete(slices.Clone(all), i, i+1))
+	switch ids, _ := h.row.begun.intents(); {
+	case !slices.Contains(ids, intent):
+		return nil
+	case len(ids) == 1:
+		h.remembered = &begunWrites{}
+		return nil
+	}
+	return h.setBegun(t, slices.DeleteFunc(slices.Clone(h.begun(t)), func(b begunWrite) bool { return b.Intent == intent }))
 }
 
 // forgetEnded has the row forget the writes that a GET of it has shown the end of: all but

@@ -111,7 +111,7 @@ func scanResource(scan engine.Scanner) (Resource, error) {
 	)
 	err := scan(&r.Subscription, &r.Key, &r.ID, &r.Group, &r.Type, &r.TypeName, &r.Name, &r.Parent, &r.Region,
 		&r.Location, &r.Phase, &r.Verify, &following, &generation, &r.ProvisioningState, &r.APIVersion, &details,
-		&r.Creator.Name, &r.Creator.Kind, &created, &changed, &r.begun.encrypted)
+		&r.Creator.Name, &r.Creator.Kind, &created, &changed, &r.begun.text)
 	if err != nil {
 		return Resource{}, err
 	}
