@@ -54,9 +54,9 @@ func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 				{"DELETE", "c", "409", 409, 1, 1},
 				{"DELETE", "d", "404", 404, 1, 1},
 				{"DELETE", "e", "204", 204, 1, 1},
-				// Nothing is sent if nothing exists.
+				// Nothing is sent if nothing exists. What is refused is an event.
 				{"DELETE", "none", "200", 204, 0, 0},
-				{"PATCH", "none", "200", 404, 0, 0},
+				{"PATCH", "none", "200", 404, 0, 1},
 			} {
 				before := store.Stats()
 				if status := write(c.method, c.name, c.answer); status != c.status {
