@@ -16,7 +16,7 @@ import (
 
 // listedRows is how many resources the lists are cut from. All but the last share
 // what is common; only the last has what is rare.
-const listedRows = 30_000
+const listedRows = 12_000
 
 // fillListed makes them, in the order of their keys, of the literal of a generation.
 const fillListed = `INSERT INTO resources (` + resourceColumns + `, name_key)
@@ -87,7 +87,9 @@ func listQueries() map[string]ResourceQuery {
 // A list costs what is on it, whatever it is narrowed by, however many resources
 // there are, and whether the engine has counted them or not.
 func TestListsCostWhatTheyReturn(t *testing.T) {
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
 		o := testOptions(t)
 		fill := func(statements ...string) {
 			t.Helper()
@@ -123,6 +125,7 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		cluster := harness.StartPostgres(t, "autovacuum=off")
 		o := testOptions(t)
 		o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")

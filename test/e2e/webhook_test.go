@@ -81,7 +81,7 @@ func TestWebhooksFollowTheConfiguration(t *testing.T) {
 	}
 	change(first, two.sink("two", ""))
 	harness.Await(t, hookBound, "an event of a4 at a sink that is back", func() bool { return two.subjects()["a4"] == 1 })
-	two.wantInOrder(t, p, "1."+fmt.Sprint(two.got()[0].number()-1))
+	two.wantInOrder(t, p, "1.0."+fmt.Sprint(two.got()[0].number()-1))
 }
 
 // Secrets and tokens are changed while events flow, without one that the receiver does
@@ -119,7 +119,7 @@ func TestWebhookSecretsAreChanged(t *testing.T) {
 	if err := json.Unmarshal(answer.Body, &outcome); err != nil || outcome.Outcome != "delivered" || outcome.Status != 204 {
 		t.Errorf("a test: %s, %v", answer.Body, err)
 	}
-	h.wantInOrder(t, w.Portico, "1."+fmt.Sprint(h.got()[0].number()-1))
+	h.wantInOrder(t, w.Portico, "1.0."+fmt.Sprint(h.got()[0].number()-1))
 	shown := string(w.Portico.Admin(t, harness.Request{Path: "/admin/sinks"}).Want(t, 200).Body) + w.Portico.Logs() +
 		string(w.Portico.Admin(t, harness.Request{Path: "/admin/jobs?kind=sink"}).Want(t, 200).Body)
 	for _, secret := range []string{strings.TrimPrefix(hookSecret, "whsec_"), "the-token", "/in"} {
@@ -393,7 +393,7 @@ func TestWebhookSaysWhatItMissed(t *testing.T) {
 		mustPutGroup(t, w, fmt.Sprint("g", n), 1)
 	}
 	harness.Await(t, hookBound, "the outbox to forget", func() bool {
-		answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0"})
+		answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0.0"})
 		return answer.Status == http.StatusGone && len(feedBehind(t, p, nextToken(t, p))) <= 6
 	})
 	h.start(t)
@@ -413,7 +413,7 @@ func TestWebhookSaysWhatItMissed(t *testing.T) {
 // nextToken is the token of the first event that is kept, as a 410 names it.
 func nextToken(t *testing.T, p *harness.Portico) string {
 	t.Helper()
-	answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0"})
+	answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0.0"})
 	_, text, _ := strings.Cut(string(answer.Body), "has the token ")
 	return strings.TrimRight(strings.FieldsFunc(text, func(r rune) bool { return r == '"' || r == ' ' || r == '\'' })[0], ".")
 }
