@@ -93,5 +93,9 @@ const restoreTime = time.Minute
 
 // OpenRestored opens a database that no gateway works with, to disarm it.
 func OpenRestored(ctx context.Context, driver, dsn string) (*Store, error) {
-	return Open(ctx, Options{Driver: driver, DSN: dsn, Connections: 2, SendWithin: restoreTime, CallLimit: restoreTime})
+	// Nothing is encrypted meanwhile: any key keeps one from being made beside a file that
+	// is about to get another name.
+	return Open(ctx, Options{
+		Driver: driver, DSN: dsn, Connections: 2, SendWithin: restoreTime, CallLimit: restoreTime, EncryptionKeys: [][32]byte{{}},
+	})
 }

@@ -59,6 +59,9 @@ func (c *sqliteCopies) restore(t *testing.T, p *harness.Portico) string {
 	if !strings.Contains(text, ".before-") {
 		t.Errorf("it says %s", text)
 	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(p.ConfigFile), "*restoring*")); err != nil || len(left) > 0 {
+		t.Errorf("it left %v behind: %v", left, err)
+	}
 	return text
 }
 
