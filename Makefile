@@ -21,8 +21,9 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 # The programs that tests run as processes, each built once for all suites.
 PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1)contoso PORTICO_FAILPOINTS_BIN=$(CURDIR)/.bin/$(1)portico-failpoints
 
-# All other packages.
-UNIT = $$(go list ./... | grep -v -E '/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)')
+# All other packages. The inventory waits for databases longer than all others work, so
+# that it begins first.
+UNIT = ./inventory $$(go list ./... | grep -v -E '^portico/inventory$$|/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)')
 
 .PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
 
