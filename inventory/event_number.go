@@ -54,9 +54,8 @@ func (s *Store) NumberEvents(ctx context.Context, limit int) (numbered int, err 
 		if err := s.read(ctx).One(anyUnnumbered)(&waiting); err != nil || !waiting {
 			return numbered, err
 		}
-		n, err := commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (int, error) {
-			return t.numberEvents(min(numberedAtOnce, limit-numbered))
-		})
+		room := min(numberedAtOnce, limit-numbered) // the transaction may outlive this call
+		n, err := commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (int, error) { return t.numberEvents(room) })
 		if numbered += n; err != nil || n == 0 {
 			return numbered, err
 		}
