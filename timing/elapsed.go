@@ -1,5 +1,5 @@
 // Package timing measures the time that has passed on a machine that may be suspended,
-// or whose clock may be set, and spaces what is tried again.
+// or whose clock may be set, orders times, and spaces what is tried again.
 package timing
 
 import "time"

@@ -12,6 +12,7 @@ import (
 
 	"portico/config"
 	"portico/connections"
+	"portico/timing"
 )
 
 // Bounds of the listeners.
@@ -59,7 +60,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		drain = s.config.Load().Server.Drain
 		s.live.Gateway().Drain()
 		s.log.Info("draining", zap.Duration("delay", drain.Delay), zap.Duration("limit", drain.Limit))
-		pause(context.WithoutCancel(ctx), drain.Delay)
+		_ = timing.Sleep(context.WithoutCancel(ctx), drain.Delay) // to its end
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain.Limit)
 	defer cancel()
@@ -131,10 +132,4 @@ func (s *service) stop(limit context.Context, servers []*http.Server) error {
 		}
 	}
 	return failure
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"portico/timing"
 	"strings"
 	"time"
 )
@@ -52,7 +53,7 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	s := feedStream{listener: l, w: w, out: http.NewResponseController(w), at: wanted.after}
-	for s.send(read) && !l.Draining() && (read.more || pause(ctx, feedInterval)) {
+	for s.send(read) && !l.Draining() && (read.more || timing.Sleep(ctx, feedInterval) == nil) {
 		wanted.after = read.last
 		if read, err = l.readFeed(ctx, wanted); err != nil {
 			return nil // the reader comes back, and is told

@@ -13,6 +13,7 @@ import (
 	"portico/arm"
 	"portico/events"
 	"portico/gateway/exchange"
+	"portico/timing"
 )
 
 // Bounds of the change feed.
@@ -68,7 +69,7 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 		if err != nil {
 			return 0, nil, err
 		}
-		if len(read.told) > 0 || read.more || l.Draining() || !pause(ctx, feedInterval) {
+		if len(read.told) > 0 || read.more || l.Draining() || timing.Sleep(ctx, feedInterval) != nil {
 			return http.StatusOK, l.pageOfChanges(read), nil
 		}
 		wanted.after = read.last
@@ -81,18 +82,6 @@ func (l *listener) pageOfChanges(read feedPart) changes {
 		page.Value[i] = t.text
 	}
 	return page
-}
-
-// pause waits, and reports whether ctx has not ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // A token is the number of the last event that was read, and says to which feed that

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
+	"portico/timing"
 )
 
 // eventFilter is what $filter asks for: terms that all have to hold.
@@ -100,7 +101,7 @@ func (f *eventFilter) bound(operator, value string) *arm.Error {
 	}
 	switch {
 	case strings.EqualFold(operator, "ge"):
-		f.from = laterOf(f.from, at)
+		f.from = timing.Later(f.from, at)
 	case strings.EqualFold(operator, "le"):
 		if f.until.IsZero() || at.Before(f.until) {
 			f.until = at

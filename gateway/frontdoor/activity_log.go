@@ -3,7 +3,6 @@ package frontdoor
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"portico/events"
@@ -13,6 +12,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/inventory/scopes"
+	"portico/timing"
 )
 
 // activityLog is what has happened in a subscription: who changed what, and how it
@@ -60,9 +60,6 @@ type eventsOf struct {
 	readable  *authorize.Readable
 }
 
-// eventsAtOnce bounds how many events are numbered on a request's time.
-const eventsAtOnce = 1000
-
 // list lists events, the newest first.
 func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, of eventsOf) error {
 	p, err := g.lists.Read(x.Request)
@@ -82,31 +79,11 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if _, err := g.store.NumberEvents(r.Context(), eventsAtOnce); err != nil {
 		return err
 	}
-	read := g.reader(r.Context(), of.partition, wanted)
-	since := laterOf(wanted.from, of.since)
-	over := false
-	return page.Source[events.Event]{
-		Read: func(after string, limit int) ([]events.Event, error) {
-			if over {
-				return nil, nil
-			}
-			before, _ := strconv.ParseInt(after, 10, 64)
-			found, err := read(before, limit)
-			for i, e := range found {
-				// Numbers and times have the same order, but for the difference of clocks.
-				if e.At.Add(numberSlack).Before(since) {
-					found, over = found[:i], true
-					break
-				}
-			}
-			return found, err
-		},
-		Key: func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
-		Keep: func(e events.Event) bool {
-			return !e.At.Before(since) && wanted.match(e) && of.readable.Shows(e.Resource)
-		},
-		Show: func(e events.Event) any { return shape.of(eventOf(e)) },
-	}.Answer(w, x, g.lists, p)
+	return newestEvents{
+		read: g.reader(r.Context(), of.partition, wanted), since: timing.Later(wanted.from, of.since),
+		keep: func(e events.Event) bool { return wanted.match(e) && of.readable.Shows(e.Resource) },
+		show: func(e events.Event) any { return shape.of(eventOf(e)) },
+	}.answer(w, x, g.lists, p)
 }
 
 // reader returns what reads events before a number, 0 for the newest, by the index that
@@ -152,14 +129,4 @@ func (g activityLog) lastUntil(ctx context.Context, partition string, until time
 		}
 	}
 	return number, nil
-}
-
-// numberSlack is by how much an event may be numbered later than one that is younger.
-const numberSlack = time.Minute
-
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

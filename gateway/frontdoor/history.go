@@ -15,6 +15,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/routing"
+	"portico/timing"
 )
 
 const changesType = "Microsoft.Resources/changes"
@@ -63,29 +64,15 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		return err
 	}
 	// A subscription that was erased and made anew has nothing to do with the former.
-	since := laterOf(from, req.Subscription.Created)
-	over := false
-	return page.Source[events.Event]{
-		Read: func(after string, limit int) ([]events.Event, error) {
-			if over {
-				return nil, nil
-			}
-			before, _ := strconv.ParseInt(after, 10, 64)
-			found, err := g.store.ResourceEvents(r.Context(), req.Subscription.ID, changedScope(x), before, limit)
-			for i, e := range found {
-				if e.At.Add(numberSlack).Before(since) {
-					found, over = found[:i], true
-					break
-				}
-			}
-			return found, err
+	since := timing.Later(from, req.Subscription.Created)
+	return newestEvents{
+		read: func(before int64, limit int) ([]events.Event, error) {
+			return g.store.ResourceEvents(r.Context(), req.Subscription.ID, changedScope(x), before, limit)
 		},
-		Key: func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
-		Keep: func(e events.Event) bool {
-			return !e.At.Before(since) && (until.IsZero() || !e.At.After(until))
-		},
-		Show: func(e events.Event) any { return g.show(x, e) },
-	}.Answer(w, x, g.lists, p)
+		since: since,
+		keep:  func(e events.Event) bool { return until.IsZero() || !e.At.After(until) },
+		show:  func(e events.Event) any { return g.show(x, e) },
+	}.answer(w, x, g.lists, p)
 }
 
 // get answers with one change of an ID.

@@ -3,8 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,6 +10,7 @@ import (
 	"portico/events"
 	"portico/inventory"
 	"portico/jobs"
+	"portico/limits"
 	"portico/timing"
 )
 
@@ -145,29 +144,15 @@ func (x *delivery) loop(ctx, sending context.Context) error {
 func (x *delivery) wake() time.Time {
 	next, unsaved := x.tick, x.unsaved()
 	if x.hasRoom() {
-		next = earlier(next, x.look)
+		next = timing.Earlier(next, x.look)
 	}
 	if unsaved {
-		next = earlier(next, x.saved.Add(saveEvery+time.Millisecond))
+		next = timing.Earlier(next, x.saved.Add(saveEvery+time.Millisecond))
 	}
 	if due, waits := x.queue.due(); waits && x.sending < x.abreast() {
-		next = earlier(next, later(due, x.paused))
+		next = timing.Earlier(next, timing.Later(due, x.paused))
 	}
 	return next
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // lookForMore reads the outbox, and what operators have changed.
@@ -285,15 +270,18 @@ func (x *delivery) sendDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// send sends a message. It reads from the outbox what is no longer in memory.
+// send sends a message. A panic in it is an error, and no fault of the receiver.
 func (x *delivery) send(ctx context.Context, items []*item) (result sent) {
-	result = sent{items: items}
-	defer func() {
-		if failure := recover(); failure != nil {
-			result.err = fmt.Errorf("sending panicked: %v", failure)
-			x.Log.Error("panic", zap.String("sink", x.sink.Name), zap.String("failure", fmt.Sprint(failure)), zap.ByteString("stack", debug.Stack()))
-		}
-	}()
+	if p := limits.CatchPanic(func() { result = x.sendAll(ctx, items) }); p != nil {
+		x.Log.Error("panic", zap.String("sink", x.sink.Name), zap.Error(p))
+		return sent{items: items, err: p}
+	}
+	return result
+}
+
+// sendAll reads from the outbox what is no longer in memory, and sends a message.
+func (x *delivery) sendAll(ctx context.Context, items []*item) sent {
+	result := sent{items: items}
 	var message []events.CloudEvent
 	for _, i := range items {
 		event := i.event
