@@ -10,13 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"portico/events"
+	"portico/upstream"
 )
 
 // Bounds of what a receiver may answer. Only the status and Retry-After are looked at.
@@ -142,7 +141,8 @@ func (r *receiver) post(ctx context.Context, id, kind string, body []byte) Outco
 }
 
 func outcomeOf(answer *http.Response) Outcome {
-	o := Outcome{Status: answer.StatusCode, RetryAfter: retryAfter(answer.Header.Get("Retry-After"), time.Now())}
+	o := Outcome{Status: answer.StatusCode}
+	o.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
 	switch s := o.Status; {
 	case s >= 200 && s < 300:
 		o.Name = outcomeDelivered
@@ -160,18 +160,6 @@ func outcomeOf(answer *http.Response) Outcome {
 		o.Name = outcomeFailed
 	}
 	return o
-}
-
-// retryAfter reads a Retry-After, which is a number of seconds or a time; 0 for none.
-func retryAfter(text string, now time.Time) time.Duration {
-	text = strings.TrimSpace(text)
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 func failureOf(err error) string {
