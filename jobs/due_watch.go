@@ -12,20 +12,13 @@ import (
 func (r *Runner) watchDue(ctx context.Context) {
 	warning := throttledWarning{log: r.Log, what: notClaimed}
 	kinds := slices.Sorted(maps.Keys(r.workers))
-	timer := time.NewTimer(r.pace())
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	repeat(ctx, r.pace(), func() time.Duration {
 		due, err := r.dueKinds(ctx, kinds)
 		for _, kind := range due {
 			r.Nudge(kind)
 		}
-		timer.Reset(r.pace() + warning.after(ctx, err))
-	}
+		return r.pace() + warning.after(ctx, err)
+	})
 }
 
 func (r *Runner) dueKinds(ctx context.Context, kinds []string) ([]string, error) {

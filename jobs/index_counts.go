@@ -44,15 +44,8 @@ func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
 
 // countIndex counts the rows of the index, again and again, until ctx ends.
 func (r *Runner) countIndex(ctx context.Context) {
-	timer := time.NewTimer(r.pace())
-	defer timer.Stop()
 	var counts inventory.IndexCounts
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	repeat(ctx, r.pace(), func() time.Duration {
 		begun := time.Now()
 		done, err := r.countPart(ctx, &counts)
 		pause := max(countPause, countShare*time.Since(begun))
@@ -62,8 +55,8 @@ func (r *Runner) countIndex(ctx context.Context) {
 		if done || err != nil { // runHousekeeping warns of a store that is down
 			counts, pause = inventory.IndexCounts{}, max(pause, countEvery)
 		}
-		timer.Reset(pause)
-	}
+		return pause
+	})
 }
 
 func (r *Runner) countPart(ctx context.Context, counts *inventory.IndexCounts) (done bool, err error) {

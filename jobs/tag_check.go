@@ -20,15 +20,8 @@ const (
 
 // checkTags compares the values of tags, again and again, until ctx ends.
 func (r *Runner) checkTags(ctx context.Context) {
-	timer := time.NewTimer(r.pace())
-	defer timer.Stop()
 	var check inventory.TagCheck
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	repeat(ctx, r.pace(), func() time.Duration {
 		begun, before := time.Now(), check.Mended
 		done, err := r.checkPart(ctx, &check)
 		pause := max(checkPause, checkShare*time.Since(begun))
@@ -41,8 +34,8 @@ func (r *Runner) checkTags(ctx context.Context) {
 		case done:
 			check, pause = inventory.TagCheck{}, checkEvery
 		}
-		timer.Reset(pause)
-	}
+		return pause
+	})
 }
 
 func (r *Runner) checkPart(ctx context.Context, check *inventory.TagCheck) (done bool, err error) {
