@@ -394,7 +394,7 @@ func TestWebhookSaysWhatItMissed(t *testing.T) {
 	}
 	harness.Await(t, hookBound, "the outbox to forget", func() bool {
 		answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0.0"})
-		return answer.Status == http.StatusGone && len(feedBehind(t, p, nextToken(t, p))) <= 6
+		return answer.Status == http.StatusGone && keptEvents(t, p) <= 6
 	})
 	h.start(t)
 	harness.Await(t, hookBound, "the sink to go on", func() bool {
@@ -410,12 +410,15 @@ func TestWebhookSaysWhatItMissed(t *testing.T) {
 	}
 }
 
-// nextToken is the token of the first event that is kept, as a 410 names it.
-func nextToken(t *testing.T, p *harness.Portico) string {
+// keptEvents counts those of the feed's first page. Its one request is answered also while
+// the outbox forgets: a token would not be.
+func keptEvents(t *testing.T, p *harness.Portico) int {
 	t.Helper()
-	answer := p.Admin(t, harness.Request{Path: "/admin/changes?after=1.0.0"})
-	_, text, _ := strings.Cut(string(answer.Body), "has the token ")
-	return strings.TrimRight(strings.FieldsFunc(text, func(r rune) bool { return r == '"' || r == ' ' || r == '\'' })[0], ".")
+	var page struct{ Value []hookEvent }
+	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/changes?limit=1000"}).Want(t, 200).Body, &page); err != nil {
+		t.Fatal(err)
+	}
+	return len(page.Value)
 }
 
 type letter struct {
