@@ -239,3 +239,19 @@ func TestNeedsTag(t *testing.T) {
 		}
 	}
 }
+
+func TestTerms(t *testing.T) {
+	got, err := Terms(" a eq 'it''s' and b/c GE 2020-01-01T00:00:00+01:00 AND d eq '' ")
+	want := []Term{{"a", "eq", "it's", false}, {"b/c", "GE", "2020-01-01T00:00:00+01:00", true}, {"d", "eq", "", false}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if none, err := Terms(" "); none != nil || err != nil {
+		t.Errorf("%+v, %v", none, err)
+	}
+	for _, bad := range []string{"a", "a eq", "a eq 'b", "a eq 'b' and", "a eq 'b' or c eq 'd'", "(a eq 'b')", "a eq b,c", "a eq 'b' 'c'", "a = 'b'", strings.Repeat("a eq 'b' and ", 1000) + "a eq 'b'"} {
+		if terms, err := Terms(bad); err == nil {
+			t.Errorf("%.40s: %+v", bad, terms)
+		}
+	}
+}

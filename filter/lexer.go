@@ -33,8 +33,8 @@ func (t token) String() string {
 	return t.text
 }
 
-// lex splits a filter into tokens.
-func lex(s string) ([]token, error) {
+// lex splits a filter into tokens; inWord are the characters of its words.
+func lex(s string, inWord func(byte) bool) ([]token, error) {
 	var tokens []token
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
@@ -56,9 +56,9 @@ func lex(s string) ([]token, error) {
 			}
 			tokens = append(tokens, token{text, quoted, i})
 			i = next
-		case wordByte(c):
+		case inWord(c):
 			begin := i
-			for i < len(s) && wordByte(s[i]) {
+			for i < len(s) && inWord(s[i]) {
 				i++
 			}
 			tokens = append(tokens, token{word, s[begin:i], begin})

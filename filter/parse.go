@@ -24,7 +24,7 @@ func Parse(s string, allowed ...Field) (Filter, error) {
 	if len(s) > maxLength {
 		return Filter{}, fmt.Errorf("it is longer than %d bytes", maxLength)
 	}
-	tokens, err := lex(s)
+	tokens, err := lex(s, wordByte)
 	if err != nil {
 		return Filter{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
+	"portico/filter"
 	"portico/timing"
 )
 
@@ -34,26 +35,28 @@ var eventFields = map[string]func(events.Event) string{
 }
 
 // readEventFilter reads terms that are joined by "and", such as eventTimestamp ge
-// '2024-05-01T00:00:00Z' and resourceGroupName eq 'rg'.
+// '2024-05-01T00:00:00Z' and resourceGroupName eq 'rg'. The time may stand without quotes:
+// the az CLI sends it so.
 func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
+	terms, err := filter.Terms(text)
+	if err != nil {
+		return f, badEventFilter("it is a chain of terms such as resourceGroupName eq 'name', joined by and: " + err.Error())
+	}
 	f.equal = map[string]string{}
-	for rest := strings.TrimSpace(text); rest != ""; {
-		field, operator, value, after, ok := cutTerm(rest)
-		if !ok {
-			return f, badEventFilter("it is a chain of terms such as resourceGroupName eq 'name', joined by and")
-		}
-		rest = after
-		name := arm.Fold(field)
+	for _, term := range terms {
+		name, value := arm.Fold(term.Field), term.Value
 		_, known := eventFields[name]
 		switch {
 		case name == "eventtimestamp":
-			if fault := f.bound(operator, value); fault != nil {
+			if fault := f.bound(term.Operator, value); fault != nil {
 				return f, fault
 			}
 		case !known && name != eventChannels && name != eventLevels:
 			return f, badEventFilter("it can ask for eventTimestamp, resourceGroupName, resourceUri, resourceId, resourceProvider, correlationId, caller, status, levels and eventChannels")
-		case !strings.EqualFold(operator, "eq"):
-			return f, badEventFilter(field + " can only be compared by eq")
+		case !strings.EqualFold(term.Operator, "eq"):
+			return f, badEventFilter(term.Field + " can only be compared by eq")
+		case term.Bare:
+			return f, badEventFilter(term.Field + " is compared with a text in quotes")
 		case name == eventChannels:
 			f.nothing = f.nothing || !slices.Contains(listed(value), "operation")
 		case name == eventLevels:
@@ -114,54 +117,6 @@ func (f *eventFilter) bound(operator, value string) *arm.Error {
 
 func badEventFilter(why string) *arm.Error {
 	return arm.NewError(arm.InvalidQueryParameter, "$filter", why).About("$filter")
-}
-
-// cutTerm cuts the first term off, and the "and" behind it. A quote within a text is
-// doubled. A time may stand without quotes, as the az CLI sends it.
-func cutTerm(text string) (field, operator, value, rest string, ok bool) {
-	field, text, ok = strings.Cut(text, " ")
-	if !ok {
-		return "", "", "", "", false
-	}
-	operator, text, ok = strings.Cut(strings.TrimSpace(text), " ")
-	text = strings.TrimSpace(text)
-	if !ok || text == "" {
-		return "", "", "", "", false
-	}
-	if text[0] != '\'' {
-		value, rest, more := strings.Cut(text, " ")
-		if !arm.EqualFold(field, "eventTimestamp") || !more {
-			return field, operator, value, "", arm.EqualFold(field, "eventTimestamp")
-		}
-		rest, ok = cutAnd(rest)
-		return field, operator, value, rest, ok
-	}
-	var b strings.Builder
-	i := 1
-	for ; i < len(text); i++ {
-		if text[i] == '\'' {
-			if i+1 == len(text) || text[i+1] != '\'' {
-				break
-			}
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	if i == len(text) {
-		return "", "", "", "", false
-	}
-	rest = strings.TrimSpace(text[i+1:])
-	if rest == "" {
-		return field, operator, b.String(), "", true
-	}
-	rest, ok = cutAnd(rest)
-	return field, operator, b.String(), rest, ok
-}
-
-func cutAnd(text string) (rest string, ok bool) {
-	and, rest, found := strings.Cut(strings.TrimSpace(text), " ")
-	rest = strings.TrimSpace(rest)
-	return rest, found && strings.EqualFold(and, "and") && rest != ""
 }
 
 func (f eventFilter) match(e events.Event) bool {
