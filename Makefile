@@ -144,8 +144,8 @@ chaos-short: programs ## 2,000 writes through two replicas and 6 kills, within t
 chaos: programs ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 	$(call PROGRAMS) go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
 
-fuzz-short: ## 60,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
-	test/fuzz.sh 60000x
+fuzz-short: ## 20,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
+	test/fuzz.sh 20000x
 
 vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh
