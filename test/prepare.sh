@@ -5,6 +5,7 @@
 #   go     at least the version that go.mod names; not installed by this script
 #   gcc    the race detector needs cgo
 #   curl   the demonstration's printed lines are run as they are
+#   python3  runs what the page for receivers of webhooks says of signatures
 #
 #   nginx        benchmarks measure against it; no service of it is started
 #   postgresql   tests start clusters of their own, on spare ports; no cluster
@@ -13,13 +14,14 @@
 #   procps       kill, by which the unit reloads
 #   prometheus   runs the dashboards' queries and the alerts; its service is not
 #                started
+#   wrk          sends loads; benchmarks agree with it on what they count
 #   oidc-provider  issues tokens; Node.js is not installed by this script
 #
 # With the argument peers also what `make bench-peers` needs:
 #
 #   haproxy, caddy           Portico is measured beside them; no service of them is
 #                            started or enabled
-#   wrk, nghttp2-client      they send the loads; the latter has h2load
+#   nghttp2-client           has h2load, which sends loads
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -76,6 +78,8 @@ services() {
 missing=()
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 command -v curl >/dev/null || missing+=(curl)
+command -v python3 >/dev/null || missing+=(python3)
+command -v wrk >/dev/null || missing+=(wrk)
 command -v nginx >/dev/null || [[ -x /usr/sbin/nginx ]] || missing+=(nginx)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 command -v systemd-analyze >/dev/null || missing+=(systemd)
@@ -84,7 +88,6 @@ command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(
 if [[ ${1:-} == peers ]]; then
 	command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] || missing+=(haproxy)
 	command -v caddy >/dev/null || missing+=(caddy)
-	command -v wrk >/dev/null || missing+=(wrk)
 	command -v h2load >/dev/null || missing+=(nghttp2-client)
 fi
 if ((${#missing[@]} > 0)); then

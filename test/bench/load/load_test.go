@@ -126,7 +126,7 @@ func TestOpenSendsEachPathAndToken(t *testing.T) {
 
 func TestWrkSendsEachPathAndToken(t *testing.T) {
 	if _, err := exec.LookPath("wrk"); err != nil {
-		t.Skip("wrk is not installed: make bench-peers does it")
+		t.Fatal(err)
 	}
 	// Each run has its own server: handlers may outlive wrk.
 	run := func(r Request) (Result, []string) {
