@@ -1,0 +1,37 @@
+package api
+
+import "slices"
+
+// Operation is one thing that the admin listener does.
+type Operation struct {
+	Method string
+	Path   string // with {names} for its variable segments
+	// Summary says in one sentence what it does.
+	Summary string
+	// Query are the parameters that the query may have.
+	Query []Parameter
+	// Content is a value of the type that the request carries; nil: it carries nothing.
+	Content any
+	// Answer is a value of the type that a successful request is answered with.
+	Answer any
+	// Status is that of a successful answer.
+	Status int
+}
+
+// Parameter is a parameter of a query.
+type Parameter struct{ Name, Summary string }
+
+// Operations are all that the listener has below /admin/.
+func Operations() []Operation {
+	return slices.Concat(statusOperations, regionOperations, providerOperations, resourceOperations, lockOperations, roleOperations)
+}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Value []T `json:"value"`
+	// NextLink is the path of the next page; empty: this is the last one.
+	NextLink string `json:"nextLink,omitempty"`
+}
+
+// Parameters of every list that has pages.
+var paging = []Parameter{{"limit", "how many a page has at most: 1 to 1000"}, {"after", "where the page begins, as a nextLink says it"}}
