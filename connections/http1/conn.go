@@ -33,6 +33,7 @@ type conn struct {
 	remote string
 	tls    *tls.ConnectionState // nil: none
 	idle   atomic.Int32
+	parked atomic.Bool
 
 	reads, writes deadline
 
@@ -141,10 +142,10 @@ func (c *conn) await(reused bool) error {
 	}
 	c.r, c.w = 0, 0
 	if reused {
-		c.reads.until(c.SetReadDeadline, time.Now().Add(min(parkAfter, c.server.options.IdleTimeout)))
+		c.reads.until(c.SetReadDeadline, time.Now().Add(min(c.server.parkAfter, c.server.options.IdleTimeout)))
 	}
 	err := c.fill()
-	if reused && errors.Is(err, os.ErrDeadlineExceeded) && c.server.options.IdleTimeout > parkAfter {
+	if reused && errors.Is(err, os.ErrDeadlineExceeded) && c.server.options.IdleTimeout > c.server.parkAfter {
 		return errPark
 	}
 	return err
@@ -152,12 +153,14 @@ func (c *conn) await(reused bool) error {
 
 // park waits for the next request of a connection that has nothing but a small stack.
 func (c *conn) park() {
-	c.reads.exactly(c.SetReadDeadline, time.Now().Add(c.server.options.IdleTimeout-parkAfter))
+	c.reads.exactly(c.SetReadDeadline, time.Now().Add(c.server.options.IdleTimeout-c.server.parkAfter))
+	c.parked.Store(true)
 	if n, _ := c.Conn.Read(c.early.b[:]); n == 0 {
 		c.end()
 		return
 	}
 	c.early.has = true
+	c.parked.Store(false)
 	go c.serve(true) // with a stack that may grow
 }
 

@@ -38,6 +38,8 @@ type Server struct {
 	date    date
 	ended   atomic.Bool // Shutdown or Close was called
 
+	parkAfter time.Duration
+
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
@@ -46,7 +48,7 @@ type Server struct {
 
 // New returns a server.
 func New(o Options) *Server {
-	return &Server{options: o, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}}
+	return &Server{options: o, parkAfter: parkAfter, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}}
 }
 
 // Pauses after a connection could not be accepted.
