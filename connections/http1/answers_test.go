@@ -52,6 +52,7 @@ var handlers = map[string]http.HandlerFunc{
 	"less than its length": func(w http.ResponseWriter, _ *http.Request) { declare(w, 100); write(w, 50, 1) },
 	"more than its length": func(w http.ResponseWriter, _ *http.Request) {
 		declare(w, 4)
+		w.Header()["Content-Type"] = nil
 		_, _ = w.Write([]byte("abcd"))
 		if _, err := w.Write([]byte("e")); !errors.Is(err, http.ErrContentLength) {
 			panic(err)
@@ -124,6 +125,9 @@ func TestAnswers(t *testing.T) {
 				got := c.answer(method)
 				if date := got.header["Date"]; len(date) == 1 && strings.HasSuffix(date[0], " GMT") {
 					got.header["Date"] = []string{"now"}
+				}
+				if strings.Contains(line, "HTTP/1.0") {
+					delete(got.header, "Connection") // it is closed in any case
 				}
 				if got.err != nil {
 					got.err = errors.New("broken")

@@ -223,7 +223,7 @@ func (w *response) start(whole bool) {
 		w.chunked = true
 		out = append(out, "Transfer-Encoding: chunked\r\n"...)
 	}
-	if x.last && x.request.ProtoMinor > 0 {
+	if x.last {
 		out = append(out, "Connection: close\r\n"...)
 	}
 	out = append(out, "\r\n"...)
