@@ -13,6 +13,8 @@
 // does. It refuses what two readers may understand in two ways: see the refusals. The
 // connection ends with the answer to any request of HTTP/1.0, and to any with chunks.
 //
+// HTTP/2 is another server's, which gets the connections on which TLS agreed to it.
+//
 // Handlers find what they are used to, except that connections cannot be hijacked,
 // that trailers are dropped, that nothing guesses a Content-Type, and that interim
 // answers other than 100 Continue are not sent.

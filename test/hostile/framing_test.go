@@ -70,3 +70,27 @@ func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 		_ = res.Body.Close()
 	}
 }
+
+// What is no request is answered as errors are, and nothing behind it is read.
+func TestBytesThatAreNoRequest(t *testing.T) {
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		w := newWorld(t, options{TLS: secure})
+		for text, want := range map[string]shortAnswer{
+			"\x00\r\n":                               {400, "InvalidRequestUri", true},
+			"GET /subscriptions HTTP/1.1\r\n\r\n":    {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nA b\r\n": {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer\r\n " + alice.Raw + "\r\n":  {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.2\r\nHost: portico\r\n\r\n":                                             {505, "InvalidRequestUri", true},
+			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nTransfer-Encoding: gzip\r\n\r\n":                  {501, "InvalidRequestHeader", true},
+			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nExpect: x\r\n\r\n":                                {417, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: " + strings.Repeat("x", 20<<10) + "\r\n\r\n": {431, "InvalidRequestHeader", true},
+		} {
+			s := w.open(t, secure)
+			got := s.answers(t, 2, func(to io.Writer, text string) error { _, err := io.WriteString(to, text); return err }, text+strings.Join(subscriptionGET(w, alice.Raw), "\r\n")+"\r\n\r\n")
+			if len(got) != 1 || got[0] != want {
+				t.Errorf("%.60q: %+v, want %+v", text, got, want)
+			}
+		}
+	}
+}
