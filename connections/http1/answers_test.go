@@ -209,6 +209,35 @@ func TestConnectionsCannotBeTakenOver(t *testing.T) {
 	c.want(200, "true")
 }
 
+// What a handler left behind cannot reach another answer.
+func TestLateWrites(t *testing.T) {
+	t.Parallel()
+	var late http.ResponseWriter
+	c := start(t, func(w http.ResponseWriter, r *http.Request) {
+		if late == nil {
+			late = w
+			w.Header().Set("X-First", "1")
+			return
+		}
+		late.Header().Set("X-Late", "1")
+		late.WriteHeader(http.StatusTeapot)
+		if _, err := io.WriteString(late, "late"); err == nil {
+			t.Error("a late write")
+		}
+		if err := http.NewResponseController(late).Flush(); err == nil {
+			t.Error("a late flush")
+		}
+		if _, err := r.Body.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("%v", err)
+		}
+	}).dial(t)
+	c.send(get + get)
+	c.want(200, "")
+	if got := c.want(200, ""); got.header["X-Late"] != nil || got.header["X-First"] != nil {
+		t.Errorf("%v", got.header)
+	}
+}
+
 // One answer is one write, unless it is long.
 func TestAnswersGoOutAtOnce(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,6 @@ type conn struct {
 	in      []byte // what was read and not consumed: in[r:w]
 	r, w    int
 	out     []byte // an answer's beginning
-	header  http.Header
 	lines   []span // of the head
 
 	lastWasPost bool
@@ -176,31 +175,27 @@ const bufferSize = 4 << 10
 // buffers are what a connection needs while it serves.
 type buffers struct {
 	in, out [bufferSize]byte
-	header  http.Header
-	lines   []span
+	lines   [usualLines]span
 }
 
-var pool = sync.Pool{New: func() any { return &buffers{header: http.Header{}} }}
+const usualLines = 32
+
+var pool = sync.Pool{New: func() any { return new(buffers) }}
 
 func (c *conn) acquire() {
 	c.buffers = pool.Get().(*buffers) // the only type in it
-	c.in, c.out, c.header, c.lines = c.buffers.in[:], c.buffers.out[:0], c.buffers.header, c.buffers.lines[:0]
+	c.in, c.out, c.lines = c.buffers.in[:], c.buffers.out[:0], c.buffers.lines[:0]
 	if c.r, c.w = 0, 0; c.early.has {
 		c.early.has = false
 		c.w = copy(c.in, c.early.b[:])
 	}
 }
 
-// release gives up the buffers. What a panic left of an answer's headers goes with them.
+// release gives up the buffers. What they hold of a request is overwritten before it is
+// read.
 func (c *conn) release() {
-	used := c.buffers
-	if used == nil {
-		return
-	}
-	clear(c.header)
-	used.lines = c.lines[:0]
-	pool.Put(used)
-	c.buffers, c.in, c.out, c.header, c.lines = nil, nil, nil, nil, nil
+	pool.Put(c.buffers)
+	c.buffers, c.in, c.out, c.lines = nil, nil, nil, nil
 }
 
 // fill reads once more into the buffer, which must have room.
@@ -237,7 +232,7 @@ func (c *conn) shrink() {
 		c.w = copy(c.buffers.in[:], c.in[c.r:c.w])
 		c.in, c.r = c.buffers.in[:], 0
 	}
-	c.out = c.buffers.out[:0]
+	c.out, c.lines = c.buffers.out[:0], c.buffers.lines[:0]
 }
 
 // read reads into p, past the buffer if that is empty and p is larger. It may wait until

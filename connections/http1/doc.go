@@ -16,6 +16,6 @@
 // HTTP/2 is another server's, which gets the connections on which TLS agreed to it.
 //
 // Handlers find what they are used to, except that connections cannot be hijacked,
-// that trailers are dropped, that nothing guesses a Content-Type, and that interim
-// answers other than 100 Continue are not sent.
+// that trailers are dropped, that nothing guesses a Content-Type, that interim answers
+// other than 100 Continue are not sent, and that contexts do not name the server.
 package http1

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -28,23 +29,36 @@ type response struct {
 	begun    bool // its head is complete
 	chunked  bool
 	bodyless bool // the answer has no content
+	over     bool // the handler has returned
 	err      error
 	until    time.Time // for writing; zero: for ever
+
+	header http.Header // a map for each answer: who keeps it changes no other's
 
 	head int // of what is held: the end of the headers that the handler set
 }
 
 func (x *exchange) begin() { x.response.x, x.length = x, -1 }
 
+var errOver = errors.New("the handler of this answer has returned")
+
 // Header implements [http.ResponseWriter].
-func (w *response) Header() http.Header { return w.x.conn.header }
+func (w *response) Header() http.Header {
+	if w.header == nil {
+		w.header = make(http.Header, usualHeaders)
+	}
+	return w.header
+}
+
+// usualHeaders is as many as a map has room for without a directory of tables.
+const usualHeaders = 14
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *response) WriteHeader(status int) {
 	if status < 100 || status > 999 {
 		panic(fmt.Sprintf("invalid WriteHeader code %v", status))
 	}
-	if w.status != 0 {
+	if w.status != 0 || w.over {
 		w.x.conn.server.logf("http: superfluous response.WriteHeader call")
 		return
 	}
@@ -76,7 +90,7 @@ func (w *response) writeHead() {
 	}
 	out = append(append(append(out, ' '), text...), "\r\n"...)
 	dated := false
-	for name, values := range c.header {
+	for name, values := range w.header {
 		switch name {
 		case "Content-Length":
 			w.declare(values)
@@ -131,6 +145,9 @@ func appendValue(out []byte, value string) []byte {
 
 // Write implements [http.ResponseWriter].
 func (w *response) Write(p []byte) (int, error) {
+	if w.over {
+		return 0, errOver
+	}
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
@@ -273,7 +290,7 @@ func (w *response) finish() bool {
 		c.out = append(c.out, "0\r\n\r\n"...)
 	}
 	w.send()
-	clear(c.header)
+	w.over = true
 	short := w.length >= 0 && w.written != w.length && x.request.Method != http.MethodHead
 	_ = x.body.Close() // nothing fails
 	if w.err != nil || short {
@@ -294,6 +311,9 @@ func (w *response) Flush() { _ = w.FlushError() }
 
 // FlushError is what [http.ResponseController] calls.
 func (w *response) FlushError() error {
+	if w.over {
+		return errOver
+	}
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
