@@ -18,13 +18,6 @@ import (
 // it waits for its next request.
 const parkAfter = 5 * time.Second
 
-// Whether Shutdown may close a connection.
-const (
-	waiting int32 = iota // for a request
-	busy                 // with one
-	closing              // Shutdown has closed it
-)
-
 // conn is a connection.
 type conn struct {
 	net.Conn
@@ -32,7 +25,6 @@ type conn struct {
 	ctx    context.Context // for all its requests
 	remote string
 	tls    *tls.ConnectionState // nil: none
-	idle   atomic.Int32
 	parked atomic.Bool
 
 	reads, writes deadline
@@ -92,7 +84,7 @@ func (c *conn) serve(reused bool) {
 		}
 		reused = true
 		x, err := c.readRequest()
-		if !c.idle.CompareAndSwap(waiting, busy) {
+		if !c.state.CompareAndSwap(waiting, active) {
 			return
 		}
 		c.hook(http.StateActive)
@@ -106,7 +98,7 @@ func (c *conn) serve(reused bool) {
 			return
 		}
 		c.hook(http.StateIdle)
-		if c.idle.Store(waiting); c.server.ended.Load() {
+		if c.state.Store(waiting); c.server.ended.Load() {
 			return
 		}
 	}
@@ -184,6 +176,7 @@ var pool = sync.Pool{New: func() any { return new(buffers) }}
 
 func (c *conn) acquire() {
 	c.buffers = pool.Get().(*buffers) // the only type in it
+	c.server.watch.add(c)
 	c.in, c.out, c.lines = c.buffers.in[:], c.buffers.out[:0], c.buffers.lines[:0]
 	if c.r, c.w = 0, 0; c.early.has {
 		c.early.has = false
@@ -194,6 +187,7 @@ func (c *conn) acquire() {
 // release gives up the buffers. What they hold of a request is overwritten before it is
 // read.
 func (c *conn) release() {
+	c.server.watch.remove(c)
 	pool.Put(c.buffers)
 	c.buffers, c.in, c.out, c.lines = nil, nil, nil, nil
 }

@@ -85,18 +85,17 @@ func (x *exchange) run() (goOn bool) {
 	bare := x.request
 	x.request = *bare.WithContext(ctx)
 	x.begin()
-	c.server.watch.add(c, x)
-	watched := true
+	c.handle(x)
+	returned := false
 	defer func() {
-		cancel()
-		if watched { // the handler panicked
-			c.unwatch()
+		if cancel(); !returned { // it panicked
+			c.handled()
 		}
 	}()
 	c.server.options.Handler.ServeHTTP(&x.response, &x.request)
+	returned = true
 	cancel()
-	c.unwatch()
-	watched = false
+	c.handled()
 	return x.finish()
 }
 

@@ -243,7 +243,7 @@ func TestRequestsThatComeEarly(t *testing.T) {
 			await(t, "a second reader", func() bool {
 				s.watch.mu.Lock()
 				defer s.watch.mu.Unlock()
-				return s.watch.first != nil && s.watch.first.awaited != nil
+				return s.watch.first != nil && s.watch.first.state.Load() == watched
 			})
 		}
 		for range 2 {

@@ -140,7 +140,7 @@ func (s *Server) remove(c *conn) {
 // Shutdown closes the listeners and all connections without a request under way, and
 // waits until the others have ended or ctx has.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.end(func(c *conn) bool { return c.idle.CompareAndSwap(waiting, closing) })
+	s.end(func(c *conn) bool { return c.state.CompareAndSwap(waiting, closing) })
 	var err error
 	if s.options.HTTP2 != nil {
 		err = s.options.HTTP2.Shutdown(ctx)

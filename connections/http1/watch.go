@@ -4,14 +4,25 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// watchEvery is the time between two looks at the requests under way. One that has been
-// there for two looks may last, so that its client is watched.
+// watchEvery is the time between two looks at the connections. A request that is seen
+// by two looks may last, so that its client is watched.
 const watchEvery = 100 * time.Millisecond
 
-// watch notices that the clients of requests which take long go away.
+// What a connection does. Only Shutdown makes it closing, only a watch makes it watched.
+const (
+	waiting  int32 = iota // for a request, so that Shutdown may close it
+	closing               // Shutdown closes it
+	active                // it reads a request, or writes an answer
+	handling              // its handler is called
+	watched               // its handler is called, and a second goroutine reads
+)
+
+// watch notices that the clients of requests which take long go away. It knows the
+// connections that have buffers, and asks nothing of those whose requests are short.
 type watch struct {
 	mu    sync.Mutex
 	first *conn // the others follow
@@ -19,19 +30,20 @@ type watch struct {
 	due   bool // timer is set
 }
 
-// presence is what a watch knows of a connection. The watch's mutex guards it while the
-// connection is in the watch.
+// presence is what a watch knows of a connection.
 type presence struct {
+	state   atomic.Int32
+	request atomic.Pointer[exchange] // while the handler is called
+
+	// Guarded by the watch's mutex.
 	next, before *conn
-	request      *exchange
-	seen         bool
-	awaited      chan struct{} // closed when the second reader has ended; nil: there is none
+	seen         *exchange     // by the last look
+	awaited      chan struct{} // closed when the second goroutine has ended; nil: there is none
 }
 
-func (w *watch) add(c *conn, x *exchange) {
+func (w *watch) add(c *conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c.request, c.seen = x, false
 	if c.next = w.first; c.next != nil {
 		c.next.before = c
 	}
@@ -58,7 +70,7 @@ func (w *watch) remove(c *conn) {
 	if c.next != nil {
 		c.next.before = c.before
 	}
-	c.next, c.before, c.request = nil, nil, nil
+	c.next, c.before, c.seen = nil, nil, nil
 }
 
 // look has the clients awaited of requests that it sees again, once these have brought
@@ -67,18 +79,30 @@ func (w *watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := w.first; c != nil; c = c.next {
-		switch {
-		case !c.seen:
-			c.seen = true
-		case c.awaited == nil && c.request.received.Load():
-			c.awaited = make(chan struct{})
-			c.reads.exactly(c.SetReadDeadline, time.Time{})
-			go c.awaitEnd(c.request, c.awaited)
+		x := c.request.Load()
+		if x == nil || x != c.seen {
+			c.seen = x
+			continue
+		}
+		if x.received.Load() && c.awaited == nil && c.state.CompareAndSwap(handling, watched) {
+			c.awaitBeside(x)
 		}
 	}
 	if w.due = w.first != nil; w.due {
 		w.timer.Reset(watchEvery)
 	}
+}
+
+// awaitBeside has a second goroutine read, unless the handler has meanwhile been called
+// with another request.
+func (c *conn) awaitBeside(x *exchange) {
+	if c.request.Load() != x {
+		c.state.Store(handling)
+		return
+	}
+	c.awaited = make(chan struct{})
+	c.reads.exactly(c.SetReadDeadline, time.Time{})
+	go c.awaitEnd(x, c.awaited)
 }
 
 // awaitEnd reads beside a handler. If the client goes away its request's context ends; if
@@ -92,15 +116,32 @@ func (c *conn) awaitEnd(x *exchange, ended chan<- struct{}) {
 	}
 }
 
-// unwatch ends the watch over a connection, and the reading beside its handler.
-func (c *conn) unwatch() {
-	c.server.watch.remove(c)
-	if c.awaited == nil {
+// handle says that a handler is called.
+func (c *conn) handle(x *exchange) {
+	c.request.Store(x)
+	c.state.Store(handling)
+}
+
+// handled says that the handler has returned, and ends the reading beside it.
+func (c *conn) handled() {
+	if !c.state.CompareAndSwap(handling, active) {
+		c.endAwaiting()
+	}
+	c.request.Store(nil)
+}
+
+func (c *conn) endAwaiting() {
+	w := &c.server.watch
+	w.mu.Lock() // look has done what it began
+	awaited := c.awaited
+	c.awaited = nil
+	c.state.Store(active)
+	w.mu.Unlock()
+	if awaited == nil {
 		return
 	}
 	c.reads.exactly(c.SetReadDeadline, past)
-	<-c.awaited
-	c.awaited = nil
+	<-awaited
 	if c.early.has {
 		c.early.has = false
 		c.room()
