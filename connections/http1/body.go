@@ -109,7 +109,7 @@ func (b *body) read(p []byte) (n int, err error) {
 // read reads data and, behind the last chunk, drops the trailers.
 func (c *chunks) read(p []byte) (int, error) {
 	n, err := c.data.Read(p)
-	if err != io.EOF { //nolint:errorlint // the end, and no wrapped one
+	if !errors.Is(err, io.EOF) {
 		return n, err
 	}
 	return n, c.dropTrailers()

@@ -135,6 +135,7 @@ type answer struct {
 	content string
 	close   bool
 	err     error // behind which there is nothing
+	broken  bool  // in place of err, to be compared
 }
 
 func (c *client) answer(method string) answer {
@@ -144,7 +145,7 @@ func (c *client) answer(method string) answer {
 	}
 	content, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	return answer{res.StatusCode, res.Header, string(content), res.Close, err}
+	return answer{status: res.StatusCode, header: res.Header, content: string(content), close: res.Close, err: err}
 }
 
 func (c *client) want(status int, content string) answer {

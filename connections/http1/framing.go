@@ -14,9 +14,9 @@ import (
 func (x *exchange) frame() error {
 	r := &x.request
 	old := r.ProtoMinor == 0
-	close := grammar.HasToken(r.Header["Connection"], "close")
-	r.Close = close || old && !grammar.HasToken(r.Header["Connection"], "keep-alive")
-	x.last = close || old // what stays open in HTTP/1.0 may be read otherwise in between
+	closes := grammar.HasToken(r.Header["Connection"], "close")
+	r.Close = closes || old && !grammar.HasToken(r.Header["Connection"], "keep-alive")
+	x.last = closes || old // what stays open in HTTP/1.0 may be read otherwise in between
 	chunked, err := isChunked(r)
 	if err != nil {
 		return err

@@ -44,14 +44,14 @@ func (c *conn) refuse(why *Refusal) {
 	if describe := c.server.options.Describe; describe != nil {
 		contentType, body = describe(*why)
 	}
-	out := append(c.out[:0], "HTTP/1.1 "...)
+	out := c.out[:0]
+	out = append(out, "HTTP/1.1 "...)
 	out = strconv.AppendInt(out, int64(why.Status), 10)
 	out = append(append(append(out, ' '), http.StatusText(why.Status)...), "\r\nContent-Type: "...)
 	out = append(append(out, contentType...), "\r\nDate: "...)
 	out = append(c.server.date.append(out, time.Now()), "\r\nContent-Length: "...)
 	out = strconv.AppendInt(out, int64(len(body)), 10)
 	out = append(append(out, "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"...), body...)
-	c.out = out
 	c.writes.until(c.Conn.SetWriteDeadline, time.Now().Add(refusalTime))
 	if _, err := c.Write(out); err == nil {
 		c.linger()

@@ -189,9 +189,6 @@ func (w *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteString implements [io.StringWriter].
-func (w *response) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
-
 // put writes p behind what is held, or holds it.
 func (w *response) put(p []byte) {
 	c := w.x.conn
