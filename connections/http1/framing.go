@@ -16,7 +16,7 @@ func (x *exchange) frame() error {
 	old := r.ProtoMinor == 0
 	closes := grammar.HasToken(r.Header["Connection"], "close")
 	r.Close = closes || old && !grammar.HasToken(r.Header["Connection"], "keep-alive")
-	x.last = closes || old // what stays open in HTTP/1.0 may be read otherwise in between
+	x.last = closes || old || saysClose(r.Header["Connection"]) // what stays open in HTTP/1.0 may be read otherwise in between
 	chunked, err := isChunked(r)
 	if err != nil {
 		return err
@@ -37,6 +37,20 @@ func (x *exchange) frame() error {
 	delete(r.Header, "Content-Length")
 	r.ContentLength, r.TransferEncoding = -1, []string{"chunked"}
 	return nil
+}
+
+// saysClose reports whether the first value has the word, which net/http takes for the
+// wish to end the connection.
+func saysClose(values []string) bool {
+	if len(values) == 0 {
+		return false
+	}
+	for word := range strings.FieldsFuncSeq(values[0], func(c rune) bool { return c == ' ' || c == '\t' || c == ',' }) {
+		if grammar.EqualFold(word, "close") {
+			return true
+		}
+	}
+	return false
 }
 
 func isChunked(r *http.Request) (bool, error) {

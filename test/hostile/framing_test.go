@@ -13,7 +13,12 @@ import (
 // not taken for a request: the connection ends with the answer.
 func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	t.Run("own server", func(t *testing.T) { testNothingFollows(t, ownServer) })
+	t.Run("Go's server", func(t *testing.T) { testNothingFollows(t, goServer) })
+}
+
+func testNothingFollows(t *testing.T, server string) {
+	w := newWorld(t, options{Server: server})
 	w.group(t, "rg")
 	hidden := w.thing("rg", "hidden")
 	request := func(target string, lines ...string) string {
@@ -75,7 +80,7 @@ func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 func TestBytesThatAreNoRequest(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
-		w := newWorld(t, options{TLS: secure})
+		w := newWorld(t, options{TLS: secure, Server: ownServer})
 		for text, want := range map[string]shortAnswer{
 			"\x00\r\n":                               {400, "InvalidRequestUri", true},
 			"GET /subscriptions HTTP/1.1\r\n\r\n":    {400, "InvalidRequestHeader", true},
