@@ -64,7 +64,7 @@ test-long: programs ## the longer forms of what has a shorter one in test: an ho
 	$(MAKE) --no-print-directory chaos
 	$(call PROGRAMS) go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad|TestGroupDeleteOfManyResources)$$' -e2e.long
 	$(call PROGRAMS) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
-	PORTICO_HTTP_CLIENT=standard $(call PROGRAMS) go test ./test/wire ./test/hostile -count=1 -timeout 30m
+	PORTICO_HTTP_CLIENT=standard PORTICO_HTTP_SERVER=standard $(call PROGRAMS) go test ./test/wire ./test/hostile -count=1 -timeout 30m
 	test/fuzz.sh 2m
 
 # Without the walk, and on one of the two engines.

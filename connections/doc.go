@@ -7,12 +7,12 @@
 // have no bound per address and are never evicted.
 //
 // A [Table] bounds one listener. [Table.Listen] or, for TLS, [Table.ListenTLS] wraps
-// the listener of an [http.Server], [Table.ConnState] and [Table.ConnContext] are the
-// server's hooks, and its handler calls [Authenticated].
+// the listener of a server, [Table.ConnState] and [Table.ConnContext] are the server's
+// hooks, and its handler calls [Authenticated].
 //
-// A connection that waits long for its next request is parked: net/http gives up its
-// buffers and its goroutine.
-//
-// The package scans request heads while net/http reads them, because net/http hides
+// For an [http.Server] the package does two things more, unless [Options.Unscanned]
+// says that the server, such as that of package http1, does them by itself. A connection
+// that waits long for its next request is parked: net/http gives up its buffers and its
+// goroutine. And request heads are scanned while net/http reads them, because it hides
 // that a request has both a length and chunks. Handlers ask by [Ambiguous].
 package connections

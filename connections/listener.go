@@ -91,8 +91,14 @@ func (l *listener) offer(c *conn, spoken net.Conn) {
 	}
 }
 
-// scanned returns what net/http gets of a connection; session is nil without TLS.
+// scanned returns what the server gets of a connection; session is nil without TLS.
 func (l *listener) scanned(c *conn, session *tls.Conn) net.Conn {
+	switch {
+	case l.table.options.Unscanned && session == nil:
+		return c
+	case l.table.options.Unscanned:
+		return session
+	}
 	s := &scannedConn{Conn: c, below: c, listener: l}
 	if session == nil {
 		return s

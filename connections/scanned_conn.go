@@ -53,13 +53,18 @@ func (s scannedTLSConn) ConnectionState() tls.ConnectionState { return s.session
 
 type scannerKey struct{}
 
+// AmbiguousKey is the key by which a context that is asked for it says whether its
+// request is ambiguous, as a bool: that of a server which knows by itself.
+type AmbiguousKey struct{}
+
 // Ambiguous reports whether the head of a request has both Content-Length and
 // Transfer-Encoding, or a Content-Length that another parser could read differently.
 // It must be called once per request, in order.
 func Ambiguous(ctx context.Context) bool {
 	s, ok := ctx.Value(scannerKey{}).(*scannedConn)
 	if !ok {
-		return false
+		known, _ := ctx.Value(AmbiguousKey{}).(bool)
+		return known
 	}
 	s.requests++
 	which := s.heads.ambiguous.Load()

@@ -30,6 +30,9 @@ type Options struct {
 	IdleUnauthenticated time.Duration
 	// Trusted reports whether an address is that of a trusted proxy.
 	Trusted func(netip.Addr) bool
+	// Unscanned: the server that reads the connections recognizes ambiguous requests, and
+	// gives up what idle connections do not need, by itself.
+	Unscanned bool
 	// OnRefused is called when a connection is refused or closed.
 	OnRefused func(reason string)
 }

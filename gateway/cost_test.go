@@ -8,13 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"portico/connections/http1"
 	"portico/logs"
 	"portico/upstream"
 )
@@ -157,7 +157,7 @@ func BenchmarkChain(b *testing.B) {
 	}
 }
 
-// The whole way of a warm read: the server of net/http, the gateway, the call.
+// The whole way of a warm read: the server, the gateway, the call.
 func BenchmarkWholeWay(b *testing.B) {
 	way := newWholeWay(b)
 	b.ReportAllocs()
@@ -179,9 +179,14 @@ func newWholeWay(t testing.TB, settings ...func(*site)) *wholeWay {
 	for _, set := range settings {
 		set(s)
 	}
-	server := httptest.NewServer(s.gateway.Public())
-	t.Cleanup(server.Close)
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, served := http1.New(http1.Options{Handler: s.gateway.Public(), ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHead: 16 << 10}), make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close(); <-served })
+	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

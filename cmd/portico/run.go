@@ -10,8 +10,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"portico/arm"
 	"portico/config"
 	"portico/connections"
+	"portico/connections/http1"
 	"portico/timing"
 )
 
@@ -19,22 +21,23 @@ import (
 const (
 	lastLinesTime = 5 * time.Second  // for the last lines of the access log
 	headerTime    = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
-	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
-	// its own to the number it is given.
-	headerBytes = 16<<10 - 4<<10
+	headBytes     = 16 << 10         // what a request line and its headers may take
+	// net/http adds 4 KiB of its own to the number it is given.
+	headerBytes = headBytes - 4<<10
 )
 
 // run serves until ctx ends or a listener fails, then drains: unready first,
 // requests under way to their end, the store last.
 func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	tables := []*connections.Table{s.connections.public, s.connections.admin}
-	servers := []*http.Server{s.server(s.live.Public(), tables[0]), s.server(s.live.Admin(), tables[1])}
+	standard := s.server(s.live.Public(), tables[0])
+	servers := []server{s.publicServer(standard, tables[0]), s.server(s.live.Admin(), tables[1])}
 	admin = tables[1].Listen(admin)
 	if s.certificate.shown() {
-		servers[0].TLSConfig = s.certificate.server()
+		standard.TLSConfig = s.certificate.server()
 		failures := failedHandshakes{log: s.log}
 		public = tables[0].ListenTLS(public, connections.TLSOptions{
-			Config: servers[0].TLSConfig, Timeout: headerTime,
+			Config: standard.TLSConfig, Timeout: headerTime,
 			OnFailed: func(from net.Addr, err error) { failures.failed(from, err, time.Now()) },
 		})
 	} else {
@@ -113,6 +116,34 @@ func (s *service) writeAccessLog(ctx context.Context) (end func()) {
 	}
 }
 
+// server is what serves a listener.
+type server interface {
+	Serve(l net.Listener) error
+	Shutdown(ctx context.Context) error
+	Close() error
+}
+
+// publicServer returns the server of the public listener: the standard one, or another
+// that leaves HTTP/2 to that.
+func (s *service) publicServer(standard *http.Server, t *connections.Table) server {
+	if s.config.Load().Server.HTTPServer == config.StandardServer {
+		return standard
+	}
+	return http1.New(http1.Options{
+		Handler: standard.Handler, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: headBytes,
+		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: standard.ErrorLog, Describe: describeRefusal, HTTP2: standard,
+	})
+}
+
+// describeRefusal is the content of the answer to what is no request.
+func describeRefusal(why http1.Refusal) (contentType string, content []byte) {
+	fault := arm.NewError(arm.InvalidRequestURI, why.Why)
+	if why.Header != "" {
+		fault = arm.NewError(arm.InvalidRequestHeader, why.Header, why.Why)
+	}
+	return "application/json; charset=utf-8", fault.Body()
+}
+
 func (s *service) server(h http.Handler, t *connections.Table) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: headerBytes,
@@ -123,7 +154,7 @@ func (s *service) server(h http.Handler, t *connections.Table) *http.Server {
 
 // stop ends the servers one after the other: the admin listener, which is the
 // last, tells to the end that this gateway is not ready.
-func (s *service) stop(limit context.Context, servers []*http.Server) error {
+func (s *service) stop(limit context.Context, servers []server) error {
 	var failure error
 	for _, server := range servers {
 		if err := server.Shutdown(limit); err != nil {

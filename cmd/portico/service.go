@@ -66,7 +66,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
 	s.shown.Loaded(1, time.Now())
 	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
-	s.connections = newTables(cfg.Server.Connections, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
+	s.connections = newTables(cfg.Server, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err
 	}

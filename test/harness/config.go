@@ -189,6 +189,9 @@ func (c Config) withDefaults(listen string) Config {
 	if !strings.Contains(c.Extra, "throttle:") { // nor is it about how much a caller may send
 		c.Extra += "\nthrottle: {enabled: false}\n"
 	}
+	if server := os.Getenv("PORTICO_HTTP_SERVER"); server != "" && !strings.Contains(c.Server, "httpServer:") {
+		c.Server = strings.TrimRight(c.Server, "\n") + "\n  httpServer: " + server + "\n"
+	}
 	if len(c.Subscriptions) == 0 {
 		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}
 	}

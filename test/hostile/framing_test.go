@@ -13,7 +13,12 @@ import (
 // not taken for a request: the connection ends with the answer.
 func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	t.Run("own server", func(t *testing.T) { testNothingFollows(t, ownServer) })
+	t.Run("Go's server", func(t *testing.T) { testNothingFollows(t, goServer) })
+}
+
+func testNothingFollows(t *testing.T, server string) {
+	w := newWorld(t, options{Server: server})
 	w.group(t, "rg")
 	hidden := w.thing("rg", "hidden")
 	request := func(target string, lines ...string) string {
@@ -68,5 +73,29 @@ func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, bufio.NewReader(res.Body))
 		_ = res.Body.Close()
+	}
+}
+
+// What is no request is answered as errors are, and nothing behind it is read.
+func TestBytesThatAreNoRequest(t *testing.T) {
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		w := newWorld(t, options{TLS: secure, Server: ownServer})
+		for text, want := range map[string]shortAnswer{
+			"\x00\r\n":                               {400, "InvalidRequestUri", true},
+			"GET /subscriptions HTTP/1.1\r\n\r\n":    {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nA b\r\n": {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer\r\n " + alice.Raw + "\r\n":  {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.2\r\nHost: portico\r\n\r\n":                                             {505, "InvalidRequestUri", true},
+			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nTransfer-Encoding: gzip\r\n\r\n":                  {501, "InvalidRequestHeader", true},
+			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nExpect: x\r\n\r\n":                                {417, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: " + strings.Repeat("x", 20<<10) + "\r\n\r\n": {431, "InvalidRequestHeader", true},
+		} {
+			s := w.open(t, secure)
+			got := s.answers(t, 2, func(to io.Writer, text string) error { _, err := io.WriteString(to, text); return err }, text+strings.Join(subscriptionGET(w, alice.Raw), "\r\n")+"\r\n\r\n")
+			if len(got) != 1 || got[0] != want {
+				t.Errorf("%.60q: %+v, want %+v", text, got, want)
+			}
+		}
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
+
+	"portico/headers/grammar"
 )
 
 // bodyKind says where an answer's body ends.
@@ -68,22 +69,11 @@ func frame(response *http.Response, method string) (kind bodyKind, length int64,
 func closes(response *http.Response) bool {
 	connection := response.Header["Connection"]
 	if response.ProtoMinor == 0 {
-		return hasToken(connection, "close") || !hasToken(connection, "keep-alive")
+		return grammar.HasToken(connection, "close") || !grammar.HasToken(connection, "keep-alive")
 	}
-	if hasToken(connection, "close") {
+	if grammar.HasToken(connection, "close") {
 		delete(response.Header, "Connection")
 		return true
-	}
-	return false
-}
-
-func hasToken(values []string, token string) bool {
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			if equalFold(trimSpace(part), token) {
-				return true
-			}
-		}
 	}
 	return false
 }
@@ -94,7 +84,7 @@ func isChunked(response *http.Response) (bool, error) {
 		return false, nil
 	}
 	delete(response.Header, "Transfer-Encoding")
-	if response.ProtoMinor == 0 || len(encodings) != 1 || !equalFold(encodings[0], "chunked") {
+	if response.ProtoMinor == 0 || len(encodings) != 1 || !grammar.EqualFold(encodings[0], "chunked") {
 		return false, errEncoding
 	}
 	return true, nil
@@ -114,7 +104,7 @@ func contentLength(h http.Header) (int64, error) {
 	if len(sent) > 1 {
 		h["Content-Length"] = sent[:1]
 	}
-	if sent[0] == "" || !all(sent[0], digitByte) {
+	if !grammar.IsDigits(sent[0]) {
 		return 0, errLength
 	}
 	n, err := strconv.ParseInt(sent[0], 10, 64)
@@ -132,7 +122,7 @@ func checkTrailers(h http.Header, chunked bool) error {
 	}
 	delete(h, "Trailer")
 	for _, framing := range [...]string{"Transfer-Encoding", "Trailer", "Content-Length"} {
-		if hasToken(named, framing) {
+		if grammar.HasToken(named, framing) {
 			return errTrailer
 		}
 	}

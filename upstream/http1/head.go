@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"portico/headers/grammar"
 )
 
 // Bounds of what comes before an answer's body.
@@ -88,9 +90,9 @@ func checkStatusLine(line []byte) error {
 	switch {
 	case len(line) < status+3,
 		string(line[:len(protocol)]) != protocol,
-		!all(line[len(protocol):len(protocol)+1], digitByte),
+		!grammar.IsDigits(line[len(protocol) : len(protocol)+1]),
 		line[status-1] != ' ',
-		!all(line[status:status+3], digitByte),
+		!grammar.IsDigits(line[status : status+3]),
 		len(line) > status+3 && line[status+3] != ' ':
 		return errStatusLine
 	}
@@ -104,7 +106,7 @@ func checkField(line []byte) error {
 		return errFolded
 	}
 	colon := bytes.IndexByte(line, ':')
-	if colon < 0 || !isToken(line[:colon]) || !isFieldValue(line[colon+1:]) {
+	if colon < 0 || !grammar.IsToken(line[:colon]) || !grammar.IsFieldValue(line[colon+1:]) {
 		return errFieldLine
 	}
 	return nil
@@ -124,7 +126,7 @@ func parseHead(head []byte, lines int, response *http.Response) {
 	for range lines {
 		line, text = cutLine(text)
 		name, value, _ := strings.Cut(line, ":")
-		name, value = http.CanonicalHeaderKey(name), trimSpace(value)
+		name, value = http.CanonicalHeaderKey(name), grammar.TrimSpace(value)
 		if known := header[name]; known != nil {
 			header[name] = append(known, value)
 			continue

@@ -5,33 +5,35 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"portico/headers/grammar"
 )
 
 var errBadTarget = errors.New("the path or the query holds what may not stand in a request line")
 
 // check refuses what would not be one request on the wire.
 func (r *Request) check() error {
-	if !isToken(r.Method) {
+	if !grammar.IsToken(r.Method) {
 		return fmt.Errorf("%q is no method", r.Method)
 	}
-	if r.Path == "" || r.Path[0] != '/' || !isVisible(r.Path) || !isVisible(r.Query) {
+	if r.Path == "" || r.Path[0] != '/' || !grammar.IsVisible(r.Path) || !grammar.IsVisible(r.Query) {
 		return errBadTarget
 	}
 	for name, values := range r.Header {
-		if !isToken(name) {
+		if !grammar.IsToken(name) {
 			return badName(name)
 		}
 		for _, value := range values {
-			if !isFieldValue(value) {
+			if !grammar.IsFieldValue(value) {
 				return badValue(name)
 			}
 		}
 	}
 	for i := range r.Own {
 		switch own := &r.Own[i]; {
-		case !isToken(own.Name):
+		case !grammar.IsToken(own.Name):
 			return badName(own.Name)
-		case !isFieldValue(own.Value):
+		case !grammar.IsFieldValue(own.Value):
 			return badValue(own.Name)
 		}
 	}
@@ -87,7 +89,7 @@ func framesRequest(name string) bool {
 	switch len(name) {
 	case len("Host"), len("Trailer"), len("User-Agent"), len("Content-Length"), len("Transfer-Encoding"):
 		for _, own := range [...]string{"Host", "Trailer", "User-Agent", "Content-Length", "Transfer-Encoding"} {
-			if equalFold(name, own) {
+			if grammar.EqualFold(name, own) {
 				return true
 			}
 		}
@@ -98,6 +100,6 @@ func framesRequest(name string) bool {
 func appendField(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	b = append(b, ": "...)
-	b = append(b, trimSpace(value)...)
+	b = append(b, grammar.TrimSpace(value)...)
 	return append(b, "\r\n"...)
 }

@@ -1,0 +1,119 @@
+package http1
+
+import (
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+
+	"portico/headers/grammar"
+)
+
+// frame decides where the content of a request ends, whether another reader could see
+// its end elsewhere, and whether the connection ends with the answer.
+func (x *exchange) frame() error {
+	r := &x.request
+	old := r.ProtoMinor == 0
+	closes := grammar.HasToken(r.Header["Connection"], "close")
+	r.Close = closes || old && !grammar.HasToken(r.Header["Connection"], "keep-alive")
+	x.last = closes || old || saysClose(r.Header["Connection"]) // what stays open in HTTP/1.0 may be read otherwise in between
+	chunked, err := isChunked(r)
+	if err != nil {
+		return err
+	}
+	length, err := contentLength(r.Header)
+	if err != nil {
+		return err
+	}
+	if !chunked {
+		r.ContentLength = max(0, length)
+		return nil
+	}
+	if err := dropTrailers(r.Header); err != nil {
+		return err
+	}
+	x.ambiguous = length >= 0
+	x.last = true
+	delete(r.Header, "Content-Length")
+	r.ContentLength, r.TransferEncoding = -1, []string{"chunked"}
+	return nil
+}
+
+// saysClose reports whether the first value has the word, which net/http takes for the
+// wish to end the connection.
+func saysClose(values []string) bool {
+	if len(values) == 0 {
+		return false
+	}
+	for word := range strings.FieldsFuncSeq(values[0], func(c rune) bool { return c == ' ' || c == '\t' || c == ',' }) {
+		if grammar.EqualFold(word, "close") {
+			return true
+		}
+	}
+	return false
+}
+
+func isChunked(r *http.Request) (bool, error) {
+	encodings, sent := r.Header["Transfer-Encoding"]
+	switch {
+	case !sent:
+		return false, nil
+	case r.ProtoMinor == 0:
+		return false, errOldEncoding
+	case len(encodings) != 1 || !grammar.EqualFold(encodings[0], "chunked"):
+		return false, errEncoding
+	}
+	delete(r.Header, "Transfer-Encoding")
+	return true, nil
+}
+
+// contentLength returns -1 where none is given. The same one twice becomes one.
+func contentLength(h http.Header) (int64, error) {
+	sent := h["Content-Length"]
+	if len(sent) == 0 {
+		return -1, nil
+	}
+	for _, other := range sent[1:] {
+		if other != sent[0] {
+			return 0, errLength
+		}
+	}
+	if len(sent) > 1 {
+		h["Content-Length"] = sent[:1]
+	}
+	if !grammar.IsDigits(sent[0]) {
+		return 0, errLength
+	}
+	n, err := strconv.ParseInt(sent[0], 10, 64)
+	if err != nil {
+		return 0, errLength
+	}
+	return n, nil
+}
+
+// dropTrailers checks the names of trailers. Trailers themselves are dropped.
+func dropTrailers(h http.Header) error {
+	for _, value := range h["Trailer"] {
+		for name := range strings.SplitSeq(value, ",") {
+			switch textproto.CanonicalMIMEHeaderKey(grammar.TrimSpace(name)) {
+			case "Transfer-Encoding", "Trailer", "Content-Length":
+				return errTrailer
+			}
+		}
+	}
+	delete(h, "Trailer")
+	return nil
+}
+
+// expects decides what the client waits for before it sends its content.
+func (x *exchange) expects() error {
+	expected := x.request.Header["Expect"]
+	if len(expected) == 0 || expected[0] == "" {
+		return nil
+	}
+	if !grammar.HasToken(expected[:1], "100-continue") {
+		return errExpectation
+	}
+	x.body.awaited = x.request.ProtoMinor > 0 && x.request.ContentLength != 0
+	return nil
+}

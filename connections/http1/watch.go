@@ -1,0 +1,153 @@
+package http1
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// watchEvery is the time between two looks at the connections. A request that is seen
+// by two looks may last, so that its client is watched.
+const watchEvery = 100 * time.Millisecond
+
+// What a connection does. Only Shutdown makes it closing, only a watch makes it watched.
+const (
+	waiting  int32 = iota // for a request, so that Shutdown may close it
+	closing               // Shutdown closes it
+	active                // it reads a request, or writes an answer
+	handling              // its handler is called
+	watched               // its handler is called, and a second goroutine reads
+)
+
+// watch notices that the clients of requests which take long go away. It knows the
+// connections that have buffers, and asks nothing of those whose requests are short.
+type watch struct {
+	mu    sync.Mutex
+	first *conn // the others follow
+	timer *time.Timer
+	due   bool // timer is set
+}
+
+// presence is what a watch knows of a connection.
+type presence struct {
+	state   atomic.Int32
+	request atomic.Pointer[exchange] // while the handler is called
+
+	// Guarded by the watch's mutex.
+	next, before *conn
+	seen         *exchange     // by the last look
+	awaited      chan struct{} // closed when the second goroutine has ended; nil: there is none
+}
+
+func (w *watch) add(c *conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c.next = w.first; c.next != nil {
+		c.next.before = c
+	}
+	w.first = c
+	if w.due {
+		return
+	}
+	w.due = true
+	if w.timer == nil {
+		w.timer = time.AfterFunc(watchEvery, w.look)
+	} else {
+		w.timer.Reset(watchEvery)
+	}
+}
+
+func (w *watch) remove(c *conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c.before != nil {
+		c.before.next = c.next
+	} else {
+		w.first = c.next
+	}
+	if c.next != nil {
+		c.next.before = c.before
+	}
+	c.next, c.before, c.seen = nil, nil, nil
+}
+
+// look has the clients awaited of requests that it sees again, once these have brought
+// all their content.
+func (w *watch) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := w.first; c != nil; c = c.next {
+		x := c.request.Load()
+		if x == nil || x != c.seen {
+			c.seen = x
+			continue
+		}
+		if x.received.Load() && c.awaited == nil && c.state.CompareAndSwap(handling, watched) {
+			c.awaitBeside(x)
+		}
+	}
+	if w.due = w.first != nil; w.due {
+		w.timer.Reset(watchEvery)
+	}
+}
+
+// awaitBeside has a second goroutine read, unless the handler has meanwhile been called
+// with another request.
+func (c *conn) awaitBeside(x *exchange) {
+	if c.request.Load() != x {
+		c.state.Store(handling)
+		return
+	}
+	c.awaited = make(chan struct{})
+	c.reads.exactly(c.SetReadDeadline, time.Time{})
+	go c.awaitEnd(x, c.awaited)
+}
+
+// awaitEnd reads beside a handler. If the client goes away its request's context ends; if
+// it sends a byte of its next request that is kept.
+func (c *conn) awaitEnd(x *exchange, ended chan<- struct{}) {
+	defer close(ended)
+	n, err := c.Conn.Read(c.early.b[:])
+	c.early.has = n > 0
+	if err != nil && n == 0 && !timedOut(err) {
+		x.cancel()
+	}
+}
+
+// handle says that a handler is called.
+func (c *conn) handle(x *exchange) {
+	c.request.Store(x)
+	c.state.Store(handling)
+}
+
+// handled says that the handler has returned, and ends the reading beside it.
+func (c *conn) handled() {
+	if !c.state.CompareAndSwap(handling, active) {
+		c.endAwaiting()
+	}
+	c.request.Store(nil)
+}
+
+func (c *conn) endAwaiting() {
+	w := &c.server.watch
+	w.mu.Lock() // look has done what it began
+	awaited := c.awaited
+	c.awaited = nil
+	c.state.Store(active)
+	w.mu.Unlock()
+	if awaited == nil {
+		return
+	}
+	c.reads.exactly(c.SetReadDeadline, past)
+	<-awaited
+	if c.early.has {
+		c.early.has = false
+		c.room()
+		c.in[c.w] = c.early.b[0]
+		c.w++
+	}
+}
+
+func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

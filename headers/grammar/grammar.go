@@ -1,0 +1,113 @@
+// Package grammar knows which bytes may stand where in a message of HTTP/1.1 (RFC 9110
+// and 9112), for whoever reads or writes one.
+package grammar
+
+import "strings"
+
+// Classes of bytes, as bits of classes.
+const (
+	tokenByte = 1 << iota // may stand in a name
+	valueByte             // may stand in a value
+	digitByte
+	hostByte // may stand in a Host
+)
+
+var classes = func() (all [256]byte) {
+	for c := range all {
+		if c >= ' ' && c != 0x7f || c == '\t' {
+			all[c] |= valueByte
+		}
+	}
+	for c := '0'; c <= '9'; c++ {
+		all[c] |= tokenByte | digitByte | hostByte
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		all[c] |= tokenByte | hostByte
+		all[c-'a'+'A'] |= tokenByte | hostByte
+	}
+	for _, c := range "!#$%&'*+-.^_`|~" {
+		all[c] |= tokenByte
+	}
+	for _, c := range "!$%&'()*+,-.:;=[]_~" {
+		all[c] |= hostByte
+	}
+	return all
+}()
+
+// all reports whether each byte of s is of a class.
+func all[T string | []byte](s T, class byte) bool {
+	for i := range len(s) {
+		if classes[s[i]]&class == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// IsToken reports whether s is a token: a method, or the name of a header.
+func IsToken[T string | []byte](s T) bool { return len(s) > 0 && all(s, tokenByte) }
+
+// IsFieldValue reports whether s may be a header's value.
+func IsFieldValue[T string | []byte](s T) bool { return all(s, valueByte) }
+
+// IsDigits reports whether s has only decimal digits, and at least one.
+func IsDigits[T string | []byte](s T) bool { return len(s) > 0 && all(s, digitByte) }
+
+// IsHost reports whether all bytes of s may stand in a Host.
+func IsHost(s string) bool { return all(s, hostByte) }
+
+// IsVisible reports whether s may stand in a request target: nothing of it ends or
+// splits the line.
+func IsVisible(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// TrimSpace cuts off spaces and tabs.
+func TrimSpace(s string) string {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
+	}
+	for len(s) > 0 && (s[len(s)-1] == ' ' || s[len(s)-1] == '\t') {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// HasToken reports whether a token is an element of one of the values, which are lists
+// with commas.
+func HasToken(values []string, token string) bool {
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			if EqualFold(TrimSpace(part), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// EqualFold compares without regard to the case of ASCII letters, and of no others: in
+// Unicode a Kelvin sign is a k.
+func EqualFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
