@@ -86,7 +86,7 @@ func (c *caller) life(group string, n int) {
 	}
 	var form []string
 	if n%4 == 3 {
-		form = []string{"X-Contoso-Async", "accepted-async", "X-Contoso-Duration", "300ms"}
+		form = []string{"X-Contoso-Async", "accepted-async", "X-Contoso-Duration", "100ms"}
 	}
 	is.Tag = "first"
 	c.write(http.MethodPut, id+version, content(), form, 201)
@@ -142,7 +142,7 @@ func (c *caller) write(method, path, content string, form []string, want int) {
 		return
 	}
 	_, header := c.call(method, path, content, form, 202)
-	for end := time.Now().Add(time.Minute); c.err == nil; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); c.err == nil; time.Sleep(50 * time.Millisecond) {
 		at, err := url.Parse(header.Get("Azure-AsyncOperation"))
 		if err != nil || at.Path == "" {
 			c.err = fmt.Errorf("%s %s: no polling URL: %v", method, path, header)
@@ -248,7 +248,7 @@ func (c *caller) call(method, path, content string, form []string, want int) ([]
 	return text, answer.Header
 }
 
-// more waits until each client has gone through some more lives, so that what happens
+// more waits until clients have gone through some more lives, so that what happens
 // next happens among calls.
 func (l *load) more(t *testing.T) {
 	t.Helper()

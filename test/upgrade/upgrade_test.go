@@ -101,7 +101,7 @@ func beginDeletion(t *testing.T, w *harness.World, p *harness.Portico, group str
 	}
 	for _, region := range harness.RegionNames() {
 		w.Contoso(region).Do(t, harness.Request{
-			Method: http.MethodPost, Path: "/contoso/faults", Body: `{"method":"DELETE","pathContains":"/stays","fault":"status=503","count":-1}`,
+			Method: http.MethodPost, Path: "/contoso/faults", Body: `{"method":"DELETE","pathContains":"/stays","fault":"status=429","count":-1}`,
 		}).Want(t, 201)
 	}
 	at, err := url.Parse(do(http.MethodDelete, w.GroupPath(group)+own, "", 202).Header.Get("Location"))
