@@ -2,7 +2,6 @@ package inventory_test
 
 import (
 	"compress/gzip"
-	"context"
 	"database/sql"
 	"encoding/base64"
 	"errors"
@@ -274,23 +273,4 @@ func TestUnreleasedLayouts(t *testing.T) {
 			})
 		}
 	})
-}
-
-// A migration may take longer than a statement of a request.
-func TestMigrationOutlastsAStatement(t *testing.T) {
-	t.Parallel()
-	cluster := harness.StartPostgres(t)
-	dsn := cluster.CreateDatabase(t, "portico") + "&statement_timeout=300"
-	const slow = "-- +goose Up\nSELECT pg_sleep(1);\n"
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "00001_slow.sql"), []byte(slow), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.Open(context.Background(), engine.Options{Driver: engine.Postgres, DSN: dsn, Migrations: os.DirFS(folder)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
 }

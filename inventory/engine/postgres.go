@@ -82,7 +82,7 @@ func (e *Engine) migratePostgres(ctx context.Context, config *pgx.ConnConfig) er
 	own := config.Copy()
 	own.RuntimeParams["statement_timeout"] = millis(openTimeout)
 	db := stdlib.OpenDB(*own)
-	err := migrate(ctx, db, goose.DialectPostgres, e.options.Migrations, e.options.Proofs)
+	err := migrate(ctx, db, goose.DialectPostgres, onlineIndexes{e.options.Migrations}, e.options.Proofs)
 	return errors.Join(err, db.Close())
 }
 
