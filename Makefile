@@ -11,7 +11,7 @@ MODULES := . test/sdk test/deploy deploy/release
 
 # Packages that run the programs as processes. The go command cannot see that
 # their results depend on the programs, so they are never taken from its cache.
-OUTSIDE := ./test/e2e/... ./test/wire/... ./test/hostile/... ./test/contract/...
+OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/...
 
 # The race detector, but not in SQLite's own code: that is C, put into Go by a
 # program, and instrumented it takes two thirds of the tests' time. Its locks are in
@@ -23,9 +23,9 @@ PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1
 
 # All other packages. The inventory waits for databases longer than all others work, so
 # that it begins first.
-UNIT = ./inventory $$(go list ./... | grep -v -E '^portico/inventory$$|/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)')
+UNIT = ./inventory $$(go list ./... | grep -v -E '^portico/inventory$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
 
-.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
+.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -131,6 +131,10 @@ clients-js: ## of these, the Azure SDK for JavaScript alone
 deploy: programs ## what Portico is deployed with: image, chart, Compose file, unit, schema, releases
 	$(call PROGRAMS) go test -C test/deploy -count=1 -timeout 5m ./...
 	go test -C deploy/release -timeout 5m ./...
+
+packaging: programs ## the unit in a systemd that boots, the image by buildah: as root, half a minute; it installs both
+	test/packaging/prepare.sh
+	$(call PROGRAMS) go test ./test/packaging -count=1 -timeout 20m -v | grep -v '^=== '
 
 dashboards: programs ## every panel's query and every alert, with a real Prometheus, within three minutes
 	$(call PROGRAMS) go test ./test/dashboards -count=1 -timeout 10m -v | grep -v '^=== '

@@ -3,8 +3,6 @@ package inventory
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"time"
 
 	"portico/inventory/engine"
@@ -75,17 +73,6 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 		}
 		return d, t.ChangeOne(beginFeed, now, "")
 	})
-}
-
-// Layout is the number of the last migration that this version knows.
-func Layout() int64 {
-	files, err := migrations.ReadDir("migrations")
-	if err != nil || len(files) == 0 {
-		return 0 // they are part of the program
-	}
-	number, _, _ := strings.Cut(files[len(files)-1].Name(), "_")
-	n, _ := strconv.ParseInt(number, 10, 64) // as goose reads it
-	return n
 }
 
 // restoreTime bounds nothing but the time limits that a store must have to be opened.

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"io/fs"
 	"time"
@@ -82,9 +81,6 @@ type Limits struct {
 
 const readyTimeout = 2 * time.Second
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
 // rows gives a Store the calls about jobs without exporting the field.
 type rows = jobrow.Rows
 
@@ -121,7 +117,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.engine, err = engine.Open(ctx, engine.Options{
 		Driver: o.Driver, DSN: o.DSN, Connections: o.Connections, Now: o.Now,
-		Migrations: files, Metrics: o.Metrics, NewUnit: s.newTx,
+		Migrations: files, Proofs: releasedForms, Metrics: o.Metrics, NewUnit: s.newTx,
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -93,5 +94,21 @@ func TestRefusals(t *testing.T) {
 	}
 	if err := release(t.Context(), r.folder, filepath.Join(t.TempDir(), "release"), "", false); err == nil || !strings.Contains(err.Error(), "new.go") {
 		t.Error(err)
+	}
+}
+
+// What is released under a tag says so.
+func TestVersionIsTheTag(t *testing.T) {
+	r := clone(t)
+	const tag = "v1.2.3"
+	if _, err := r.git(t.Context(), "-c", "user.name=test", "-c", "user.email=test@example.com", "tag", "--annotate", "--message", "test", tag); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "portico")
+	if err := r.build(t.Context(), platform{runtime.GOOS, runtime.GOARCH}, program, nil); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "portico "+tag+" ") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -11,9 +11,17 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrate brings the database to the layout of the files.
-func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS) error {
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions")}
+// ErrLayout refuses a database that was made between two releases, by a migration that
+// was changed before it was released. It is left as it is.
+var ErrLayout = errors.New("the database has a layout that no release had")
+
+// migrate brings the database to the layout of the files. Where files were numbered
+// later than others that came after them, the database may have the later ones alone:
+// it gets what it lacks, in whatever order.
+func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS, proofs map[int64]string) error {
+	options := []goose.ProviderOption{
+		goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions"), goose.WithAllowOutofOrder(true),
+	}
 	if engine == goose.DialectPostgres {
 		// Replicas may start at once. The lock ends with its session.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, uint64(openTimeout.Seconds())))
@@ -26,8 +34,32 @@ func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS)
 	if err != nil {
 		return err
 	}
+	if err := checkLayout(ctx, db, provider, proofs); err != nil {
+		return err
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
+	}
+	return nil
+}
+
+// checkLayout refuses a database whose migrations had another form than the released one.
+func checkLayout(ctx context.Context, db *sql.DB, provider *goose.Provider, proofs map[int64]string) error {
+	made, err := provider.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("read the database's layout: %w", err)
+	}
+	for _, m := range made {
+		proof, ok := proofs[m.Source.Version]
+		if !ok || m.State != goose.StateApplied {
+			continue
+		}
+		if _, err := db.ExecContext(ctx, proof); err != nil {
+			if down(err) {
+				return err
+			}
+			return fmt.Errorf("%w: migration %d had another form: %w", ErrLayout, m.Source.Version, err)
+		}
 	}
 	return nil
 }

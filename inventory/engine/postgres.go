@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -57,7 +58,7 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 	if err := checkCollation(ctx, e.reads); err != nil {
 		return Classify(ctx, err)
 	}
-	if err := migrate(ctx, e.reads, goose.DialectPostgres, e.options.Migrations); err != nil {
+	if err := e.migratePostgres(ctx, config); err != nil {
 		return Classify(ctx, err)
 	}
 	c := &clock{given: e.options.Now}
@@ -72,6 +73,17 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 		e.sessions = append(e.sessions, &postgresSession{config: config, texts: texts, clock: c, ran: &e.ran})
 	}
 	return nil
+}
+
+// migratePostgres migrates by connections of its own: building an index takes longer than
+// a statement may. Locks it awaits no longer than others do, so that what queues behind
+// it, of gateways of the version before, waits no longer either.
+func (e *Engine) migratePostgres(ctx context.Context, config *pgx.ConnConfig) error {
+	own := config.Copy()
+	own.RuntimeParams["statement_timeout"] = millis(openTimeout)
+	db := stdlib.OpenDB(*own)
+	err := migrate(ctx, db, goose.DialectPostgres, onlineIndexes{e.options.Migrations}, e.options.Proofs)
+	return errors.Join(err, db.Close())
 }
 
 // postgresConfig reads a libpq URL or key=value list. The DSN's own settings win over

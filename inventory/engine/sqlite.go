@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,7 +30,7 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	}
 	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
 	writing := sqliteDSN(path, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)")
-	if err := prepareSQLite(ctx, writing, e.options.Migrations); err != nil {
+	if err := e.prepareSQLite(ctx, writing); err != nil {
 		return err
 	}
 	if e.reads, err = openSQLite(sqliteDSN(path, busy, "query_only(1)"), sqliteReaders); err != nil {
@@ -56,14 +55,14 @@ func createPrivate(path string) error {
 }
 
 // prepareSQLite brings a file to the present layout.
-func prepareSQLite(ctx context.Context, dsn string, migrations fs.FS) error {
+func (e *Engine) prepareSQLite(ctx context.Context, dsn string) error {
 	db, err := openSQLite(dsn, 1)
 	if err != nil {
 		return err
 	}
 	err = checkCollation(ctx, db)
 	if err == nil {
-		err = migrate(ctx, db, goose.DialectSQLite3, migrations)
+		err = migrate(ctx, db, goose.DialectSQLite3, e.options.Migrations, e.options.Proofs)
 	}
 	return Classify(ctx, errors.Join(err, db.Close()))
 }

@@ -65,21 +65,53 @@ func (c *sqliteCopies) restore(t *testing.T, p *harness.Portico) string {
 	return text
 }
 
+// postgresCopies are made by the commands that docs/operations.md names.
 type postgresCopies struct {
 	cluster *harness.Postgres
-	file    string
+	base    bool // the server's data, not a dump of the database
 }
 
 func (c *postgresCopies) save(t *testing.T, p *harness.Portico) {
-	c.file = c.cluster.Dump(t, "portico")
+	c.copy(t)
 	if _, said := runCommand(t, p, 1, "restore"); !strings.Contains(said, "a gateway works with the database") {
 		t.Errorf("beside a running service it says %s", said)
 	}
 }
 
+func (c *postgresCopies) copy(t *testing.T) {
+	t.Helper()
+	if c.base {
+		c.run(t, "pg_basebackup")
+		return
+	}
+	c.run(t, "pg_dump")
+}
+
+// run runs the lines of the page that begin with one of these words.
+func (c *postgresCopies) run(t *testing.T, words ...string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range words {
+		before, line, found := strings.Cut(string(page), "\n"+word+" ")
+		if !found || strings.Count(before, "```")%2 == 0 {
+			t.Fatalf("the page has no command %s", word)
+		}
+		line, _, _ = strings.Cut(line, "\n")
+		c.cluster.Shell(t, word+" "+line)
+	}
+}
+
 func (c *postgresCopies) restore(t *testing.T, p *harness.Portico) (text string) {
-	c.cluster.Replace(t, "portico", c.file)
-	// The gateway that made the backup counts as alive for a while: the dump says so.
+	if c.base {
+		c.cluster.Stop(t)
+		c.cluster.ReplaceData(t, "portico.base")
+	} else {
+		c.run(t, "dropdb", "createdb", "pg_restore")
+	}
+	// The gateway that made the backup counts as alive for a while: the copy says so.
 	soon(t, "it is restored", func() bool {
 		r := harness.Start(t, "portico restore", t.TempDir(), harness.Build(t).Portico, "restore", "--config", p.ConfigFile)
 		done := r.ExitCode(t) == 0
@@ -89,13 +121,21 @@ func (c *postgresCopies) restore(t *testing.T, p *harness.Portico) (text string)
 	return text
 }
 
+// eachPostgresCopy runs a test with each way of the page.
+func eachPostgresCopy(t *testing.T, run func(t *testing.T, copies *postgresCopies, database string)) {
+	t.Helper()
+	for name, base := range map[string]bool{"pg_dump": false, "pg_basebackup": true} {
+		t.Run(name, func(t *testing.T) {
+			cluster := harness.StartPostgres(t)
+			run(t, &postgresCopies{cluster: cluster, base: base}, cluster.CreateDatabase(t, "portico"))
+		})
+	}
+}
+
 func TestRestoreDestroysNothing(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testRestore(t, &sqliteCopies{}, "") })
-	t.Run("postgres", func(t *testing.T) {
-		cluster := harness.StartPostgres(t)
-		testRestore(t, &postgresCopies{cluster: cluster}, cluster.CreateDatabase(t, "portico"))
-	})
+	eachPostgresCopy(t, func(t *testing.T, copies *postgresCopies, database string) { testRestore(t, copies, database) })
 }
 
 // A backup is made while the deletion of a group waits for a provider. After it the
@@ -229,7 +269,18 @@ func TestDamagedBackup(t *testing.T) {
 // A backup that is made while clients write holds all that was answered before.
 func TestBackupWhileClientsWrite(t *testing.T) {
 	t.Parallel()
-	w := harness.NewWorld(t, harness.WorldOptions{})
+	t.Run("sqlite", func(t *testing.T) {
+		saved := filepath.Join(t.TempDir(), "saved.db")
+		testBackupUnderWrites(t, "", func(p *harness.Portico) { runCommand(t, p, 0, "backup", saved) },
+			func(p *harness.Portico) { runCommand(t, p, 0, "restore", saved) })
+	})
+	eachPostgresCopy(t, func(t *testing.T, copies *postgresCopies, database string) {
+		testBackupUnderWrites(t, database, func(*harness.Portico) { copies.copy(t) }, func(p *harness.Portico) { copies.restore(t, p) })
+	})
+}
+
+func testBackupUnderWrites(t *testing.T, database string, save, restore func(*harness.Portico)) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Postgres: database}})
 	p := w.Portico
 	w.PutGroup(t, "rg")
 	acknowledged := make(chan placement)
@@ -248,11 +299,10 @@ func TestBackupWhileClientsWrite(t *testing.T) {
 		for range acknowledged {
 		}
 	}()
-	saved := filepath.Join(t.TempDir(), "saved.db")
-	runCommand(t, p, 0, "backup", saved)
+	save(p)
 	p.Kill(t)
 	<-done
-	runCommand(t, p, 0, "restore", saved)
+	restore(p)
 	p.Restart(t)
 	wantPlaced(t, w, placed)
 }

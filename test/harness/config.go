@@ -101,6 +101,8 @@ type Config struct {
 	Metadata string
 	// Server is YAML for the server section, indented by two spaces.
 	Server string
+	// Program is run in place of the program under test, such as one of an earlier version.
+	Program string
 	// Failpoints uses the program with failpoints; Rules are their rules at its start.
 	Failpoints bool
 	Rules      string

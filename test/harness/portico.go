@@ -109,9 +109,12 @@ func newPortico(t testing.TB, config Config) *Portico {
 		dir:           dir,
 		file:          f,
 	}
-	if config.Failpoints {
+	switch {
+	case config.Program != "":
+		p.program = config.Program
+	case config.Failpoints:
 		p.program, p.points, p.Rules = BuildFailpoints(t), FreeAddress(t), config.Rules
-	} else {
+	default:
 		p.program = Build(t).Portico
 	}
 	if len(config.Tokens) > 0 {

@@ -1,24 +1,50 @@
 package harness
 
 import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// Dump writes a database, which may be in use, to a file, and returns its name.
-func (p *Postgres) Dump(t testing.TB, database string) (file string) {
+// Shell runs a line of a shell as the operator of the server would: in a folder that
+// lasts as long as the cluster, with the server's programs in PATH and their environment
+// set.
+func (p *Postgres) Shell(t testing.TB, line string) {
 	t.Helper()
-	file = filepath.Join(p.folder, database+".dump")
-	p.programs.run(t, p.folder, "pg_dump", "--format", "custom", "--file", file, "--no-password", p.DSN(database))
-	return file
+	host, port, err := net.SplitHostPort(p.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*startBound)
+	defer cancel()
+	cmd := p.programs.command(ctx, p.folder, "psql")
+	cmd.Path, cmd.Args = shell, []string{shell, "-ec", line}
+	cmd.Env = append(cmd.Env, "PATH="+p.programs.folder+":"+os.Getenv("PATH"), "PGHOST="+host, "PGPORT="+port, "PGUSER=postgres")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.TrimSpace(line), err, out)
+	}
 }
 
-// Replace puts what Dump wrote in the place of a database, which nobody uses.
-func (p *Postgres) Replace(t testing.TB, database, file string) {
+// ReplaceData starts the server, which is stopped, with the data of a base backup in the
+// folder of [Postgres.Shell].
+func (p *Postgres) ReplaceData(t testing.TB, backup string) {
 	t.Helper()
-	p.Exec(t, "DROP DATABASE "+pgx.Identifier{database}.Sanitize())
-	p.CreateDatabase(t, database)
-	p.programs.run(t, p.folder, "pg_restore", "--dbname", p.DSN(database), "--exit-on-error", "--no-password", file)
+	if p.Running() {
+		t.Fatalf("postgres on %s still runs", p.Address)
+	}
+	if err := os.Rename(p.data(), p.data()+".former"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(p.folder, backup), p.data()); err != nil {
+		t.Fatal(err)
+	}
+	p.Start(t)
 }

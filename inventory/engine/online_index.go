@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"bytes"
+	"io/fs"
+	"regexp"
+)
+
+// onlineIndexes has PostgreSQL build the indexes of those migrations that run outside of a
+// transaction while others write to their tables. SQLite, which has one process alone,
+// gets the files as they are.
+type onlineIndexes struct{ fs.FS }
+
+var (
+	noTransaction = regexp.MustCompile(`(?m)^-- \+goose NO TRANSACTION$`)
+	createIndex   = regexp.MustCompile(`CREATE INDEX (\w+) ON`)
+)
+
+func (f onlineIndexes) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil || info.IsDir() {
+		return file, err
+	}
+	text, err := fs.ReadFile(f.FS, name)
+	if err != nil || !noTransaction.Match(text) {
+		return file, err
+	}
+	// What an earlier attempt has left is no index that anybody may use.
+	text = createIndex.ReplaceAll(text, []byte("DROP INDEX CONCURRENTLY IF EXISTS $1;\nCREATE INDEX CONCURRENTLY $1 ON"))
+	return rewritten{file, bytes.NewReader(text)}, nil
+}
+
+// rewritten is a file with another content.
+type rewritten struct {
+	fs.File
+	text *bytes.Reader
+}
+
+func (r rewritten) Read(p []byte) (int, error) { return r.text.Read(p) }

@@ -1,0 +1,48 @@
+package upgrade
+
+import (
+	_ "embed"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+//go:embed earlier.txt
+var earlierCommit string
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+// earlierProgram builds the program of the earlier version.
+func earlierProgram(t *testing.T) string {
+	t.Helper()
+	commit := strings.TrimSpace(earlierCommit)
+	root := strings.TrimSpace(run(t, "", "git", "rev-parse", "--show-toplevel"))
+	if err := exec.CommandContext(t.Context(), "git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run(); err != nil {
+		t.Logf("NOT TESTED: an upgrade from %s. This clone lacks that commit; get its history by git fetch --unshallow. The present version takes the part of the earlier one.", commit)
+		return harness.Build(t).Portico
+	}
+	source, folder := t.TempDir(), t.TempDir()
+	archive := filepath.Join(folder, "source.tar")
+	run(t, root, "git", "archive", "--output", archive, commit)
+	run(t, source, "tar", "-xf", archive)
+	program := filepath.Join(folder, "portico")
+	run(t, source, "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/portico")
+	return program
+}
+
+func run(t *testing.T, folder, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = folder
+	var errors strings.Builder
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, errors.String())
+	}
+	return string(out)
+}
