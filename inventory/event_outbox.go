@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -41,10 +40,11 @@ func (t *tx) record(sub, key string, told events.Told) error {
 // recordBy is record for another cause than that of the transaction.
 func (t *tx) recordBy(cause events.Cause, sub, key string, told events.Told) error {
 	told.Cause, told.Error = cause, events.Bounded(told.Error)
-	text, err := json.Marshal(told)
+	text, err := told.AppendJSON(t.scratch[:0])
 	if err != nil {
 		return fmt.Errorf("inventory: an event of %s: %w", key, err)
 	}
+	t.scratch = text
 	id := engine.NewID()
 	encrypted, err := t.store.cipher.Encrypt(t.Context, id[:], text)
 	if err != nil {
