@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"portico/events"
+	"portico/failpoint"
 	"portico/inventory/engine"
 )
 
@@ -75,6 +76,10 @@ func (o outbox) of(sub string) *recorded {
 // writeOutbox writes what has been recorded. At the end of a transaction it is one row,
 // however many members have changed something.
 func (t *tx) writeOutbox() error {
+	if len(t.outbox) == 0 {
+		return nil
+	}
+	failpoint.Pass(failpoint.EventRecordBefore)
 	for _, r := range t.outbox {
 		now := engine.Micros(t.Now)
 		if err := t.ChangeOne(recordEvents, r.subscription, r.subscription, now, now, r.id[:], r.n, r.text); err != nil {
@@ -82,6 +87,7 @@ func (t *tx) writeOutbox() error {
 		}
 	}
 	t.outbox = nil
+	failpoint.Pass(failpoint.EventRecordAfter)
 	return nil
 }
 
