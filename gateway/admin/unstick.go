@@ -143,24 +143,29 @@ func (l *listener) stuckOperation(ctx context.Context, text string) (*stuck, err
 		return nil, arm.NewError(arm.InvalidRequestContent, "an operation is the URL that its client polls").About("operation")
 	}
 	q, fault := routing.Classify(l.Config.Map, http.MethodGet, at.EscapedPath(), at.RawQuery)
+	unknown := arm.NewError(arm.ResourceNotFound, "", "").Saying("No such operation is known, or nothing follows it.")
 	if fault != nil && q.Path.Len() == 0 {
 		return nil, fault.About("operation")
 	}
+	if q.Path.Len() == 0 {
+		return nil, unknown
+	}
 	sub := q.Path.Subscription()
-	for _, token := range []string{polling.Token(q.Path.Segment(max(0, q.Path.Len()-1))), routing.PollToken(q.Path.String(), q.Query)} {
+	for _, token := range []string{polling.Token(q.Path.Segment(q.Path.Len() - 1)), routing.PollToken(q.Path.String(), q.Query)} {
 		record, err := l.Store.Operation(ctx, sub, token)
 		switch {
 		case errors.Is(err, inventory.ErrNotFound):
 			continue
 		case err != nil:
 			return nil, err
-		case record.Resource != "":
-			return l.stuckResource(ctx, sub, record.Resource)
-		case record.Follow != [16]byte{}:
-			return l.stuckJob(ctx, sub, record.Follow)
 		}
+		at, err := l.stuckJob(ctx, sub, record.Follow)
+		if fault, ok := errors.AsType[*arm.Error](err); ok && fault.Code == arm.ResourceNotFound && record.Resource != "" {
+			return l.stuckResource(ctx, sub, record.Resource) // a provider's operation
+		}
+		return at, err
 	}
-	return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("No such operation is known, or nothing follows it.")
+	return nil, unknown
 }
 
 // refusal says why a step was not taken, until when, and what can be done instead.
