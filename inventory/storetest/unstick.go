@@ -111,6 +111,14 @@ func testUnstick(t *testing.T, database Database) {
 		b.absent("vm")
 		equal(b, b.jobs(), "")
 	})
+	t.Run("what is being deleted is forgotten", func(t *testing.T) {
+		b := fresh(t)
+		b.live("rg", "vm")
+		b.accept(b.begin(write(index.Delete, "rg", "vm")), "/delete")
+		b.ok(b.forgetsRow("vm"))
+		b.absent("vm")
+		equal(b, b.jobs(), "")
+	})
 	t.Run("what a move has is not forgotten", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
