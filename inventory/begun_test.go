@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestBegunWritesAreWrittenAsByEncodingJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := appendBegun(nil, all[:n]); err != nil || string(got) != string(want) {
+		if got, err := appendBegun(nil, all[:n]); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%v\n got %s\nwant %s", err, got, want)
 		}
 	}

@@ -106,7 +106,8 @@ func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, 
 		if err := h.store(t, after, did); err != nil {
 			return Resource{}, err
 		}
-		return row, t.recordRow(&row, deleteVerb, events.Sworn)
+		err = t.recordGone(&row, events.Sworn)
+		return row, err
 	})
 }
 

@@ -19,9 +19,9 @@ func (b *bench) refusedBy(err error, why inventory.Obstacle, until time.Time) {
 	}
 }
 
-// forgetsRow has an operator say that a machine does not exist.
-func (b *bench) forgetsRow(name string) error {
-	_, err := b.ForgetResource(b.ctx, Sub, id("rg", name))
+// forgetsRow has an operator say that the machine does not exist.
+func (b *bench) forgetsRow() error {
+	_, err := b.ForgetResource(b.ctx, Sub, id("rg", "vm"))
 	return err
 }
 
@@ -35,23 +35,23 @@ func testUnstick(t *testing.T, database Database) {
 	}
 	t.Run("a row is forgotten only in doubt, and when nothing may make it any more", func(t *testing.T) {
 		b := fresh(t)
-		b.is(b.forgetsRow("vm"), inventory.ErrNotFound)
+		b.is(b.forgetsRow(), inventory.ErrNotFound)
 		b.live("rg", "vm")
-		b.refusedBy(b.forgetsRow("vm"), inventory.NotInDoubt, time.Time{})
+		b.refusedBy(b.forgetsRow(), inventory.NotInDoubt, time.Time{})
 		b.settle(b.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
 		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm")))
 		put := b.begin(write(index.Put, "rg", "vm"))
-		b.refusedBy(b.forgetsRow("vm"), inventory.CallUnderWay, put.NotAfter)
+		b.refusedBy(b.forgetsRow(), inventory.CallUnderWay, put.NotAfter)
 		b.settle(put, index.Ambiguous)
 		ends := put.NotAfter.Add(5 * time.Minute)
-		b.refusedBy(b.forgetsRow("vm"), inventory.WriteOpen, ends)
+		b.refusedBy(b.forgetsRow(), inventory.WriteOpen, ends)
 		b.clock.Pass(intentLife)
 		last := b.eventsAfter(0)
 		row, err := b.ForgetResource(b.ctx, Sub, id("rg", "VM"))
 		b.ok(err)
 		equal(b, row.ID, id("rg", "vm"))
 		b.absent("vm")
-		b.is(b.forgetsRow("vm"), inventory.ErrNotFound)
+		b.is(b.forgetsRow(), inventory.ErrNotFound)
 		// What was below it is asked for.
 		below := b.children(id("rg", "vm"))
 		equal(b, len(below), 1)
@@ -77,9 +77,9 @@ func testUnstick(t *testing.T, database Database) {
 		b := fresh(t)
 		b.live("rg", "vm")
 		remove := b.begin(write(index.Delete, "rg", "vm"))
-		b.refusedBy(b.forgetsRow("vm"), inventory.CallUnderWay, remove.NotAfter)
+		b.refusedBy(b.forgetsRow(), inventory.CallUnderWay, remove.NotAfter)
 		b.settle(remove, index.Ambiguous)
-		b.ok(b.forgetsRow("vm"))
+		b.ok(b.forgetsRow())
 		b.absent("vm")
 		// It may still hit what is made anew: that stays in doubt.
 		b.settle(b.begin(write(index.Put, "rg", "vm")), index.Succeeded)
@@ -95,19 +95,19 @@ func testUnstick(t *testing.T, database Database) {
 		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.is(give(index.Delete), inventory.ErrNotFound)
 		b.refusedBy(give(index.Put), inventory.OperationFollowed, begun.Add(time.Hour))
-		b.refusedBy(b.forgetsRow("vm"), inventory.OperationFollowed, time.Time{})
+		b.refusedBy(b.forgetsRow(), inventory.OperationFollowed, time.Time{})
 		b.clock.Pass(time.Hour)
 		b.ok(give(index.Put))
 		b.is(give(index.Put), inventory.ErrNotFound)
 		equal(b, b.jobs(), "verify vm")
 		// It may still land.
-		b.refusedBy(b.forgetsRow("vm"), inventory.WriteOpen, b.clock.Now().Add(time.Minute))
+		b.refusedBy(b.forgetsRow(), inventory.WriteOpen, b.clock.Now().Add(time.Minute))
 		row := b.row("rg", "vm")
 		settled, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, false)
 		b.clock.Pass(time.Minute)
-		b.ok(b.forgetsRow("vm"))
+		b.ok(b.forgetsRow())
 		b.absent("vm")
 		equal(b, b.jobs(), "")
 	})
@@ -115,7 +115,7 @@ func testUnstick(t *testing.T, database Database) {
 		b := fresh(t)
 		b.live("rg", "vm")
 		b.accept(b.begin(write(index.Delete, "rg", "vm")), "/delete")
-		b.ok(b.forgetsRow("vm"))
+		b.ok(b.forgetsRow())
 		b.absent("vm")
 		equal(b, b.jobs(), "")
 	})
@@ -125,7 +125,7 @@ func testUnstick(t *testing.T, database Database) {
 		m.ok(m.RequestVerify(m.ctx, Sub, id("rg", "vm")))
 		j := m.begun("vm")
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
-		m.refusedBy(m.forgetsRow("vm"), inventory.MoveOpen, time.Time{})
+		m.refusedBy(m.forgetsRow(), inventory.MoveOpen, time.Time{})
 	})
 	t.Run("fences are forgotten when their time is over", func(t *testing.T) {
 		b := fresh(t)
