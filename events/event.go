@@ -30,6 +30,7 @@ const (
 	Lapsed   Origin = "timeout"      // a write ended by time, without an answer
 	Landed   Origin = "landing"      // it came late: its group had been deleted
 	Retired  Origin = "retirement"   // the operator gave up the region that held it
+	Sworn    Origin = "operator"     // an operator said that it does not exist
 	Decided  Origin = "portico"      // Portico itself made the change: it is its own resource
 )
 

@@ -8,6 +8,9 @@ const (
 	StoreCommitBefore Point = "store.commit.before"
 	StoreCommitAfter  Point = "store.commit.after"
 
+	EventRecordBefore Point = "event.record.before"
+	EventRecordAfter  Point = "event.record.after"
+
 	WriteBeginBefore   Point = "write.begin.before"
 	WriteBeginAfter    Point = "write.begin.after"
 	UpstreamSendBefore Point = "upstream.send.before"
@@ -65,6 +68,9 @@ func All() []Description {
 	return []Description{
 		{StoreCommitBefore, true, "A transaction has written everything and is about to be committed; a failure loses it."},
 		{StoreCommitAfter, true, "A transaction was committed and nobody has been told; a failure has its callers believe that this is unknown."},
+
+		{EventRecordBefore, false, "The events of what a transaction has changed are about to be recorded."},
+		{EventRecordAfter, false, "The events of what a transaction has changed were recorded."},
 
 		{WriteBeginBefore, false, "A client's write is about to be recorded as an intent."},
 		{WriteBeginAfter, false, "A client's write was recorded as an intent and has not been sent."},

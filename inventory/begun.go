@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/events"
 	"portico/inventory/index"
+	"portico/jsonwrite"
 )
 
 // begunWrite is a write that has begun, and of which no event says yet how it ended. Who
@@ -93,18 +94,44 @@ func (b begunWrites) read(ctx context.Context, s *Store, sub string) []begunWrit
 	return b.all
 }
 
+// appendBegun appends what json.Marshal returns of the writes.
+func appendBegun(text []byte, all []begunWrite) ([]byte, error) {
+	separator := byte('[')
+	for i := range all {
+		var err error
+		if text, err = all[i].appendJSON(append(text, separator)); err != nil {
+			return nil, err
+		}
+		separator = ','
+	}
+	return append(text, ']'), nil
+}
+
+func (b *begunWrite) appendJSON(behind []byte) ([]byte, error) {
+	o := jsonwrite.Begin(behind)
+	o.Bytes("intent", b.Intent[:])
+	o.Number("kind", int(b.Kind))
+	o.Text("type", b.Type)
+	o.Append("cause", b.Cause.AppendJSON)
+	if b.Why != nil {
+		o.Value("why", b.Why)
+	}
+	return o.End()
+}
+
 // sealBegun returns writes as the store has them.
 func (t *tx) sealBegun(sub string, all []begunWrite) (begunWrites, error) {
 	if len(all) == 0 {
 		return begunWrites{}, nil
 	}
 	all = all[max(0, len(all)-mostBegun):]
-	told, err := json.Marshal(all)
+	told, err := appendBegun(t.scratch[:0], all)
 	if err != nil {
 		return begunWrites{}, err
 	}
+	t.scratch = told
 	encrypted, err := t.store.cipher.Encrypt(t.Context, begunPlace(sub), told)
-	text := []byte{byte(len(all))}
+	text := append(make([]byte, 0, 1+16*len(all)+len(encrypted)), byte(len(all)))
 	for _, b := range all {
 		text = append(text, b.Intent[:]...)
 	}

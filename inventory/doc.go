@@ -97,8 +97,16 @@
 // # Regions that are gone
 //
 // Store.RetireRegion forgets all that is known of a region that the map no longer
-// has. Only here a row goes, and an intent ends, by no answer and no time: an
-// operator says that nobody will ever ask there again.
+// has. Only here an intent ends by no answer and no time: an operator says that nobody
+// will ever ask there again.
+//
+// # What operators know
+//
+// Store.ForgetResource takes the word of an operator for a GET of Portico's own that
+// found nothing, but only of a row in doubt, and while no call can be under way that
+// could make it. Store.ForgetFences takes it for the GET after a fence's time, and
+// Store.GiveUpFollow loses an operation at the limit of its follow. Neither is a
+// transition that the rule does not have.
 //
 // # Jobs
 //
@@ -159,7 +167,7 @@
 // in transaction.go, resourceTx in resource_tx.go). Its files go by their
 // subjects: intent, answer, expire, adopt, stray and fence for writes and what
 // becomes of them; group and deletion; move; subscription, registration, notice
-// and erase; retire; lock; role_scope, role_assignment, role_definition and grants;
+// and erase; retire; unstick; lock; role_scope, role_assignment, role_definition and grants;
 // operation and request_batch; lock_set and locked_state for what a write locks, and
 // what is read behind that.
 //

@@ -114,10 +114,10 @@ func (t *tx) recordFound(row *Resource, verb string, origin events.Origin, made 
 	})
 }
 
-// recordRow records that a row has come or gone without a write.
-func (t *tx) recordRow(row *Resource, verb string, origin events.Origin) error {
+// recordGone records that a row has gone without a write.
+func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 	return t.record(row.Subscription, row.Key, events.Told{
-		Resource: row.ID, Action: row.TypeName + verb, Origin: origin, Status: events.Succeeded, New: verb == writeVerb,
+		Resource: row.ID, Action: row.TypeName + deleteVerb, Origin: origin, Status: events.Succeeded,
 	})
 }
 

@@ -2,11 +2,11 @@ package inventory
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"portico/events"
+	"portico/failpoint"
 	"portico/inventory/engine"
 )
 
@@ -41,10 +41,11 @@ func (t *tx) record(sub, key string, told events.Told) error {
 // recordBy is record for another cause than that of the transaction.
 func (t *tx) recordBy(cause events.Cause, sub, key string, told events.Told) error {
 	told.Cause, told.Error = cause, events.Bounded(told.Error)
-	text, err := json.Marshal(told)
+	text, err := told.AppendJSON(t.scratch[:0])
 	if err != nil {
 		return fmt.Errorf("inventory: an event of %s: %w", key, err)
 	}
+	t.scratch = text
 	id := engine.NewID()
 	encrypted, err := t.store.cipher.Encrypt(t.Context, id[:], text)
 	if err != nil {
@@ -75,6 +76,10 @@ func (o outbox) of(sub string) *recorded {
 // writeOutbox writes what has been recorded. At the end of a transaction it is one row,
 // however many members have changed something.
 func (t *tx) writeOutbox() error {
+	if len(t.outbox) == 0 {
+		return nil
+	}
+	failpoint.Pass(failpoint.EventRecordBefore)
 	for _, r := range t.outbox {
 		now := engine.Micros(t.Now)
 		if err := t.ChangeOne(recordEvents, r.subscription, r.subscription, now, now, r.id[:], r.n, r.text); err != nil {
@@ -82,6 +87,7 @@ func (t *tx) writeOutbox() error {
 		}
 	}
 	t.outbox = nil
+	failpoint.Pass(failpoint.EventRecordAfter)
 	return nil
 }
 

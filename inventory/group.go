@@ -301,7 +301,7 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 		}
 		ids[key] = h.row.ID
 		s.Row = nil
-		if err := t.recordRow(h.row, deleteVerb, events.Verified); err != nil {
+		if err := t.recordGone(h.row, events.Verified); err != nil {
 			return nil, err
 		}
 		if err := h.store(t, s, index.Actions{Tombstone: true}); err != nil {

@@ -112,7 +112,7 @@ func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	// An operation that runs on what is gone has no end to wait for.
 	before.Row.FollowPut, before.Row.FollowDelete = false, false
 	after, did := index.Settle(before, index.Observed{Generation: h.row.Generation}, engine.NewID())
-	if err := t.recordRow(h.row, deleteVerb, events.Verified); err != nil {
+	if err := t.recordGone(h.row, events.Verified); err != nil {
 		return err
 	}
 	return h.store(t, after, did)

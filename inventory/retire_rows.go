@@ -121,7 +121,7 @@ func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
 	case slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Kind == index.Move }):
 		return retiredRow{kept: true}, nil
 	}
-	if err := t.recordRow(h.row, deleteVerb, events.Retired); err != nil {
+	if err := t.recordGone(h.row, events.Retired); err != nil {
 		return retiredRow{}, err
 	}
 	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, index.State{}, index.Actions{Tombstone: true, Orphaned: true})

@@ -67,7 +67,7 @@ func New(o Options) http.Handler {
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(), l.unstickRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at

@@ -39,8 +39,8 @@ type Operations struct {
 	Settings *config.Operations
 }
 
-// token is the key under which an operation is recorded.
-func token(id string) string {
+// Token is the key under which an operation of Portico's own is recorded.
+func Token(id string) string {
 	sum := sha256.Sum256([]byte("own operation " + arm.Fold(id)))
 	return hex.EncodeToString(sum[:])
 }
@@ -49,7 +49,7 @@ func token(id string) string {
 func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id string) inventory.Operation {
 	principal := x.Principal.In(s.TenantID)
 	return inventory.Operation{
-		Token: token(id), Method: x.Request.Method, APIVersion: x.Request.Query.APIVersion,
+		Token: Token(id), Method: x.Request.Method, APIVersion: x.Request.Query.APIVersion,
 		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Now().Add(o.Settings.Records),
 	}
 }
@@ -106,7 +106,7 @@ func (o *Operations) Began(ctx context.Context, x *exchange.Exchange) (bool, err
 
 // own finds the record of the operation that a request polls, if the caller began it.
 func (o *Operations) own(ctx context.Context, x *exchange.Exchange, subscription, tenant string) (inventory.Operation, error) {
-	record, err := o.Store.Operation(ctx, subscription, token(idOf(x)))
+	record, err := o.Store.Operation(ctx, subscription, Token(idOf(x)))
 	principal := x.Principal.In(tenant)
 	if err == nil && (!arm.EqualFold(record.TenantID, principal.TenantID) || record.ObjectID != principal.ObjectID) {
 		err = inventory.ErrNotFound

@@ -33,9 +33,11 @@ const (
 	putJob    = insertJob + replaceJob
 	selectJob = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	listJobs  = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
-	// hastenJob leaves alone what somebody works on. Of a job that has ended, due is
-	// when it is forgotten.
-	bringForwardJob  = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
+	// bringForwardJob leaves alone what somebody works on. Of a job that has ended, due
+	// is when it is forgotten.
+	bringForwardJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
+	// hastenJob leaves alone what somebody works on.
+	hastenJob        = `UPDATE jobs SET due = ?, attempts = 0 WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = ''`
 	forgetEndedJobAt = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
 	deleteJob        = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
 	cancelJob        = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
@@ -172,6 +174,26 @@ func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
 		statement, args = statement+` AND kind = ?`, append(args, q.Kind)
 	}
 	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
+}
+
+// HastenJob makes a job due at once and forgets its attempts; held: somebody works on it
+// just now, and nothing was changed. ErrNotFound when there is no such job, ErrEnded when
+// it is over.
+func (r *Rows) HastenJob(ctx context.Context, sub string, id [16]byte) (held bool, err error) {
+	sub = arm.Fold(sub)
+	return engine.Commit(ctx, r.engine, engine.Flushed, engine.LockSet{Partition: sub, ChangesOwnOnly: true}, func(u engine.Unit) (bool, error) {
+		t := u.Base()
+		j, err := Lock(t, sub, id)
+		switch {
+		case err != nil:
+			return false, err
+		case j.State.Ended():
+			return false, ErrEnded
+		case j.Owner != "":
+			return true, nil
+		}
+		return false, t.Later(hastenJob, engine.Micros(t.Now), sub, id[:])
+	})
 }
 
 // CancelJob makes a job Cancelling and due, and revokes its holder's lease. What that

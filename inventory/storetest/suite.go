@@ -40,6 +40,7 @@ func Run(t *testing.T, database Database) {
 		{"Retirement", testRetirement},
 		{"RetirementOfNotices", testRetirementOfNotices},
 		{"RetirementBesideMove", testRetirementBesideMove},
+		{"Unstick", testUnstick},
 		{"Operations", testOperations},
 		{"SharedOperations", testSharedOperations},
 		{"LearnedOperations", testLearnedOperations},

@@ -1,0 +1,44 @@
+package events
+
+import "portico/jsonwrite"
+
+// AppendJSON appends what json.Marshal returns of it.
+func (t *Told) AppendJSON(behind []byte) ([]byte, error) {
+	o := jsonwrite.Begin(behind)
+	o.Text("resource", t.Resource)
+	o.Text("action", t.Action)
+	o.Text("status", string(t.Status))
+	o.OptionalTrue("new", t.New)
+	o.Text("origin", string(t.Origin))
+	o.OptionalTrue("inDoubt", t.InDoubt)
+	o.OptionalNumber("httpStatus", t.HTTPStatus)
+	o.OptionalTime("began", t.Began)
+	o.OptionalText("from", t.From)
+	o.OptionalText("to", t.To)
+	if t.Error != nil {
+		o.Value("error", t.Error)
+	}
+	o.OptionalNumber("omitted", t.Omitted)
+	o.Append("cause", t.Cause.AppendJSON)
+	return o.End()
+}
+
+// AppendJSON appends what json.Marshal returns of it.
+func (c *Cause) AppendJSON(behind []byte) ([]byte, error) {
+	o := jsonwrite.Begin(behind)
+	o.OptionalText("tenantId", c.TenantID)
+	o.OptionalText("objectId", c.ObjectID)
+	o.OptionalText("appId", c.AppID)
+	o.OptionalText("name", c.Name)
+	o.OptionalText("issuer", c.Issuer)
+	o.OptionalTrue("application", c.Application)
+	o.OptionalTrue("operator", c.Operator)
+	o.OptionalText("address", c.Address)
+	o.OptionalText("correlationId", c.Correlation)
+	o.OptionalText("requestId", c.Request)
+	o.OptionalText("clientRequestId", c.ClientRequest)
+	o.OptionalText("method", c.Method)
+	o.OptionalText("uri", c.URI)
+	o.OptionalText("job", c.Job)
+	return o.End()
+}

@@ -1,0 +1,198 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/gateway/polling"
+	"portico/inventory"
+	"portico/inventory/jobrow"
+	"portico/routing"
+)
+
+func (l *listener) unstickRoutes() []route {
+	return []route{{http.MethodPost, "/admin/unstick", l.unstick}}
+}
+
+// longestReason bounds the reason of a step, in bytes.
+const longestReason = 512
+
+// unstick asks again, gives up or forgets what waits. Each step is one that the index
+// takes by itself at some time, or when a provider says so; what would not be safe now is
+// refused.
+func (l *listener) unstick(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	var sent api.UnstickOrder
+	if err := readBody(w, r, &sent); err != nil {
+		return 0, nil, err
+	}
+	if err := checkOrder(&sent); err != nil {
+		return 0, nil, err
+	}
+	at, err := l.stuckAt(r.Context(), &sent)
+	if err != nil {
+		return 0, nil, err
+	}
+	done, err := at.take(r.Context(), sent.Step)
+	l.Audit.Event("unstick", zap.String("client", r.RemoteAddr), zap.String("step", sent.Step), zap.String("target", at.name),
+		zap.String("reason", sent.Reason), zap.Bool("done", err == nil))
+	if err != nil {
+		return 0, nil, l.refusal(err, at.name)
+	}
+	done.Step, done.Target = sent.Step, at.name
+	if done.Jobs == nil {
+		done.Jobs = []string{}
+	}
+	return http.StatusOK, done, nil
+}
+
+func checkOrder(o *api.UnstickOrder) error {
+	named := 0
+	for _, name := range []string{o.ID, o.Job, o.Operation, o.Fence} {
+		if name != "" {
+			named++
+		}
+	}
+	switch {
+	case named != 1:
+		return arm.NewError(arm.InvalidRequestContent, "exactly one of id, job, operation and fence is needed")
+	case !slices.Contains([]string{api.Ask, api.GiveUp, api.Forget}, o.Step):
+		return arm.NewError(arm.InvalidRequestContent, "step is one of ask, giveUp and forget").About("step")
+	case o.Region != "" && o.ID == "":
+		return arm.NewError(arm.InvalidRequestContent, "region goes with id alone").About("region")
+	case o.Step == api.Forget && strings.TrimSpace(o.Reason) == "":
+		return arm.NewError(arm.InvalidRequestContent, "to forget needs a reason").About("reason")
+	case len(o.Reason) > longestReason || strings.ContainsFunc(o.Reason, func(c rune) bool { return !unicode.IsPrint(c) }):
+		return arm.NewError(arm.InvalidRequestContent, "a reason has 512 bytes at most, of printable text").About("reason")
+	}
+	return nil
+}
+
+// stuck is something that waits: the steps return what they have done.
+type stuck struct {
+	name                string
+	ask, giveUp, forget func(context.Context) (api.Unstuck, error)
+}
+
+func (s *stuck) take(ctx context.Context, step string) (api.Unstuck, error) {
+	return map[string]func(context.Context) (api.Unstuck, error){api.Ask: s.ask, api.GiveUp: s.giveUp, api.Forget: s.forget}[step](ctx)
+}
+
+// never is a step that something does not have.
+func never(says string, args ...any) func(context.Context) (api.Unstuck, error) {
+	return func(context.Context) (api.Unstuck, error) {
+		return api.Unstuck{}, arm.NewError(arm.Conflict).Saying(says, args...)
+	}
+}
+
+// stuckAt finds what an order names.
+func (l *listener) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, error) {
+	switch {
+	case o.Job != "":
+		sub, id, err := jobrow.ParseName(o.Job)
+		if err != nil {
+			return nil, noJob()
+		}
+		return l.stuckJob(ctx, sub, id)
+	case o.Operation != "":
+		return l.stuckOperation(ctx, o.Operation)
+	case o.Fence != "":
+		q, err := l.stuckID(o.Fence)
+		if err != nil {
+			return nil, err
+		}
+		return l.stuckFence(q.Path.Subscription(), q.Path.String()), nil
+	}
+	q, err := l.stuckID(o.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case q.Path.Hops() == 0:
+		return l.stuckGroup(ctx, q)
+	case o.Region != "":
+		return l.stuckStray(inventory.Stray{Subscription: q.Path.Subscription(), Region: arm.Location(o.Region), Key: arm.Fold(q.Path.String()), ID: q.Path.String()}), nil
+	}
+	return l.stuckResource(ctx, q.Path.Subscription(), q.Path.String())
+}
+
+// stuckID reads the ID of a resource group, or of what is in one.
+func (l *listener) stuckID(id string) (*routing.Request, error) {
+	q, fault := routing.ClassifyID(l.Config.Map, http.MethodGet, id)
+	if fault != nil {
+		return nil, fault.About("id")
+	}
+	if q.Path.Group() == "" || q.Path.Hops() == 0 && q.Path.Len() != 4 {
+		return nil, arm.NewError(arm.InvalidRequestContent, "an ID is that of a resource group, or of a resource in one").About("id")
+	}
+	return q, nil
+}
+
+// stuckOperation is the work that a client polls for.
+func (l *listener) stuckOperation(ctx context.Context, text string) (*stuck, error) {
+	at, err := url.Parse(text)
+	if err != nil || !strings.HasPrefix(at.Path, "/") {
+		return nil, arm.NewError(arm.InvalidRequestContent, "an operation is the URL that its client polls").About("operation")
+	}
+	q, fault := routing.Classify(l.Config.Map, http.MethodGet, at.EscapedPath(), at.RawQuery)
+	unknown := arm.NewError(arm.ResourceNotFound, "", "").Saying("No such operation is known, or nothing follows it.")
+	if fault != nil && q.Path.Len() == 0 {
+		return nil, fault.About("operation")
+	}
+	if q.Path.Len() == 0 {
+		return nil, unknown
+	}
+	sub := q.Path.Subscription()
+	for _, token := range []string{polling.Token(q.Path.Segment(q.Path.Len() - 1)), routing.PollToken(q.Path.String(), q.Query)} {
+		record, err := l.Store.Operation(ctx, sub, token)
+		switch {
+		case errors.Is(err, inventory.ErrNotFound):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		at, err := l.stuckJob(ctx, sub, record.Follow)
+		if fault, ok := errors.AsType[*arm.Error](err); ok && fault.Code == arm.ResourceNotFound && record.Resource != "" {
+			return l.stuckResource(ctx, sub, record.Resource) // a provider's operation
+		}
+		return at, err
+	}
+	return nil, unknown
+}
+
+// refusal says why a step was not taken, until when, and what can be done instead.
+func (l *listener) refusal(err error, name string) error {
+	obstacle, ok := errors.AsType[*inventory.ObstacleError](err)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return arm.NewError(arm.ResourceNotFound, "", "").Saying("Nothing of it waits.").About(name)
+	case errors.Is(err, jobrow.ErrEnded), errors.Is(err, jobrow.ErrLeaseLost):
+		return arm.NewError(arm.Conflict).Saying("The job has ended, or goes on just now.").About(name)
+	case !ok:
+		return err
+	}
+	says := obstacleTexts[obstacle.Obstacle]
+	fault := arm.NewError(arm.Conflict).Saying("%s", says).About(name)
+	if !obstacle.Until.IsZero() {
+		fault = fault.Saying("%s It ends at %s at the latest.", says, obstacle.Until.UTC().Format(time.RFC3339))
+		fault.RetryAfter = max(time.Second, min(obstacle.Until.Sub(l.Store.Now()), arm.MaxRetryAfter))
+	}
+	return fault
+}
+
+var obstacleTexts = map[inventory.Obstacle]string{
+	inventory.CallUnderWay:      "A call may be under way: wait for its end.",
+	inventory.WriteOpen:         "A write without an answer may still take effect: ask again, or wait.",
+	inventory.MoveOpen:          "A move of it is under way: give up the job of the move.",
+	inventory.OperationFollowed: "The provider works on it: ask again, or give it up when it has been followed for index.followLimit.",
+	inventory.NotInDoubt:        "The index is sure of it: ask first, and forget it if the provider does not say.",
+	inventory.FenceStands:       "A write from before its resource group was deleted may still take effect: wait.",
+}

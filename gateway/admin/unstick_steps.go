@@ -1,0 +1,215 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
+	"portico/operations/sweep"
+	"portico/routing"
+)
+
+// hasten makes jobs due at once.
+func (l *listener) hasten(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
+	done.Outcome = "The job is due now."
+	for _, j := range jobs {
+		held, err := l.Store.HastenJob(ctx, j.Subscription, j.ID)
+		if err != nil {
+			return done, err
+		}
+		if held {
+			done.Outcome = "The job is being worked on just now."
+		}
+		l.Jobs.Nudge(j.Kind)
+		done.Jobs = append(done.Jobs, j.Name())
+	}
+	return done, nil
+}
+
+// stuckResource is a resource that the index has, or of which a write is open.
+func (l *listener) stuckResource(ctx context.Context, sub, id string) (*stuck, error) {
+	key := arm.Fold(id)
+	u, err := l.Store.UnverifiedResource(ctx, sub, key)
+	if err != nil {
+		return nil, err
+	}
+	if u.Row == nil && len(u.Writes) == 0 {
+		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("The index has no such resource. Fences and strays are named as such.").About(id)
+	}
+	return &stuck{
+		name: id,
+		ask: func(ctx context.Context) (api.Unstuck, error) {
+			switch {
+			case u.Row == nil:
+				return api.Unstuck{}, &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: u.Writes[0].Ends}
+			case len(u.Jobs) > 0:
+				return l.hasten(ctx, u.Jobs...)
+			}
+			err := l.Store.RequestVerify(ctx, sub, key)
+			l.Jobs.Nudge(inventory.VerifyJob)
+			return api.Unstuck{Outcome: "The provider is asked for the resource."}, err
+		},
+		giveUp: func(ctx context.Context) (api.Unstuck, error) { return l.giveUpFollows(ctx, u, sub, key) },
+		forget: func(ctx context.Context) (api.Unstuck, error) {
+			if u.Row == nil {
+				return api.Unstuck{}, &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: u.Writes[0].Ends}
+			}
+			if _, err := l.Store.ForgetResource(ctx, sub, key); err != nil {
+				return api.Unstuck{}, err
+			}
+			l.resumeDeletion(ctx, sub, u.Row.Group)
+			return api.Unstuck{Outcome: "The index has forgotten the resource. What was below it is asked for."}, nil
+		},
+	}, nil
+}
+
+// giveUpFollows gives up what is followed of a resource.
+func (l *listener) giveUpFollows(ctx context.Context, u inventory.Unverified, sub, key string) (api.Unstuck, error) {
+	given := false
+	for _, j := range u.Jobs {
+		if j.Kind != inventory.FollowJob {
+			continue
+		}
+		follow, err := inventory.ReadFollow(j)
+		if err != nil {
+			return api.Unstuck{}, err
+		}
+		var window time.Duration // 0: that of the index
+		if t := l.Config.Map.Type(u.Row.Type); t != nil {
+			window = t.LateWriteWindow
+		}
+		if err := l.Store.GiveUpFollow(ctx, sub, key, follow.Kind, l.Config.Index.FollowLimit, window); err != nil {
+			return api.Unstuck{}, err
+		}
+		given = true
+	}
+	switch {
+	case given:
+		l.Jobs.Nudge(inventory.VerifyJob)
+		return api.Unstuck{Outcome: "The operation is no longer followed. The provider is asked for the resource."}, nil
+	case len(u.Writes) > 0:
+		return api.Unstuck{}, obstacleOf(u.Writes[0], l.Store.Now())
+	}
+	return never("A verification ends when the provider says what became of the resource: ask again, or forget the resource.")(ctx)
+}
+
+func obstacleOf(w inventory.OpenWrite, now time.Time) error {
+	switch {
+	case w.Kind == index.Move:
+		return &inventory.ObstacleError{Obstacle: inventory.MoveOpen}
+	case !w.CallEnded && now.Before(w.NotAfter):
+		return &inventory.ObstacleError{Obstacle: inventory.CallUnderWay, Until: w.NotAfter}
+	}
+	return &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: w.Ends}
+}
+
+// resumeDeletion has the deletion of a group, if there is one, look again at once. It
+// does so by itself later.
+func (l *listener) resumeDeletion(ctx context.Context, sub, group string) {
+	g, err := l.Store.Group(ctx, sub, group)
+	if err == nil && g.State == index.GroupDeleting {
+		_, _ = l.Store.HastenJob(ctx, g.Subscription, g.Generation)
+		l.Jobs.Nudge(inventory.GroupDeleteJob)
+	}
+}
+
+// stuckGroup is a group that is being deleted, or that a move has.
+func (l *listener) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, error) {
+	g, err := l.Store.Group(ctx, q.Path.Subscription(), q.Path.Group())
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return nil, arm.NewError(arm.ResourceGroupNotFound, q.Path.Group())
+	case err != nil:
+		return nil, err
+	case g.State != index.GroupDeleting && g.State != index.GroupMoving:
+		return nil, arm.NewError(arm.Conflict).Saying("Nothing of the resource group waits.")
+	}
+	j, err := l.Store.Job(ctx, g.Subscription, g.Generation)
+	if errors.Is(err, inventory.ErrNotFound) && g.State == index.GroupMoving {
+		return nil, arm.NewError(arm.Conflict).Saying("The move is a job of the group that the resources come from: name that.")
+	}
+	if err != nil {
+		return nil, l.refusal(err, q.Path.String())
+	}
+	at, err := l.stuckJob(ctx, j.Subscription, j.ID)
+	if err == nil {
+		at.name = q.Path.String()
+	}
+	return at, err
+}
+
+// stuckJob is a job that has not ended. That of a resource or of a fence stands for it.
+func (l *listener) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuck, error) {
+	j, err := l.Store.Job(ctx, sub, id)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return nil, noJob()
+	case err != nil:
+		return nil, err
+	case j.State.Ended():
+		return nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
+	}
+	at := &stuck{
+		name:   j.Name(),
+		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.hasten(ctx, j) },
+		giveUp: never("A job of the kind %s ends by itself alone: ask again.", j.Kind),
+		forget: never("A job is not forgotten: ask again, or give it up."),
+	}
+	switch j.Kind {
+	case inventory.VerifyJob, inventory.FollowJob:
+		return l.stuckResource(ctx, j.Subscription, j.Subject)
+	case inventory.FenceJob:
+		return l.stuckFence(j.Subscription, j.Subject), nil
+	case inventory.GroupDeleteJob, inventory.MoveJob, inventory.ValidateMoveJob, inventory.RequestBatchJob, sweep.Job:
+		at.giveUp = func(ctx context.Context) (api.Unstuck, error) {
+			err := l.Store.CancelJob(ctx, j.Subscription, j.ID)
+			l.Jobs.Nudge(j.Kind)
+			return api.Unstuck{Outcome: "The job is being canceled.", Jobs: []string{j.Name()}}, err
+		}
+	case inventory.NoticeJob:
+		at.giveUp = func(ctx context.Context) (api.Unstuck, error) {
+			err := l.Store.GiveUpNotice(ctx, j)
+			l.Jobs.Nudge(inventory.EraseJob)
+			return api.Unstuck{Outcome: "The endpoint is not notified of this. It is when the gateway's map next has it anew."}, err
+		}
+	}
+	return at, nil
+}
+
+// stuckFence is the fences on an ID.
+func (l *listener) stuckFence(sub, id string) *stuck {
+	return &stuck{
+		name: id,
+		ask: func(ctx context.Context) (api.Unstuck, error) {
+			return l.hasten(ctx, jobrow.Job{Subscription: arm.Fold(sub), ID: jobrow.ID(inventory.FenceJob, arm.Fold(id)), Kind: inventory.FenceJob})
+		},
+		giveUp: never("A fence goes when its time is over and its provider says that nothing has landed: ask again, or forget the fence then."),
+		forget: func(ctx context.Context) (api.Unstuck, error) {
+			_, err := l.Store.ForgetFences(ctx, sub, id)
+			l.Jobs.Nudge(inventory.EraseJob)
+			return api.Unstuck{Outcome: "The fences on the ID are gone. It can be used again."}, err
+		},
+	}
+}
+
+// stuckStray is a resource that was seen in another region than the index has it in.
+func (l *listener) stuckStray(stray inventory.Stray) *stuck {
+	return &stuck{
+		name:   stray.ID,
+		ask:    never("Strays are asked for by sweeps and by the deletion of their resource group: order a sweep."),
+		giveUp: never("A stray stays until a sweep finds that it has gone: order a sweep, or forget the stray."),
+		forget: func(ctx context.Context) (api.Unstuck, error) {
+			if err := l.Store.ForgetSwornStray(ctx, stray); err != nil {
+				return api.Unstuck{}, err
+			}
+			_, group := arm.GroupOf(stray.Key)
+			l.resumeDeletion(ctx, stray.Subscription, group)
+			return api.Unstuck{Outcome: "The stray is forgotten. A sweep that sees it reports it anew."}, nil
+		},
+	}
+}

@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/failpoint"
+	"portico/test/harness"
+)
+
+// eventChange is a change of a resource of Portico's own.
+type eventChange struct {
+	harness.Request
+	// made reports whether an answer to a GET of the path shows it.
+	made func(harness.Answer) bool
+}
+
+func eventChanges(w *harness.World, round int) []eventChange {
+	name := fmt.Sprint("g", round)
+	there := func(a harness.Answer) bool { return a.Status == http.StatusOK }
+	return []eventChange{
+		{harness.Request{Method: http.MethodPut, Path: w.GroupPath(name) + ownVersion, Body: `{"location":"westus"}`}, there},
+		{
+			harness.Request{Method: http.MethodPatch, Path: w.GroupPath("rg") + ownVersion, Body: fmt.Sprintf(`{"tags":{"of":%q}}`, name)},
+			func(a harness.Answer) bool { return strings.Contains(string(a.Body), fmt.Sprintf(`{"of":%q}`, name)) },
+		},
+		{harness.Request{
+			Method: http.MethodPut, Path: w.GroupPath("rg") + "/providers/Microsoft.Authorization/locks/" + name + "?api-version=2020-05-01",
+			Body: `{"properties":{"level":"CanNotDelete"}}`,
+		}, there},
+		{
+			harness.Request{Method: http.MethodDelete, Path: w.GroupPath("rg") + "/providers/Microsoft.Authorization/locks/old-" + name + "?api-version=2020-05-01"},
+			func(a harness.Answer) bool { return a.Status == http.StatusNotFound },
+		},
+	}
+}
+
+// Wherever a gateway is killed while it records a change: either both the change and its
+// event are there, or neither.
+func TestAKillLeavesAChangeAndItsEventOrNeither(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
+		Failpoints: true, Extra: strings.NewReplacer("callTimeout: 30s", "callTimeout: 8s", "sendWithin: 30s", "sendWithin: 6s").Replace(patient(deletionSettings)),
+	}})
+	w.PutGroup(t, "rg")
+	p := w.Portico
+	struck := map[failpoint.Point]int{} // changes that were not made
+	for round, at := range []failpoint.Point{failpoint.EventRecordBefore, failpoint.EventRecordAfter, failpoint.StoreCommitBefore, failpoint.StoreCommitAfter} {
+		p.Do(t, harness.Request{
+			Method: http.MethodPut, Path: w.GroupPath("rg") + fmt.Sprintf("/providers/Microsoft.Authorization/locks/old-g%d?api-version=2020-05-01", round),
+			Body: `{"properties":{"level":"CanNotDelete"}}`,
+		}).Want(t, 201)
+		for _, c := range eventChanges(w, round) {
+			id := uuid.NewString()
+			c.Header = harness.Header("x-ms-correlation-request-id", id)
+			dieDuring(t, p, at, c.Request)
+			path, _, _ := strings.Cut(c.Path, "?")
+			made := c.made(p.Do(t, harness.Request{Path: c.Path}))
+			if told := len(toldOf(t, w, path, id)) > 0; told != made {
+				t.Errorf("%s, %s %s: made: %v, an event of it: %v", at, c.Method, path, made, told)
+			}
+			if !made {
+				struck[at]++
+			}
+		}
+		machine := w.ResourcePath("rg", fmt.Sprint("Contoso.Compute/virtualMachines/m", round))
+		dieDuring(t, p, at, harness.Request{Method: http.MethodPut, Path: machine + "?api-version=" + harness.Version, Body: body("westus")})
+	}
+	if struck[failpoint.EventRecordBefore] == 0 || struck[failpoint.EventRecordAfter] == 0 {
+		t.Errorf("no transaction was struck that changes something: %v", struck)
+	}
+	wrong := ""
+	defer func() { t.Log(wrong) }()
+	soon(t, "index, events and provider agree on the machines", func() bool {
+		wrong = machinesUntold(t, w)
+		return wrong == ""
+	})
+}
+
+// machinesUntold says of which machines index, events and provider differ.
+func machinesUntold(t *testing.T, w *harness.World) (wrong string) {
+	t.Helper()
+	listed := map[string]bool{}
+	for _, r := range w.Portico.Do(t, harness.Request{Path: w.GroupPath("rg") + "/resources" + ownVersion}).Want(t, 200).Values(t) {
+		listed[r["id"].(string)] = true
+	}
+	for round := range 4 {
+		id := w.ResourcePath("rg", fmt.Sprint("Contoso.Compute/virtualMachines/m", round))
+		told, held := len(toldOf(t, w, id, "")) > 0, w.Contoso("westus").Holds(t, id)
+		if told != listed[id] || told != held {
+			wrong += fmt.Sprintf("%s: listed: %v, the provider holds it: %v, an event says that it was made: %v\n", id, listed[id], held, told)
+		}
+	}
+	return wrong
+}
+
+// dieDuring kills a gateway at a point of a change, and starts it again.
+func dieDuring(t *testing.T, p *harness.Portico, at failpoint.Point, r harness.Request) {
+	t.Helper()
+	p.SetPoint(t, at, "kill,once")
+	_, err := p.Try(context.WithoutCancel(t.Context()), r) // it may be killed before, by what it does by itself
+	if err == nil && !p.EndsWithin(10*time.Second) {
+		t.Fatalf("%s: %s %s does not come to it", at, r.Method, r.Path)
+	}
+	if !p.EndsWithin(10 * time.Second) {
+		t.Fatalf("%s: %v", at, err)
+	}
+	p.Restart(t)
+}
+
+// toldOf lists the events that say that a resource was changed, by a correlation id or,
+// where that is "", any.
+func toldOf(t *testing.T, w *harness.World, id, correlation string) (found []fed) {
+	t.Helper()
+	r := &feedReader{w: w}
+	for before := -1; len(r.told) > before; {
+		before = len(r.told)
+		if err := readPage(t.Context(), r, w.Portico.AdminURL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range r.told {
+		if strings.EqualFold(e.Subject, id) && e.Data.Status == "Succeeded" && (correlation == "" || e.Data.CorrelationID == correlation) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
