@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"portico/cmd/portico/operator"
 	"portico/config"
 	"portico/config/regionmap"
 )
@@ -38,7 +39,7 @@ func load(path string, stderr io.Writer) (*config.Config, error) {
 	c, err := config.Load(path)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
-		return nil, errReported
+		return nil, operator.ErrReported
 	}
 	for _, w := range c.Warnings {
 		fmt.Fprintln(stderr, "warning:", w.Error())

@@ -66,12 +66,31 @@ func (f Format) WriteDocument(w io.Writer, document []byte) error {
 	return err
 }
 
-// WriteList writes a list as the document {"value": […]}, element by element as they come:
-// it may be long. The error is the first one of those that come with an element.
-func (f Format) WriteList(w io.Writer, elements iter.Seq2[json.RawMessage, error]) error {
-	begin, between, end, none := "{\n  \"value\": [\n    ", ",\n    ", "\n  ]\n}\n", "{\n  \"value\": []\n}\n"
+// WriteLine writes JSON in one line, or as a document of its own in YAML.
+func (f Format) WriteLine(w io.Writer, document []byte) error {
+	var b bytes.Buffer
 	if f == YAML {
-		begin, between, end, none = "value:\n", "", "", "value: []\n"
+		b.WriteString("---\n")
+		if err := writeYAML(&b, document); err != nil {
+			return err
+		}
+	} else {
+		if err := json.Compact(&b, document); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, f.escapeUnseen(b.String()))
+	return err
+}
+
+// WriteList writes a list as the document {"value": […]}, element by element as they come:
+// it may be long. The error is the first one of those that come with an element. next is
+// asked at the end what the member "next" is, a token; nil: there is none.
+func (f Format) WriteList(w io.Writer, elements iter.Seq2[json.RawMessage, error], next func() string) error {
+	begin, between, end, none, member, last := "{\n  \"value\": [\n    ", ",\n    ", "\n  ]", "{\n  \"value\": []", ",\n  \"next\": %q", "\n}\n"
+	if f == YAML {
+		begin, between, end, none, member, last = "value:\n", "", "", "value: []\n", "next: %q\n", ""
 	}
 	before := begin
 	for element, err := range elements {
@@ -95,7 +114,10 @@ func (f Format) WriteList(w io.Writer, elements iter.Seq2[json.RawMessage, error
 	if before == begin {
 		end = none
 	}
-	_, err := io.WriteString(w, end)
+	if next != nil {
+		end += fmt.Sprintf(member, next())
+	}
+	_, err := io.WriteString(w, end+last)
 	return err
 }
 

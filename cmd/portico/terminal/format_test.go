@@ -62,7 +62,7 @@ func TestListsAreDocuments(t *testing.T) {
 				if n == 1 {
 					_ = yield(json.RawMessage(`{"a":1}`), nil) && yield(json.RawMessage(`{"b":[2]}`), nil)
 				}
-			})
+			}, nil)
 			if err != nil || b.String() != want {
 				t.Errorf("%s: %v\n%s\nwant\n%s", format, err, b.String(), want)
 			}

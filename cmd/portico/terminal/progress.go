@@ -9,8 +9,9 @@ import (
 // Progress shows how far long work has come: a bar with rate and time left on a terminal,
 // elsewhere a line now and then.
 type Progress struct {
+	// Name is that of the work.
+	Name    string
 	screen  *Screen
-	name    string
 	now     func() time.Time
 	samples []sample
 	shown   time.Time
@@ -35,7 +36,7 @@ const (
 
 // NewProgress returns the progress of work with a name, on a screen.
 func NewProgress(s *Screen, name string) *Progress {
-	return &Progress{screen: s, name: name, now: time.Now}
+	return &Progress{Name: name, screen: s, now: time.Now}
 }
 
 // Set says that done of so many parts are done. Of 0 parts nothing is shown: nobody knows
@@ -56,7 +57,7 @@ func (p *Progress) Set(done, of int, note string) {
 	}
 	p.shown, p.last = now, state
 	if !p.screen.is {
-		line := fmt.Sprintf("%s: %d of %d", p.name, done, of)
+		line := fmt.Sprintf("%s: %d of %d", p.Name, done, of)
 		if note != "" {
 			line += ", " + note
 		}
@@ -78,7 +79,7 @@ func (p *Progress) End() {
 
 func (p *Progress) bar(now time.Time, done, of int, note string) string {
 	full := min(max(done, 0), of) * barWidth / of
-	text := fmt.Sprintf("%s [%s%s] %d of %d", p.name, strings.Repeat("#", full), strings.Repeat("-", barWidth-full), done, of)
+	text := fmt.Sprintf("%s [%s%s] %d of %d", p.Name, strings.Repeat("#", full), strings.Repeat("-", barWidth-full), done, of)
 	if rate := p.rate(now); rate > 0 {
 		text += fmt.Sprintf(", %.1f/s", rate)
 		if done < of {

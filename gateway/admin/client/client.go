@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -101,6 +102,9 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // the URL is known
+		}
 		return Answer{}, &UnreachableError{c.base, err}
 	}
 	defer response.Body.Close()
@@ -155,4 +159,14 @@ func Call[T any](ctx context.Context, c *Client, r Request) (value T, err error)
 	}
 	err = answer.Read(&value)
 	return value, err
+}
+
+// Ready returns an error unless the gateway would take requests. It sends no token.
+func (c *Client) Ready(ctx context.Context) error {
+	tokenless := &Client{base: c.base, http: c.http}
+	_, err := tokenless.Do(ctx, Request{Method: http.MethodGet, Path: "/readyz"})
+	if answered, ok := errors.AsType[*NotAdminError](err); ok {
+		return fmt.Errorf("not ready: the admin listener answers %d", answered.Status)
+	}
+	return err
 }

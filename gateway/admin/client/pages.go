@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -70,11 +69,4 @@ func List[T any](ctx context.Context, c *Client, path string, query url.Values, 
 		all = append(all, element)
 	}
 	return all, false, nil
-}
-
-// Ready returns an error unless the gateway would take requests. It sends no token.
-func (c *Client) Ready(ctx context.Context) error {
-	tokenless := &Client{base: c.base, http: c.http}
-	_, err := tokenless.Do(ctx, Request{Method: http.MethodGet, Path: "/readyz"})
-	return err
 }
