@@ -16,6 +16,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/events"
+	"portico/gateway/admin/api"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
@@ -37,7 +38,7 @@ type Options struct {
 	// Targets are the endpoints that must learn of changed subscriptions.
 	Targets []inventory.NotificationTarget
 	// Reload reads the configuration again; nil: there is no file.
-	Reload   func(context.Context) (Reloaded, error)
+	Reload   func(context.Context) (api.Reloaded, error)
 	Metrics  prometheus.Gatherer
 	Draining func() bool
 	Audit    observe.Audit
@@ -67,7 +68,7 @@ func New(o Options) http.Handler {
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.retirementRoutes(), l.roleRoutes(), l.reloadRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at
@@ -157,7 +158,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// Sizes of a page of jobs, or of doubts.
+// Sizes of a page.
 const (
 	defaultPage = 100
 	largestPage = 1000
@@ -174,6 +175,25 @@ func pageSize(query url.Values) (int, error) {
 		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it is a number from 1 to 1000").About("limit")
 	}
 	return n, nil
+}
+
+// pageOf shows at most limit elements; where there is one more it links to the page behind
+// the last one shown.
+func pageOf[T, S any](path string, query url.Values, found []T, limit int, show func(T) S, after func(last T) string) api.Page[S] {
+	page := listOf(found[:min(limit, len(found))], show)
+	if len(found) > limit {
+		page.NextLink = nextPage(path, query, after(found[limit-1]))
+	}
+	return page
+}
+
+// listOf shows elements.
+func listOf[T, S any](elements []T, show func(T) S) api.Page[S] {
+	page := api.Page[S]{Value: make([]S, 0, len(elements))}
+	for _, e := range elements {
+		page.Value = append(page.Value, show(e))
+	}
+	return page
 }
 
 // nextPage is the link to the page of a list that begins behind a position.

@@ -9,46 +9,20 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/routing"
 )
 
-func (l *listener) regionRoutes() []route {
+func (l *listener) retirementRoutes() []route {
 	return []route{{http.MethodPost, "/admin/regions/{region}/retire", l.retireRegion}}
-}
-
-// retirement is what the index has of a region, or has forgotten of it, over all
-// subscriptions.
-type retirement struct {
-	Region     string `json:"region"`
-	DryRun     bool   `json:"dryRun,omitempty"`
-	Rows       int    `json:"rows"`
-	Intents    int    `json:"intents"` // writes of which nobody knows how they ended
-	Touched    int    `json:"touched"` // collections that groups are looked at in before they go
-	Coverage   int    `json:"coverage"`
-	Notices    int    `json:"notices"`
-	Strays     int    `json:"strays"`
-	Fences     int    `json:"fences"`
-	Operations int    `json:"operations"` // polling URLs
-	// Moving are IDs that a move has under way. They stay until it ends, or is
-	// cancelled.
-	Moving int `json:"moving,omitempty"`
-	// Groups are those whose delete waits for the region.
-	Groups waitingGroups `json:"groups"`
-}
-
-type waitingGroups struct {
-	Count int      `json:"count"`
-	IDs   []string `json:"ids,omitempty"` // the first 100
 }
 
 // retireRegion forgets a region that the map no longer has; with dryRun it counts
 // what it would forget. Called again it goes on with what is left; an unknown
 // region has counts of zero.
 func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	var sent struct {
-		DryRun bool `json:"dryRun"`
-	}
+	var sent api.Retire
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}
@@ -82,10 +56,10 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 	return http.StatusOK, retirementOf(region, false, found), nil
 }
 
-func retirementOf(region string, dryRun bool, r inventory.Retirement) retirement {
-	shown := retirement{
+func retirementOf(region string, dryRun bool, r inventory.Retirement) api.Retirement {
+	shown := api.Retirement{
 		Region: region, DryRun: dryRun, Rows: r.Rows, Intents: r.Intents, Touched: r.WrittenRegions, Coverage: r.Coverage,
-		Notices: r.Notices, Strays: r.Strays, Fences: r.Fences, Operations: r.Operations, Moving: r.Moving, Groups: waitingGroups{Count: r.Groups},
+		Notices: r.Notices, Strays: r.Strays, Fences: r.Fences, Operations: r.Operations, Moving: r.Moving, Groups: api.WaitingGroups{Count: r.Groups},
 	}
 	for _, group := range r.Waiting {
 		shown.Groups.IDs = append(shown.Groups.IDs, routing.GroupID(group.Subscription, group.Name))
