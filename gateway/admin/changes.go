@@ -167,10 +167,9 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	id := query.Get("resource")
-	var path arm.Path
-	if path.Parse(arm.PathOf(id)) != nil || !arm.ValidGUID(path.Subscription()) {
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "resource", "it is the ID of a subscription, or of something in one").About("resource")
+	path, err := pathNamed(query.Get("resource"), "resource")
+	if err != nil {
+		return 0, nil, err
 	}
 	for _, other := range []string{"wait", "type", "subscription"} {
 		if query.Has(other) {
@@ -186,7 +185,7 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
 		return 0, nil, err
 	}
-	found, err := l.Store.ResourceEvents(ctx, path.Subscription(), id, before, limit+1) // is there more?
+	found, err := l.Store.ResourceEvents(ctx, path.Subscription(), path.String(), before, limit+1) // is there more?
 	if err != nil {
 		return 0, nil, err
 	}

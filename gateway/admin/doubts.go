@@ -22,6 +22,7 @@ var reasonMessages = map[string]string{
 	api.MoveUnderWay:        "A provider was told to move the resource; that ends when the job of the move knows what became of it.",
 	api.OperationFollowed:   "The provider accepted the write; its operation is followed to its end.",
 	api.VerificationPending: "The provider is asked for the resource until an answer proves what became of it.",
+	api.DeletionUnderWay:    "The group is being deleted with all that it holds.",
 }
 
 func doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
@@ -117,7 +118,7 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 	}
 	found, err := l.Store.Unverified(r.Context(), wanted)
 	if errors.Is(err, inventory.ErrInvalidCursor) {
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
+		return 0, nil, notOfALink()
 	}
 	if err != nil {
 		return 0, nil, err

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"portico/arm"
 	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/inventory/index"
@@ -65,5 +64,5 @@ func parseFenceName(name string) (f inventory.Fence, err error) {
 			return f, nil
 		}
 	}
-	return f, arm.NewError(arm.InvalidQueryParameter, "after", "it is what the nextLink of a page says").About("after")
+	return f, notOfALink()
 }

@@ -13,7 +13,10 @@ import (
 )
 
 func (l *listener) roleRoutes() []route {
-	return []route{{http.MethodPost, "/admin/roles/check", l.checkRoles}}
+	return []route{
+		{http.MethodGet, "/admin/roles", l.listRoles},
+		{http.MethodPost, "/admin/roles/check", l.checkRoles},
+	}
 }
 
 // checkRoles says whether a caller, of whom nothing but its ids is known, may do an action

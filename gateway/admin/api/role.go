@@ -4,7 +4,7 @@ import "net/http"
 
 var roleOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/roles", Summary: "The role assignments of one subscription.",
+		Method: http.MethodGet, Path: "/admin/roles", Summary: "The role assignments that hold in one subscription: the tenant's, its own, and those below it. The first page has the owners of the configuration as well.",
 		Query:  append([]Parameter{{"subscription", "whose assignments; needed"}, {"principalId", "only those of this principal"}}, paging...),
 		Answer: Page[RoleAssignment]{}, Status: http.StatusOK,
 	},
@@ -16,11 +16,12 @@ var roleOperations = []Operation{
 
 // RoleAssignment grants a role at a scope.
 type RoleAssignment struct {
-	ID            string `json:"id"`
+	ID            string `json:"id,omitempty"` // an owner of the configuration has none
 	Scope         string `json:"scope"`
 	PrincipalID   string `json:"principalId"`
 	PrincipalType string `json:"principalType,omitempty"`
-	Role          string `json:"role"` // its name
+	Role          string `json:"role"`            // its name
+	Owner         bool   `json:"owner,omitempty"` // by the configuration
 }
 
 // RoleCheck asks whether a caller may do something.
