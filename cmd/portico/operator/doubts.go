@@ -28,7 +28,7 @@ func doubtsCommand(p Program) *cobra.Command {
 			return rows
 		},
 		columns: append([]terminal.Column[doubtRow]{
-			{Title: "ID", Cell: func(r doubtRow) string { return r.doubt.ID }, Least: 20, Cut: terminal.CutStart},
+			{Title: "ID", Cell: func(r doubtRow) string { return r.doubt.ID }, Least: 34, Cut: terminal.CutStart},
 			{Title: "REGION", Cell: func(r doubtRow) string { return r.doubt.Region }, Least: 8, Drop: 2},
 		}, waitingColumns(func(r doubtRow) api.Waiting { return r.why })...),
 	}

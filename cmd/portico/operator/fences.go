@@ -12,7 +12,7 @@ import (
 // fenceColumns show fences. Elsewhere than in a list their ID is known.
 func fenceColumns() []terminal.Column[api.Fence] {
 	return []terminal.Column[api.Fence]{
-		{Title: "ID", Cell: func(f api.Fence) string { return f.ID }, Least: 20, Cut: terminal.CutStart},
+		{Title: "ID", Cell: func(f api.Fence) string { return f.ID }, Least: 34, Cut: terminal.CutStart},
 		{Title: "REGION", Cell: func(f api.Fence) string { return f.Region }, Least: 8},
 		{Title: "WRITE", Cell: func(f api.Fence) string { return f.Kind }},
 		{Title: "SINCE", Time: func(f api.Fence) time.Time { return f.Since }, Drop: 2},

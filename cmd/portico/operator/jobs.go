@@ -44,7 +44,7 @@ func jobsListCommand(p Program) *cobra.Command {
 			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},
 			{Title: "KIND", Cell: func(j api.Job) string { return j.Kind }},
 			{Title: "STATE", Cell: func(j api.Job) string { return j.State }, Style: func(j api.Job) terminal.Style { return styleOf(j.State) }},
-			{Title: "SUBJECT", Cell: func(j api.Job) string { return j.Subject }, Least: 14, Cut: terminal.CutStart},
+			{Title: "SUBJECT", Cell: func(j api.Job) string { return j.Subject }, Least: 24, Cut: terminal.CutStart},
 			{Title: "PROGRESS", Cell: func(j api.Job) string { return progressOf(j).short() }, Least: 8, Drop: 1},
 			{Title: "CREATED", Time: func(j api.Job) time.Time { return j.Created }, Drop: 2},
 			{Title: "CHANGED", Time: func(j api.Job) time.Time { return j.Changed }, Drop: 4},

@@ -35,7 +35,7 @@ func resourcesListCommand(p Program) *cobra.Command {
 
 func resourceColumns() []terminal.Column[api.Resource] {
 	return []terminal.Column[api.Resource]{
-		{Title: "ID", Cell: func(r api.Resource) string { return r.ID }, Least: 24, Cut: terminal.CutStart},
+		{Title: "ID", Cell: func(r api.Resource) string { return r.ID }, Least: 44, Cut: terminal.CutStart},
 		{Title: "REGION", Cell: func(r api.Resource) string { return r.Region }, Least: 8},
 		{Title: "PHASE", Cell: func(r api.Resource) string { return r.Phase }, Drop: 2},
 		{Title: "UNSURE", Cell: func(r api.Resource) string { return strings.Join(r.Flags, ",") }, Least: 6, Drop: 1},
