@@ -30,7 +30,7 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 }
 
 func configFlag(c *cobra.Command, path *string) {
-	c.Flags().StringVar(path, "config", "", "configuration file")
+	c.Flags().StringVar(path, "config", "", "configuration `FILE`")
 	_ = c.MarkFlagRequired("config") // fails only for a flag that is not defined
 }
 

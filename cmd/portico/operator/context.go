@@ -106,9 +106,9 @@ func contextSetCommand(p Program) *cobra.Command {
 		made.CA, ca = absolute(wanted.CA)
 		return errors.Join(tokenFile, ca, f.Set(made))
 	})
-	c.Flags().StringVar(&wanted.Admin, "admin", "", "URL of the admin listener")
-	c.Flags().StringVar(&wanted.TokenFile, "token-file", "", "file that holds the admin token")
-	c.Flags().StringVar(&wanted.CA, "ca", "", "file of authorities (PEM) that sign the certificate of an https admin listener")
+	c.Flags().StringVar(&wanted.Admin, "admin", "", "`URL` of the admin listener")
+	c.Flags().StringVar(&wanted.TokenFile, "token-file", "", "`FILE` that holds the admin token")
+	c.Flags().StringVar(&wanted.CA, "ca", "", "`FILE` of authorities (PEM) that sign the certificate of an https admin listener")
 	_ = c.MarkFlagRequired("admin") // fails only for a flag that is not defined
 	return c
 }

@@ -37,7 +37,7 @@ func jobsListCommand(p Program) *cobra.Command {
 	l := listing[api.Job, api.Job]{
 		path: "/admin/jobs", none: "There is no such job.", rows: same[api.Job],
 		params: []param{{
-			name: "kind", flag: "kind", usage: "only those of this kind: " + strings.Join(jobKinds, ", "),
+			name: "kind", flag: "kind", usage: "only those of this `KIND`: " + strings.Join(jobKinds, ", "),
 			complete: cobra.FixedCompletions(jobKinds, cobra.ShellCompDirectiveNoFileComp),
 		}},
 		columns: []terminal.Column[api.Job]{

@@ -10,7 +10,7 @@ import (
 func locksCommand(p Program) *cobra.Command {
 	l := listing[api.Lock, api.Lock]{
 		path: "/admin/locks", none: "There is no lock.", rows: same[api.Lock],
-		params:  []param{ofSubscription("whose locks", true), {name: "scope", flag: "scope", usage: "only those that hold at this ID: on it and above"}},
+		params:  []param{ofSubscription("`ID` of the subscription", true), {name: "scope", flag: "scope", usage: "only those that hold at this `ID`: on it and above"}},
 		columns: lockColumns(),
 	}
 	return l.command(p, "locks --subscription ID", "List the locks of a subscription", `List the locks of a subscription.

@@ -24,10 +24,10 @@ func resourcesListCommand(p Program) *cobra.Command {
 	l := listing[api.Resource, api.Resource]{
 		path: "/admin/resources", none: "The index has no such resource.", rows: same[api.Resource], columns: resourceColumns(),
 		params: []param{
-			ofSubscription("whose resources", true),
-			{name: "resourceGroup", flag: "group", usage: "only those of this resource group"},
-			{name: "resourceType", flag: "type", usage: "only those of this type, such as Contoso.Compute/virtualMachines"},
-			{name: "region", flag: "region", usage: "only those in this region", complete: completeRegions},
+			ofSubscription("`ID` of the subscription", true),
+			{name: "resourceGroup", flag: "group", usage: "only those of the resource group with this `NAME`"},
+			{name: "resourceType", flag: "type", usage: "only those of this `TYPE`, such as Contoso.Compute/virtualMachines"},
+			{name: "region", flag: "region", usage: "only those in this `REGION`", complete: completeRegions},
 		},
 	}
 	return l.command(p, "list --subscription ID", "List the resources that the index has of a subscription", "")

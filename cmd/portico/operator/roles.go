@@ -24,7 +24,7 @@ func rolesCommand(p Program) *cobra.Command {
 func rolesListCommand(p Program) *cobra.Command {
 	l := listing[api.RoleAssignment, api.RoleAssignment]{
 		path: "/admin/roles", none: "No role is assigned.", rows: same[api.RoleAssignment],
-		params: []param{ofSubscription("whose assignments", true), {name: "principalId", flag: "principal", usage: "only those of this principal, by its object id"}},
+		params: []param{ofSubscription("`ID` of the subscription", true), {name: "principalId", flag: "principal", usage: "only those of the principal with this object `ID`"}},
 		columns: []terminal.Column[api.RoleAssignment]{
 			{Title: "PRINCIPAL", Cell: func(r api.RoleAssignment) string { return r.PrincipalID }},
 			{Title: "ROLE", Cell: func(r api.RoleAssignment) string { return r.Role }, Least: 12},
@@ -66,11 +66,11 @@ Exit status 0: yes. 1: no. 2: nobody knows.`,
 	a.Flags(c)
 	a.outputFlags(c)
 	a.jsonFlag(c)
-	c.Flags().StringVar(&q.PrincipalID, "principal", "", "object id of the caller")
-	c.Flags().StringArrayVar(&q.Groups, "group", nil, "object id of a group that the caller belongs to; may be repeated")
-	c.Flags().StringVar(&q.TenantID, "tenant", "", "tenant of the caller; that of the scope's subscription by default")
-	c.Flags().StringVar(&q.Action, "action", "", "such as Contoso.Compute/virtualMachines/write")
-	c.Flags().StringVar(&q.Scope, "scope", "", "ID of a subscription, a group or a resource; / for the tenant")
+	c.Flags().StringVar(&q.PrincipalID, "principal", "", "object `ID` of the caller")
+	c.Flags().StringArrayVar(&q.Groups, "group", nil, "object `ID` of a group that the caller belongs to; may be repeated")
+	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the caller's tenant; that of the scope's subscription by default")
+	c.Flags().StringVar(&q.Action, "action", "", "which `ACTION`, such as Contoso.Compute/virtualMachines/write")
+	c.Flags().StringVar(&q.Scope, "scope", "", "`ID` of a subscription, a group or a resource; / for the tenant")
 	return c
 }
 

@@ -55,7 +55,7 @@ Exit status 1: a region could not be looked at in full, or the sweep did not end
 	s.outputFlags(c)
 	s.jsonFlag(c)
 	c.Flags().BoolVar(&s.order.DryRun, "dry-run", false, "report only, change nothing")
-	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep this subscription alone")
+	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep the subscription with this `ID` alone")
 	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for a flag that is not defined
 	c.Flags().DurationVar(&s.timeout, "timeout", time.Hour, "how long to wait for the end")
 	return c

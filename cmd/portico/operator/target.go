@@ -40,11 +40,11 @@ type Target struct {
 // Flags adds the flags that name it.
 func (t *Target) Flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&t.admin, "admin", "", "URL of the admin listener")
-	f.StringVar(&t.config, "config", "", "configuration file that the service runs with")
-	f.StringVar(&t.context, "context", "", "name of a context, as portico context lists them")
-	f.StringVar(&t.tokenFile, "token-file", "", "file that holds the admin token")
-	f.StringVar(&t.ca, "ca", "", "file of authorities (PEM) that sign the certificate of an https admin listener")
+	f.StringVar(&t.admin, "admin", "", "`URL` of the admin listener")
+	f.StringVar(&t.config, "config", "", "configuration `FILE` that the service runs with")
+	f.StringVar(&t.context, "context", "", "`NAME` of a context, as portico context lists them")
+	f.StringVar(&t.tokenFile, "token-file", "", "`FILE` that holds the admin token")
+	f.StringVar(&t.ca, "ca", "", "`FILE` of authorities (PEM) that sign the certificate of an https admin listener")
 	c.MarkFlagsMutuallyExclusive("admin", "config", "context")
 	_ = c.RegisterFlagCompletionFunc("context", completeContexts) // fails only for a flag that is not defined
 }
