@@ -93,7 +93,7 @@ func (f File) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(made.Name()) // unless it has the file's name by now
+	defer func() { _ = os.Remove(made.Name()) }() // unless it has the file's name by now
 	_, err = made.Write(text)
 	if err := errors.Join(err, made.Close()); err != nil {
 		return err

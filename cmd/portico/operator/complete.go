@@ -74,7 +74,6 @@ var (
 	completeSubscriptions = completeBy("/admin/subscriptions", func(s api.Subscription) (text, description string) { return s.ID, s.DisplayName })
 	completeRegions       = completeBy("/admin/regions", func(r api.Region) (text, description string) { return r.Name, r.State })
 	completeJobs          = completeBy("/admin/jobs", func(j api.Job) (text, description string) { return j.ID, j.Kind + " " + j.State })
-	completeNamespaces    = completeBy("/admin/providers", func(p api.Provider) (text, description string) { return p.Namespace, p.Registration })
 )
 
 // onlyFirst completes the first argument alone.
