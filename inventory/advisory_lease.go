@@ -52,8 +52,10 @@ func (s *Store) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) e
 // ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and
 // returns how many it deleted. It also forgets the replicas that died long ago.
 func (s *Store) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
-	if err := s.forgetDeadReplicas(ctx); err != nil {
+	dead, err := s.forgetDeadReplicas(ctx)
+	if err != nil {
 		return 0, err
 	}
-	return s.deletePassed(ctx, leftLeases, forgetLease, s.engine.Now(), limit)
+	left, err := s.deletePassed(ctx, leftLeases, forgetLease, s.engine.Now(), limit)
+	return dead + left, err
 }

@@ -64,13 +64,14 @@ func (s *Store) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
 	return slices.DeleteFunc(dead, func(d DeadReplica) bool { return now.Sub(d.Died) > deadFor }), err
 }
 
-// forgetDeadReplicas forgets those that ended longer ago.
-func (s *Store) forgetDeadReplicas(ctx context.Context) error {
+// forgetDeadReplicas forgets those that ended longer ago, and returns how many.
+func (s *Store) forgetDeadReplicas(ctx context.Context) (int, error) {
 	if s.options.Driver != engine.Postgres {
-		return nil
+		return 0, nil
 	}
-	return s.write(ctx, engine.Unflushed, recordLocks(noSubscription), func(t *tx) error {
-		return t.Later(forgetDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadFor)))
+	return commit(ctx, s, engine.Unflushed, recordLocks(noSubscription), func(t *tx) (int, error) {
+		n, err := t.Exec(forgetDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadFor)))
+		return int(n), err
 	})
 }
 

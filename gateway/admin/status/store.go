@@ -70,20 +70,20 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 // lasting finds what waits for longer than it should.
 func (s Sources) lasting(ctx context.Context, f *finding) error {
 	for _, l := range []struct {
-		kind, code, next string
-		limit            time.Duration
-		summary          string
+		kind, code, next   string
+		limit              time.Duration
+		one, many, summary string
 	}{
-		{inventory.FollowJob, api.FollowsTooLong, "portico doubts", s.Config.Index.FollowLimit, "Providers accepted %s long ago and have not ended them."},
-		{inventory.VerifyJob, api.VerificationsTooLong, "portico doubts", longVerify, "Providers have not said for long whether the resources of %s are there."},
-		{inventory.FenceJob, api.FencesTooLong, "portico fences", s.Config.Index.FollowLimit, "Fences of %s have stood for long: what landed late cannot be deleted, or its provider does not say."},
+		{inventory.FollowJob, api.FollowsTooLong, "portico doubts", s.Config.Index.FollowLimit, "write", "writes", "Providers accepted %s long ago and have not ended them."},
+		{inventory.VerifyJob, api.VerificationsTooLong, "portico doubts", longVerify, "resource", "resources", "Providers have long been asked in vain for %s."},
+		{inventory.FenceJob, api.FencesTooLong, "portico fences", s.Config.Index.FollowLimit, "resource", "resources", "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say."},
 	} {
 		counts, err := s.Store.CountJobsOf(ctx, l.kind, l.limit, l.limit)
 		if err != nil {
 			return err
 		}
 		if counts.Old > 0 {
-			f.add(api.Problem{Code: l.code, Count: counts.Old, Next: l.next, Summary: fmt.Sprintf(l.summary, count(counts.Old, "write", "writes"))})
+			f.add(api.Problem{Code: l.code, Count: counts.Old, Next: l.next, Summary: fmt.Sprintf(l.summary, count(counts.Old, l.one, l.many))})
 		}
 	}
 	return nil
