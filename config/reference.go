@@ -82,7 +82,9 @@ const referenceTail = `
 
 **` + "`PGPASSWORD`, `PGPASSFILE`" + `** — the password of a PostgreSQL data source that names none.
 
-**` + "`PORTICO_ADMIN_TOKEN`" + `** — the token with which ` + "`portico sweep`" + ` calls the admin listener.
+**` + "`PORTICO_ADMIN_TOKEN`" + `** — the token with which commands call the admin listener of a running service.
+
+**` + "`PORTICO_CONTEXT`" + `** — the context whose service commands ask, where none is named.
 
 ## See also
 

@@ -43,12 +43,6 @@ func (e *ObstacleError) Error() string {
 	return fmt.Sprintf("inventory: refused by %s until %s", e.Obstacle, e.Until.UTC().Format(time.RFC3339))
 }
 
-// UnverifiedResource returns why the index is not sure of a resource. Without a row and
-// a write there is nothing in it.
-func (s *Store) UnverifiedResource(ctx context.Context, sub, key string) (Unverified, error) {
-	return s.unverified(ctx, arm.Fold(sub), arm.Fold(key))
-}
-
 // GiveUpFollow gives up the operation of an accepted write once it has been followed for
 // the limit: as where its provider no longer knows it, a GET tells what became of the
 // resource, and for the late-write window of its type (0 for Options.LateWriteWindow) it

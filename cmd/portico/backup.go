@@ -1,12 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"portico/cmd/portico/terminal"
 	"portico/config"
 	"portico/inventory/backup"
 )
@@ -66,4 +68,13 @@ func whereKeyIs(cfg *config.Config) string {
 		return "Contents in it are encrypted by the keys of store.sealKeys."
 	}
 	return "Contents in it are encrypted by the key in " + cfg.Store.DSN + ".key, which is not in it: keep a copy of that apart."
+}
+
+// writeJSON writes what a command has done for programs to read.
+func writeJSON(w io.Writer, answer any) error {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return terminal.JSON.WriteDocument(w, text)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"portico/cmd/portico/operator"
 	"portico/config"
 	"portico/config/regionmap"
 )
@@ -29,7 +30,7 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 }
 
 func configFlag(c *cobra.Command, path *string) {
-	c.Flags().StringVar(path, "config", "", "configuration file")
+	c.Flags().StringVar(path, "config", "", "configuration `FILE`")
 	_ = c.MarkFlagRequired("config") // fails only for a flag that is not defined
 }
 
@@ -38,7 +39,7 @@ func load(path string, stderr io.Writer) (*config.Config, error) {
 	c, err := config.Load(path)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
-		return nil, errReported
+		return nil, operator.ErrReported
 	}
 	for _, w := range c.Warnings {
 		fmt.Fprintln(stderr, "warning:", w.Error())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"portico/cmd/portico/operator"
 	"portico/meter"
 )
 
@@ -24,23 +25,14 @@ func main() {
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, errReported) {
+	if !errors.Is(err, operator.ErrReported) {
 		fmt.Fprintln(os.Stderr, "portico:", err)
 	}
-	if failed, ok := errors.AsType[statusError](err); ok {
-		os.Exit(failed.status)
+	if failed, ok := errors.AsType[*operator.StatusError](err); ok {
+		os.Exit(failed.Status)
 	}
 	os.Exit(1)
 }
-
-// statusError is an error with an exit status of its own.
-type statusError struct {
-	error
-	status int
-}
-
-// errReported is the error of a command that has said what is wrong.
-var errReported = errors.New("reported")
 
 func root(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
@@ -49,7 +41,11 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), readyCommand(stderr), referenceCommand(stdout), sweepCommand(stdout, stderr), retireCommand(stdout), unstickCommand(stdout), backupCommand(stdout, stderr), restoreCommand(stdout, stderr), rolesCommand(stdout), versionCommand(stdout))
+	c.AddCommand(
+		serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), referenceCommand(stdout), backupCommand(stdout, stderr),
+		restoreCommand(stdout, stderr), manCommand(), versionCommand(stdout),
+	)
+	c.AddCommand(operator.Commands(operator.Program{Stdout: stdout, Stderr: stderr, SweepHere: sweepHere(stderr)})...)
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"portico/cmd/portico/terminal"
 	"portico/config"
 	"portico/inventory"
 	"portico/inventory/backup"
@@ -39,7 +40,9 @@ notified of all subscriptions again. Then start the service, and run a sweep.`,
 			if err != nil {
 				return err
 			}
-			done, err := restore(c.Context(), cfg, args)
+			bar := terminal.NewProgress(terminal.On(stderr), "restore, in MiB")
+			done, err := restore(c.Context(), cfg, args, bar)
+			bar.End()
 			if err != nil {
 				return fmt.Errorf("nothing was restored: %w", err)
 			}
@@ -54,12 +57,16 @@ notified of all subscriptions again. Then start the service, and run a sweep.`,
 	return c
 }
 
-func restore(ctx context.Context, cfg *config.Config, args []string) (done backup.Restored, err error) {
+func restore(ctx context.Context, cfg *config.Config, args []string, bar *terminal.Progress) (done backup.Restored, err error) {
 	if cfg.Store.Driver == config.SQLite {
 		if len(args) == 0 {
 			return done, errors.New("name the backup: portico restore FILE --config FILE")
 		}
-		return backup.Restoration{Backup: args[0], Database: cfg.Store.DSN, Now: time.Now()}.Restore(ctx)
+		const unit = 1 << 20
+		return backup.Restoration{
+			Backup: args[0], Database: cfg.Store.DSN, Now: time.Now(),
+			Progress: func(done, of int64) { bar.Set(int(done/unit), int(of/unit), "") },
+		}.Restore(ctx)
 	}
 	if len(args) > 0 {
 		return done, errors.New("the store is PostgreSQL: restore it by its own means, then run this without a file")

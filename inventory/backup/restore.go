@@ -22,6 +22,8 @@ type Restoration struct {
 	Backup, Database string
 	// Now is when it is restored.
 	Now time.Time
+	// Progress is told how many bytes of the backup are copied; nil: nobody is.
+	Progress func(done, of int64)
 }
 
 // Restored is what has become of it.
@@ -74,7 +76,7 @@ func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, 
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(to, from)
+	_, err = io.Copy(&counted{to, r.Progress, 0, done.Bytes}, from)
 	if err = errors.Join(err, to.Close()); err == nil {
 		done.Disarmed, err = disarm(ctx, to.Name())
 	}
@@ -85,6 +87,21 @@ func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, 
 		return "", errors.Join(err, os.Remove(to.Name()))
 	}
 	return to.Name(), nil
+}
+
+// counted tells how much was written.
+type counted struct {
+	io.Writer
+	progress func(done, of int64)
+	done, of int64
+}
+
+func (c *counted) Write(part []byte) (int, error) {
+	n, err := c.Writer.Write(part)
+	if c.done += int64(n); c.progress != nil {
+		c.progress(c.done, c.of)
+	}
+	return n, err
 }
 
 // disarm brings the new database to this gateway's layout, and ends in it what would do

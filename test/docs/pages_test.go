@@ -107,27 +107,21 @@ func TestWholeConfigurationsAreRight(t *testing.T) {
 
 var (
 	// command is a call of the program, at the beginning of a line or a code span.
-	command = regexp.MustCompile(`(?m)^\s*(?:\$ )?(?:[\w./]*/)?portico ([a-z][a-z-]*)`)
-	// commandName is how the program declares a command.
-	commandName = regexp.MustCompile(`(?m)^\s*Use:\s+"([a-z]+)`)
+	command = regexp.MustCompile(`(?m)^\s*(?:\$ )?(?:[\w./]*/)?portico ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?`)
+	// commandName is how the page of commands, which the program writes, names one.
+	commandName = regexp.MustCompile(`(?m)^##+ portico ([a-z-]+(?: [a-z-]+)?)`)
 )
 
 func TestCommandsExist(t *testing.T) {
-	sources, err := filepath.Glob(filepath.Join(root, "cmd", "portico", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := map[string]bool{}
-	for _, source := range sources {
-		text, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range commandName.FindAllSubmatch(text, -1) {
-			declared[string(match[1])] = true
+	text, _ := readNamed(t, "docs/commands.md")
+	declared := map[string]bool{"completion": true} // cobra's own
+	groups := map[string]bool{}
+	for _, match := range commandName.FindAllStringSubmatch(text, -1) {
+		declared[match[1]] = true
+		if group, _, below := strings.Cut(match[1], " "); below {
+			groups[group] = true
 		}
 	}
-	delete(declared, "portico") // the program itself
 	shown := map[string]bool{}
 	for _, name := range pages(t) {
 		_, p := readNamed(t, name)
@@ -136,9 +130,13 @@ func TestCommandsExist(t *testing.T) {
 		}
 		for _, code := range p.code {
 			for _, match := range command.FindAllStringSubmatch(code, -1) {
-				shown[match[1]] = true
-				if !declared[match[1]] {
-					t.Errorf("%s: there is no command portico %s", name, match[1])
+				called := match[1]
+				if groups[called] && match[2] != "" {
+					called += " " + match[2]
+				}
+				shown[match[1]], shown[called] = true, true
+				if !declared[called] {
+					t.Errorf("%s: there is no command portico %s", name, called)
 				}
 			}
 		}

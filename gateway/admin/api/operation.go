@@ -16,14 +16,23 @@ type Operation struct {
 	Answer any
 	// Status is that of a successful answer.
 	Status int
+	// Creates: it answers 201 in its place where it has made something.
+	Creates bool
+	// Streams: it answers with server-sent events where a request accepts those.
+	Streams bool
 }
 
-// Parameter is a parameter of a query.
+// Parameter is a parameter of a query. The summary of one that every request has to have
+// ends in "; needed".
 type Parameter struct{ Name, Summary string }
 
 // Operations are all that the listener has below /admin/.
 func Operations() []Operation {
-	return slices.Concat(statusOperations, regionOperations, providerOperations, resourceOperations, lockOperations, roleOperations, unstickOperations)
+	return slices.Concat(
+		statusOperations, regionOperations, retirementOperations, providerOperations, subscriptionOperations, resourceOperations,
+		jobOperations, doubtOperations, fenceOperations, lockOperations, roleOperations, sweepOperations, deletionOrderOperations,
+		changeOperations, sinkOperations, reloadOperations, unstickOperations, documentOperations,
+	)
 }
 
 // Page is one page of a list.

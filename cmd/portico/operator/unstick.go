@@ -1,8 +1,7 @@
-package main
+package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,20 +11,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
 )
 
 // unstickOptions are the flags of the command.
 type unstickOptions struct {
-	adminTarget
-	ask, giveUp, forget bool
-	fence, yes, json    bool
-	region, reason      string
+	ask, giveUp, forget, fence, yes bool
+	region, reason                  string
 }
 
-func unstickCommand(stdout io.Writer) *cobra.Command {
+func unstickCommand(p Program) *cobra.Command {
+	a := newAsking(p)
+	a.named = true
 	var o unstickOptions
 	c := &cobra.Command{
-		Use:   "unstick ID|JOB|URL (--ask | --give-up | --forget --reason TEXT --yes) (--config FILE | --admin URL)",
+		Use:   "unstick ID|JOB|URL (--ask | --give-up | --forget --reason TEXT --yes)",
 		Short: "Ask again, give up or forget what waits",
 		Long: `Ask again, give up or forget what waits: a resource or a resource group (by its ID),
 a job, or an operation (by the URL that its client polls).
@@ -41,22 +41,21 @@ a job, or an operation (by the URL that its client polls).
 What would not be safe is refused, with until when: nothing is forgotten that a call
 under way, or a write without an answer, may still make. Each can be repeated.
 
-The service is found by --admin or by the configuration that it runs with. An
-admin token is taken from ` + tokenVariable + ` or from --token-file.`,
+` + findingService + `
+
+Exit status 1: it was refused.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			order, err := o.order(args[0])
 			if err != nil {
 				return err
 			}
-			done, err := o.unstick(c.Context(), order)
-			if err != nil {
-				return err
-			}
-			return o.print(stdout, done)
+			return a.unstick(c.Context(), order)
 		},
 	}
-	o.flags(c)
+	a.Flags(c)
+	a.outputFlags(c)
+	a.jsonFlag(c)
 	c.Flags().BoolVar(&o.ask, "ask", false, "ask again now")
 	c.Flags().BoolVar(&o.giveUp, "give-up", false, "end it as its own limit would")
 	c.Flags().BoolVar(&o.forget, "forget", false, "forget what does not exist")
@@ -64,9 +63,6 @@ admin token is taken from ` + tokenVariable + ` or from --token-file.`,
 	c.Flags().StringVar(&o.region, "region", "", "the ID is that of a stray in this region")
 	c.Flags().StringVar(&o.reason, "reason", "", "why, for the audit log")
 	c.Flags().BoolVar(&o.yes, "yes", false, "forget without a question")
-	c.Flags().BoolVar(&o.json, "json", false, "print the answer as JSON")
-	c.MarkFlagsOneRequired("config", "admin")
-	c.MarkFlagsMutuallyExclusive("config", "admin")
 	c.MarkFlagsOneRequired("ask", "give-up", "forget")
 	c.MarkFlagsMutuallyExclusive("ask", "give-up", "forget")
 	c.MarkFlagsMutuallyExclusive("fence", "region")
@@ -102,29 +98,25 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 	return order, nil
 }
 
-func (o *unstickOptions) unstick(ctx context.Context, order api.UnstickOrder) (done api.Unstuck, err error) {
-	client, err := o.client()
+func (a *asking) unstick(ctx context.Context, order api.UnstickOrder) error {
+	c, err := a.connect()
 	if err != nil {
-		return done, err
+		return err
 	}
-	defer client.close()
-	body, err := json.Marshal(order)
+	defer c.Close()
+	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/unstick", Content: order})
 	if err != nil {
-		return done, err
+		return a.advise(err)
 	}
-	_, err = client.exchange(ctx, http.MethodPost, "/admin/unstick", body, http.StatusOK, &done)
-	return done, err
+	return write(a, a.out, answer, writeUnstuck)
 }
 
-func (o *unstickOptions) print(w io.Writer, done api.Unstuck) error {
-	if o.json {
-		return writeJSON(w, done)
-	}
+func writeUnstuck(to io.Writer, done api.Unstuck) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n", done.Target, done.Outcome)
 	for _, job := range done.Jobs {
 		fmt.Fprintf(&b, "  job %s\n", job)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(to, b.String())
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"fmt"
@@ -53,19 +53,19 @@ func writeSweep(w io.Writer, r sweep.Report) error {
 		{"quotas that were miscounted, " + corrected, r.Usage},
 	} {
 		fmt.Fprintf(&b, "%d %s\n", f.found.Count, f.what)
-		list(&b, f.found.IDs, f.found.Count)
+		someOf(&b, f.found.IDs, f.found.Count)
 	}
 	fmt.Fprintf(&b, "%d failures\n", r.FailureCount)
 	failures := make([]string, 0, len(r.Failures))
 	for _, f := range r.Failures {
 		failures = append(failures, fmt.Sprintf("%s in %s, subscription %s: %s", f.Type, f.Region, f.Subscription, f.Reason))
 	}
-	list(&b, failures, r.FailureCount)
+	someOf(&b, failures, r.FailureCount)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func list(b *strings.Builder, some []string, all int) {
+func someOf(b *strings.Builder, some []string, all int) {
 	for _, s := range some {
 		fmt.Fprintf(b, "  %s\n", s)
 	}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const commandsPage = "../../docs/commands.md"
+
+// The page of commands is what the commands say of themselves.
+func TestCommandsPage(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(commandsHead)
+	for _, c := range root(io.Discard, io.Discard).Commands() {
+		describe(&b, c)
+	}
+	if *update {
+		if err := os.WriteFile(commandsPage, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(commandsPage)
+	if err != nil || string(page) != b.String() {
+		t.Errorf("docs/commands.md is not what the commands say (%v): go test ./cmd/portico -run TestCommandsPage -update", err)
+	}
+}
+
+// Each command, and each flag, has a text that says what it is for.
+func TestCommandsAreDescribed(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s is described by %q", c.CommandPath(), c.Short)
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s is not described", c.CommandPath(), f.Name)
+			}
+		})
+		for _, below := range c.Commands() {
+			visit(below)
+		}
+	}
+	for _, c := range root(io.Discard, io.Discard).Commands() {
+		visit(c)
+	}
+}
+
+const commandsHead = `# Commands
+
+For people at a terminal. [operations.md](operations.md) says when to use which. This page is made of what the commands
+say of themselves; ` + "`portico man DIR`" + ` writes the same as manual pages, and ` + "`portico completion bash`" + ` (zsh, fish) what a
+shell completes by: regions, jobs, subscriptions and contexts come from the service, where that answers within a second.
+
+## Which service
+
+Most commands ask a running service by its admin listener:
+
+| | |
+|---|---|
+| ` + "`--admin URL`" + ` | the listener's URL, such as http://127.0.0.1:8081; https where something before it speaks TLS |
+| ` + "`--config FILE`" + ` | the configuration that the service runs with |
+| ` + "`--context NAME`" + `, ` + "`PORTICO_CONTEXT`" + ` | a service of [portico context](#portico-context) |
+| nothing | the current context, else http://127.0.0.1:8081; commands that change something do not take the latter |
+| ` + "`--token-file FILE`" + ` | holds the admin token; without it that of the context counts, then ` + "`PORTICO_ADMIN_TOKEN`" + ` |
+| ` + "`--ca FILE`" + ` | authorities (PEM) that sign the listener's certificate, beside none else |
+
+## How they answer
+
+| | |
+|---|---|
+| ` + "`-o table`" + ` | the default: fits the terminal, by shortening and leaving out columns; times as ages |
+| ` + "`-o wide`" + ` | all columns, nothing shortened, times in full |
+| ` + "`-o json`, `-o yaml`" + ` | what the service answered, member by member, the pages of a list joined |
+| ` + "`--limit N`" + ` | shows at most so many; a table has 1000 by default |
+| ` + "`--watch`, `--watch=5s`" + ` | shows it again and again until Ctrl-C |
+
+Off a terminal tables are as wide as they are, without colours; ` + "`NO_COLOR`" + ` turns these off everywhere. Progress and hints go
+to standard error. Exit status 0: it is done. 1: it is not, and standard error says why and what to do next. Commands with
+other statuses say so below.
+`
+
+// Flags that the head of the page tells of.
+var (
+	commonFlags  = []string{"admin", "config", "context", "token-file", "ca", "output", "limit", "watch", "help"}
+	commonPhrase = "The service is found by --admin"
+)
+
+// describe writes of a command and those below it.
+func describe(b *strings.Builder, c *cobra.Command) {
+	if c.Name() == "completion" || c.Name() == "help" || c.Hidden {
+		return
+	}
+	depth := strings.Count(c.CommandPath(), " ")
+	fmt.Fprintf(b, "\n%s %s\n\n", strings.Repeat("#", depth+1), c.CommandPath())
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(b, "%s\n", paragraphs(c))
+	} else {
+		fmt.Fprintf(b, "`%s`\n\n%s\n", c.UseLine(), paragraphs(c))
+	}
+	asks := c.Flags().Lookup("admin") != nil && c.Flags().Lookup("token-file") != nil
+	var flags []string
+	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if asks && slices.Contains(commonFlags, f.Name) && f.Name != "watch" || f.Name == "help" {
+			return
+		}
+		if f.Name == "watch" && f.NoOptDefVal != "true" {
+			return
+		}
+		flags = append(flags, flagLine(f))
+	})
+	if len(flags) > 0 {
+		fmt.Fprintf(b, "\n| | |\n|---|---|\n%s", strings.Join(flags, ""))
+	}
+	for _, below := range c.Commands() {
+		describe(b, below)
+	}
+}
+
+func flagLine(f *pflag.Flag) string {
+	name := "--" + f.Name
+	value, usage := pflag.UnquoteUsage(f)
+	if value != "" {
+		name += " " + value
+	}
+	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && f.DefValue != "0s" {
+		usage += "; default " + f.DefValue
+	}
+	return fmt.Sprintf("| `%s` | %s |\n", name, strings.ReplaceAll(usage, "|", "\\|"))
+}
+
+// paragraphs are those of a command's long text, less what the head of the page says.
+func paragraphs(c *cobra.Command) string {
+	text := c.Long
+	if text == "" {
+		text = c.Short + "."
+	}
+	var kept []string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if !strings.HasPrefix(paragraph, commonPhrase) {
+			kept = append(kept, paragraph)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}

@@ -1,0 +1,174 @@
+// Package contexts keeps the services that an operator names: where the admin listener of
+// each is, and which file holds its token. It never keeps a token.
+package contexts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Context is a service.
+type Context struct {
+	Name  string `yaml:"name"`
+	Admin string `yaml:"admin"` // URL of the admin listener
+	// TokenFile holds the admin token; CA the authorities that sign the listener's
+	// certificate. Both are absolute paths, and may be empty.
+	TokenFile string `yaml:"tokenFile,omitempty"`
+	CA        string `yaml:"ca,omitempty"`
+}
+
+// File is all that is kept.
+type File struct {
+	// Current is the context that counts where none is named; "": none does.
+	Current  string    `yaml:"current,omitempty"`
+	Contexts []Context `yaml:"contexts"`
+}
+
+// maxBytes is more than any file that people keep has.
+const maxBytes = 1 << 20
+
+// Path is where the file is: below $XDG_CONFIG_HOME, or ~/.config.
+func Path() (string, error) {
+	folder := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(folder) { // a relative one is to be ignored
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		folder = filepath.Join(home, ".config")
+	}
+	return filepath.Join(folder, "portico", "contexts.yaml"), nil
+}
+
+// Load reads the file; where there is none it is empty. One that others may change is
+// refused: they could have tokens sent to themselves.
+func Load(path string) (f File, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return f, err
+	case info.Mode().Perm()&0o022 != 0:
+		return f, fmt.Errorf("%s can be changed by others than its owner: chmod 600 it", path)
+	case info.Size() > maxBytes:
+		return f, fmt.Errorf("%s has more than %d bytes", path, maxBytes)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || len(bytes.TrimSpace(text)) == 0 {
+		return f, err
+	}
+	if err := yaml.UnmarshalWithOptions(text, &f, yaml.Strict()); err != nil {
+		return f, fmt.Errorf("%s: %s", path, firstLine(err))
+	}
+	return f, nil
+}
+
+// firstLine leaves out the text around a fault, which may hold what somebody took for the
+// right place of a token.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// Save puts the file in the place of the former one, readable by its owner alone.
+func (f File) Save(path string) error {
+	text, err := yaml.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	made, err := os.CreateTemp(filepath.Dir(path), ".contexts.*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(made.Name()) }() // unless it has the file's name by now
+	_, err = made.Write(text)
+	if err := errors.Join(err, made.Close()); err != nil {
+		return err
+	}
+	return os.Rename(made.Name(), path)
+}
+
+// UnknownError is the error of a context that is not there.
+type UnknownError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("there is no context %q, and no other: portico context set NAME --admin URL makes one", e.Name)
+	}
+	return fmt.Sprintf("there is no context %q; there are: %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// Names are those of all contexts.
+func (f File) Names() (names []string) {
+	for _, c := range f.Contexts {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Find returns a context by its name; *UnknownError where there is none.
+func (f File) Find(name string) (Context, error) {
+	if i := f.index(name); i >= 0 {
+		return f.Contexts[i], nil
+	}
+	return Context{}, &UnknownError{name, f.Names()}
+}
+
+func (f File) index(name string) int {
+	return slices.IndexFunc(f.Contexts, func(c Context) bool { return c.Name == name })
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// Set adds a context, or replaces the one of its name. The first one is current.
+func (f *File) Set(c Context) error {
+	if !validName.MatchString(c.Name) {
+		return fmt.Errorf("%q is no name of a context: letters, digits, '.', '_' and '-', 63 at most", c.Name)
+	}
+	if i := f.index(c.Name); i >= 0 {
+		f.Contexts[i] = c
+	} else {
+		f.Contexts = append(f.Contexts, c)
+	}
+	if len(f.Contexts) == 1 {
+		f.Current = c.Name
+	}
+	return nil
+}
+
+// Use makes a context the current one.
+func (f *File) Use(name string) error {
+	c, err := f.Find(name)
+	if err == nil {
+		f.Current = c.Name
+	}
+	return err
+}
+
+// Delete forgets a context. If it is the current one there is none then.
+func (f *File) Delete(name string) error {
+	if _, err := f.Find(name); err != nil {
+		return err
+	}
+	f.Contexts = slices.DeleteFunc(f.Contexts, func(c Context) bool { return c.Name == name })
+	if f.Current == name {
+		f.Current = ""
+	}
+	return nil
+}

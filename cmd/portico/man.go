@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"portico/meter"
+)
+
+func manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the manual pages of all commands into a folder",
+		Long: `Write the manual pages of all commands into a folder, which is made if need be.
+man finds those in ~/.local/share/man/man1.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // for everybody to read
+				return err
+			}
+			version, _, _ := meter.Build()
+			made := revisionTime()
+			root := c.Root()
+			root.DisableAutoGenTag = true // the day on which they were written: the same build writes the same pages
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version, Manual: "Portico", Date: &made}, args[0])
+		},
+	}
+}
+
+// revisionTime is when the source of this build was committed, where the build knows.
+func revisionTime() time.Time {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.time" {
+				if at, err := time.Parse(time.RFC3339, s.Value); err == nil {
+					return at
+				}
+			}
+		}
+	}
+	return time.Unix(0, 0).UTC()
+}

@@ -1,0 +1,65 @@
+package operator
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"portico/gateway/admin/client"
+)
+
+// advise says what to do next where a call has failed. missing is what helps where the
+// listener does not know what was asked for; it may be empty.
+func (s service) advise(err error, missing string) error {
+	if unreachable, ok := errors.AsType[*client.UnreachableError](err); ok {
+		return s.adviseUnreachable(unreachable)
+	}
+	if stranger, ok := errors.AsType[*client.NotAdminError](err); ok {
+		return fmt.Errorf("%w\n%s. An admin listener of an earlier version may lack what was asked for; the public listener is another one", stranger, s.named())
+	}
+	refusal, ok := errors.AsType[*client.Refusal](err)
+	if !ok {
+		return err
+	}
+	text := refusal.Error()
+	switch {
+	case refusal.Status == http.StatusUnauthorized && s.tokenless():
+		return fmt.Errorf("the admin listener wants a token: set %s or --token-file, or give the context one: portico context set", TokenVariable)
+	case refusal.Status == http.StatusUnauthorized:
+		text = "the admin listener does not take this token. Its SHA-256 has to be in server.adminToken or server.adminTokens of the service's configuration"
+	case refusal.Status == http.StatusForbidden:
+		text += "\nserver.adminHosts lists the host names that the listener answers under"
+	case refusal.Status == http.StatusNotFound && missing != "":
+		text += "\n" + missing
+	case refusal.RetryAfter > 0:
+		text += fmt.Sprintf("\nTry again in %s", refusal.RetryAfter)
+	}
+	for _, d := range refusal.Details {
+		text += "\n  " + strings.TrimPrefix(d.Message, d.Target+": ")
+	}
+	return errors.New(text)
+}
+
+func (s service) adviseUnreachable(err *client.UnreachableError) error {
+	_, untrusted := errors.AsType[x509.UnknownAuthorityError](err)
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	next := "Is the service running there? Another one is named by --admin URL, --config FILE or --context NAME"
+	switch {
+	case untrusted:
+		next = "Name the authorities that sign its certificate: --ca FILE"
+	case plain, strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		next = "It does not speak TLS: use http in place of https"
+	}
+	return fmt.Errorf("%w\n%s. %s", err, s.named(), next)
+}
+
+// named says what named the service.
+func (s service) named() string {
+	if s.by == "default" {
+		return s.url + " is the default, as nothing names a service"
+	}
+	return s.url + " is named by " + s.by
+}

@@ -1,0 +1,148 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/client"
+)
+
+// asking is a command that asks a running service.
+type asking struct {
+	Target
+	Program
+	out, errs *terminal.Screen
+	format    terminal.Format
+	json      bool
+	watch     time.Duration // between two pictures; 0: there is one
+	// missing says what helps where the service does not know what was asked for.
+	missing string
+	found   service
+}
+
+func newAsking(p Program) *asking {
+	return &asking{Program: p, out: terminal.On(p.Stdout), errs: terminal.On(p.Stderr), format: terminal.TableFormat}
+}
+
+// outputFlags adds the flags that say in which form it answers.
+func (a *asking) outputFlags(c *cobra.Command) {
+	c.Flags().VarP(&a.format, "output", "o", "how to write the answer; json and yaml: as the service gave it")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+}
+
+// jsonFlag adds the older name of -o json.
+func (a *asking) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.json, "json", false, "the same as -o json")
+	c.MarkFlagsMutuallyExclusive("json", "output")
+}
+
+// Times between two pictures.
+const (
+	usualWatch    = "2s"
+	shortestWatch = 100 * time.Millisecond
+)
+
+func (a *asking) watchFlag(c *cobra.Command) {
+	c.Flags().DurationVar(&a.watch, "watch", 0, "show it again and again until Ctrl-C, with so much time between")
+	c.Flags().Lookup("watch").NoOptDefVal = usualWatch
+}
+
+// connect finds the service. The caller closes the client.
+func (a *asking) connect() (*client.Client, error) {
+	if a.json {
+		a.format = terminal.JSON
+	}
+	if a.watch != 0 && a.watch < shortestWatch {
+		return nil, fmt.Errorf("--watch: want %s or more", shortestWatch)
+	}
+	found, err := a.find()
+	if err != nil {
+		return nil, err
+	}
+	a.found = found
+	return found.client()
+}
+
+// picture draws what the service answers.
+type picture func(ctx context.Context, c *client.Client, to io.Writer) error
+
+// show draws a picture, or with --watch one after the other. While it is watched the
+// service may be away for a time.
+func (a *asking) show(ctx context.Context, draw picture) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if a.watch == 0 {
+		return a.advise(draw(ctx, c, a.out))
+	}
+	drawn := false
+	return a.out.Watch(ctx, a.watch, func(ctx context.Context, to io.Writer) error {
+		err := draw(ctx, c, to)
+		if err == nil || !drawn || !passes(err) {
+			drawn = true
+			return a.advise(err)
+		}
+		to = a.errs
+		if a.out.IsTerminal() {
+			to = a.out
+		}
+		_, err = fmt.Fprintln(to, terminal.Clean(err.Error()))
+		return err
+	})
+}
+
+// passes reports whether an error may go by itself.
+func passes(err error) bool {
+	if _, away := errors.AsType[*client.UnreachableError](err); away {
+		return true
+	}
+	refusal, ok := errors.AsType[*client.Refusal](err)
+	return ok && (refusal.Status >= http.StatusInternalServerError || refusal.Status == http.StatusTooManyRequests)
+}
+
+func (a *asking) advise(err error) error { return a.found.advise(err, a.missing) }
+
+// columns is how long a line of text may be; 0: any length.
+func (a *asking) columns() int {
+	if a.format == terminal.WideFormat {
+		return 0
+	}
+	return a.out.Width()
+}
+
+// showOne is the picture of one value: text writes it for people.
+func showOne[T any](a *asking, path string, query url.Values, text func(to io.Writer, value T) error) picture {
+	return func(ctx context.Context, c *client.Client, to io.Writer) error {
+		answer, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path, Query: query})
+		if err != nil {
+			return err
+		}
+		return write(a, to, answer, text)
+	}
+}
+
+// write writes an answer in the form that is wanted.
+func write[T any](a *asking, to io.Writer, answer client.Answer, text func(to io.Writer, value T) error) error {
+	if a.format.ForPrograms() {
+		return a.format.WriteDocument(to, answer.Text)
+	}
+	var value T
+	if err := answer.Read(&value); err != nil {
+		return err
+	}
+	return text(to, value)
+}
+
+// tokenless reports whether there is no token to send.
+func (s service) tokenless() bool { return s.tokenFile == "" && os.Getenv(TokenVariable) == "" }

@@ -1,0 +1,275 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/events"
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+	"portico/timing"
+)
+
+// changing is what the command has.
+type changing struct {
+	*asking
+	after, resource, subscription string
+	types                         []string
+	limit                         int
+	follow                        bool
+}
+
+func changesCommand(p Program) *cobra.Command {
+	g := changing{asking: newAsking(p)}
+	c := &cobra.Command{
+		Use:   "changes",
+		Short: "Show what has changed, and who did it",
+		Long: `Show what has changed, and who did it: of all subscriptions in the order in which it was
+recorded, from the first event that is kept or behind a token; or with --resource the
+history of one ID, the newest first. Events of deleted resources are kept, too.
+
+With --watch it begins at now, or behind the token, and goes on until Ctrl-C. JSON is then
+a line for each event. At the end it says behind which token one can go on.
+
+` + findingService,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			service, err := g.connect()
+			if err != nil {
+				return err
+			}
+			defer service.Close()
+			if g.follow {
+				return g.advise(g.followFeed(c.Context(), service))
+			}
+			return g.advise(g.list(c.Context(), service))
+		},
+	}
+	g.Flags(c)
+	g.outputFlags(c)
+	f := c.Flags()
+	f.StringVar(&g.after, "after", "", "behind which `TOKEN` to begin, or latest")
+	f.StringVar(&g.resource, "resource", "", "the history of this `ID`")
+	f.StringVar(&g.subscription, "subscription", "", "only those of the subscription with this `ID`")
+	f.StringArrayVar(&g.types, "type", nil, "only events of this `TYPE`, such as Microsoft.Resources.ResourceDeleteSuccess; may be repeated")
+	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table, all in json and yaml", mostRows))
+	f.BoolVar(&g.follow, "watch", false, "go on with what comes, until Ctrl-C")
+	for _, other := range []string{"watch", "subscription", "type"} {
+		c.MarkFlagsMutuallyExclusive("resource", other)
+	}
+	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for a flag that is not defined
+	return c
+}
+
+const changesPath = "/admin/changes"
+
+func (g changing) query(after string) url.Values {
+	query := url.Values{"limit": {strconv.Itoa(largestPage)}}
+	if g.limit > 0 {
+		query.Set("limit", strconv.Itoa(min(g.limit, largestPage)))
+	}
+	for name, value := range map[string]string{"after": after, "resource": g.resource, "subscription": g.subscription} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	for _, t := range g.types {
+		query.Add("type", t)
+	}
+	return query
+}
+
+// mostPages bounds how many pages of a feed, that grows meanwhile, are read as one list.
+const mostPages = 2000
+
+// feed reads so many events of the feed, or up to its present end (most of 0 or less), and
+// leaves the token behind what was read.
+func (g changing) feed(ctx context.Context, c *client.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		left := most
+		for range mostPages {
+			query := g.query(*token)
+			if most > 0 {
+				query.Set("limit", strconv.Itoa(min(left, largestPage)))
+			}
+			page, err := client.Get[api.Changes](ctx, c, changesPath, query)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			end := page.Next == *token
+			*token = page.Next
+			for _, change := range page.Value {
+				if !yield(change.RawMessage, nil) {
+					return
+				}
+			}
+			if left -= len(page.Value); end || most > 0 && left <= 0 {
+				return
+			}
+		}
+	}
+}
+
+func (g changing) list(ctx context.Context, c *client.Client) error {
+	token, most := g.after, g.limit
+	if most <= 0 && !g.format.ForPrograms() {
+		most = mostRows
+	}
+	elements, next := g.feed(ctx, c, &token, most), func() string { return token }
+	if g.resource != "" {
+		elements, next = first(c.Pages(ctx, changesPath, g.query(g.after)), most), nil
+	}
+	if g.format.ForPrograms() {
+		return g.format.WriteList(g.out, elements, next)
+	}
+	var rows []events.CloudEvent
+	for element, err := range elements {
+		if err != nil {
+			return err
+		}
+		row, err := readChange(element)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(g.out, "There is no such event.")
+		return err
+	}
+	if err := table(g.asking, changeColumns()).Write(g.out, g.out, rows); err != nil {
+		return err
+	}
+	switch {
+	case len(rows) < most:
+	case next == nil:
+		fmt.Fprintf(g.errs, "There may be more than these %d: --limit NUMBER\n", most)
+	default:
+		fmt.Fprintf(g.errs, "These are the first %d. Go on with: --after %s\n", most, token)
+	}
+	return nil
+}
+
+func readChange(text []byte) (e events.CloudEvent, err error) {
+	if err = json.Unmarshal(text, &e); err != nil {
+		err = fmt.Errorf("an event cannot be read: %w", err)
+	}
+	return e, err
+}
+
+// Times of following the feed.
+const (
+	feedWait  = "30s"
+	feedRetry = time.Second
+)
+
+// followFeed shows what comes, page by page, until ctx ends.
+func (g changing) followFeed(ctx context.Context, c *client.Client) error {
+	token := g.after
+	if token == "" {
+		token = "latest"
+	}
+	defer func() {
+		if token != "latest" {
+			fmt.Fprintf(g.errs, "Go on with: --after %s\n", token)
+		}
+	}()
+	headless, heard := false, false
+	for {
+		query := g.query(token)
+		query.Set("wait", feedWait)
+		if token == "latest" {
+			query.Del("wait") // for the token from which to go on
+		}
+		page, err := client.Get[api.Changes](ctx, c, changesPath, query)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && heard && passes(err):
+			fmt.Fprintln(g.errs, terminal.Clean(err.Error()))
+			if timing.Sleep(ctx, feedRetry) != nil {
+				return nil
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		heard = true
+		if err := g.writeChanges(page.Value, headless); err != nil {
+			return err
+		}
+		headless = headless || len(page.Value) > 0
+		token = page.Next
+	}
+}
+
+// writeChanges writes a page of what is followed: its columns are as wide as those of the
+// page before.
+func (g changing) writeChanges(page []api.Change, headless bool) error {
+	if g.format.ForPrograms() {
+		for _, change := range page {
+			if err := g.format.WriteLine(g.out, change.RawMessage); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var rows []events.CloudEvent
+	for _, change := range page {
+		row, err := readChange(change.RawMessage)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	columns := changeColumns()
+	columns[0] = terminal.Column[events.CloudEvent]{Title: "TIME", Cell: func(e events.CloudEvent) string { return e.Time.Local().Format(time.DateTime) }}
+	for n, width := range map[int]int{1: 9, 2: 40, 3: 36} {
+		columns[n].Width = width
+	}
+	t := table(g.asking, columns)
+	t.Headless = headless
+	return t.Write(g.out, io.Writer(g.out), rows)
+}
+
+func changeColumns() []terminal.Column[events.CloudEvent] {
+	return []terminal.Column[events.CloudEvent]{
+		{Title: "TIME", Time: func(e events.CloudEvent) time.Time { return e.Time }},
+		{
+			Title: "STATUS", Cell: func(e events.CloudEvent) string { return string(e.Data.Status) },
+			Style: func(e events.CloudEvent) terminal.Style { return styleOf(string(e.Data.Status)) },
+		},
+		{Title: "ACTION", Cell: func(e events.CloudEvent) string { return e.Data.Operation }, Least: 18, Cut: terminal.CutStart},
+		{Title: "CALLER", Cell: callerOf, Least: 8, Drop: 1},
+		{Title: "SUBJECT", Cell: func(e events.CloudEvent) string { return e.Subject }, Least: 28, Cut: terminal.CutStart},
+		{Title: "ORIGIN", Cell: func(e events.CloudEvent) string { return string(e.Data.Origin) }, Drop: 3},
+		{Title: "CORRELATION", Cell: func(e events.CloudEvent) string { return e.Data.Correlation }, Drop: 2},
+		{Title: "TYPE", Cell: func(e events.CloudEvent) string { return e.Type }, Wide: true},
+	}
+}
+
+// callerOf is who asked, or what of Portico did it.
+func callerOf(e events.CloudEvent) string {
+	for _, who := range []string{e.Data.ObjectID, e.Data.AppID} {
+		if who != "" {
+			return who
+		}
+	}
+	if e.Data.Job != "" {
+		return "job " + e.Data.Job
+	}
+	return ""
+}

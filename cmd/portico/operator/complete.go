@@ -1,0 +1,87 @@
+package operator
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/contexts"
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+)
+
+// Bounds of what a shell waits for after Tab.
+const (
+	completeTime = time.Second
+	completeMost = 200
+)
+
+// completeContexts completes names of contexts.
+func completeContexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	if path, err := contexts.Path(); err == nil {
+		if file, err := contexts.Load(path); err == nil {
+			for _, c := range file.Contexts {
+				names = append(names, cobra.CompletionWithDesc(c.Name, c.Admin))
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeBy completes from a list of the service that the command line names, with the
+// text and its description for each element. Where that does not answer in time there is
+// nothing.
+func completeBy[T any](path string, of func(T) (text, description string)) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		for _, e := range ask[T](c, path) {
+			text, description := of(e)
+			found = append(found, cobra.CompletionWithDesc(text, description))
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// ask asks the service that a command line names for a list.
+func ask[T any](c *cobra.Command, path string) []T {
+	var t Target
+	for flag, into := range map[string]*string{"admin": &t.admin, "config": &t.config, "context": &t.context, "token-file": &t.tokenFile, "ca": &t.ca} {
+		if f := c.Flags().Lookup(flag); f != nil {
+			*into = f.Value.String()
+		}
+	}
+	service, err := t.Client()
+	if err != nil {
+		return nil
+	}
+	defer service.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(contextOf(c)), completeTime)
+	defer cancel()
+	found, _, _ := client.List[T](ctx, service, path, url.Values{}, completeMost) // what came in time
+	return found
+}
+
+func contextOf(c *cobra.Command) context.Context {
+	if ctx := c.Context(); ctx != nil {
+		return ctx
+	}
+	return context.Background()
+}
+
+var (
+	completeSubscriptions = completeBy("/admin/subscriptions", func(s api.Subscription) (text, description string) { return s.ID, s.DisplayName })
+	completeRegions       = completeBy("/admin/regions", func(r api.Region) (text, description string) { return r.Name, r.State })
+	completeJobs          = completeBy("/admin/jobs", func(j api.Job) (text, description string) { return j.ID, j.Kind + " " + j.State })
+)
+
+// onlyFirst completes the first argument alone.
+func onlyFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(c, args, begun)
+	}
+}

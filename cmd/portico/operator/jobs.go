@@ -1,0 +1,264 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+	"portico/timing"
+)
+
+func jobsCommand(p Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "jobs",
+		Short: "Show, watch and cancel durable work, such as deletions of groups",
+		Long: `Show, watch and cancel durable work, such as deletions of groups.
+
+A job is named by its ID, or by the end of it that the table of portico jobs list shows.`,
+	}
+	c.AddCommand(jobsListCommand(p), jobsShowCommand(p), jobsWatchCommand(p), jobsCancelCommand(p))
+	return c
+}
+
+// jobKinds are those that operators look for.
+var jobKinds = []string{"batch", "erase", "fence", "follow", "group-delete", "move", "notice", "registration", "sink", "sweep", "validate-move", "verify"}
+
+func jobsListCommand(p Program) *cobra.Command {
+	l := listing[api.Job, api.Job]{
+		path: "/admin/jobs", none: "There is no such job.", rows: same[api.Job],
+		params: []param{{
+			name: "kind", flag: "kind", usage: "only those of this `KIND`: " + strings.Join(jobKinds, ", "),
+			complete: cobra.FixedCompletions(jobKinds, cobra.ShellCompDirectiveNoFileComp),
+		}},
+		columns: []terminal.Column[api.Job]{
+			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},
+			{Title: "KIND", Cell: func(j api.Job) string { return j.Kind }},
+			{Title: "STATE", Cell: func(j api.Job) string { return j.State }, Style: func(j api.Job) terminal.Style { return styleOf(j.State) }},
+			{Title: "SUBJECT", Cell: func(j api.Job) string { return j.Subject }, Least: 24, Cut: terminal.CutStart},
+			{Title: "PROGRESS", Cell: func(j api.Job) string { return progressOf(j).short() }, Least: 8, Drop: 1},
+			{Title: "CREATED", Time: func(j api.Job) time.Time { return j.Created }, Drop: 2},
+			{Title: "CHANGED", Time: func(j api.Job) time.Time { return j.Changed }, Drop: 4},
+			{Title: "DUE", Time: func(j api.Job) time.Time { return instant(j.Due) }, Drop: 3},
+			{Title: "TRIES", Cell: func(j api.Job) string { return fmt.Sprint(j.Attempts) }, Right: true, Drop: 5},
+			{Title: "OWNER", Cell: func(j api.Job) string { return j.Owner }, Wide: true},
+			{Title: "ID", Cell: func(j api.Job) string { return j.ID }, Wide: true},
+		},
+	}
+	return l.command(p, "list", "List durable jobs", `List the durable jobs of all subscriptions; those that ended are kept for a while.`)
+}
+
+// shortLength is how much of a job's ID a table shows.
+const shortLength = 12
+
+// shortName is the end of a job's ID.
+func shortName(id string) string { return id[max(0, len(id)-shortLength):] }
+
+// Bounds of the search for a job by the end of its ID.
+const (
+	leastOfName = 4
+	mostJobs    = 20_000
+)
+
+// jobPath is the path of a job that is named by its ID, or by the end of it.
+func (a *asking) jobPath(ctx context.Context, c *client.Client, name string) (string, error) {
+	const jobs = "/admin/jobs"
+	if strings.Contains(name, ".") {
+		return jobs + "/" + url.PathEscape(name), nil
+	}
+	if len(name) < leastOfName {
+		return "", fmt.Errorf("%q is too short for the end of a job's ID: portico jobs list shows them", name)
+	}
+	all, _, err := client.List[api.Job](ctx, c, jobs, url.Values{"limit": {fmt.Sprint(largestPage)}}, mostJobs)
+	if err != nil {
+		return "", err
+	}
+	found := ""
+	for _, j := range all {
+		switch {
+		case !strings.HasSuffix(strings.ToLower(j.ID), strings.ToLower(name)):
+		case found != "":
+			return "", fmt.Errorf("several jobs' IDs end in %q: name one by its whole ID, as portico jobs list -o wide shows it", name)
+		default:
+			found = j.ID
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("no job's ID ends in %q: portico jobs list shows those that there are", name)
+	}
+	return jobs + "/" + url.PathEscape(found), nil
+}
+
+// jobCommand is a command about one job.
+func jobCommand(p Program, use, short, long string, run func(a *asking, ctx context.Context, name string) error) (*cobra.Command, *asking) {
+	a := newAsking(p)
+	a.missing = "portico jobs list shows the jobs that there are"
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeJobs),
+		RunE: func(c *cobra.Command, args []string) error { return run(a, c.Context(), args[0]) },
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	return c, a
+}
+
+func jobsShowCommand(p Program) *cobra.Command {
+	c, a := jobCommand(p, "show JOB", "Show a job", "Show a job, and how far it has come.", func(a *asking, ctx context.Context, name string) error {
+		return a.show(ctx, func(ctx context.Context, c *client.Client, to io.Writer) error {
+			path, err := a.jobPath(ctx, c, name)
+			if err != nil {
+				return err
+			}
+			return showOne(a, path, nil, a.writeJob)(ctx, c, to)
+		})
+	})
+	a.watchFlag(c)
+	return c
+}
+
+func jobsWatchCommand(p Program) *cobra.Command {
+	c, _ := jobCommand(p, "watch JOB", "Wait for the end of a job, and show how far it has come",
+		`Wait for the end of a job, and show how far it has come.
+
+Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before its end.`,
+		func(a *asking, ctx context.Context, name string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			path, err := a.jobPath(ctx, c, name)
+			if err != nil {
+				return a.advise(err)
+			}
+			answer, job, err := a.follow(ctx, c, path, nil)
+			if err != nil {
+				return a.advise(err)
+			}
+			if err := write(a, a.out, answer, a.writeJob); err != nil {
+				return err
+			}
+			if job.State != jobDone {
+				return ErrReported
+			}
+			return nil
+		})
+	return c
+}
+
+func jobsCancelCommand(p Program) *cobra.Command {
+	c, a := jobCommand(p, "cancel JOB", "Cancel a sweep, a deletion of a group, a move or a batch",
+		`Cancel a sweep, a deletion of a group, a move or a batch. It ends at its next attempt:
+what was done until then stays done. Other jobs keep the index true, and end by themselves.`,
+		func(a *asking, ctx context.Context, name string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			path, err := a.jobPath(ctx, c, name)
+			if err != nil {
+				return a.advise(err)
+			}
+			answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: path + "/cancel"})
+			if err != nil {
+				return a.advise(err)
+			}
+			return write(a, a.out, answer, a.writeJob)
+		})
+	a.named = true
+	return c
+}
+
+// States of a job that has ended.
+const (
+	jobDone      = "Done"
+	jobFailed    = "Failed"
+	jobCancelled = "Cancelled"
+)
+
+func ended(j api.Job) bool {
+	return j.State == jobDone || j.State == jobFailed || j.State == jobCancelled
+}
+
+// Times of waiting for a job.
+const (
+	followPace    = 250 * time.Millisecond
+	followAbsence = 30 * time.Second // of a service that is started anew
+)
+
+// follow waits for the end of a job, and shows how far it has come. Whoever gives up
+// waiting does not end it.
+func (a *asking) follow(ctx context.Context, c *client.Client, path string, progress func(api.Job)) (client.Answer, api.Job, error) {
+	bar := terminal.NewProgress(a.errs, "")
+	defer bar.End()
+	if progress == nil {
+		progress = func(j api.Job) {
+			p := progressOf(j)
+			bar.Name = j.Kind
+			bar.Set(p.done(), p.of(), p.note())
+		}
+	}
+	heard := time.Now()
+	for {
+		answer, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
+		var job api.Job
+		if err == nil {
+			err = answer.Read(&job)
+		}
+		switch {
+		case err == nil:
+			heard = time.Now()
+			progress(job)
+			if ended(job) {
+				return answer, job, nil
+			}
+		case ctx.Err() != nil:
+		case !passes(err) || time.Since(heard) > followAbsence:
+			return answer, job, err
+		}
+		if ctx.Err() != nil || timing.Sleep(ctx, followPace) != nil {
+			return answer, job, errors.New("the job goes on: portico jobs watch " + shortName(path))
+		}
+	}
+}
+
+func (a *asking) writeJob(to io.Writer, j api.Job) error {
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(to, "%-13s %s\n", name, terminal.Clean(value))
+		}
+	}
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return when(*t, a.format, time.Now())
+	}
+	fmt.Fprintf(to, "%-13s %s\n", "job", a.out.In(terminal.Bold, terminal.Clean(j.ID)))
+	line("kind", j.Kind)
+	fmt.Fprintf(to, "%-13s %s\n", "state", a.out.In(styleOf(j.State), terminal.Clean(j.State)))
+	line("subscription", j.Subscription)
+	line("subject", j.Subject)
+	line("created", at(&j.Created))
+	line("changed", at(&j.Changed))
+	line("due", at(j.Due))
+	line("owner", j.Owner)
+	line("attempts", fmt.Sprint(j.Attempts))
+	if len(j.Progress) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(to, "\nProgress:"); err != nil {
+		return err
+	}
+	return terminal.YAML.WriteDocument(to, j.Progress)
+}

@@ -1,0 +1,187 @@
+package operator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/gateway/admin/api"
+)
+
+// listener is an admin listener that has what api.Operations describe, and refuses all
+// else. Its lists have pages of one element.
+type listener struct {
+	*httptest.Server
+	mu sync.Mutex
+	// answers are what operations answer, by method and path: a value, an api.Page, or a
+	// refusal.
+	answers map[string]any
+	asked   []*http.Request
+}
+
+type refusal struct {
+	status     int
+	code, text string
+}
+
+func startListener(t *testing.T, answers map[string]any) *listener {
+	t.Helper()
+	l := &listener{answers: answers}
+	l.Server = httptest.NewServer(l)
+	t.Cleanup(l.Close)
+	return l
+}
+
+func (l *listener) set(operation string, answer any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers[operation] = answer
+}
+
+// last is the request that came last.
+func (l *listener) last() *http.Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked[len(l.asked)-1]
+}
+
+var variable = regexp.MustCompile(`\{[a-z]+\}`)
+
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = append(l.asked, r)
+	for _, o := range api.Operations() {
+		pattern := "^" + variable.ReplaceAllString(regexp.QuoteMeta(strings.NewReplacer("{", "\x01", "}", "\x02").Replace(o.Path)), "") + "$"
+		pattern = regexp.MustCompile("\x01[a-z]+\x02").ReplaceAllString(pattern, "[^/]+")
+		if o.Method != r.Method || !regexp.MustCompile(pattern).MatchString(r.URL.Path) {
+			continue
+		}
+		for name := range r.URL.Query() {
+			if !slices.ContainsFunc(o.Query, func(p api.Parameter) bool { return p.Name == name }) {
+				l.refuse(w, refusal{400, "InvalidQueryParameter", name + " is no parameter of " + o.Path})
+				return
+			}
+		}
+		l.answer(w, r, o)
+		return
+	}
+	http.NotFound(w, r)
+}
+
+func (l *listener) answer(w http.ResponseWriter, r *http.Request, o api.Operation) {
+	text, err := json.Marshal(l.answers[o.Method+" "+o.Path])
+	if refused, ok := l.answers[o.Method+" "+o.Path].(refusal); ok {
+		l.refuse(w, refused)
+		return
+	}
+	if err != nil || string(text) == "null" {
+		l.refuse(w, refusal{500, "Conflict", "this test has no answer of " + o.Path})
+		return
+	}
+	var page api.Page[json.RawMessage]
+	if json.Unmarshal(text, &page) == nil && page.Value != nil && o.Path != "/admin/changes" {
+		text = onePage(r.URL, page.Value)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if o.Path == "/admin/sweeps" {
+		w.Header().Set("Location", "/admin/jobs/-.1234")
+	}
+	w.WriteHeader(o.Status)
+	_, _ = w.Write(text)
+}
+
+// onePage is the element whose number ?after= says.
+func onePage(u *url.URL, all []json.RawMessage) []byte {
+	n := 0
+	_, _ = fmt.Sscan(u.Query().Get("after"), &n)
+	page := api.Page[json.RawMessage]{Value: []json.RawMessage{}}
+	if n < len(all) {
+		page.Value = all[n : n+1]
+	}
+	if n+1 < len(all) {
+		query := u.Query()
+		query.Set("after", fmt.Sprint(n+1))
+		page.NextLink = u.Path + "?" + query.Encode()
+	}
+	text, _ := json.Marshal(page)
+	return text
+}
+
+func (l *listener) refuse(w http.ResponseWriter, r refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": r.code, "message": r.text}})
+}
+
+const (
+	someSubscription = "00000000-0000-0000-0000-000000000001"
+	someGroup        = "/subscriptions/" + someSubscription + "/resourceGroups/a-group-with-a-long-name"
+	someID           = someGroup + "/providers/Contoso.Compute/virtualMachines/機械-Ω-with-a-long-name"
+	somebody         = "00000000-0000-0000-0000-00000000a110"
+	evil             = "Evil\x1b[2J\u202e name\nof two lines"
+)
+
+// answers are what a service with much to say answers.
+func answers() map[string]any {
+	at := time.Now().Add(-3*time.Minute - time.Second)
+	later := time.Now().Add(2*time.Hour + time.Minute)
+	covered := true
+	waiting := api.Waiting{
+		Reason: "writeWithoutAnswer", Message: "The call of the write ended without a definite answer; the provider may still apply it.",
+		Kind: "PUT", Region: "northeurope", Job: someSubscription + ".0123456789abcdef0123456789abcdef", Attempts: 3, LastOutcome: "503 from the provider", Since: at, Until: &later, Next: &later,
+	}
+	fence := api.Fence{ID: someID, Subscription: someSubscription, Region: "northeurope", Kind: "PUT", Reason: "A PUT got no answer before its resource group was deleted. What it makes will be deleted.", Since: at, Until: later}
+	lock := api.Lock{ID: someGroup + "/providers/Microsoft.Authorization/locks/keep", Scope: someGroup, Name: "keep", Level: "CanNotDelete", Notes: evil}
+	row := api.Resource{ID: someID, Type: "Contoso.Compute/virtualMachines", Region: "northeurope", Phase: "Accepted", Flags: []string{"verify", "followPut"}, Created: &at, Changed: &at}
+	job := api.Job{
+		ID: someSubscription + ".0123456789abcdef0123456789abcdef", Kind: "group-delete", Subscription: someSubscription, Subject: someGroup, State: "Waiting", Due: &later,
+		Owner: "replica-1", Attempts: 12, Created: at, Changed: at, Progress: json.RawMessage(`{"total":40,"deleted":10,"inFlight":2,"waiting":28,"waitingFor":["westus"]}`),
+	}
+	done := job
+	done.ID, done.State = "-.00000000000000000000000000001234", "Done"
+	return map[string]any{
+		"GET /admin/status": api.Status{
+			Version: "1.2.3", Region: "westus", Started: at, Generation: 4, Store: "sqlite", Replicas: 1,
+			Problems: []api.Problem{
+				{Severity: api.Critical, Code: "regionDown", Summary: "The region northeurope is down: no address of it can be reached, and every call is refused with 503.", Subject: "northeurope", Since: &at, Next: "portico regions"},
+				{Severity: api.Warning, Code: "strays", Summary: "Resources lie in another region than the index has them in.", Count: 17, Next: "portico sweep --dry-run"},
+			},
+		},
+		"GET /admin/regions": api.Page[api.Region]{Value: []api.Region{
+			{Name: "northeurope", DisplayName: "North Europe", State: api.Down, Endpoints: []api.Endpoint{{Namespace: "Contoso.Compute", ResourceTypes: []string{"virtualMachines"}, Addresses: []api.Address{
+				{URL: "https://compute.northeurope.example.com:8443", State: api.Down, Reason: "connections are refused", Circuit: "open", Since: &at, Requests: 1234567, Failures: 1234, InFlight: 3},
+				{URL: "https://compute-2.northeurope.example.com:8443", State: api.Unknown, Circuit: "closed"},
+			}}}},
+			{Name: "nowhere", State: api.Unknown},
+		}},
+		"GET /admin/providers": api.Page[api.Provider]{Value: []api.Provider{{Namespace: "Contoso.Compute", Registration: "required", ResourceTypes: []api.ResourceType{
+			{Name: "virtualMachines/disks", Kind: "tracked", Routing: "regional", APIVersions: []string{"2024-01-01", "2024-06-01-preview"}, Locations: []string{"westus", "eastus", "northeurope"}},
+			{Name: "operations", Kind: "proxyOnly", Routing: "global", APIVersions: []string{"2024-01-01"}},
+		}}}},
+		"GET /admin/subscriptions": api.Page[api.Subscription]{Value: []api.Subscription{
+			{ID: someSubscription, TenantID: somebody, DisplayName: evil, State: "Enabled", Covered: &covered, Features: []string{"A/b"}},
+			{ID: somebody, TenantID: somebody, DisplayName: "日本語の名前はとても長いです、そして広いです", State: "Deleted", Erased: true},
+		}},
+		"GET /admin/resources":         api.Page[api.Resource]{Value: []api.Resource{row, {ID: someGroup + "/providers/A.B/c/d", Type: "A.B/c", Region: "westus", Phase: "Stable", Flags: []string{}}}},
+		"GET /admin/resource":          api.ResourceDetail{ID: someID, Row: &row, Waiting: []api.Waiting{waiting}, Fences: []api.Fence{fence}, Locks: []api.Lock{lock}, Events: []api.ResourceEvent{{Time: at, Action: "Contoso.Compute/virtualMachines/write", Status: "Started", Caller: somebody, CorrelationID: somebody}}},
+		"GET /admin/locks":             api.Page[api.Lock]{Value: []api.Lock{lock}},
+		"GET /admin/roles":             api.Page[api.RoleAssignment]{Value: []api.RoleAssignment{{ID: someGroup + "/providers/Microsoft.Authorization/roleAssignments/" + somebody, Scope: someGroup, PrincipalID: somebody, PrincipalType: "ServicePrincipal", Role: "User Access Administrator"}}},
+		"GET /admin/fences":            api.Page[api.Fence]{Value: []api.Fence{fence}},
+		"GET /admin/doubts":            api.Page[api.Doubt]{Value: []api.Doubt{{ID: someID, Region: "northeurope", Phase: "Accepted", Flags: []string{"verify"}, Why: []api.Waiting{waiting, waiting}, Until: &later}}},
+		"GET /admin/jobs":              api.Page[api.Job]{Value: []api.Job{job, done}},
+		"GET /admin/jobs/{id}":         done,
+		"POST /admin/jobs/{id}/cancel": job,
+		"POST /admin/reload":           api.Reloaded{Generation: 5, NeedsRestart: []string{"server.listen"}},
+		"POST /admin/roles/check":      api.RoleAnswer{Reason: "no role", WouldAllow: []string{"Owner"}},
+		"GET /admin/changes":           api.Changes{Value: []api.Change{{RawMessage: json.RawMessage(`{"specversion":"1.0","id":"1","source":"/","type":"Microsoft.Resources.ResourceWriteSuccess","subject":"` + someID + `","time":"2026-01-02T03:04:05Z","data":{"operationName":"Contoso.Compute/virtualMachines/write","status":"Succeeded","origin":"answer","objectId":"` + somebody + `"}}`)}}, Next: "1.0.1"},
+	}
+}

@@ -1,0 +1,140 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/client"
+)
+
+// listing is a command that shows a list of Ts, as a table of rows R.
+type listing[T, R any] struct {
+	path    string
+	params  []param
+	rows    func([]T) []R
+	columns []terminal.Column[R]
+	none    string // what is said where there is nothing
+}
+
+// param is a parameter of the query that is a flag.
+type param struct {
+	name, flag, usage string
+	required          bool
+	complete          cobra.CompletionFunc // may be nil
+}
+
+// Bounds of lists.
+const (
+	mostRows    = 1000 // of a table, unless --limit says another number
+	largestPage = 1000 // that the service gives
+)
+
+// same is for lists each of whose elements is a row.
+func same[T any](all []T) []T { return all }
+
+// command returns the command. Its texts are those of its help.
+func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Command {
+	a := newAsking(p)
+	limit := 0
+	if long == "" {
+		long = short + "."
+	}
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.show(c.Context(), func(ctx context.Context, service *client.Client, to io.Writer) error {
+				return l.draw(ctx, a, service, to, l.query(c), limit)
+			})
+		},
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	a.watchFlag(c)
+	c.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table, all in json and yaml", mostRows))
+	for _, param := range l.params {
+		c.Flags().String(param.flag, "", param.usage)
+		if param.required {
+			_ = c.MarkFlagRequired(param.flag) // fails only for a flag that is not defined
+		}
+		if param.complete != nil {
+			_ = c.RegisterFlagCompletionFunc(param.flag, param.complete)
+		}
+	}
+	return c
+}
+
+func (l listing[T, R]) query(c *cobra.Command) url.Values {
+	query := url.Values{}
+	for _, param := range l.params {
+		if value, err := c.Flags().GetString(param.flag); err == nil && value != "" {
+			query.Set(param.name, value)
+		}
+	}
+	return query
+}
+
+func (l listing[T, R]) draw(ctx context.Context, a *asking, c *client.Client, to io.Writer, query url.Values, limit int) error {
+	size := largestPage
+	if limit > 0 {
+		size = min(size, limit)
+	}
+	query.Set("limit", strconv.Itoa(size))
+	if a.format.ForPrograms() {
+		return a.format.WriteList(to, first(c.Pages(ctx, l.path, query), limit), nil)
+	}
+	most := limit
+	if most <= 0 {
+		most = mostRows
+	}
+	all, more, err := client.List[T](ctx, c, l.path, query, most)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(to, l.none)
+		return err
+	}
+	if err := table(a, l.columns).Write(a.out, to, l.rows(all)); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(a.errs, "These are the first %d. More: --limit NUMBER\n", most)
+	}
+	return nil
+}
+
+// first are so many elements of a sequence; most of 0 or less means all.
+func first[E any](all iter.Seq2[E, error], most int) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		n := 0
+		for e, err := range all {
+			if !yield(e, err) {
+				return
+			}
+			if n++; n == most {
+				return
+			}
+		}
+	}
+}
+
+// table is one of the columns, as the flags want it.
+func table[R any](a *asking, columns []terminal.Column[R]) terminal.Table[R] {
+	return terminal.Table[R]{Columns: columns, Wide: a.format == terminal.WideFormat, Now: time.Now()}
+}
+
+// instant is a time that may be missing.
+func instant(at *time.Time) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return *at
+}

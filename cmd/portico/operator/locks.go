@@ -1,0 +1,28 @@
+package operator
+
+import (
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/api"
+)
+
+func locksCommand(p Program) *cobra.Command {
+	l := listing[api.Lock, api.Lock]{
+		path: "/admin/locks", none: "There is no lock.", rows: same[api.Lock],
+		params:  []param{ofSubscription("`ID` of the subscription", true), {name: "scope", flag: "scope", usage: "only those that hold at this `ID`: on it and above"}},
+		columns: lockColumns(),
+	}
+	return l.command(p, "locks --subscription ID", "List the locks of a subscription", `List the locks of a subscription.
+
+Who set or removed one: portico changes --resource ID of the lock`)
+}
+
+func lockColumns() []terminal.Column[api.Lock] {
+	return []terminal.Column[api.Lock]{
+		{Title: "LEVEL", Cell: func(l api.Lock) string { return l.Level }},
+		{Title: "NAME", Cell: func(l api.Lock) string { return l.Name }, Least: 8},
+		{Title: "SCOPE", Cell: func(l api.Lock) string { return l.Scope }, Least: 20, Cut: terminal.CutStart},
+		{Title: "NOTES", Cell: func(l api.Lock) string { return l.Notes }, Least: 10, Drop: 1},
+	}
+}

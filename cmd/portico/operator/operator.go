@@ -1,0 +1,48 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"portico/operations/sweep"
+)
+
+// Program is what the commands are part of.
+type Program struct {
+	Stdout, Stderr io.Writer
+	// SweepHere makes a sweep in this process, by the configuration of a service that does
+	// not run.
+	SweepHere func(ctx context.Context, config string, order sweep.Order, progress func(sweep.Report)) (sweep.Report, error)
+}
+
+// Commands are all commands.
+func Commands(p Program) []*cobra.Command {
+	return []*cobra.Command{
+		statusCommand(p), regionsCommand(p), providersCommand(p), subscriptionsCommand(p), resourcesCommand(p), jobsCommand(p), locksCommand(p),
+		rolesCommand(p), changesCommand(p), fencesCommand(p), doubtsCommand(p), sweepCommand(p), retireCommand(p), unstickCommand(p), reloadCommand(p), readyCommand(p),
+		contextCommand(p),
+	}
+}
+
+// StatusError is an error with an exit status of its own.
+type StatusError struct {
+	Err    error
+	Status int
+}
+
+func (e *StatusError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *StatusError) Unwrap() error { return e.Err }
+
+// ErrReported is the error of a command that has said what is wrong.
+var ErrReported = errors.New("reported")
+
+// Statuses of commands that answer a question.
+const (
+	statusNo      = 1
+	statusUnknown = 2 // nobody has answered it
+)

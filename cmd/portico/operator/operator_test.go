@@ -1,0 +1,384 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/goccy/go-yaml"
+	"github.com/rivo/uniseg"
+	"github.com/spf13/cobra"
+
+	"portico/gateway/admin/api"
+)
+
+// commandsOfAll are one command line for each thing that is shown.
+var commandsOfAll = []string{
+	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "resources show " + someID, "jobs list",
+	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes",
+	"changes --resource " + someID,
+}
+
+// run runs a command line in this process.
+func run(t *testing.T, stdout, stderr io.Writer, line ...string) error {
+	t.Helper()
+	root := &cobra.Command{Use: "portico", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(Commands(Program{Stdout: stdout, Stderr: stderr})...)
+	root.SetArgs(line)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return root.ExecuteContext(t.Context())
+}
+
+// answer runs a command line against a listener, and returns what it writes.
+func answer(t *testing.T, l *listener, line string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	err = run(t, &out, &errs, append(strings.Fields(line), "--admin", l.URL)...)
+	return out.String(), errs.String(), err
+}
+
+// alone keeps what the machine's user has set out of a test.
+func alone(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", folder)
+	t.Setenv(TokenVariable, "")
+	t.Setenv(contextVariable, "")
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	return folder
+}
+
+// onTerminal runs a command line on a terminal of so many columns, and returns what it
+// writes there.
+func onTerminal(t *testing.T, l *listener, columns int, line string) string {
+	t.Helper()
+	keyboard, screen, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keyboard.Close()
+	if err := pty.Setsize(screen, &pty.Winsize{Cols: uint16(columns), Rows: 24}); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(keyboard) // to the error that is its end
+		shown <- string(text)
+	}()
+	err = run(t, screen, io.Discard, append(strings.Fields(line), "--admin", l.URL)...)
+	if err != nil && !errors.Is(err, ErrReported) {
+		t.Errorf("%s: %v", line, err)
+	}
+	screen.Close()
+	return strings.ReplaceAll(<-shown, "\r\n", "\n")
+}
+
+// On a terminal no line is longer than that is wide, whatever there is to say, and nothing
+// that a service answers reaches it as a command.
+func TestEverythingFitsTheTerminal(t *testing.T) {
+	alone(t)
+	l := startListener(t, answers())
+	for _, columns := range []int{80, 100, 132, 250} {
+		for _, line := range commandsOfAll {
+			t.Setenv("NO_COLOR", "1")
+			text := onTerminal(t, l, columns, line)
+			if !strings.Contains(text, "\n") || strings.ContainsAny(text, "\x1b\u202e") {
+				t.Errorf("portico %s shows %q", line, text)
+			}
+			for shown := range strings.Lines(text) {
+				whole := strings.HasPrefix(shown, "/subscriptions/") || strings.HasPrefix(shown, "subject ") // IDs, to be copied
+				if w := uniseg.StringWidth(strings.TrimRight(shown, "\n")); w > columns && !whole {
+					t.Errorf("portico %s on %d columns has a line of %d:\n%s", line, columns, w, shown)
+				}
+			}
+		}
+	}
+}
+
+// What tells the rows apart stays, however narrow it is.
+func TestWhatIsShownAt80Columns(t *testing.T) {
+	alone(t)
+	t.Setenv("NO_COLOR", "1")
+	l := startListener(t, answers())
+	for line, wants := range map[string][]string{
+		"status":                            {"critical  The region northeurope is down", "since 3m ago", "next: portico regions", "17 of them", "Portico 1.2.3 in westus"},
+		"regions":                           {"northeur", "down", "connec", "-2.northeurope.example.com:8443", "nowhere"},
+		"providers":                         {"Contoso.Compute", "virtualMachines/disks", "operations"},
+		"subscriptions":                     {someSubscription, somebody, "Deleted, erased"},
+		"jobs list":                         {"456789abcdef", "group-delete", "Waiting", "10 of 40"},
+		"doubts":                            {"-with-a-long-name", "writeWithoutAnswer"},
+		"fences":                            {"-with-a-long-name", "PUT"},
+		"jobs show cdef":                    {"Done", "waitingFor"},
+		"resources show " + someID:          {"in northeurope, Accepted, verify, followPut,\nchanged 3m ago", "Waits for:", "Fences:", "CanNotDelete", "Last events:"},
+		"locks --subscription " + someGroup: {"CanNotDelete", "a-group-with-a-long-name"},
+	} {
+		text := onTerminal(t, l, 80, line)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("portico %s does not show %q:\n%s", line, want, text)
+			}
+		}
+	}
+}
+
+func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
+	alone(t)
+	l := startListener(t, answers())
+	if text := onTerminal(t, l, 80, "jobs list"); !strings.Contains(text, "\x1b[32mDone") {
+		t.Errorf("no colour on a terminal: %q", text)
+	}
+	if text, _, _ := answer(t, l, "jobs list"); strings.Contains(text, "\x1b") {
+		t.Errorf("colours in a pipe: %q", text)
+	}
+	t.Setenv("TERM", "dumb")
+	if text := onTerminal(t, l, 80, "jobs list"); strings.Contains(text, "\x1b") {
+		t.Errorf("colours on a dumb terminal: %q", text)
+	}
+}
+
+// JSON and YAML are what the service answered, the pages of a list joined.
+func TestDocumentsAreWhatTheServiceAnswered(t *testing.T) {
+	alone(t)
+	all := answers()
+	l := startListener(t, all)
+	for line, operation := range map[string]string{
+		"status": "GET /admin/status", "regions": "GET /admin/regions", "providers": "GET /admin/providers", "subscriptions": "GET /admin/subscriptions",
+		"resources list --subscription x": "GET /admin/resources", "resources show x": "GET /admin/resource", "jobs list": "GET /admin/jobs", "jobs show x.1": "GET /admin/jobs/{id}",
+		"jobs watch x.1": "GET /admin/jobs/{id}", "jobs cancel x.1": "POST /admin/jobs/{id}/cancel", "locks --subscription x": "GET /admin/locks",
+		"roles list --subscription x": "GET /admin/roles", "fences": "GET /admin/fences", "doubts": "GET /admin/doubts", "reload": "POST /admin/reload",
+		"roles check --principal p --action a --scope s": "POST /admin/roles/check", "changes": "GET /admin/changes",
+	} {
+		text, _ := json.Marshal(all[operation])
+		var want any
+		_ = json.Unmarshal(text, &want)
+		if line == "changes" { // the listener answers the same page twice; the second time that is the end
+			value := want.(map[string]any)["value"].([]any)
+			want.(map[string]any)["value"] = append(value, value...)
+		}
+		for _, format := range []string{"json", "yaml"} {
+			shown, _, err := answer(t, l, line+" -o "+format)
+			if err != nil && !errors.Is(err, ErrReported) {
+				if status, ok := errors.AsType[*StatusError](err); !ok || !errors.Is(status.Err, ErrReported) {
+					t.Errorf("%s: %v", line, err)
+				}
+			}
+			var got any
+			if format == "json" {
+				err = json.Unmarshal([]byte(shown), &got)
+			} else if err = yaml.Unmarshal([]byte(shown), &got); err == nil {
+				text, _ := json.Marshal(got)
+				err = json.Unmarshal(text, &got)
+			}
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("portico %s -o %s: %v\n%s\nwant\n%v", line, format, err, shown, want)
+			}
+		}
+	}
+}
+
+func TestFirstOfAList(t *testing.T) {
+	alone(t)
+	l := startListener(t, answers())
+	text, hint, err := answer(t, l, "jobs list --limit 1")
+	if err != nil || strings.Count(text, "\n") != 2 || !strings.Contains(hint, "--limit") {
+		t.Errorf("%v\n%s%s", err, text, hint)
+	}
+	text, _, err = answer(t, l, "jobs list --limit 1 -o json")
+	var page api.Page[api.Job]
+	if err != nil || json.Unmarshal([]byte(text), &page) != nil || len(page.Value) != 1 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func TestStatusIsForScripts(t *testing.T) {
+	alone(t)
+	l := startListener(t, answers())
+	exit := func(want int, what string) {
+		t.Helper()
+		_, _, err := answer(t, l, "status")
+		got := 0
+		if status, ok := errors.AsType[*StatusError](err); ok {
+			got = status.Status
+		} else if err != nil {
+			got = 1
+		}
+		if got != want {
+			t.Errorf("%s: exit status %d, want %d (%v)", what, got, want, err)
+		}
+	}
+	exit(1, "critical")
+	l.set("GET /admin/status", api.Status{Problems: []api.Problem{{Severity: api.Warning, Summary: "It will fail."}}})
+	exit(0, "a warning")
+	l.set("GET /admin/status", refusal{401, "AuthenticationFailed", "no"})
+	exit(2, "without a token")
+	l.Close()
+	exit(2, "nobody there")
+}
+
+// An error says what to do next.
+func TestErrorsSayWhatToDoNext(t *testing.T) {
+	folder := alone(t)
+	l := startListener(t, answers())
+	l.set("GET /admin/jobs/{id}", refusal{404, "ResourceNotFound", "There is no such job."})
+	l.set("GET /admin/fences", refusal{401, "AuthenticationFailed", "no"})
+	tls := httptest.NewUnstartedServer(l)
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
+	t.Cleanup(tls.Close)
+	gone := httptest.NewServer(l)
+	gone.Close()
+	token := filepath.Join(folder, "token")
+	if err := os.WriteFile(token, []byte("geheim\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, wants := range map[string][]string{
+		"jobs list --admin " + gone.URL:                                   {gone.URL, "--admin", "--config FILE", "--context NAME"},
+		"jobs list --admin " + tls.URL:                                    {"--ca FILE"},
+		"jobs list --admin " + strings.Replace(l.URL, "http", "https", 1): {"use http"},
+		"jobs show a.b --admin " + l.URL:                                  {"There is no such job.", "portico jobs list"},
+		"jobs cancel ffff --admin " + l.URL:                               {"ffff", "portico jobs list"},
+		"fences --admin " + l.URL:                                         {TokenVariable, "--token-file"},
+		"fences --token-file " + token + " --admin " + l.URL:              {"does not take this token", "server.adminTokens"},
+		"fences --admin nonsense":                                         {"nonsense", "http://127.0.0.1:8081"},
+		"fences --context wrong":                                          {`"wrong"`, "portico context set"},
+		"reload":                                                          {"name the service", "--admin URL"},
+		"retire westus":                                                   {"name the service"},
+		"sweep":                                                           {"name the service"},
+		"jobs cancel a.b":                                                 {"name the service"},
+		"jobs list -o xml --admin " + l.URL:                               {"table, wide, json, yaml"},
+		"jobs list --watch=1ms --admin " + l.URL:                          {"100ms"},
+	} {
+		err := run(t, io.Discard, io.Discard, strings.Fields(line)...)
+		if err == nil {
+			t.Errorf("portico %s: no error", line)
+			continue
+		}
+		for _, want := range wants {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("portico %s does not say %q: %v", line, want, err)
+			}
+		}
+		if strings.Contains(err.Error(), "geheim") {
+			t.Errorf("portico %s tells the token", line)
+		}
+	}
+}
+
+// A context names a service; its token goes there and nowhere else.
+func TestContexts(t *testing.T) {
+	folder := alone(t)
+	one, other := startListener(t, answers()), startListener(t, answers())
+	token := filepath.Join(folder, "token")
+	if err := os.WriteFile(token, []byte("of-one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must := func(line string) (stdout string) {
+		t.Helper()
+		var out bytes.Buffer
+		if err := run(t, &out, io.Discard, strings.Fields(line)...); err != nil {
+			t.Fatalf("portico %s: %v", line, err)
+		}
+		return out.String()
+	}
+	sent := func(l *listener) string { return l.last().Header.Get("Authorization") }
+	must("context set one --admin " + one.URL + " --token-file " + token)
+	must("context set other --admin " + other.URL)
+	if text := must("context list"); !strings.Contains(text, "*        one") || strings.Contains(text, "of-one") {
+		t.Errorf("%s", text)
+	}
+	if must("fences"); sent(one) != "Bearer of-one" {
+		t.Errorf("the current context was sent %q", sent(one))
+	}
+	must("fences --context other")
+	if sent(other) != "" {
+		t.Errorf("the other context was sent %q", sent(other))
+	}
+	if must("fences --admin " + other.URL); sent(other) != "" {
+		t.Errorf("another URL was sent %q", sent(other))
+	}
+	t.Setenv(contextVariable, "other")
+	t.Setenv(TokenVariable, "of-the-environment")
+	if must("fences"); sent(other) != "Bearer of-the-environment" {
+		t.Errorf("the context of the environment was sent %q", sent(other))
+	}
+	if must("fences --context one"); sent(one) != "Bearer of-one" {
+		t.Errorf("a context with a token was sent %q", sent(one))
+	}
+	must("context use other")
+	must("context delete one")
+	text, err := os.ReadFile(filepath.Join(folder, "portico", "contexts.yaml"))
+	if err != nil || strings.Contains(string(text), "of-one") || !strings.Contains(string(text), "current: other") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if err := run(t, io.Discard, io.Discard, "context", "use", "one"); err == nil || !strings.Contains(err.Error(), "there are: other") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	alone(t)
+	l := startListener(t, answers())
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(silent.Close)
+	if err := run(t, io.Discard, io.Discard, "context", "set", "here", "--admin", l.URL); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		line []string
+		want string
+	}{
+		{[]string{"jobs", "show", ""}, someSubscription + ".0123456789abcdef0123456789abcdef\tgroup-delete Waiting"},
+		{[]string{"resources", "list", "--region", ""}, "northeurope\tdown"},
+		{[]string{"locks", "--subscription", ""}, someSubscription},
+		{[]string{"fences", "--context", ""}, "here\t" + l.URL},
+		{[]string{"context", "use", ""}, "here"},
+		{[]string{"jobs", "list", "--kind", ""}, "group-delete"},
+		{[]string{"jobs", "list", "-o", ""}, "yaml"},
+		{[]string{"jobs", "show", "--admin", silent.URL, ""}, ":4"},
+	} {
+		var out bytes.Buffer
+		if err := run(t, &out, io.Discard, append([]string{cobra.ShellCompNoDescRequestCmd[:len("__complete")]}, c.line...)...); err != nil {
+			t.Errorf("%q: %v", c.line, err)
+		}
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("%q is completed by\n%s\nwithout %q", c.line, out.String(), c.want)
+		}
+	}
+}
+
+// Where it is watched off a terminal it is written again; what is amiss for a time is said
+// and does not end it.
+func TestWatch(t *testing.T) {
+	alone(t)
+	l := startListener(t, answers())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &lines{}
+	root := &cobra.Command{Use: "portico"}
+	root.AddCommand(Commands(Program{Stdout: out, Stderr: out})...)
+	root.SetArgs([]string{"fences", "--watch=100ms", "--admin", l.URL})
+	ended := make(chan error, 1)
+	go func() { ended <- root.ExecuteContext(ctx) }()
+	out.wait(t, "PUT", 2)
+	l.set("GET /admin/fences", refusal{503, "Conflict", "The store does not answer."})
+	out.wait(t, "The store does not answer.", 2)
+	l.set("GET /admin/fences", api.Page[api.Fence]{Value: []api.Fence{}})
+	out.wait(t, "There is no fence.", 2)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

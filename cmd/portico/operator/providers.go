@@ -1,0 +1,40 @@
+package operator
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/api"
+)
+
+// typeRow is a row of the table of providers: one of their resource types.
+type typeRow struct {
+	provider api.Provider
+	of       api.ResourceType
+}
+
+func providersCommand(p Program) *cobra.Command {
+	l := listing[api.Provider, typeRow]{
+		path: "/admin/providers", none: "The map has no provider.",
+		rows: func(providers []api.Provider) (rows []typeRow) {
+			for _, provider := range providers {
+				for _, t := range provider.ResourceTypes {
+					rows = append(rows, typeRow{provider, t})
+				}
+			}
+			return rows
+		},
+		columns: []terminal.Column[typeRow]{
+			{Title: "PROVIDER", Cell: func(r typeRow) string { return r.provider.Namespace }, Least: 15},
+			{Title: "TYPE", Cell: func(r typeRow) string { return r.of.Name }, Least: 21},
+			{Title: "KIND", Cell: func(r typeRow) string { return r.of.Kind }, Drop: 3},
+			{Title: "ROUTING", Cell: func(r typeRow) string { return r.of.Routing }, Drop: 4},
+			{Title: "LOCATIONS", Cell: func(r typeRow) string { return strings.Join(r.of.Locations, ",") }, Least: 15, Drop: 1},
+			{Title: "API-VERSIONS", Cell: func(r typeRow) string { return strings.Join(r.of.APIVersions, ",") }, Least: 12, Drop: 2},
+			{Title: "REGISTRATION", Cell: func(r typeRow) string { return r.provider.Registration }, Wide: true},
+		},
+	}
+	return l.command(p, "providers", "Show the providers and their resource types, as the region map has them", "")
+}

@@ -1,0 +1,57 @@
+package operator
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+)
+
+func reloadCommand(p Program) *cobra.Command {
+	a := newAsking(p)
+	a.named = true
+	c := &cobra.Command{
+		Use:   "reload",
+		Short: "Have the service read its configuration again",
+		Long: `Have the service read its configuration again.
+
+One with a fault changes nothing: the faults are shown, each with file and line. A
+replica is reloaded alone: name each.
+
+` + findingService + `
+
+Exit status 1: the configuration stays as it was.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			service, err := a.connect()
+			if err != nil {
+				return err
+			}
+			defer service.Close()
+			answer, err := service.Do(c.Context(), client.Request{Method: http.MethodPost, Path: "/admin/reload"})
+			if err != nil {
+				return a.advise(err)
+			}
+			return write(a, a.out, answer, writeReloaded)
+		},
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	return c
+}
+
+func writeReloaded(to io.Writer, r api.Reloaded) error {
+	if _, err := fmt.Fprintf(to, "Configuration %d is in use.\n", r.Generation); err != nil {
+		return err
+	}
+	for _, setting := range r.NeedsRestart {
+		if _, err := fmt.Fprintf(to, "  %s stays as it was until the gateway is started anew\n", setting); err != nil {
+			return err
+		}
+	}
+	return nil
+}

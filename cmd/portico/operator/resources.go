@@ -1,0 +1,117 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/api"
+)
+
+func resourcesCommand(p Program) *cobra.Command {
+	c := &cobra.Command{Use: "resources", Short: "Show what the index knows of resources"}
+	c.AddCommand(resourcesListCommand(p), resourcesShowCommand(p))
+	return c
+}
+
+func resourcesListCommand(p Program) *cobra.Command {
+	l := listing[api.Resource, api.Resource]{
+		path: "/admin/resources", none: "The index has no such resource.", rows: same[api.Resource], columns: resourceColumns(),
+		params: []param{
+			ofSubscription("`ID` of the subscription", true),
+			{name: "resourceGroup", flag: "group", usage: "only those of the resource group with this `NAME`"},
+			{name: "resourceType", flag: "type", usage: "only those of this `TYPE`, such as Contoso.Compute/virtualMachines"},
+			{name: "region", flag: "region", usage: "only those in this `REGION`", complete: completeRegions},
+		},
+	}
+	return l.command(p, "list --subscription ID", "List the resources that the index has of a subscription", "")
+}
+
+func resourceColumns() []terminal.Column[api.Resource] {
+	return []terminal.Column[api.Resource]{
+		{Title: "ID", Cell: func(r api.Resource) string { return r.ID }, Least: 44, Cut: terminal.CutStart},
+		{Title: "REGION", Cell: func(r api.Resource) string { return r.Region }, Least: 8},
+		{Title: "PHASE", Cell: func(r api.Resource) string { return r.Phase }, Drop: 2},
+		{Title: "UNSURE", Cell: func(r api.Resource) string { return strings.Join(r.Flags, ",") }, Least: 6, Drop: 1},
+		{Title: "CHANGED", Time: func(r api.Resource) time.Time { return instant(r.Changed) }, Drop: 3},
+		{Title: "CREATED", Time: func(r api.Resource) time.Time { return instant(r.Created) }, Drop: 4},
+		{Title: "TYPE", Cell: func(r api.Resource) string { return r.Type }, Wide: true},
+	}
+}
+
+func resourcesShowCommand(p Program) *cobra.Command {
+	a := newAsking(p)
+	a.missing = "portico resources list --subscription ID shows what the index has"
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show all that is known of an ID",
+		Long: `Show all that is known of the ID of a resource, a group or a subscription: its row in the
+index, what it waits for, fences, the locks that hold there, and its last events.
+
+` + findingService,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.show(c.Context(), showOne(a, "/admin/resource", url.Values{"id": {args[0]}}, a.writeResource))
+		},
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	a.watchFlag(c)
+	return c
+}
+
+func (a *asking) writeResource(to io.Writer, r api.ResourceDetail) error {
+	fmt.Fprintln(to, a.out.In(terminal.Bold, terminal.Clean(r.ID)))
+	says := "The index has no row of it."
+	if r.Row != nil {
+		says = fmt.Sprintf("%s in %s, %s, changed %s, created %s", r.Row.Type, r.Row.Region, strings.Join(append([]string{r.Row.Phase}, r.Row.Flags...), ", "),
+			a.optional(r.Row.Changed), a.optional(r.Row.Created))
+	}
+	for _, line := range terminal.Wrap(says, a.columns()) {
+		fmt.Fprintln(to, line)
+	}
+	return errors.Join(
+		section(a, to, "It waits for nothing.", "Waits for:", waitingColumns(func(w api.Waiting) api.Waiting { return w }), r.Waiting),
+		section(a, to, "", "Fences:", fenceColumns()[1:], r.Fences),
+		section(a, to, "No lock holds there.", "Locks:", lockColumns(), r.Locks),
+		section(a, to, "No event is kept of it.", "Last events:", eventColumns(), r.Events),
+	)
+}
+
+func (a *asking) optional(at *time.Time) string {
+	if at == nil {
+		return "at an unknown time"
+	}
+	return when(*at, a.format, time.Now())
+}
+
+// section writes a table below a heading, or that there is nothing.
+func section[R any](a *asking, to io.Writer, none, heading string, columns []terminal.Column[R], rows []R) error {
+	if len(rows) == 0 {
+		if none == "" {
+			return nil
+		}
+		_, err := fmt.Fprintf(to, "\n%s\n", none)
+		return err
+	}
+	if _, err := fmt.Fprintf(to, "\n%s\n", heading); err != nil {
+		return err
+	}
+	return table(a, columns).Write(a.out, to, rows)
+}
+
+func eventColumns() []terminal.Column[api.ResourceEvent] {
+	return []terminal.Column[api.ResourceEvent]{
+		{Title: "TIME", Time: func(e api.ResourceEvent) time.Time { return e.Time }},
+		{Title: "STATUS", Cell: func(e api.ResourceEvent) string { return e.Status }, Style: func(e api.ResourceEvent) terminal.Style { return styleOf(e.Status) }},
+		{Title: "ACTION", Cell: func(e api.ResourceEvent) string { return e.Action }, Least: 16},
+		{Title: "CALLER", Cell: func(e api.ResourceEvent) string { return e.Caller }, Least: 8},
+		{Title: "CORRELATION", Cell: func(e api.ResourceEvent) string { return e.CorrelationID }, Drop: 1},
+	}
+}

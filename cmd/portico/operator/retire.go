@@ -1,0 +1,103 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+)
+
+func retireCommand(p Program) *cobra.Command {
+	a := newAsking(p)
+	a.named = true
+	var order api.Retire
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "retire REGION",
+		Short: "Forget a region that is gone for good and that the map no longer has",
+		Long: `Forget a region that is gone for good and that the map no longer has.
+
+The running service forgets what its index has of the region, in all
+subscriptions: resources, writes without an answer, strays, and where groups are
+looked at before they go. Deletes of groups that wait for the region go on. No
+provider is called. Reload all gateways without the region before.
+
+` + findingService + `
+
+What was forgotten stays so where the command is cut short; run again it goes on.
+Exit status 1: the region was not retired, or a move holds a part of it.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, cancel := context.WithTimeout(c.Context(), timeout)
+			defer cancel()
+			return a.retire(ctx, args[0], order)
+		},
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	a.jsonFlag(c)
+	c.Flags().BoolVar(&order.DryRun, "dry-run", false, "say what there is to forget, change nothing")
+	c.Flags().DurationVar(&timeout, "timeout", time.Hour, "how long to wait for the end")
+	return c
+}
+
+func (a *asking) retire(ctx context.Context, region string, order api.Retire) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// There may be much to forget: ctx alone bounds it.
+	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true})
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errors.New("the region was not forgotten in time: what was forgotten stays so, and this goes on when it is run again")
+	}
+	if err != nil {
+		return a.advise(err)
+	}
+	if err := write(a, a.out, answer, writeRetirement); err != nil {
+		return err
+	}
+	var r api.Retirement
+	if err := answer.Read(&r); err != nil {
+		return err
+	}
+	if r.Moving > 0 && !r.DryRun {
+		return fmt.Errorf("a move has %d IDs under way there: run this again when it has ended, or was cancelled", r.Moving)
+	}
+	return nil
+}
+
+func writeRetirement(to io.Writer, r api.Retirement) error {
+	var b strings.Builder
+	if r.DryRun {
+		fmt.Fprintf(&b, "There is to forget of %s; dry run, nothing was changed:\n", r.Region)
+	} else {
+		fmt.Fprintf(&b, "Forgotten of %s:\n", r.Region)
+	}
+	for _, line := range []struct {
+		n          int
+		one, other string
+	}{
+		{r.Rows, "row", "rows"}, {r.Intents, "open write", "open writes"}, {r.Touched, "place where a group is looked at", "places where groups are looked at"},
+		{r.Coverage, "record of coverage", "records of coverage"}, {r.Notices, "notice", "notices"}, {r.Strays, "stray", "strays"}, {r.Fences, "fence", "fences"},
+		{r.Operations, "polling URL", "polling URLs"},
+	} {
+		fmt.Fprintf(&b, "  %s\n", counted(line.n, line.one, line.other))
+	}
+	fmt.Fprintf(&b, "%s whose delete waits for it\n", counted(r.Groups.Count, "group", "groups"))
+	for _, id := range r.Groups.IDs {
+		fmt.Fprintf(&b, "  %s\n", id)
+	}
+	_, err := io.WriteString(to, b.String())
+	return err
+}

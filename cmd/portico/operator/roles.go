@@ -1,0 +1,114 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+)
+
+func rolesCommand(p Program) *cobra.Command {
+	c := &cobra.Command{Use: "roles", Short: "Look into who may do what"}
+	c.AddCommand(rolesListCommand(p), rolesCheckCommand(p))
+	return c
+}
+
+func rolesListCommand(p Program) *cobra.Command {
+	l := listing[api.RoleAssignment, api.RoleAssignment]{
+		path: "/admin/roles", none: "No role is assigned.", rows: same[api.RoleAssignment],
+		params: []param{ofSubscription("`ID` of the subscription", true), {name: "principalId", flag: "principal", usage: "only those of the principal with this object `ID`"}},
+		columns: []terminal.Column[api.RoleAssignment]{
+			{Title: "PRINCIPAL", Cell: func(r api.RoleAssignment) string { return r.PrincipalID }},
+			{Title: "ROLE", Cell: func(r api.RoleAssignment) string { return r.Role }, Least: 12},
+			{Title: "SCOPE", Cell: func(r api.RoleAssignment) string { return r.Scope }, Least: 16, Cut: terminal.CutStart},
+			{Title: "KIND", Cell: func(r api.RoleAssignment) string { return r.PrincipalType }, Drop: 1},
+			{Title: "ID", Cell: func(r api.RoleAssignment) string { return r.ID }, Wide: true},
+		},
+	}
+	return l.command(p, "list --subscription ID", "List the role assignments of a subscription", "")
+}
+
+func rolesCheckCommand(p Program) *cobra.Command {
+	a := newAsking(p)
+	var q api.RoleCheck
+	c := &cobra.Command{
+		Use:   "check --principal OBJECTID --action ACTION --scope SCOPE",
+		Short: "Say whether a caller may do something, and by what",
+		Long: `Say whether a caller may do something, and by what.
+
+The running service answers by its store, as it would answer a request now. Groups
+of the caller come from its token, which nobody has here: name them.
+
+` + findingService + `
+
+Exit status 0: yes. 1: no. 2: nobody knows.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			allowed, err := a.checkRoles(c.Context(), q)
+			switch {
+			case err != nil:
+				return &StatusError{err, statusUnknown}
+			case !allowed:
+				return ErrReported
+			}
+			return nil
+		},
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &StatusError{err, statusUnknown} })
+	a.Flags(c)
+	a.outputFlags(c)
+	a.jsonFlag(c)
+	c.Flags().StringVar(&q.PrincipalID, "principal", "", "object `ID` of the caller")
+	c.Flags().StringArrayVar(&q.Groups, "group", nil, "object `ID` of a group that the caller belongs to; may be repeated")
+	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the caller's tenant; that of the scope's subscription by default")
+	c.Flags().StringVar(&q.Action, "action", "", "which `ACTION`, such as Contoso.Compute/virtualMachines/write")
+	c.Flags().StringVar(&q.Scope, "scope", "", "`ID` of a subscription, a group or a resource; / for the tenant")
+	return c
+}
+
+func (a *asking) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool, err error) {
+	if q.PrincipalID == "" || q.Action == "" || q.Scope == "" {
+		return false, errors.New("--principal, --action and --scope are needed")
+	}
+	c, err := a.connect()
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/roles/check", Content: q})
+	if err != nil {
+		return false, a.advise(err)
+	}
+	var r api.RoleAnswer
+	if err := answer.Read(&r); err != nil {
+		return false, err
+	}
+	return r.Allowed, write(a, a.out, answer, func(to io.Writer, r api.RoleAnswer) error { return writeRoleAnswer(to, q, r) })
+}
+
+func writeRoleAnswer(to io.Writer, q api.RoleCheck, r api.RoleAnswer) error {
+	var b strings.Builder
+	switch {
+	case r.Allowed && r.Grant == nil:
+		fmt.Fprintf(&b, "yes: %s\n", r.Reason)
+	case r.Allowed && r.Grant.Owner:
+		fmt.Fprintf(&b, "yes: auth.owners names the caller, or a group of it, at %s\n", r.Grant.Scope)
+	case r.Allowed:
+		fmt.Fprintf(&b, "yes: the role %q at %s, by %s\n", r.Grant.Role, r.Grant.Scope, r.Grant.Assignment)
+	default:
+		fmt.Fprintf(&b, "no: %s\n", r.Reason)
+		if len(r.WouldAllow) > 0 {
+			fmt.Fprintf(&b, "It would be allowed by one of these roles at %s or above: %s\n", q.Scope, strings.Join(r.WouldAllow, ", "))
+		}
+	}
+	_, err := io.WriteString(to, b.String())
+	return err
+}

@@ -1,0 +1,116 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/arm"
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+	"portico/operations/sweep"
+)
+
+// sweeping is what the command has.
+type sweeping struct {
+	*asking
+	order   sweep.Order
+	timeout time.Duration
+}
+
+func sweepCommand(p Program) *cobra.Command {
+	s := sweeping{asking: newAsking(p)}
+	s.named = true
+	c := &cobra.Command{
+		Use:   "sweep",
+		Short: "Compare the index with what the providers hold, and mend it",
+		Long: `Compare the index with what the providers hold, and mend it.
+
+The running service makes the sweep: it is ordered at its admin listener. Where
+nothing listens there, and --config names it, this process opens the store and
+makes the sweep itself.
+
+` + findingService + `
+
+Exit status 1: a region could not be looked at in full, or the sweep did not end.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if sub := s.order.Subscription; sub != "" && !arm.ValidGUID(sub) {
+				return fmt.Errorf("--subscription %q is no GUID", sub)
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), s.timeout)
+			defer cancel()
+			return s.run(ctx)
+		},
+	}
+	s.Flags(c)
+	s.outputFlags(c)
+	s.jsonFlag(c)
+	c.Flags().BoolVar(&s.order.DryRun, "dry-run", false, "report only, change nothing")
+	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep the subscription with this `ID` alone")
+	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for a flag that is not defined
+	c.Flags().DurationVar(&s.timeout, "timeout", time.Hour, "how long to wait for the end")
+	return c
+}
+
+func (s sweeping) run(ctx context.Context) error {
+	c, err := s.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	bar := terminal.NewProgress(s.errs, "sweep")
+	show := func(r sweep.Report) { bar.Set(r.Done, r.Of, "") }
+	report, err := s.ordered(ctx, c, show)
+	if errors.Is(err, syscall.ECONNREFUSED) && s.config != "" {
+		report, err = s.SweepHere(ctx, s.config, s.order, show)
+	} else {
+		err = s.advise(err)
+	}
+	bar.End()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	if err := write(s.asking, s.out, client.Answer{Text: text}, writeSweep); err != nil {
+		return err
+	}
+	if !report.Complete() {
+		return ErrReported
+	}
+	return nil
+}
+
+// ordered has the running service make the sweep.
+func (s sweeping) ordered(ctx context.Context, c *client.Client, show func(sweep.Report)) (report sweep.Report, err error) {
+	answer, err := c.Do(ctx, client.Request{
+		Method: http.MethodPost, Path: "/admin/sweeps", Content: api.Sweep{DryRun: s.order.DryRun, Subscription: s.order.Subscription},
+	})
+	if err != nil {
+		return report, err
+	}
+	path := answer.Header.Get("Location")
+	if !strings.HasPrefix(path, "/admin/jobs/") {
+		return report, errors.New("the admin listener named no job")
+	}
+	_, job, err := s.follow(ctx, c, path, func(j api.Job) {
+		if json.Unmarshal(j.Progress, &report) == nil {
+			show(report)
+		}
+	})
+	if err == nil && job.State == jobCancelled {
+		err = errors.New("the sweep was cancelled")
+	}
+	return report, err
+}

@@ -1,0 +1,142 @@
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// Format is the form in which a command writes what a service answered.
+type Format string
+
+// The forms. JSON and YAML are what was answered, member by member.
+const (
+	TableFormat Format = "table"
+	WideFormat  Format = "wide"
+	JSON        Format = "json"
+	YAML        Format = "yaml"
+)
+
+// Formats are the names of all forms.
+func Formats() []string {
+	return []string{string(TableFormat), string(WideFormat), string(JSON), string(YAML)}
+}
+
+// String implements pflag.Value.
+func (f *Format) String() string { return string(*f) }
+
+// Set implements pflag.Value.
+func (f *Format) Set(text string) error {
+	for _, known := range Formats() {
+		if text == known {
+			*f = Format(text)
+			return nil
+		}
+	}
+	return fmt.Errorf("want one of %s", strings.Join(Formats(), ", "))
+}
+
+// Type implements pflag.Value.
+func (f *Format) Type() string { return strings.Join(Formats(), "|") }
+
+// ForPrograms reports whether programs read it.
+func (f Format) ForPrograms() bool { return f == JSON || f == YAML }
+
+// WriteDocument writes JSON as it came, in lines that people can read as well, as JSON or
+// as YAML.
+func (f Format) WriteDocument(w io.Writer, document []byte) error {
+	var b bytes.Buffer
+	if f == YAML {
+		if err := writeYAML(&b, document); err != nil {
+			return err
+		}
+	} else {
+		if err := json.Indent(&b, document, "", "  "); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, f.escapeUnseen(b.String()))
+	return err
+}
+
+// WriteLine writes JSON in one line, or as a document of its own in YAML.
+func (f Format) WriteLine(w io.Writer, document []byte) error {
+	var b bytes.Buffer
+	if f == YAML {
+		b.WriteString("---\n")
+		if err := writeYAML(&b, document); err != nil {
+			return err
+		}
+	} else {
+		if err := json.Compact(&b, document); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, f.escapeUnseen(b.String()))
+	return err
+}
+
+// WriteList writes a list as the document {"value": […]}, element by element as they come:
+// it may be long. The error is the first one of those that come with an element. next is
+// asked at the end what the member "next" is, a token; nil: there is none.
+func (f Format) WriteList(w io.Writer, elements iter.Seq2[json.RawMessage, error], next func() string) error {
+	begin, between, end, none, member, last := "{\n  \"value\": [\n    ", ",\n    ", "\n  ]", "{\n  \"value\": []", ",\n  \"next\": %q", "\n}\n"
+	if f == YAML {
+		begin, between, end, none, member, last = "value:\n", "", "", "value: []\n", "next: %q\n", ""
+	}
+	before := begin
+	for element, err := range elements {
+		if err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		if f == YAML {
+			err = writeYAML(&b, slices.Concat([]byte("["), element, []byte("]")))
+		} else {
+			err = json.Indent(&b, element, "    ", "  ")
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, before+f.escapeUnseen(b.String())); err != nil {
+			return err
+		}
+		before = between
+	}
+	if before == begin {
+		end = none
+	}
+	if next != nil {
+		end += fmt.Sprintf(member, next())
+	}
+	_, err := io.WriteString(w, end+last)
+	return err
+}
+
+// escapeUnseen writes the characters of strings that nobody sees as the escapes that mean
+// the same. In YAML strings with such characters are quoted.
+func (f Format) escapeUnseen(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n', unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case f == YAML:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.String()
+}

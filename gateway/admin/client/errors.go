@@ -1,0 +1,70 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// UnreachableError is the error of a call that got no answer.
+type UnreachableError struct {
+	URL string // of the listener
+	Err error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("no answer from %s: %v", e.URL, e.Err)
+}
+
+// Unwrap returns why.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Refusal is an answer of the listener that is an error.
+type Refusal struct {
+	Status        int
+	Code, Message string
+	Details       []Detail
+	// RetryAfter is when it may go better; 0: the listener does not say.
+	RetryAfter time.Duration
+}
+
+// Detail is a part of a refusal.
+type Detail struct {
+	Message string `json:"message"`
+	Target  string `json:"target"`
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("the admin listener answers %d, %s: %s", r.Status, r.Code, r.Message)
+}
+
+// NotAdminError is the error of a call that something else than an admin listener has
+// answered.
+type NotAdminError struct {
+	URL    string
+	Status int
+}
+
+func (e *NotAdminError) Error() string {
+	return fmt.Sprintf("what answers at %s is no admin listener: status %d", e.URL, e.Status)
+}
+
+func (c *Client) refusal(response *http.Response, text []byte) error {
+	var sent struct {
+		Error struct {
+			Code    string   `json:"code"`
+			Message string   `json:"message"`
+			Details []Detail `json:"details"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(text, &sent) != nil || sent.Error.Code == "" {
+		return &NotAdminError{c.base, response.StatusCode}
+	}
+	r := &Refusal{Status: response.StatusCode, Code: sent.Error.Code, Message: sent.Error.Message, Details: sent.Error.Details}
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		r.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return r
+}

@@ -1,0 +1,72 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/url"
+	"strings"
+
+	"portico/gateway/admin/api"
+)
+
+// Pages reads a list page by page, and gives its elements as they came. It reads a page
+// when the elements of the one before are used up. An error ends it.
+func (c *Client) Pages(ctx context.Context, path string, query url.Values) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		for {
+			page, err := Get[api.Page[json.RawMessage]](ctx, c, path, query)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, element := range page.Value {
+				if !yield(element, nil) {
+					return
+				}
+			}
+			if page.NextLink == "" {
+				return
+			}
+			next, err := ownLink(path, query, page.NextLink)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			query = next
+		}
+	}
+}
+
+// ownLink reads the link to the next page of a list. One to elsewhere, or to the same page,
+// is refused.
+func ownLink(path string, query url.Values, link string) (next url.Values, err error) {
+	to, err := url.Parse(link)
+	if err == nil {
+		next, err = url.ParseQuery(to.RawQuery)
+	}
+	if err != nil || to.IsAbs() || to.Host != "" || !strings.EqualFold(to.Path, path) || next.Encode() == query.Encode() {
+		return nil, fmt.Errorf("the admin listener names a next page of %s that is none", path)
+	}
+	return next, nil
+}
+
+// List reads a list whole, or as much of it as has at most so many elements; most of 0
+// means all. It reports whether there are more.
+func List[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (all []T, more bool, err error) {
+	for text, err := range c.Pages(ctx, path, query) {
+		if err != nil {
+			return all, false, err
+		}
+		if most > 0 && len(all) == most {
+			return all, true, nil
+		}
+		var element T
+		if err := json.Unmarshal(text, &element); err != nil {
+			return all, false, fmt.Errorf("an element of %s cannot be read: %w", path, err)
+		}
+		all = append(all, element)
+	}
+	return all, false, nil
+}

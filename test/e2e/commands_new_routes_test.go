@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// What is known of regions, providers, resources, locks and roles is shown by a command
+// each; and status says what is wrong as soon as a region is away.
+func TestCommandsShowWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: "health: {probe: {interval: 500ms}}\n"}})
+	o := commander{home: t.TempDir()}
+	show := func(exit int, args ...string) string {
+		t.Helper()
+		stdout, _ := o.run(t, exit, append(args, "--config", w.Portico.ConfigFile)...)
+		return stdout
+	}
+	wants := func(text string, all ...string) {
+		t.Helper()
+		for _, want := range all {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+	}
+	w.PutGroup(t, "rg")
+	id := w.ResourcePath("rg", machines+"one")
+	create(t, w.Portico, id, "eastus")
+	w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: w.GroupPath("rg") + "/providers/Microsoft.Authorization/locks/keep?api-version=2016-09-01",
+		Body: `{"properties":{"level":"CanNotDelete","notes":"not now"}}`,
+	}).Want(t, 200, 201)
+
+	wants(show(0, "status"), "Portico ", "1 replica", w.Portico.AdminURL)
+	wants(show(0, "regions"), "westus", "eastus", "northeurope", "global", "Contoso.Compute", w.Contoso("eastus").URL)
+	wants(show(0, "providers"), "Contoso.Compute", "virtualMachines/disks", "tracked")
+	wants(show(0, "resources", "list", "--subscription", w.SubscriptionID), id, "eastus")
+	wants(show(0, "resources", "list", "--subscription", w.SubscriptionID, "--region", "westus"), "The index has no such resource.")
+	wants(show(0, "resources", "show", id), id, "in eastus", "It waits for nothing.", "CanNotDelete", "not now", "Contoso.Compute/virtualMachines/write")
+	wants(show(0, "locks", "--subscription", w.SubscriptionID), "keep", "CanNotDelete", w.GroupPath("rg"))
+	wants(show(0, "roles", "list", "--subscription", w.SubscriptionID), "No role is assigned.")
+	completed, _ := o.run(t, 0, "__complete", "resources", "list", "--config", w.Portico.ConfigFile, "--region", "")
+	wants(completed, "eastus", "northeurope")
+
+	w.Contoso("eastus").Kill(t)
+	soon(t, "status to say that the region is down", func() bool {
+		w.Portico.Do(t, harness.Request{Path: id + "?api-version=" + harness.Version})
+		p := o.start(t, "status", "--config", w.Portico.ConfigFile)
+		return p.ExitCode(t) == 1 && strings.Contains(p.Stdout(), "eastus")
+	})
+	wants(show(0, "regions"), "down")
+}
