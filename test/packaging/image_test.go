@@ -44,7 +44,7 @@ func TestImageRuns(t *testing.T) {
 	i := said.Docker.Config
 	container := strings.TrimSpace(b.do(t, "from", "portico:test"))
 	root := strings.TrimSpace(b.do(t, "mount", container))
-	if owner, err := os.Stat(root + "/var/lib/portico"); err != nil || owner.Sys().(*syscall.Stat_t).Uid != 65532 { //nolint:errcheck // it is one
+	if owner, err := os.Stat(root + "/var/lib/portico"); err != nil || owner.Sys().(*syscall.Stat_t).Uid != 65532 {
 		t.Errorf("the folder of the store is %+v: %v", owner, err)
 	}
 	if out, err := i.in(t, root, "/portico", "version").CombinedOutput(); err != nil || !strings.Contains(string(out), " 0123abc ") {
@@ -134,7 +134,7 @@ func base(t *testing.T, b builder) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*bound)
 	defer cancel()
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+strings.ReplaceAll(found[1], "${REVISION}", "0123abc"),
-		"-o", filepath.Join(folder, "base/built")+"/", "../../cmd/portico", "../../cmd/contoso")
+		"-o", filepath.Join(folder, "base", "built")+"/", "../../cmd/portico", "../../cmd/contoso")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
