@@ -100,7 +100,7 @@ func breaks(text string) (faults []string) {
 		if found := madeIndex.FindStringSubmatch(statement); found != nil && !online && !slices.Contains(made, found[1]) {
 			faults = append(faults, "an index on "+found[1]+" locks it: build it in a file with NO TRANSACTION")
 		}
-		if found := changedTable.FindStringSubmatch(statement); found != nil && !slices.Contains(made, found[1]) {
+		if found := changedTable.FindStringSubmatch(statement); len(found) == 2 && !slices.Contains(made, found[1]) {
 			faults = append(faults, "rows of "+found[1]+" are changed, and locked: let a job do it")
 		}
 		if online && statement != "" && madeIndex.FindString(statement) == "" {

@@ -26,9 +26,9 @@ func (b builder) do(t *testing.T, args ...string) string {
 
 // image is how an image says that it is to be run.
 type image struct {
-	User, WorkingDir string
-	Entrypoint, Cmd  []string
-	Healthcheck      struct{ Test []string }
+	User            string
+	Entrypoint, Cmd []string
+	Healthcheck     struct{ Test []string }
 }
 
 // TestImageRuns builds the image by the Dockerfile, with buildah, and runs the program in
@@ -36,7 +36,7 @@ type image struct {
 func TestImageRuns(t *testing.T) {
 	b := builder{t.TempDir()}
 	base(t, b)
-	b.do(t, "bud", "--isolation", "chroot", "--file", "../../deploy/Dockerfile", "--build-arg", "GO_IMAGE=localhost/go:test", "--build-arg", "REVISION=0123abc", "--tag", "portico:test", "../..")
+	b.do(t, "bud", "--isolation", "chroot", "--format", "docker", "--file", "../../deploy/Dockerfile", "--build-arg", "GO_IMAGE=localhost/go:test", "--build-arg", "REVISION=0123abc", "--tag", "portico:test", "../..")
 	var said struct{ Docker struct{ Config image } }
 	if err := json.Unmarshal([]byte(b.do(t, "inspect", "--type", "image", "portico:test")), &said); err != nil {
 		t.Fatal(err)
@@ -44,11 +44,14 @@ func TestImageRuns(t *testing.T) {
 	i := said.Docker.Config
 	container := strings.TrimSpace(b.do(t, "from", "portico:test"))
 	root := strings.TrimSpace(b.do(t, "mount", container))
-	if owner, err := os.Stat(root + "/var/lib/portico"); err != nil || owner.Sys().(*syscall.Stat_t).Uid != 65532 { //nolint:errcheck // it is one
+	if owner, err := os.Stat(root + "/var/lib/portico"); err != nil || owner.Sys().(*syscall.Stat_t).Uid != 65532 {
 		t.Errorf("the folder of the store is %+v: %v", owner, err)
 	}
 	if out, err := i.in(t, root, "/portico", "version").CombinedOutput(); err != nil || !strings.Contains(string(out), " 0123abc ") {
 		t.Errorf("version: %v: %s", err, out)
+	}
+	if out, err := i.in(t, root, "/portico", "demo", "--data", "/demo").CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only") {
+		t.Errorf("it could write: %v: %s", err, out)
 	}
 	address, admin := harness.FreeAddress(t), harness.FreeAddress(t)
 	config := strings.NewReplacer("127.0.0.1:8080", address, "127.0.0.1:8081", admin).Replace(read(t, "testdata/portico.yaml"))
@@ -94,10 +97,12 @@ func (i image) in(t *testing.T, root string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	t.Cleanup(cancel)
-	const enter = `mount --bind "$0" "$0"; mount --bind "$0/var/lib/portico" "$0/var/lib/portico"; mount -o remount,bind,ro "$0"; cd "$0$2"
-exec setpriv --reuid "${1%%:*}" --regid "${1##*:}" --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all unshare --user --map-current-user --root "$0" --wd "$2" "${@:3}"`
-	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--propagation", "private", "bash", "-ec", enter, root, i.User, i.WorkingDir}, args...)...)
-	cmd.Env = []string{}
+	const enter = `mount --bind "$0" "$0"
+mount --bind "$0/var/lib/portico" "$0/var/lib/portico"
+mount -o remount,bind,ro "$0"
+exec chroot --userspec="$1" --groups= "$0" "${@:2}"`
+	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--propagation", "private", "bash", "-ec", enter, root, i.User}, args...)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // for what enters
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }
@@ -129,7 +134,7 @@ func base(t *testing.T, b builder) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*bound)
 	defer cancel()
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+strings.ReplaceAll(found[1], "${REVISION}", "0123abc"),
-		"-o", filepath.Join(folder, "base/built")+"/", "../../cmd/portico", "../../cmd/contoso")
+		"-o", filepath.Join(folder, "base", "built")+"/", "../../cmd/portico", "../../cmd/contoso")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
