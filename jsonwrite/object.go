@@ -115,11 +115,21 @@ func (o *Object) name(name string) {
 	o.text = append(o.text, '"', ':')
 }
 
+// escaped are the bytes that encoding/json may write otherwise than as they are.
+var escaped = func() (all [256]bool) {
+	for c := range all {
+		all[c] = c < ' ' || c > '~'
+	}
+	for _, c := range []byte(`"\<>&`) {
+		all[c] = true
+	}
+	return all
+}()
+
 // isPlain reports whether encoding/json writes a text as it is.
 func isPlain(text string) bool {
 	for i := range len(text) {
-		switch c := text[i]; {
-		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+		if escaped[text[i]] {
 			return false
 		}
 	}
