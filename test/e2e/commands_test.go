@@ -104,7 +104,9 @@ func TestJobsAreWatchedAndCancelled(t *testing.T) {
 	job := func(group string) (id string) {
 		t.Helper()
 		text, _ := o.run(t, 0, "jobs", "list", "--kind", "group-delete", "-o", "json", "--admin", w.Portico.AdminURL)
-		var page struct{ Value []struct{ ID, Subject, State string } }
+		var page struct {
+			Value []struct{ ID, Subject, State string }
+		}
 		if err := json.Unmarshal([]byte(text), &page); err != nil {
 			t.Fatal(err)
 		}

@@ -350,7 +350,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"jobs", "show", "--admin", silent.URL, ""}, ":4"},
 	} {
 		var out bytes.Buffer
-		if err := run(t, &out, io.Discard, append([]string{cobra.ShellCompNoDescRequestCmd[:len("__complete")]}, c.line...)...); err != nil {
+		if err := run(t, &out, io.Discard, append([]string{cobra.ShellCompRequestCmd}, c.line...)...); err != nil {
 			t.Errorf("%q: %v", c.line, err)
 		}
 		if !strings.Contains(out.String(), c.want) {

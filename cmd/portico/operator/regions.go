@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,8 @@ func regionsCommand(p Program) *cobra.Command {
 			{Title: "CALLS", Cell: func(r regionRow) string { return number(r.address.Requests) }, Right: true, Drop: 5},
 			{Title: "FAILED", Cell: func(r regionRow) string { return number(r.address.Failures) }, Right: true, Drop: 4},
 			{Title: "NOW", Cell: func(r regionRow) string { return strconv.Itoa(r.address.InFlight) }, Right: true, Drop: 6},
-			{Title: "REASON", Cell: func(r regionRow) string { return r.address.Reason }, Least: 10, Drop: 1},
+			{Title: "REASON", Cell: func(r regionRow) string { return cmp.Or(r.address.Reason, r.address.Distrust) }, Least: 10, Drop: 1},
+			{Title: "CERTIFICATE UNTIL", Time: func(r regionRow) time.Time { return instant(r.address.CertificateEnds) }, Wide: true},
 			{Title: "CIRCUIT", Cell: func(r regionRow) string { return r.address.Circuit }, Wide: true},
 			{Title: "TYPES", Cell: func(r regionRow) string { return strings.Join(r.endpoint.ResourceTypes, ",") }, Wide: true},
 		},
