@@ -106,7 +106,7 @@ func (c *Connections) rows() *setting.Setting {
 		"How many connections the public listener has, and how long they stay. Where all are in use, one from an address "+
 			"with few takes the place of the newest from the address with most.",
 		setting.Value("all", &c.All, rule.Count(), 10000,
-			"How many there are at a time. Each takes some 40 KiB of memory while it is in use, and with HTTP/2 also while it waits for a request; with HTTP/1.1 it then takes 8 KiB, with TLS 16. Each takes a file of what the system allows the process."),
+			"How many there are at a time. Each takes some 40 KiB of memory while it is in use, and with HTTP/2 also while it waits for a request; with HTTP/1.1 it then takes 5 KiB, with TLS 16. Each takes a file of what the system allows the process."),
 		setting.Value("perAddress", &c.PerAddress, rule.Count(), 5000,
 			"How many there are of one address at a time; IPv6 addresses count by their /64. Addresses of `server.trustedProxies` have no such "+
 				"bound; behind a balancer that hides its clients' addresses and names them nowhere, set it to `server.connections.all`, which is the most."),

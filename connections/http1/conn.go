@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +24,6 @@ type conn struct {
 	ctx    context.Context // for all its requests
 	remote string
 	tls    *tls.ConnectionState // nil: none
-	parked atomic.Bool
 
 	reads, writes deadline
 
@@ -145,13 +143,11 @@ func (c *conn) await(reused bool) error {
 // park waits for the next request of a connection that has nothing but a small stack.
 func (c *conn) park() {
 	c.reads.exactly(c.SetReadDeadline, time.Now().Add(c.server.options.IdleTimeout-c.server.parkAfter))
-	c.parked.Store(true)
 	if n, _ := c.Conn.Read(c.early.b[:]); n == 0 {
 		c.end()
 		return
 	}
 	c.early.has = true
-	c.parked.Store(false)
 	go c.serve(true) // with a stack that may grow
 }
 

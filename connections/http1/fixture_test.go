@@ -191,3 +191,13 @@ func await(t testing.TB, what string, holds func() bool) {
 		}
 	}
 }
+
+// awaitParked waits until no connection has buffers.
+func (s *site) awaitParked(t testing.TB) {
+	t.Helper()
+	await(t, "parked connections", func() bool {
+		s.watch.mu.Lock()
+		defer s.watch.mu.Unlock()
+		return s.watch.first == nil
+	})
+}

@@ -276,14 +276,7 @@ func TestParkedConnections(t *testing.T) {
 		for i := range 3 {
 			c.send(put(itoa(i)))
 			c.want(200, "PUT "+itoa(i))
-			await(t, "a parked connection", func() bool {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				for c := range s.conns {
-					return c.parked.Load()
-				}
-				return false
-			})
+			s.awaitParked(t)
 		}
 		_ = c.Close()
 		for _, want := range []http.ConnState{http.StateNew, http.StateActive, http.StateIdle, http.StateActive, http.StateIdle, http.StateActive, http.StateIdle, http.StateClosed} {

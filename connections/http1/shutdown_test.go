@@ -116,16 +116,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 		c.send(get)
 		c.want(200, "GET ")
 	}
-	await(t, "parked connections", func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for c := range s.conns {
-			if !c.parked.Load() {
-				return false
-			}
-		}
-		return true
-	})
+	s.awaitParked(t)
 	time.Sleep(10 * time.Millisecond) // for goroutines that end
 	each := int64(memory()-before) / number
 	t.Logf("%d bytes", each)
