@@ -15,7 +15,9 @@ import (
 
 	"portico/arm"
 	"portico/config"
+	"portico/config/generation"
 	"portico/events"
+	"portico/gateway/admin/console"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
@@ -40,8 +42,14 @@ type Options struct {
 	Reload   func(context.Context) (Reloaded, error)
 	Metrics  prometheus.Gatherer
 	Draining func() bool
-	Audit    observe.Audit
-	Log      *zap.Logger
+	// What the console shows of the process, and who is signed in to it.
+	Recent      *observe.Recent
+	Traffic     *observe.Traffic
+	Generations *generation.History
+	Sessions    *console.Sessions
+	Attempts    *console.Attempts
+	Audit       observe.Audit
+	Log         *zap.Logger
 }
 
 // Sweeps orders comparisons of the index with the providers.
@@ -64,10 +72,11 @@ func New(o Options) http.Handler {
 	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading)}
 	m := mux.NewRouter()
 	l.healthRoutes(m)
+	l.consolePages(m, console.Files())
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(), l.consoleRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at
