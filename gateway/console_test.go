@@ -56,6 +56,9 @@ func TestConsoleFiles(t *testing.T) {
 		}
 	}
 	s.asked(404, "", "GET", "/console/nothing", "")
+	s.asked(200, "", "GET", "/console/console.js", "", "Origin", s.admin.URL) // as Chromium asks for modules
+	s.asked(403, "Forbidden", "GET", "/console/console.js", "", "Origin", "http://evil.example")
+	s.asked(403, "Forbidden", "GET", "/console/session", "", "Origin", s.admin.URL)
 	s.asked(404, "", "GET", "/console/..%2fdoc.go", "")
 	s.asked(403, "Forbidden", "GET", "/", "", "Host", "evil.example")
 }

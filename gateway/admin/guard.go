@@ -51,8 +51,12 @@ func (l *listener) guardHost(next http.Handler) http.Handler {
 	})
 }
 
-// admitsOrigin reports whether a request that bears an Origin is the console's own.
+// admitsOrigin reports whether a request that bears an Origin is the console's own. Those
+// for its modules bear one in some browsers, and can have no header.
 func (l *listener) admitsOrigin(r *http.Request) bool {
+	if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/console/") && r.URL.Path != sessionPath {
+		return l.ownOrigin(r)
+	}
 	if !l.fromOwnPage(r) {
 		return false
 	}

@@ -139,9 +139,12 @@ func (l *listener) session(r *http.Request) (token config.AdminToken, ok bool) {
 // fromOwnPage reports whether a script of the console sent a request: it bears the origin
 // of this listener, and a header that no form, and no page of another origin, can set.
 func (l *listener) fromOwnPage(r *http.Request) bool {
+	return l.ownOrigin(r) && r.Header.Get(consoleHeader) != "" && len(r.Header["Authorization"]) == 0
+}
+
+func (l *listener) ownOrigin(r *http.Request) bool {
 	origins := r.Header["Origin"]
-	return len(origins) == 1 && strings.EqualFold(origins[0], l.scheme(r)+"://"+r.Host) &&
-		r.Header.Get(consoleHeader) != "" && len(r.Header["Authorization"]) == 0
+	return len(origins) == 1 && strings.EqualFold(origins[0], l.scheme(r)+"://"+r.Host)
 }
 
 // scheme is by which the browser asked: that of a trusted proxy in front, or this

@@ -41,11 +41,21 @@ function deletionOf(j, { group, members, further }, orders) {
       ['Resource', (m) => [el('span', { class: 'text' }, m.id), m.stray ? [' ', badge('stray', 'warn')] : '']],
       ['State', (m) => badge(...states[m.state])],
       ['Region', (m) => m.region],
-      ['Waits for', (m) => (m.waitsFor ?? []).map((id) => el('p', { class: 'text' }, id))],
-      ['Why', (m) => (m.why ? el('span', { class: 'text' }, m.why) : '')],
+      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', { class: 'text' }, id)) : m.state === 'refused' ? 'any other to go' : '')],
+      ['Why', (m) => (m.why ? el('span', { class: 'text' }, words(m.why)) : '')],
       ['Tried again', (m) => (m.state === 'waiting' && m.due ? when(m.due) : '')],
     ], members),
     heading('The order that deletions have learnt'), table('Types', [['First', (o) => o.before], ['Then', (o) => o.after], ['Seen', (o) => when(o.seen)]], orders)];
+}
+
+// words are those of an error, which may be JSON as the provider sent it.
+function words(text) {
+  try {
+    const { code, message } = JSON.parse(text).error;
+    return `${code}: ${message}`;
+  } catch {
+    return text;
+  }
 }
 
 // levels tells how many others have to go before each member, one after the other.
@@ -64,7 +74,7 @@ function levels(members) {
   return found;
 }
 
-const boxWidth = 190, boxHeight = 46, gapX = 60, gapY = 14;
+const boxWidth = 240, boxHeight = 46, gapX = 60, gapY = 14;
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function graph(all) {

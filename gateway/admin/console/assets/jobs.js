@@ -22,18 +22,18 @@ export function start(body, { every, signal, query }) {
   every(3000, refresh);
 }
 
-const isOpen = (j) => !ended.some((s) => s.toLowerCase() === j.state.toLowerCase());
+const isOpen = (j) => !ended.includes(j.state);
 
 function listOf({ value, more }, state, text, refresh) {
   const shown = value.filter((j) => (!state || isOpen(j) === (state === 'open')) && (!text || JSON.stringify(j).toLowerCase().includes(text)));
   return [table(`${shown.length} jobs`, [
     ['Job', (j) => [el('span', {}, j.kind), ' ', el('p', { class: 'muted text' }, j.subject)]],
-    ['State', (j) => badge(j.state, isOpen(j) ? '' : j.state.toLowerCase() === 'failed' ? 'bad' : 'good')],
+    ['State', (j) => badge(j.state, isOpen(j) ? '' : j.state === 'Failed' ? 'bad' : 'good')],
     ['Progress', progress],
     ['Attempts', (j) => `${j.attempts}`],
     ['Changed', (j) => when(j.changed)],
     ['Next', (j) => (j.owner ? 'being worked on' : when(j.due))],
-    ['', (j) => el('div', {}, more1(j), cancelButton(j, refresh))],
+    ['', (j) => el('div', {}, details(j), cancelButton(j, refresh))],
   ], shown), more ? el('p', { class: 'muted' }, 'There are more; choose a kind.') : ''];
 }
 
@@ -44,20 +44,20 @@ function progress(j) {
   return [el('progress', { value: String(done), max: String(of), 'aria-label': `${done} of ${of}` }), ` ${done} of ${of}`];
 }
 
-function more1(j) {
+function details(j) {
   return [el('details', { id: `job-${j.id}` }, el('summary', {}, 'Details'), describe(j)),
     j.kind === 'group-delete' ? el('a', { href: `#/deletion?job=${encodeURIComponent(j.id)}` }, 'What waits for what') : ''];
 }
 
 function cancelButton(j, refresh) {
-  if (!isOpen(j) || lasting.includes(j.kind)) return '';
+  if (j.state !== 'Waiting' || lasting.includes(j.kind)) return '';
   return el('button', {
     type: 'button', id: `cancel-${j.id}`,
     onclick: async () => {
       if (!(await ask(`Cancel the job ${j.kind} of ${j.subject}?`, 'Cancel the job'))) return;
       try {
         await call('POST', `/admin/jobs/${encodeURIComponent(j.id)}/cancel`);
-        say('The job is cancelled.');
+        say('The job is being cancelled.');
       } catch (err) {
         say(err.message);
       }

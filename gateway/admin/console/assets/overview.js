@@ -45,7 +45,7 @@ function trafficOf() {
   const of = (key) => intervals.map((i) => rate(i, key, i.seconds));
   const now = (key) => number(rate(last, key, last.seconds));
   const figure = (title, text, series) => captioned(chart(`${title} in the last quarter of an hour; now ${text}`, series), `${title}: `, el('strong', { 'data-figure': title }, text));
-  return [heading('Traffic, the last quarter of an hour'), el('div', { class: 'boxes' },
+  return [heading('Traffic, the last quarter of an hour'), el('div', { class: 'boxes charts' },
     figure('Requests per second', now('requests'), [['first', of('requests')]]),
     figure('Errors per second', `${now('failures')} failed, ${now('refusals')} refused`, [['second', of('failures')], ['third', of('refusals')]]),
     figure('Time of 95 in 100', `${seconds(last.p95)}, mean ${seconds(last.mean)}`, [['first', intervals.map((i) => i.p95)], ['third', intervals.map((i) => i.mean)]]),
