@@ -140,9 +140,8 @@ func (b *tab) text(expression string) (text string) {
 // sees waits until the page shows all texts.
 func (b *tab) sees(texts ...string) {
 	b.t.Helper()
-	shown := ""
 	for end := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
-		shown = b.text(`document.body.innerText`)
+		shown := b.text(`document.body.innerText`)
 		missing := ""
 		for _, text := range texts {
 			if !strings.Contains(shown, text) {
