@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	adminapi "portico/gateway/admin/api"
+	"portico/inventory"
 )
 
 // consoleSite is a gateway with two admin tokens.
@@ -224,4 +226,60 @@ func TestConsoleTraffic(t *testing.T) {
 	if read(""); len(got.Intervals) != 180 {
 		t.Errorf("%d intervals are remembered", len(got.Intervals))
 	}
+}
+
+// Strays are listed in pages, and are members of their group's deletion.
+func TestConsoleStraysAndMembers(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	for _, name := range []string{"m", "n"} {
+		id := s.machine("g", name, "westus")
+		q, err := s.store.Adopt(t.Context(), inventory.Discovery{ListedSince: s.store.Now(), Resource: inventory.Resource{
+			Subscription: subscription, Group: "g", ID: id, Type: "Contoso.Compute/virtualMachines", Region: "eastus",
+		}})
+		if err != nil || q != inventory.Strayed {
+			t.Fatal(q, err)
+		}
+	}
+	var seen []string
+	for next := "/admin/strays?limit=1"; next != ""; {
+		var page adminapi.Page[adminapi.Stray]
+		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", next, "").text), &page); err != nil || len(page.Value) != 1 {
+			t.Fatalf("%+v %v", page, err)
+		}
+		seen, next = append(seen, page.Value[0].Region+page.Value[0].ID), page.NextLink
+	}
+	if want := []string{"eastus" + machinePath("g", "m"), "eastus" + machinePath("g", "n")}; !slices.Equal(seen, want) {
+		t.Errorf("%q", seen)
+	}
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/strays?after=x", "")
+
+	s.ok(202, "DELETE", g+own, "")
+	var jobs adminapi.Page[struct{ ID, Kind string }]
+	if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs", "").text), &jobs); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range jobs.Value {
+		if job.Kind != inventory.GroupDeleteJob {
+			s.asked(409, "Conflict", "GET", "/admin/jobs/"+job.ID+"/members", "")
+			continue
+		}
+		var members adminapi.DeletionMembers
+		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs/"+job.ID+"/members", "").text), &members); err != nil {
+			t.Fatal(err)
+		}
+		strays := 0
+		for _, m := range members.Members {
+			if m.State != adminapi.MemberWaiting {
+				t.Errorf("%+v", m)
+			}
+			if m.Stray {
+				strays++
+			}
+		}
+		if members.Group != g || len(members.Members) != 4 || strays != 2 {
+			t.Errorf("%+v", members)
+		}
+	}
+	s.asked(404, "ResourceNotFound", "GET", "/admin/jobs/nothing/members", "")
 }
