@@ -7,7 +7,7 @@ SHELL := bash
 
 # The modules of this repository that hold code: the program, and what has
 # dependencies that nobody else should have to fetch.
-MODULES := . test/sdk test/deploy deploy/release
+MODULES := . test/sdk test/deploy test/console deploy/release
 
 # Packages that run the programs as processes. The go command cannot see that
 # their results depend on the programs, so they are never taken from its cache.
@@ -25,7 +25,7 @@ PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1
 # that it begins first.
 UNIT = ./inventory $$(go list ./... | grep -v -E '^portico/inventory$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
 
-.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
+.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -71,7 +71,7 @@ test-long: programs ## the longer forms of what has a shorter one in test: an ho
 quick: format-check vet ## what one runs while working: at most a minute and a half
 	go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -parallel 4 $(UNIT)
 
-prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus
+prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
 	test/prepare.sh
 
 lint: format-check tidy-check vet golangci ## all that reads the code without running it
@@ -138,6 +138,12 @@ packaging: programs ## the unit in a systemd that boots, the image by buildah: a
 
 dashboards: programs ## every panel's query and every alert, with a real Prometheus, within three minutes
 	$(call PROGRAMS) go test ./test/dashboards -count=1 -timeout 10m -v | grep -v '^=== '
+
+console: programs ## the console's pages in Chromium, within a minute
+	$(call PROGRAMS) go test -C test/console -count=1 -timeout 5m ./...
+
+console-pictures: programs ## the same, and makes the pictures of docs/operations.md anew
+	$(call PROGRAMS) go test -C test/console -count=1 -timeout 5m -run TestConsole . -write
 
 pictures: ## the same, and writes the example of deploy/runbook.md with its pictures anew
 	go test ./test/dashboards -count=1 -timeout 10m -run TestLive -write

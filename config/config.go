@@ -20,6 +20,7 @@ import (
 	"portico/config/regionmap"
 	"portico/config/rule"
 	"portico/config/setting"
+	"portico/config/yamltree"
 	"portico/regions"
 )
 
@@ -52,6 +53,8 @@ type Config struct {
 	Files    []string // every file that was read, the first one first
 	Warnings []Fault  // what is unwise, by file and line
 	Sources  Sources  // what it was made of, if [Load] made it
+
+	tree *yamltree.Node // as it was read, for what lists hold
 }
 
 // rows are all settings; their values go to c. A section is checked against

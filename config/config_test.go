@@ -66,6 +66,7 @@ regions: [{name: westus, displayName: westus}]
 		t.Fatal(err)
 	}
 	bare.Files, written.Files = nil, nil
+	bare.tree, written.tree = nil, nil // as the two were written
 	if !reflect.DeepEqual(bare, written) {
 		t.Errorf("got  %+v\nwant %+v", bare, written)
 	}

@@ -41,7 +41,7 @@ func finish(r *files.Reader, root *yamltree.Node) (*Config, error) {
 		return nil, err
 	}
 	c.Warnings = r.Warnings()
-	c.Files, c.Sources = r.Names, r.Sources
+	c.Files, c.Sources, c.tree = r.Names, r.Sources, root
 	return c, nil
 }
 

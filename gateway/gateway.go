@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -12,9 +13,11 @@ import (
 
 	"portico/access"
 	"portico/config"
+	"portico/config/generation"
 	"portico/fanout"
 	"portico/gateway/activity"
 	"portico/gateway/admin"
+	"portico/gateway/admin/console"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
 	"portico/gateway/batch"
@@ -61,6 +64,8 @@ type Options struct {
 	// Reload is what the admin listener calls to have the configuration read
 	// anew; nil where that cannot be.
 	Reload func(context.Context) (admin.Reloaded, error)
+	// Generations are the configurations that there were; nil: nobody remembers them.
+	Generations *generation.History
 }
 
 // Registry takes the gateway's metrics and shows them on the admin listener.
@@ -104,6 +109,8 @@ type longLived struct {
 	access    *zap.Logger
 	audit     observe.Audit
 	metrics   *observe.Metrics
+	recent    *observe.Recent
+	traffic   *observe.Traffic
 	// authorizations count what callers may and may not do.
 	authorizations *authorize.Metrics
 	registry       Registry
@@ -111,6 +118,9 @@ type longLived struct {
 	sender         string // also the owner of the jobs that it works on
 	runner         *jobs.Runner
 	reload         func(context.Context) (admin.Reloaded, error)
+	generations    *generation.History
+	sessions       *console.Sessions
+	attempts       *console.Attempts
 	batchMemory    *limits.Memory // for the answers of batches
 	contentMemory  *limits.Memory // for the contents of requests
 	counts         *admission.Counts
@@ -147,12 +157,16 @@ func New(o Options) *Gateway {
 		access:    o.Access,
 		audit:     observe.NewAudit(o.Audit),
 		metrics:   observe.NewMetrics(o.Metrics, measures),
+		recent:    new(observe.Recent),
 
 		authorizations: authorize.NewMetrics(o.Metrics),
 		registry:       o.Metrics,
 		tracer:         o.Tracer,
 		sender:         jobs.NewOwner(),
 		reload:         o.Reload,
+		generations:    cmp.Or(o.Generations, new(generation.History)),
+		sessions:       console.NewSessions(time.Now),
+		attempts:       new(console.Attempts),
 		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
 		contentMemory:  newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		counts:         admission.NewCounts(),
@@ -163,6 +177,7 @@ func New(o Options) *Gateway {
 		draining:       new(atomic.Bool),
 		current:        new(atomic.Pointer[access.Authenticator]),
 	}}
+	g.traffic = observe.NewTraffic(g.metrics)
 	o.Upstream.Audit(g.audit.Call)
 	lists := g.listOptions(o.Config, o.Keys)
 	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
@@ -214,7 +229,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
-	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
+	g.observer = observe.New(g.metrics, g.recent, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.throttle = g.newThrottle()
 	g.batches = g.newBatches()
 }
@@ -259,7 +274,7 @@ func (g *Gateway) Public() http.Handler {
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
 		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Upstream: g.upstream, Sweeps: g.sweeper, Started: g.started, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
-		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
+		Metrics: g.registry, Draining: g.draining.Load, Recent: g.recent, Traffic: g.traffic, Generations: g.generations, Sessions: g.sessions, Attempts: g.attempts, Audit: g.audit, Log: g.log,
 	})
 }
 
@@ -294,6 +309,9 @@ func (g *Gateway) part(next http.Handler) http.Handler {
 // Sweeper returns what compares the index with the providers, for sweeps without a
 // runner.
 func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
+
+// Traffic returns what remembers how requests went lately. The caller runs it.
+func (g *Gateway) Traffic() *observe.Traffic { return g.traffic }
 
 // Runner returns what does the durable work beside the requests. The caller
 // runs it, and ends it before it closes the store.

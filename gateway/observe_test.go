@@ -21,7 +21,7 @@ func TestObservationAllocatesLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observer := observe.New(s.gateway.metrics, s.gateway.audit, log, s.config.Log, 0)
+	observer := observe.New(s.gateway.metrics, s.gateway.recent, s.gateway.audit, log, s.config.Log, 0)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
 	with := chain(empty, exchange.Begin(s.gateway.exchanges), observer.Observe)

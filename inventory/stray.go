@@ -29,6 +29,7 @@ const (
 	deleteStray     = `DELETE FROM strays WHERE subscription = ? AND region = ? AND key = ?`
 	forgetStray     = deleteStray + ` AND seen = ?`
 	forgetStrays    = `DELETE FROM strays WHERE subscription = ? AND region = ? AND type = ? AND seen < ?`
+	listAllStrays   = `SELECT ` + strayColumns + ` FROM strays WHERE (subscription, region, key) > (?, ?, ?) ORDER BY subscription, region, key LIMIT ?`
 	countStrays     = `SELECT COUNT(*) FROM strays`
 )
 
@@ -49,6 +50,12 @@ func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) 
 		return engine.Collect(s.read(ctx), scanStray, listStrays, arm.Fold(sub))
 	}
 	return engine.Collect(s.read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
+}
+
+// AllStrays lists at most limit strays of all subscriptions that follow after; the zero
+// Stray precedes all.
+func (s *Store) AllStrays(ctx context.Context, after Stray, limit int) ([]Stray, error) {
+	return engine.Collect(s.read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
 }
 
 // ForgetStrays deletes the strays of a type in a region that were last seen before a

@@ -15,6 +15,7 @@
 #   prometheus   runs the dashboards' queries and the alerts; its service is not
 #                started
 #   wrk          sends loads; benchmarks agree with it on what they count
+#   chromium     shows the console's pages to their tests
 #   oidc-provider  issues tokens; Node.js is not installed by this script
 #
 # With the argument peers also what `make bench-peers` needs:
@@ -85,6 +86,7 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/
 command -v systemd-analyze >/dev/null || missing+=(systemd)
 [[ -x /bin/kill ]] || missing+=(procps)
 command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(prometheus)
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 if [[ ${1:-} == peers ]]; then
 	command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] || missing+=(haproxy)
 	command -v caddy >/dev/null || missing+=(caddy)

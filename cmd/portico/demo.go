@@ -175,11 +175,12 @@ func (d *demo) explain(cfg *config.Config) {
 	machine := func(name, location string) string {
 		return send("PUT", group+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`)
 	}
-	fmt.Fprintf(d.out, `Portico's demo is at %s, its admin listener at http://%s.
+	fmt.Fprintf(d.out, `The console of Portico's demo is at http://%s/
+Portico itself is at %s, its admin listener at http://%s.
 Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the configuration. Ctrl-C ends it.
 
 Create a group, and a resource in each of three regions:
-`, url, cfg.Server.Admin, d.data)
+`, cfg.Server.Admin, url, cfg.Server.Admin, d.data)
 	for _, line := range []string{
 		send("PUT", group+groupVersion, `{"location":"westus"}`),
 		machine("alpha", "West US"),

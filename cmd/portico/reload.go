@@ -9,8 +9,10 @@ import (
 	"go.uber.org/zap"
 
 	"portico/config"
+	"portico/config/generation"
 	"portico/fanout"
 	"portico/gateway/admin"
+	"portico/gateway/observe"
 	"portico/inventory"
 	"portico/operations/webhook"
 )
@@ -43,12 +45,13 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	s.sources = sources
 	var reloaded admin.Reloaded
 	if err == nil {
-		reloaded, err = s.take(ctx, next)
+		reloaded, err = s.take(ctx, next, why)
 	}
 	s.unfinished = errors.Is(err, inventory.ErrUnavailable)
 	removed := s.tellRemoved()
 	if err != nil {
 		s.shown.Refused(time.Now())
+		s.generations.Refused(generation.Entry{Time: time.Now(), Why: why, By: observe.TokenName(ctx)}, err)
 		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation),
 			zap.Int("removedCredentials", removed), zap.Error(err))
 		return admin.Reloaded{}, err
@@ -69,10 +72,12 @@ func (s *service) tellRemoved() int {
 	return removed
 }
 
-// take puts a checked configuration in the place of the one before.
-func (s *service) take(ctx context.Context, next *config.Config) (admin.Reloaded, error) {
+// take puts a checked configuration in the place of the one before; why says what had it
+// read.
+func (s *service) take(ctx context.Context, next *config.Config, why string) (admin.Reloaded, error) {
 	before := s.live.Gateway()
-	effective, restart := config.Succeed(s.config.Load(), next)
+	old := s.config.Load()
+	effective, restart := config.Succeed(old, next)
 	m, err := s.prepare(ctx, effective)
 	if err != nil {
 		return admin.Reloaded{}, err
@@ -92,6 +97,9 @@ func (s *service) take(ctx context.Context, next *config.Config) (admin.Reloaded
 	s.towards, s.collector = m.towards, m.collector
 	s.generation++
 	s.shown.Loaded(s.generation, time.Now())
+	s.generations.Taken(generation.Entry{
+		Number: s.generation, Time: time.Now(), Why: why, By: observe.TokenName(ctx), NeedsRestart: restart,
+	}, old, m.config)
 	s.showCertificates(m)
 	return admin.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
 }

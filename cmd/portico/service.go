@@ -16,6 +16,7 @@ import (
 	"portico/access"
 	"portico/access/issuer"
 	"portico/config"
+	"portico/config/generation"
 	"portico/fanout"
 	"portico/gateway"
 	"portico/gateway/admin"
@@ -39,6 +40,7 @@ type service struct {
 	certificate certificate // of the public listener; empty for plain HTTP
 	registry    *meter.Registry
 	shown       *meter.Configuration // which configuration is in use
+	generations generation.History
 	expiries    *meter.Certificates
 	signIns     *access.Metrics
 	issuers     *issuer.Registry
@@ -65,6 +67,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	meter.Process(registry)
 	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
 	s.shown.Loaded(1, time.Now())
+	s.generations.Taken(generation.Entry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
 	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
 	s.connections = newTables(cfg.Server, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
@@ -101,6 +104,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
 		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys, Sinks: m.sinks, Tracer: s.traces.tracer,
+		Generations: &s.generations,
 		Reload: func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil

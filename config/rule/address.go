@@ -22,6 +22,7 @@ func Address() Rule[*url.URL] {
 			u, wrong := ParseAddress(text)
 			return u, wrong == ""
 		},
+		Shown:   true,
 		Noun:    "address",
 		Allowed: AddressForm,
 		Schema:  addressSchema(hostPattern, ""),
@@ -42,6 +43,7 @@ func WebURL() Rule[string] {
 			}
 			return u.String(), true
 		},
+		Shown:   true,
 		Noun:    "address",
 		Allowed: "https://host[:port][/path], without query or credentials",
 		Schema:  addressSchema(hostPattern, anyPath),
@@ -64,6 +66,7 @@ func Issuer() Rule[string] {
 	}
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, wrong(text) == "" },
+		Shown:   true,
 		Noun:    "issuer",
 		Allowed: "https://host[:port][/path], or http:// for a loopback host, without query or credentials",
 		Schema:  addressSchema(hostPattern, anyPath),
@@ -117,7 +120,7 @@ func LoopbackHost(host string) bool {
 // filled in.
 func AddressTemplate() Rule[string] {
 	r := Text()
-	r.Schema = addressSchema(templatePattern, "")
+	r.Schema, r.Shown = addressSchema(templatePattern, ""), true
 	return r
 }
 
@@ -234,6 +237,7 @@ func ListenAddress() Rule[string] {
 			}
 			return "", false
 		},
+		Shown:   true,
 		Noun:    "listening address",
 		Allowed: "host:port, such as 127.0.0.1:8080, [::1]:8080 or :443",
 		Schema:  matching(`^.*:[0-9]+$`),
@@ -254,6 +258,7 @@ func Network() Rule[netip.Prefix] {
 			ip = ip.Unmap()
 			return netip.PrefixFrom(ip, ip.BitLen()), true
 		},
+		Shown:   true,
 		Noun:    "network",
 		Allowed: "an IP address or a network such as 10.0.0.0/8 or fd00::/8",
 		Schema:  matching(`^[0-9A-Fa-f.:]+(/[0-9]+)?$`),
@@ -266,6 +271,7 @@ func HostName() Rule[string] {
 		Parse: func(text string) (string, bool) {
 			return strings.ToLower(text), validHost(text)
 		},
+		Shown:   true,
 		Noun:    "host name",
 		Allowed: "a DNS name without port, such as portico-admin.internal",
 		Schema:  matching(`^[0-9A-Za-z._-]+$`),
@@ -279,6 +285,7 @@ func DNSLabel() Rule[string] {
 			return text, text != "" && len(text) <= 63 && text[0] != '-' && text[len(text)-1] != '-' &&
 				strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 		},
+		Shown:   true,
 		Noun:    "part of a host name",
 		Allowed: "1 to 63 lower-case letters, digits and hyphens",
 		Schema:  matching("^[0-9a-z]([0-9a-z-]{0,61}[0-9a-z])?$"),
@@ -298,6 +305,7 @@ func RedirectHost() Rule[string] {
 			}
 			return text, hostLabels(name) && (!below || strings.Contains(name, "."))
 		},
+		Shown:   true,
 		Noun:    "host to redirect to",
 		Allowed: "a host such as files.contoso.example, *. before a domain of at least two labels for all hosts below it, and maybe a port such as :8443; no scheme, no path",
 		Schema:  matching(`^(\*\.)?[0-9A-Za-z.-]+(:[1-9][0-9]{0,4})?$`),

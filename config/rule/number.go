@@ -19,6 +19,7 @@ func durationRule(noun, allowed string, legal func(time.Duration) bool) Rule[tim
 			d, err := time.ParseDuration(text)
 			return d, err == nil && d >= 0 && d <= maxDuration && legal(d)
 		},
+		Shown:   true,
 		Noun:    noun,
 		Allowed: allowed,
 	}
@@ -72,6 +73,7 @@ func Size() Rule[int64] {
 			}
 			return 0, false
 		},
+		Shown:   true,
 		Noun:    "positive size",
 		Allowed: "1 to 1024GiB: bytes, or a whole number with KiB, MiB or GiB, such as 4MiB",
 		Schema:  numberBetween("integer", 1, 1<<40).matching(`^[0-9]+(KiB|MiB|GiB)?$`).matching(notZero),
@@ -100,6 +102,7 @@ func countBetween(least, most int, noun string) Rule[int] {
 			n, err := strconv.ParseUint(text, 10, 31)
 			return int(n), err == nil && int(n) >= least && int(n) <= most
 		},
+		Shown:   true,
 		Noun:    noun,
 		Allowed: fmt.Sprintf("%d to %d", least, most),
 		Schema:  numberBetween("integer", float64(least), float64(most)).matching(digits).matching(notZero),
@@ -113,6 +116,7 @@ func Amount() Rule[int64] {
 			n, err := strconv.ParseUint(text, 10, 63)
 			return int64(n), err == nil
 		},
+		Shown:   true,
 		Noun:    "whole number",
 		Allowed: "0 or more",
 		Schema:  Schema{Type: "integer"},
@@ -135,7 +139,7 @@ func PositivePercentage() Rule[float64] {
 }
 
 func percentageFrom(least uint64) Rule[float64] {
-	return Rule[float64]{Parse: func(text string) (float64, bool) {
+	return Rule[float64]{Shown: true, Parse: func(text string) (float64, bool) {
 		digits, found := strings.CutSuffix(text, "%")
 		n, err := strconv.ParseUint(digits, 10, 8)
 		return float64(n) / 100, found && err == nil && n >= least && n <= 100
@@ -149,6 +153,7 @@ func Degrees(limit float64) Rule[string] {
 			n, err := strconv.ParseFloat(text, 64)
 			return text, err == nil && math.Abs(n) <= limit
 		},
+		Shown:   true,
 		Noun:    "number of degrees",
 		Allowed: fmt.Sprintf("-%g to %g, such as 37.783", limit, limit),
 		Schema:  numberBetween("number", -limit, limit),
@@ -165,6 +170,7 @@ func Fraction() Rule[Part] {
 			n, err := strconv.ParseFloat(text, 64)
 			return Part(n), err == nil && n >= 0 && n <= 1
 		},
+		Shown:   true,
 		Noun:    "fraction",
 		Allowed: "0 to 1, such as 0.01",
 		Schema:  numberBetween("number", 0, 1),

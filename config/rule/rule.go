@@ -15,8 +15,11 @@ type Rule[T any] struct {
 	Noun    string // what the text should have been: "is no …"
 	Allowed string
 	Secret  bool // the text must not be quoted
-	Schema  Schema
-	wrong   func(text string) string // says what is wrong, in place of "is no …"
+	// Shown: what is legal can neither be a secret nor name a person, so that operators
+	// are shown it. A rule has to say so: whatever does not is REDACTED.
+	Shown  bool
+	Schema Schema
+	wrong  func(text string) string // says what is wrong, in place of "is no …"
 }
 
 // Fault says what is wrong with a text at path that Parse refused.
@@ -36,6 +39,7 @@ func Bool() Rule[bool] {
 		Parse: func(text string) (bool, bool) {
 			return text == "true", text == "true" || text == "false"
 		},
+		Shown:   true,
 		Noun:    "truth value",
 		Allowed: "true, false",
 		Schema:  Schema{Type: "boolean", Words: []string{"true", "false"}},
@@ -53,6 +57,7 @@ func Enum[E fmt.Stringer](values []E) Rule[E] {
 			}
 			return v, false
 		},
+		Shown:   true,
 		Noun:    "legal value",
 		Allowed: yamltree.Choice(values),
 		Schema:  oneWord(values),
@@ -71,6 +76,7 @@ func OneOf(words ...word) Rule[string] {
 			w, ok := e.Parse(text)
 			return string(w), ok
 		},
+		Shown:   true,
 		Noun:    e.Noun,
 		Allowed: e.Allowed,
 		Schema:  e.Schema,

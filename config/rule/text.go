@@ -15,6 +15,7 @@ func GUID() Rule[string] {
 		Parse: func(text string) (string, bool) {
 			return strings.ToLower(text), arm.ValidGUID(text)
 		},
+		Shown:   true,
 		Noun:    "GUID",
 		Allowed: "a GUID such as 00000000-0000-0000-0000-000000000001",
 		Schema:  matching("^" + guidPattern + "$"),
@@ -31,6 +32,7 @@ func Tenant() Rule[string] {
 			}
 			return g.Parse(text)
 		},
+		Shown:   true,
 		Noun:    "tenant",
 		Allowed: "a GUID, common, organizations",
 		Schema:  matching("^(common|organizations|" + guidPattern + ")$"),
@@ -42,6 +44,7 @@ func Tenant() Rule[string] {
 func Scope() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidScope(text) },
+		Shown:   true,
 		Noun:    "scope",
 		Allowed: "/, /subscriptions/GUID, /subscriptions/GUID/resourceGroups/NAME, or the ID of a resource in a group",
 		Schema:  matching("^/($|[sS][uU][bB][sS][cC][rR][iI][pP][tT][iI][oO][nN][sS]/" + guidPattern + "($|/))"),
@@ -95,7 +98,7 @@ func Text() Rule[string] {
 // TextLike is Text whose form is judged elsewhere.
 func TextLike(form string) Rule[string] {
 	r := Text()
-	r.Allowed = form
+	r.Allowed, r.Shown = form, true
 	return r
 }
 
@@ -103,6 +106,7 @@ func TextLike(form string) Rule[string] {
 func PEMFile() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, text != "" },
+		Shown:   true,
 		Noun:    "path",
 		Allowed: "the path of a PEM file",
 	}
@@ -129,6 +133,7 @@ func Identifier() Rule[string] {
 		Parse: func(text string) (string, bool) {
 			return text, text != "" && len(text) <= 64 && strings.Trim(text, legal) == ""
 		},
+		Shown:   true,
 		Noun:    "identifier",
 		Allowed: "1 to 64 ASCII letters, digits, -, _ and .",
 		Schema:  matching("^[0-9A-Za-z._-]{1,64}$"),
@@ -154,6 +159,7 @@ func Location(allowed string) Rule[string] {
 			l := arm.Location(text)
 			return l, arm.ValidLocation(l)
 		},
+		Shown:   true,
 		Noun:    "location",
 		Allowed: allowed,
 		Schema:  matching(locationPattern),
@@ -164,6 +170,7 @@ func Location(allowed string) Rule[string] {
 func APIVersion() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidAPIVersion(text) },
+		Shown:   true,
 		Noun:    "api-version",
 		Allowed: "YYYY-MM-DD, then nothing or one of -preview, -alpha, -beta, -rc, -privatepreview",
 		Schema:  matching(apiVersionPattern),
@@ -174,6 +181,7 @@ func APIVersion() Rule[string] {
 func FeatureName() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidFeatureName(text) },
+		Shown:   true,
 		Noun:    "name of a feature",
 		Allowed: "letters, digits, full stops, hyphens and underscores, at most 128",
 	}
@@ -186,6 +194,7 @@ func FullFeatureName() Rule[string] {
 			_, _, ok := arm.CutFeature(text)
 			return text, ok
 		},
+		Shown:   true,
 		Noun:    "full name of a feature",
 		Allowed: "a namespace and the name of a feature, such as Contoso.Compute/bigMachines",
 	}

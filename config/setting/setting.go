@@ -23,6 +23,7 @@ type Setting struct {
 	noun        string // what a scalar is: "positive duration"
 	allowed     string // what may stand there, for people
 	schema      rule.Schema
+	shown       bool   // operators are shown the value
 	initial     any    // the default; nil: none
 	initialText string // the default in words, where initial does not say it
 	required    bool
@@ -59,7 +60,7 @@ func Value[T any](key string, at *T, want rule.Rule[T], initial T, doc string) *
 // ValueBy is Value with a rule that depends on settings before it.
 func ValueBy[T any](key string, at *T, want func() rule.Rule[T], initial T, doc string) *Setting {
 	shown := want()
-	s := &Setting{key: key, doc: doc, at: at, noun: shown.Noun, allowed: shown.Allowed, schema: shown.Schema, initial: initial}
+	s := &Setting{key: key, doc: doc, at: at, noun: shown.Noun, allowed: shown.Allowed, schema: shown.Schema, shown: shown.Shown && !shown.Secret, initial: initial}
 	s.read = func(o *Object) bool {
 		want := want()
 		if s.required && !s.conditional {
@@ -97,7 +98,7 @@ func Mapping(key, doc string, below ...*Setting) *Setting {
 
 // List is a list of scalars; add takes each that is right.
 func List[T any](key string, want rule.Rule[T], doc string, add func(at *yamltree.Node, v T)) *Setting {
-	s := &Setting{key: key, doc: doc, kind: list, noun: want.Noun, allowed: want.Allowed, schema: want.Schema}
+	s := &Setting{key: key, doc: doc, kind: list, noun: want.Noun, allowed: want.Allowed, schema: want.Schema, shown: want.Shown && !want.Secret}
 	s.read = func(o *Object) bool {
 		path := o.path(key)
 		if s.shortPath {
@@ -136,7 +137,7 @@ func Mappings[T any](key, doc string, rows func(item *T) []*Setting, add func(o 
 func AddressesByRegion(key, doc string, read func(o *Object)) *Setting {
 	address := rule.Address()
 	return &Setting{
-		key: key, doc: doc, kind: addresses, noun: "addresses by region", allowed: address.Allowed, schema: address.Schema,
+		key: key, doc: doc, kind: addresses, noun: "addresses by region", allowed: address.Allowed, schema: address.Schema, shown: address.Shown,
 		read: func(o *Object) bool {
 			read(o)
 			return true

@@ -16,8 +16,10 @@ import (
 
 	"portico/arm"
 	"portico/config"
+	"portico/config/generation"
 	"portico/events"
 	"portico/gateway/admin/api"
+	"portico/gateway/admin/console"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
@@ -52,8 +54,14 @@ type Options struct {
 	Reload   func(context.Context) (api.Reloaded, error)
 	Metrics  prometheus.Gatherer
 	Draining func() bool
-	Audit    observe.Audit
-	Log      *zap.Logger
+	// What the console shows of the process, and who is signed in to it.
+	Recent      *observe.Recent
+	Traffic     *observe.Traffic
+	Generations *generation.History
+	Sessions    *console.Sessions
+	Attempts    *console.Attempts
+	Audit       observe.Audit
+	Log         *zap.Logger
 }
 
 // Sweeps orders comparisons of the index with the providers, and knows the latest one.
@@ -83,12 +91,13 @@ func New(o Options) http.Handler {
 func (l *listener) router() *mux.Router {
 	m := mux.NewRouter()
 	l.healthRoutes(m)
+	l.consolePages(m, console.Files())
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
 		l.statusRoutes(), l.regionRoutes(), l.retirementRoutes(), l.providerRoutes(), l.subscriptionRoutes(), l.resourceRoutes(),
 		l.jobRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.lockRoutes(), l.roleRoutes(), l.sweepRoutes(), l.deleteOrderRoutes(),
-		l.changeRoutes(), l.sinkRoutes(), l.reloadRoutes(), l.unstickRoutes(), l.documentRoutes(),
+		l.changeRoutes(), l.sinkRoutes(), l.reloadRoutes(), l.unstickRoutes(), l.consoleRoutes(), l.documentRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at

@@ -3,6 +3,7 @@
 // regions, the configuration.
 //
 // A file per resource holds its routes, its JSON and its handlers. The listener
-// must be unreachable for web pages, so it refuses foreign hosts and origins on
-// every path; all but health and metrics asks for a token and is audited.
+// must be unreachable for web pages but its own console, so it refuses foreign hosts and
+// origins on every path; all but health, metrics and the console's files asks for a token,
+// or a session that was begun with one, and is audited.
 package admin

@@ -29,7 +29,9 @@ func refuseAmbiguous(next http.Handler) http.Handler {
 }
 
 // guardHost refuses what a browser could be made to send: a host name that
-// somebody else's DNS may point here, and any origin.
+// somebody else's DNS may point here, and any origin but that of the console itself,
+// for requests of its scripts, where somebody is signed in or signs in. What a browser
+// says to come from another page may show the console, and nothing else.
 func (l *listener) guardHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -39,43 +41,74 @@ func (l *listener) guardHost(next http.Handler) http.Handler {
 		host = strings.ToLower(strings.Trim(host, "[]"))
 		_, err := netip.ParseAddr(host)
 		known := err == nil || host == "localhost" || slices.Contains(l.Config.Server.AdminHosts, host)
-		if !known || len(r.Header["Origin"]) > 0 {
-			fail(w, arm.NewError(arm.Forbidden, "The admin listener answers neither web pages nor foreign host names."))
+		site := r.Header.Get("Sec-Fetch-Site")
+		foreign := (site == "cross-site" || site == "same-site") && r.URL.Path != "/"
+		if !known || foreign || len(r.Header["Origin"]) > 0 && !l.admitsOrigin(r) {
+			fail(w, foreignPage())
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// askForToken asks for an admin token where any is configured, and notes whose it
-// was.
+// admitsOrigin reports whether a request that bears an Origin is the console's own. Those
+// for its modules bear one in some browsers, and can have no header.
+func (l *listener) admitsOrigin(r *http.Request) bool {
+	if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/console/") && r.URL.Path != sessionPath {
+		return l.ownOrigin(r)
+	}
+	if !l.fromOwnPage(r) {
+		return false
+	}
+	if len(l.Config.Server.AdminTokens) == 0 || r.URL.Path == sessionPath {
+		return true
+	}
+	_, ok := l.session(r)
+	return ok
+}
+
+// askForToken asks for an admin token where any is configured, or a session that was
+// begun with one, and notes whose it was.
 func (l *listener) askForToken(next http.Handler) http.Handler {
 	tokens := l.Config.Server.AdminTokens
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(tokens) > 0 {
-			scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-			known, name := findToken(tokens, strings.TrimSpace(token))
-			if !strings.EqualFold(scheme, "Bearer") || !known {
+			token, known := l.callerToken(r)
+			if !known {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="portico admin"`)
 				fail(w, arm.NewError(arm.AuthenticationFailed))
 				return
 			}
-			observe.SetTokenName(r.Context(), name)
+			observe.SetTokenName(r.Context(), token.Name)
+			if len(r.Header["Authorization"]) == 0 && exchange.Changes(r.Method) && !l.fromOwnPage(r) {
+				fail(w, foreignPage())
+				return
+			}
 		}
 		connections.Authenticated(r.Context())
 		next.ServeHTTP(w, r)
 	})
 }
 
-// findToken returns the name of a token. It compares all of them, so that its
-// duration tells nothing.
-func findToken(tokens []config.AdminToken, token string) (known bool, name string) {
+// callerToken is the token that a request brings or, where it brings none, that of its
+// session.
+func (l *listener) callerToken(r *http.Request) (config.AdminToken, bool) {
+	if len(r.Header["Authorization"]) == 0 {
+		return l.session(r)
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	found, known := findToken(l.Config.Server.AdminTokens, strings.TrimSpace(token))
+	return found, known && strings.EqualFold(scheme, "Bearer")
+}
+
+// findToken finds a token. It compares all of them, so that its duration tells nothing.
+func findToken(tokens []config.AdminToken, token string) (found config.AdminToken, known bool) {
 	sum := sha256.Sum256([]byte(token))
 	hash := hex.EncodeToString(sum[:])
 	for _, t := range tokens {
 		if subtle.ConstantTimeCompare([]byte(t.SHA256), []byte(hash)) == 1 {
-			known, name = true, t.Name
+			found, known = t, true
 		}
 	}
-	return known, name
+	return found, known
 }

@@ -154,6 +154,15 @@ func SetTokenName(ctx context.Context, name string) {
 	}
 }
 
+// TokenName is the name of the token that a request of the admin listener brought, ""
+// where none is known.
+func TokenName(ctx context.Context) string {
+	if call, ok := ctx.Value(adminCallKey{}).(*adminCall); ok {
+		return call.tokenName
+	}
+	return ""
+}
+
 // Admin writes a line for each request of the admin listener, reads too: they
 // show the data of tenants, or the memory of the process with the secrets in it.
 // The line of a request without a known token has no name.

@@ -27,6 +27,8 @@ type Metrics struct {
 	provider *meter.Handles[place, *meter.Times]
 	received prometheus.Counter
 	sent     prometheus.Counter
+	// shown are those of which [Traffic] is made.
+	shown *prometheus.Registry
 }
 
 // answered, routed and place are the labels of metrics.
@@ -79,6 +81,7 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 		Spoofed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_spoofed_headers_total", Help: "Header lines removed because they look like a reserved header without being spelled as one.",
 		}),
+		shown: prometheus.NewRegistry(),
 		provider: meter.NewHandles(func(of place) *meter.Times {
 			return meter.NewTimes(provider.WithLabelValues(of.namespace, of.region))
 		}),
@@ -88,6 +91,7 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 		m.whole[class], m.own[class] = meter.NewTimes(whole.WithLabelValues(name)), meter.NewTimes(own.WithLabelValues(name))
 	}
 	registry.MustRegister(requests, routes, m.inFlight, whole, own, provider, m.received, m.sent, m.Spoofed)
+	m.shown.MustRegister(requests, routes, m.inFlight, whole, provider)
 	return m
 }
 

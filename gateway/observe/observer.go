@@ -18,14 +18,16 @@ type Observer struct {
 	metrics *Metrics
 	audit   Audit
 	access  *accessLog
+	recent  *Recent
 	// deliveryTime is how long a client may take for an answer, from its first
 	// byte.
 	deliveryTime time.Duration
 }
 
-// New returns an observer. access takes the lines of the access log.
-func New(m *Metrics, audit Audit, access *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
-	return &Observer{metrics: m, audit: audit, access: newAccessLog(access, settings), deliveryTime: deliveryTime}
+// New returns an observer. access takes the lines of the access log, recent the errors
+// that are remembered.
+func New(m *Metrics, recent *Recent, audit Audit, access *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
+	return &Observer{metrics: m, recent: recent, audit: audit, access: newAccessLog(access, settings), deliveryTime: deliveryTime}
 }
 
 // Observe is the link of the chain that observes each request.
@@ -80,6 +82,7 @@ func (o *Observer) record(r *http.Request, s *served, broken bool) {
 	}
 	s.endSpan()
 	o.access.write(s)
+	o.recent.note(s)
 	if exchange.Changes(r.Method) {
 		o.audit.request(s)
 	}

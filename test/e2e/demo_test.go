@@ -78,6 +78,13 @@ func startDemo(t *testing.T, dir string) demo {
 		status, err := get(t, "http://"+admin+"/readyz")
 		return struct{}{}, err == nil && status == http.StatusOK
 	})
+	first, _, _ := strings.Cut(d.process.Stdout(), "\n")
+	if want := "http://" + admin + "/"; !strings.HasSuffix(first, want) {
+		t.Errorf("the first line is %q, not the address of the console", first)
+	}
+	if status, err := get(t, "http://"+admin+"/"); err != nil || status != http.StatusOK {
+		t.Errorf("the console: %d %v", status, err)
+	}
 	// The refused write is the last thing to try.
 	d.lines = eventually(t, "a curl line with If-Match", func() ([]string, bool) {
 		lines := curlLines(d.process.Stdout())

@@ -1,0 +1,150 @@
+package api
+
+import (
+	"net/http"
+	"time"
+)
+
+// What the console shows beside what commands ask for.
+var consoleOperations = []Operation{
+	{
+		Method: http.MethodGet, Path: "/admin/traffic", Summary: "How requests went in the last quarter of an hour, by intervals.",
+		Query:  []Parameter{{"after", "only intervals that ended after this time, as RFC 3339 has it"}},
+		Answer: Traffic{}, Status: http.StatusOK,
+	},
+	{Method: http.MethodGet, Path: "/admin/errors", Summary: "The last answers that were errors, the newest first.", Answer: Page[ErrorAnswer]{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/configuration", Summary: "The settings in use, without secrets.", Answer: ConfigurationInUse{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/configurations", Summary: "The configurations that were taken or refused since the start, the newest first.",
+		Answer: Page[Configuration]{}, Status: http.StatusOK,
+	},
+	{Method: http.MethodGet, Path: "/admin/strays", Summary: "Resources in another region than the one where the index has their ID.", Query: paging, Answer: Page[Stray]{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/jobs/{id}/members", Summary: "What the deletion of a group still has to delete, and what waits for what.",
+		Answer: DeletionMembers{}, Status: http.StatusOK,
+	},
+}
+
+// Traffic is how requests went.
+type Traffic struct {
+	// Seconds are those of a usual interval.
+	Seconds   float64           `json:"seconds"`
+	Intervals []TrafficInterval `json:"intervals"` // the oldest first
+}
+
+// TrafficInterval is the traffic of an interval.
+type TrafficInterval struct {
+	Time     time.Time `json:"time"` // of its end
+	Seconds  float64   `json:"seconds"`
+	InFlight int       `json:"inFlight"` // at its end
+	Flow
+	Regions []RegionFlow `json:"regions"` // those that requests went to
+}
+
+// Flow is what became of requests.
+type Flow struct {
+	Requests int     `json:"requests"`
+	Failures int     `json:"failures"` // 5xx
+	Refusals int     `json:"refusals"` // 4xx of Portico's own
+	Mean     float64 `json:"mean"`     // seconds
+	P95      float64 `json:"p95"`      // seconds, estimated
+}
+
+// RegionFlow is that of one region; its times are those of the providers.
+type RegionFlow struct {
+	Region string `json:"region"`
+	Flow
+}
+
+// ErrorAnswer is an answer that was an error: 5xx, or a refusal by Portico.
+type ErrorAnswer struct {
+	Time          time.Time `json:"time"`
+	Class         string    `json:"class"` // what the request addressed
+	Method        string    `json:"method"`
+	Path          string    `json:"path"` // as the access log has it, without the query
+	Status        int       `json:"status"`
+	Code          string    `json:"code,omitempty"` // of Portico's own errors
+	Cause         string    `json:"cause"`          // whose error it was: gateway or service
+	Region        string    `json:"region"`
+	CorrelationID string    `json:"correlationId"`
+}
+
+// ConfigurationInUse is the configuration in use.
+type ConfigurationInUse struct {
+	Settings []Setting `json:"settings"`
+}
+
+// Setting is a setting with its value; REDACTED stands for what may be a secret, or name
+// a person.
+type Setting struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+}
+
+// Outcomes of a configuration.
+const (
+	Taken   = "taken"
+	Refused = "refused"
+)
+
+// Configuration is a configuration that was read.
+type Configuration struct {
+	Generation int64     `json:"generation,omitempty"` // of one that was taken
+	Time       time.Time `json:"time"`
+	Outcome    string    `json:"outcome"`
+	Why        string    `json:"why"`          // what had it read
+	By         string    `json:"by,omitempty"` // the name of the admin token
+	// NeedsRestart are the settings that stayed as they were.
+	NeedsRestart []string `json:"needsRestart,omitempty"`
+	// Changes are those from the generation before, Faults why it was refused.
+	Changes []SettingChange `json:"changes,omitempty"`
+	Faults  []string        `json:"faults,omitempty"`
+	Further int             `json:"further,omitempty"` // changes or faults that are left out
+}
+
+// SettingChange is a setting that changed; a side without a value is left out.
+type SettingChange struct {
+	Path string `json:"path"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+// Stray is a resource in another region than the one where the index has its ID.
+type Stray struct {
+	ID           string    `json:"id"`
+	Subscription string    `json:"subscription"`
+	Region       string    `json:"region"`
+	Type         string    `json:"type"`
+	Seen         time.Time `json:"seen"`
+}
+
+// DeletionMembers are what the deletion of a group still has to delete.
+type DeletionMembers struct {
+	Group   string           `json:"group"` // its ID
+	Members []DeletionMember `json:"members"`
+	Further bool             `json:"further,omitempty"` // there are more
+}
+
+// States of a member of a deletion.
+const (
+	MemberWaiting  = "waiting"  // to be sent when it is due
+	MemberInFlight = "inFlight" // its call is under way
+	MemberAccepted = "accepted" // its provider works on it, or is asked for it
+	MemberRefused  = "refused"  // tried again when something has gone
+)
+
+// DeletionMember is a resource that has to go with its group.
+type DeletionMember struct {
+	ID     string `json:"id"`
+	Type   string `json:"type"`
+	Region string `json:"region"`
+	State  string `json:"state"`
+	Stray  bool   `json:"stray,omitempty"`
+	// Parent is the ID of the resource that it lies below, WaitsFor are those that have to
+	// go before it, as its refusal named them.
+	Parent   string     `json:"parent,omitempty"`
+	WaitsFor []string   `json:"waitsFor,omitempty"`
+	Tries    int        `json:"tries,omitempty"` // failures in a row
+	Why      string     `json:"why,omitempty"`   // the last failure, or what the provider said
+	Due      *time.Time `json:"due,omitempty"`
+}

@@ -1,0 +1,185 @@
+package admin
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/config/generation"
+	"portico/gateway/admin/api"
+	"portico/gateway/observe"
+	"portico/inventory"
+	"portico/operations/groupdelete"
+	"portico/operations/groupdelete/plan"
+	"portico/routing"
+)
+
+func (l *listener) consoleRoutes() []route {
+	return []route{
+		{http.MethodGet, "/admin/traffic", l.showTraffic},
+		{http.MethodGet, "/admin/errors", l.listErrors},
+		{http.MethodGet, "/admin/configuration", l.showConfiguration},
+		{http.MethodGet, "/admin/configurations", l.listConfigurations},
+		{http.MethodGet, "/admin/strays", l.listStrays},
+		{http.MethodGet, "/admin/jobs/{id}/members", l.listDeletionMembers},
+	}
+}
+
+// showTraffic tells how requests went, behind ?after=, a time.
+func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	var after time.Time
+	if text := r.URL.Query().Get("after"); text != "" {
+		var err error
+		if after, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is a time such as 2024-01-01T12:00:00Z").About("after")
+		}
+	}
+	samples := l.Traffic.Since(after)
+	answer := api.Traffic{Seconds: observe.TrafficInterval.Seconds(), Intervals: make([]api.TrafficInterval, 0, len(samples))}
+	for _, s := range samples {
+		interval := api.TrafficInterval{Time: s.Time, Seconds: s.Seconds, InFlight: s.InFlight, Flow: api.Flow(s.All), Regions: []api.RegionFlow{}}
+		for _, region := range s.Regions {
+			interval.Regions = append(interval.Regions, api.RegionFlow{Region: region.Region, Flow: api.Flow(region.Flow)})
+		}
+		answer.Intervals = append(answer.Intervals, interval)
+	}
+	return http.StatusOK, answer, nil
+}
+
+// listErrors lists the last answers that were errors.
+func (l *listener) listErrors(http.ResponseWriter, *http.Request) (int, any, error) {
+	answers := l.Recent.Answers()
+	page := api.Page[api.ErrorAnswer]{Value: make([]api.ErrorAnswer, 0, len(answers))}
+	for _, a := range answers {
+		page.Value = append(page.Value, api.ErrorAnswer{
+			Time: a.Time, Class: a.Class, Method: a.Method, Path: a.Path, Status: a.Status, Code: a.Code,
+			Cause: cmp.Or(a.Cause, "none"), Region: a.Region, CorrelationID: a.Correlation,
+		})
+	}
+	return http.StatusOK, page, nil
+}
+
+// showConfiguration shows the settings in use.
+func (l *listener) showConfiguration(http.ResponseWriter, *http.Request) (int, any, error) {
+	lines := l.Config.Lines()
+	answer := api.ConfigurationInUse{Settings: make([]api.Setting, 0, len(lines))}
+	for _, line := range lines {
+		answer.Settings = append(answer.Settings, api.Setting{Path: line.Path, Value: line.Value})
+	}
+	return http.StatusOK, answer, nil
+}
+
+// listConfigurations lists the configurations that there were.
+func (l *listener) listConfigurations(http.ResponseWriter, *http.Request) (int, any, error) {
+	page := api.Page[api.Configuration]{Value: []api.Configuration{}}
+	for _, e := range l.Generations.Entries() {
+		page.Value = append(page.Value, configurationOf(e))
+	}
+	return http.StatusOK, page, nil
+}
+
+func configurationOf(e generation.Entry) api.Configuration {
+	c := api.Configuration{
+		Generation: e.Number, Time: e.Time, Outcome: api.Taken, Why: e.Why, By: e.By, NeedsRestart: e.NeedsRestart, Faults: e.Faults, Further: e.Further,
+	}
+	if e.Number == 0 {
+		c.Outcome = api.Refused
+	}
+	for _, d := range e.Differences {
+		c.Changes = append(c.Changes, api.SettingChange(d))
+	}
+	return c
+}
+
+// listStrays lists the strays of all subscriptions, at most ?limit= of them, behind
+// ?after=, a place in the list.
+func (l *listener) listStrays(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	query := r.URL.Query()
+	limit, err := pageSize(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := parseStrayName(query.Get("after"))
+	if err != nil {
+		return 0, nil, err
+	}
+	strays, err := l.Store.AllStrays(r.Context(), after, limit+1) // is there more?
+	if err != nil {
+		return 0, nil, err
+	}
+	page := api.Page[api.Stray]{Value: make([]api.Stray, 0, len(strays))}
+	for i, s := range strays {
+		if i == limit {
+			page.NextLink = nextPage("/admin/strays", query, strayName(strays[i-1]))
+			break
+		}
+		page.Value = append(page.Value, api.Stray{ID: s.ID, Subscription: s.Subscription, Region: s.Region, Type: s.Type, Seen: s.Seen})
+	}
+	return http.StatusOK, page, nil
+}
+
+// mostMembers bounds what is shown of a deletion.
+const mostMembers = 300
+
+// listDeletionMembers shows what the deletion of a group still has to delete.
+func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	j, err := l.namedJob(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	if j.Kind != inventory.GroupDeleteJob {
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' deletes no group.", mux.Vars(r)["id"])
+	}
+	answer := api.DeletionMembers{Group: routing.GroupID(j.Subscription, j.Subject), Members: []api.DeletionMember{}}
+	if j.State.Ended() {
+		return http.StatusOK, answer, nil
+	}
+	members, err := groupdelete.Members(r.Context(), l.Store, j, mostMembers+1)
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(members) > mostMembers {
+		members, answer.Further = members[:mostMembers], true
+	}
+	ids := map[string]string{}
+	for _, m := range members {
+		ids[m.Key] = m.ID
+	}
+	for _, m := range members {
+		answer.Members = append(answer.Members, memberOf(m, ids))
+	}
+	return http.StatusOK, answer, nil
+}
+
+// memberOf shows a member; ids are those of members, by their keys.
+func memberOf(m groupdelete.Member, ids map[string]string) api.DeletionMember {
+	shown := api.DeletionMember{
+		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: cmp.Or(m.Said, m.Why),
+		State: [...]string{plan.Waiting: api.MemberWaiting, plan.InFlight: api.MemberInFlight, plan.Accepted: api.MemberAccepted, plan.Parked: api.MemberRefused}[m.State],
+	}
+	if !m.Due.IsZero() {
+		shown.Due = &m.Due
+	}
+	for _, key := range m.Blockers {
+		shown.WaitsFor = append(shown.WaitsFor, cmp.Or(ids[key], key))
+	}
+	return shown
+}
+
+func strayName(s inventory.Stray) string { return s.Subscription + " " + s.Region + " " + s.Key }
+
+func parseStrayName(name string) (s inventory.Stray, err error) {
+	if name == "" {
+		return s, nil
+	}
+	parts := strings.SplitN(name, " ", 3)
+	if len(parts) < 3 {
+		return s, arm.NewError(arm.InvalidQueryParameter, "after", "it is what the nextLink of a page says").About("after")
+	}
+	s.Subscription, s.Region, s.Key = parts[0], parts[1], parts[2]
+	return s, nil
+}

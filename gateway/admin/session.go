@@ -1,0 +1,172 @@
+package admin
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/config"
+	"portico/connections"
+	"portico/gateway/observe"
+	"portico/tracing"
+)
+
+// Whoever signs in to the console shows an admin token once and gets a cookie with a
+// random id, by which the gateway finds the session. A page of another origin cannot use
+// it: what changes something needs the origin of this listener and a header that only a
+// script of the page can set; to anything else that bears an Origin the listener is
+// closed.
+
+const (
+	sessionPath = "/console/session"
+	// consoleHeader is what the page's scripts set: byPerson where somebody uses the page.
+	consoleHeader = "X-Portico-Console"
+	byPerson      = "person"
+	sessionTime   = 8 * 60 * 60 // of the cookie, in seconds
+)
+
+func (l *listener) consolePages(m *mux.Router, page http.Handler) {
+	m.Path("/").Methods(http.MethodGet).Handler(page)
+	m.Path(sessionPath).Methods(http.MethodGet).Handler(l.serve(l.showSession))
+	m.Path(sessionPath).Methods(http.MethodPost).Handler(l.Audit.Admin(l.serve(l.signIn)))
+	m.Path(sessionPath).Methods(http.MethodDelete).Handler(l.Audit.Admin(l.serve(l.signOut)))
+	m.Path("/console/{file}").Methods(http.MethodGet).Handler(page)
+}
+
+// signedIn says whether a browser may use the console.
+type signedIn struct {
+	SignedIn bool `json:"signedIn"`
+	// Name is that of the token; empty where none is asked for.
+	Name string `json:"name,omitempty"`
+	// Asked: there is a token to sign in with.
+	Asked bool `json:"asked"`
+}
+
+func (l *listener) showSession(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	w.Header().Set("Cache-Control", "no-store")
+	if len(l.Config.Server.AdminTokens) == 0 {
+		return http.StatusOK, signedIn{SignedIn: true}, nil
+	}
+	token, ok := l.session(r)
+	return http.StatusOK, signedIn{SignedIn: ok, Name: token.Name, Asked: true}, nil
+}
+
+// signIn begins a session of whoever sends an admin token.
+func (l *listener) signIn(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	w.Header().Set("Cache-Control", "no-store")
+	if !l.fromOwnPage(r) {
+		return 0, nil, foreignPage()
+	}
+	var sent struct {
+		Token string `json:"token"`
+	}
+	if err := readBody(w, r, &sent); err != nil {
+		return 0, nil, err
+	}
+	now, from := time.Now(), clientOf(r)
+	if wait := l.Attempts.Wait(from, now); wait > 0 {
+		tooMany := arm.NewError(arm.TooManyRequests, "too many sign-ins failed")
+		tooMany.RetryAfter = wait
+		return 0, nil, tooMany
+	}
+	token, known := findToken(l.Config.Server.AdminTokens, strings.TrimSpace(sent.Token))
+	if !known {
+		l.Attempts.Failed(from, now)
+		return 0, nil, arm.NewError(arm.AuthenticationFailed)
+	}
+	observe.SetTokenName(r.Context(), token.Name)
+	connections.Authenticated(r.Context())
+	l.setCookie(w, r, l.Sessions.Begin(token.SHA256), sessionTime)
+	return http.StatusCreated, signedIn{SignedIn: true, Name: token.Name, Asked: true}, nil
+}
+
+// signOut ends a session.
+func (l *listener) signOut(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	if !l.fromOwnPage(r) {
+		return 0, nil, foreignPage()
+	}
+	if token, ok := l.session(r); ok {
+		observe.SetTokenName(r.Context(), token.Name)
+	}
+	if c, err := r.Cookie(cookieName(r)); err == nil {
+		l.Sessions.End(c.Value)
+	}
+	l.setCookie(w, r, "", -1)
+	return http.StatusOK, signedIn{Asked: len(l.Config.Server.AdminTokens) > 0}, nil
+}
+
+func (l *listener) setCookie(w http.ResponseWriter, r *http.Request, id string, seconds int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName(r), Value: id, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: l.scheme(r) == "https",
+	})
+}
+
+// cookieName has the port in it: browsers send the cookies of a host to all its ports,
+// and several gateways on one machine must not overwrite each other's.
+func cookieName(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil {
+		return "portico-console-" + port
+	}
+	return "portico-console"
+}
+
+// session returns the token of the session that a request belongs to. A token that the
+// configuration has no more has none.
+func (l *listener) session(r *http.Request) (token config.AdminToken, ok bool) {
+	c, err := r.Cookie(cookieName(r))
+	if err != nil {
+		return token, false
+	}
+	hash, ok := l.Sessions.Token(c.Value, r.Header.Get(consoleHeader) == byPerson)
+	if !ok {
+		return token, false
+	}
+	i := slices.IndexFunc(l.Config.Server.AdminTokens, func(t config.AdminToken) bool { return t.SHA256 == hash })
+	if i < 0 {
+		l.Sessions.End(c.Value)
+		return token, false
+	}
+	return l.Config.Server.AdminTokens[i], true
+}
+
+// fromOwnPage reports whether a script of the console sent a request: it bears the origin
+// of this listener, and a header that no form, and no page of another origin, can set.
+func (l *listener) fromOwnPage(r *http.Request) bool {
+	return l.ownOrigin(r) && r.Header.Get(consoleHeader) != "" && len(r.Header["Authorization"]) == 0
+}
+
+func (l *listener) ownOrigin(r *http.Request) bool {
+	origins := r.Header["Origin"]
+	return len(origins) == 1 && strings.EqualFold(origins[0], l.scheme(r)+"://"+r.Host)
+}
+
+// scheme is by which the browser asked: that of a trusted proxy in front, or this
+// listener's own.
+func (l *listener) scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) == 1 && forwarded[0] == "https" && tracing.Within(l.Config.Server.TrustedProxies, clientOf(r)) {
+		return "https"
+	}
+	return "http"
+}
+
+func clientOf(r *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.IPv6Unspecified()
+	}
+	return at.Addr().Unmap()
+}
+
+func foreignPage() *arm.Error {
+	return arm.NewError(arm.Forbidden, "The admin listener answers neither web pages nor foreign host names.")
+}

@@ -1,0 +1,285 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	adminapi "portico/gateway/admin/api"
+	"portico/inventory"
+)
+
+// consoleSite is a gateway with two admin tokens.
+func consoleSite(t *testing.T) *site {
+	return newSite(t, setup{server: `, adminTokens: [{sha256: ` + sha("the first") + `, name: First}, {sha256: ` + sha("the second") + `, name: Second}]`})
+}
+
+func (s *site) fromConsole() []string {
+	return []string{"Origin", s.admin.URL, "X-Portico-Console", "person"}
+}
+
+// signIn signs in to the console, and returns the cookie as it is sent.
+func (s *site) signIn(token string) string {
+	s.t.Helper()
+	got := s.asked(201, "", "POST", "/console/session", `{"token":"`+token+`"}`, s.fromConsole()...)
+	cookie := got.header.Get("Set-Cookie")
+	name, _, _ := strings.Cut(cookie, ";")
+	for _, want := range []string{"HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=28800"} {
+		if !strings.Contains(cookie, want) {
+			s.t.Errorf("no %s in %s", want, cookie)
+		}
+	}
+	if strings.Contains(cookie, token) || strings.Contains(cookie, sha(token)) || strings.Contains(got.text, token) || strings.Contains(cookie, "Secure") {
+		s.t.Errorf("%s %s", cookie, got.text)
+	}
+	return name
+}
+
+func TestConsoleFiles(t *testing.T) {
+	s := consoleSite(t)
+	for target, kind := range map[string]string{
+		"/": "text/html; charset=utf-8", "/console/console.js": "text/javascript; charset=utf-8", "/console/console.css": "text/css; charset=utf-8", "/console/icon.svg": "image/svg+xml",
+	} {
+		got := s.asked(200, "", "GET", target, "")
+		policy := got.header.Get("Content-Security-Policy")
+		for _, want := range []string{
+			"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'",
+		} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: no %s in %s", target, want, policy)
+			}
+		}
+		if got.header.Get("Content-Type") != kind || strings.Contains(policy, "unsafe") || got.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", target, got.header)
+		}
+	}
+	s.asked(404, "", "GET", "/console/nothing", "")
+	s.asked(200, "", "GET", "/console/console.js", "", "Origin", s.admin.URL) // as Chromium asks for modules
+	s.asked(403, "Forbidden", "GET", "/console/console.js", "", "Origin", "http://evil.example")
+	s.asked(403, "Forbidden", "GET", "/console/session", "", "Origin", s.admin.URL)
+	s.asked(404, "", "GET", "/console/..%2fdoc.go", "")
+	s.asked(403, "Forbidden", "GET", "/", "", "Host", "evil.example")
+}
+
+func TestConsoleSessions(t *testing.T) {
+	s := consoleSite(t)
+	if got := s.asked(200, "", "GET", "/console/session", ""); got.text != `{"signedIn":false,"asked":true}` {
+		t.Errorf("%s", got.text)
+	}
+	s.asked(401, "AuthenticationFailed", "POST", "/console/session", `{"token":"guessed"}`, s.fromConsole()...)
+	s.asked(401, "AuthenticationFailed", "POST", "/console/session", `{}`, s.fromConsole()...)
+	cookie := s.signIn("the second")
+	if got := s.asked(200, "", "GET", "/console/session", "", "Cookie", cookie); got.text != `{"signedIn":true,"name":"Second","asked":true}` {
+		t.Errorf("%s", got.text)
+	}
+	s.asked(200, "", "GET", "/admin/jobs", "", "Cookie", cookie)
+	s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie[:len(cookie)-1])
+	for _, want := range []string{
+		`"resource":"/console/session","status":401`, `"resource":"/console/session","status":201,"outcome":"answered","name":"Second"`, `"resource":"/admin/jobs","status":200,"outcome":"answered","name":"Second"`,
+	} {
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("no %s in %s", want, s.log)
+		}
+	}
+	s.asked(200, "", "DELETE", "/console/session", "", append(s.fromConsole(), "Cookie", cookie)...)
+	s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie)
+}
+
+// Sign-ins that fail are paced, for a token that is right as well.
+func TestConsoleSignInsArePaced(t *testing.T) {
+	s := consoleSite(t)
+	for range 5 {
+		s.asked(401, "AuthenticationFailed", "POST", "/console/session", `{"token":"guessed"}`, s.fromConsole()...)
+	}
+	if got := s.asked(429, "TooManyRequests", "POST", "/console/session", `{"token":"the first"}`, s.fromConsole()...); got.header.Get("Retry-After") == "" {
+		t.Errorf("%v", got.header)
+	}
+}
+
+// What changes something needs the session, the own origin and the header, all three;
+// whoever brings a token is no page.
+func TestConsoleRefusesForeignPages(t *testing.T) {
+	s := consoleSite(t)
+	cookie := s.signIn("the first")
+	const dry = `{"dryRun":true}`
+	type headers = []string
+	for name, h := range map[string]headers{
+		"no origin":         {"Cookie", cookie},
+		"no origin, header": {"Cookie", cookie, "X-Portico-Console", "person"},
+		"no header":         {"Cookie", cookie, "Origin", s.admin.URL},
+		"foreign origin":    {"Cookie", cookie, "Origin", "http://evil.example", "X-Portico-Console", "person"},
+		"another port":      {"Cookie", cookie, "Origin", "http://127.0.0.1:1", "X-Portico-Console", "person"},
+		"another scheme":    {"Cookie", cookie, "Origin", "https" + strings.TrimPrefix(s.admin.URL, "http"), "X-Portico-Console", "person"},
+		"null":              {"Cookie", cookie, "Origin", "null", "X-Portico-Console", "person"},
+		"a token":           {"Authorization", "Bearer the first", "Origin", s.admin.URL, "X-Portico-Console", "person"},
+		"a token beside it": {"Cookie", cookie, "Authorization", "Bearer the first", "Origin", s.admin.URL, "X-Portico-Console", "person"},
+		"no session":        {"Origin", s.admin.URL, "X-Portico-Console", "person"},
+		"foreign host":      {"Cookie", cookie, "Host", "evil.example", "Origin", "http://evil.example", "X-Portico-Console", "person"},
+		"cross-site":        {"Cookie", cookie, "Origin", s.admin.URL, "X-Portico-Console", "person", "Sec-Fetch-Site", "cross-site"},
+		"same-site":         {"Cookie", cookie, "Origin", s.admin.URL, "X-Portico-Console", "person", "Sec-Fetch-Site", "same-site"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := s.ask("POST", "/admin/sweeps", dry, h...); got.status != 403 {
+				t.Errorf("%d %s", got.status, got.text)
+			}
+		})
+	}
+	s.asked(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`)
+	s.asked(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`, "Origin", s.admin.URL)
+	s.asked(403, "Forbidden", "GET", "/admin/jobs", "", "Cookie", cookie, "Sec-Fetch-Site", "same-site")
+	s.asked(200, "", "GET", "/", "", "Sec-Fetch-Site", "cross-site") // a link to the console
+	if jobs := s.asked(200, "", "GET", "/admin/jobs?kind=sweep", "", "Cookie", cookie); jobs.text != `{"value":[]}` {
+		t.Errorf("%s", jobs.text)
+	}
+	s.asked(202, "", "POST", "/admin/sweeps", dry, append(s.fromConsole(), "Cookie", cookie, "Sec-Fetch-Site", "same-origin")...)
+}
+
+// Without tokens the page needs no session, and pages of other origins get no further.
+func TestConsoleWithoutTokens(t *testing.T) {
+	s := newSite(t, setup{})
+	if got := s.asked(200, "", "GET", "/console/session", ""); got.text != `{"signedIn":true,"asked":false}` {
+		t.Errorf("%s", got.text)
+	}
+	s.asked(202, "", "POST", "/admin/sweeps", `{"dryRun":true}`, s.fromConsole()...)
+	s.asked(403, "Forbidden", "POST", "/admin/sweeps", `{"dryRun":true}`, "Origin", s.admin.URL)
+	s.asked(403, "Forbidden", "POST", "/admin/sweeps", `{"dryRun":true}`, "Origin", "http://evil.example", "X-Portico-Console", "person")
+}
+
+// A cookie is only for TLS where the browser speaks TLS, as a proxy that is trusted says.
+func TestConsoleCookieBehindTLS(t *testing.T) {
+	s := newSite(t, setup{server: `, adminToken: {sha256: ` + sha("the first") + `}, trustedProxies: [127.0.0.1, "::1"]`})
+	origin := "https" + strings.TrimPrefix(s.admin.URL, "http")
+	got := s.asked(201, "", "POST", "/console/session", `{"token":"the first"}`, "Origin", origin, "X-Portico-Console", "person", "X-Forwarded-Proto", "https")
+	if !strings.Contains(got.header.Get("Set-Cookie"), "; Secure") {
+		t.Errorf("%v", got.header)
+	}
+	s.asked(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`, "Origin", s.admin.URL, "X-Portico-Console", "person", "X-Forwarded-Proto", "https")
+}
+
+// The last errors show whose they were, without values of queries, and a caller that is
+// refused again and again pushes out no failure.
+func TestConsoleErrors(t *testing.T) {
+	s := newSite(t, setup{})
+	const id = "00000000-0000-0000-0000-00000000feed"
+	s.ok(200, "GET", inSubscription+own, "")
+	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own+"&secret=hunter2", "", "x-ms-correlation-request-id", id)
+	var page adminapi.Page[adminapi.ErrorAnswer]
+	read := func() {
+		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors", "").text), &page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	if len(page.Value) != 1 {
+		t.Fatalf("%+v", page)
+	}
+	got := page.Value[0]
+	if got.Status != 404 || got.Code != "ResourceGroupNotFound" || got.Cause != "gateway" || got.CorrelationID != id || got.Path != inSubscription+"/resourceGroups/nothing" || got.Method != http.MethodGet {
+		t.Errorf("%+v", got)
+	}
+	if strings.Contains(fmt.Sprint(page), "hunter2") {
+		t.Errorf("%+v", page)
+	}
+	for range 600 {
+		s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/other"+own, "")
+	}
+	read()
+	if len(page.Value) != 250 {
+		t.Errorf("%d are remembered", len(page.Value))
+	}
+}
+
+// The traffic is that of the intervals, and no interval is told twice.
+func TestConsoleTraffic(t *testing.T) {
+	s := newSite(t, setup{})
+	begin := time.Now()
+	traffic := s.gateway.Traffic()
+	traffic.Look(begin)
+	for range 3 {
+		s.ok(200, "GET", inSubscription+own, "")
+	}
+	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own, "")
+	traffic.Look(begin.Add(5 * time.Second))
+	traffic.Look(begin.Add(10 * time.Second))
+	var got adminapi.Traffic
+	read := func(query string) {
+		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/traffic"+query, "").text), &got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read("")
+	if len(got.Intervals) != 2 || got.Intervals[0].Requests != 4 || got.Intervals[0].Refusals != 1 || got.Intervals[0].Failures != 0 || got.Intervals[0].P95 <= 0 || got.Intervals[0].Seconds != 5 || got.Intervals[1].Requests != 0 {
+		t.Errorf("%+v", got)
+	}
+	read("?after=" + begin.Add(5*time.Second).UTC().Format(time.RFC3339Nano))
+	if len(got.Intervals) != 1 || got.Intervals[0].Requests != 0 {
+		t.Errorf("%+v", got)
+	}
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/traffic?after=now", "")
+	for i := range 400 {
+		traffic.Look(begin.Add(time.Duration(3+i) * 5 * time.Second))
+	}
+	if read(""); len(got.Intervals) != 180 {
+		t.Errorf("%d intervals are remembered", len(got.Intervals))
+	}
+}
+
+// Strays are listed in pages, and are members of their group's deletion.
+func TestConsoleStraysAndMembers(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	for _, name := range []string{"m", "n"} {
+		id := s.machine("g", name, "westus")
+		q, err := s.store.Adopt(t.Context(), inventory.Discovery{ListedSince: s.store.Now(), Resource: inventory.Resource{
+			Subscription: subscription, Group: "g", ID: id, Type: "Contoso.Compute/virtualMachines", Region: "eastus",
+		}})
+		if err != nil || q != inventory.Strayed {
+			t.Fatal(q, err)
+		}
+	}
+	var seen []string
+	for next := "/admin/strays?limit=1"; next != ""; {
+		var page adminapi.Page[adminapi.Stray]
+		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", next, "").text), &page); err != nil || len(page.Value) != 1 {
+			t.Fatalf("%+v %v", page, err)
+		}
+		seen, next = append(seen, page.Value[0].Region+page.Value[0].ID), page.NextLink
+	}
+	if want := []string{"eastus" + machinePath("g", "m"), "eastus" + machinePath("g", "n")}; !slices.Equal(seen, want) {
+		t.Errorf("%q", seen)
+	}
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/strays?after=x", "")
+
+	s.ok(202, "DELETE", g+own, "")
+	var jobs adminapi.Page[struct{ ID, Kind string }]
+	if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs", "").text), &jobs); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range jobs.Value {
+		if job.Kind != inventory.GroupDeleteJob {
+			s.asked(409, "Conflict", "GET", "/admin/jobs/"+job.ID+"/members", "")
+			continue
+		}
+		var members adminapi.DeletionMembers
+		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs/"+job.ID+"/members", "").text), &members); err != nil {
+			t.Fatal(err)
+		}
+		strays := 0
+		for _, m := range members.Members {
+			if m.State != adminapi.MemberWaiting {
+				t.Errorf("%+v", m)
+			}
+			if m.Stray {
+				strays++
+			}
+		}
+		if members.Group != g || len(members.Members) != 4 || strays != 2 {
+			t.Errorf("%+v", members)
+		}
+	}
+	s.asked(404, "ResourceNotFound", "GET", "/admin/jobs/nothing/members", "")
+}

@@ -1,0 +1,105 @@
+package observe
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+)
+
+// mostRecent is how many failures are remembered, and how many refusals. They are
+// bounded apart: a caller that is refused again and again hides no failure.
+const mostRecent = 250
+
+// Recent remembers the last answers that were errors: those of 5xx, and Portico's own
+// refusals. It is safe for concurrent use.
+type Recent struct {
+	mu                 sync.Mutex
+	failures, refusals ring
+}
+
+// ErrorAnswer is an answer that was an error. It names no caller, and holds no value of a
+// query.
+type ErrorAnswer struct {
+	Time          time.Time
+	Class, Method string
+	Path          string // as the access log has it
+	Status        int
+	Code          string // of Portico's own errors
+	Cause         string // whose error it was
+	Region        string
+	Correlation   string
+}
+
+type ring struct {
+	all  []ErrorAnswer
+	next int
+}
+
+func (r *ring) add(a ErrorAnswer) {
+	if len(r.all) < mostRecent {
+		r.all = append(r.all, a)
+		return
+	}
+	r.all[r.next] = a
+	r.next = (r.next + 1) % mostRecent
+}
+
+// newestFirst is what the ring holds.
+func (r *ring) newestFirst() []ErrorAnswer {
+	all := make([]ErrorAnswer, 0, len(r.all))
+	for i := range r.all {
+		all = append(all, r.all[(r.next+len(r.all)-1-i)%len(r.all)])
+	}
+	return all
+}
+
+// note remembers a request's answer if it was such an error.
+func (r *Recent) note(s *served) {
+	failed := s.status >= http.StatusInternalServerError
+	if !failed && (s.Cause != exchange.CauseGateway || s.status < http.StatusBadRequest) {
+		return
+	}
+	a := ErrorAnswer{
+		Time: s.ended, Class: s.class.String(), Method: Method(s.method), Path: strings.Clone(Path(s.Path)), Status: s.status,
+		Cause: s.Cause, Code: codeOf(s.Exchange), Region: regionLabel(s.Exchange), Correlation: strings.Clone(s.Identity.Correlation),
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if failed {
+		r.failures.add(a)
+	} else {
+		r.refusals.add(a)
+	}
+}
+
+// codeOf is the code of an error that Portico itself answered with.
+func codeOf(x *exchange.Exchange) string {
+	if x.Cause != exchange.CauseGateway {
+		return ""
+	}
+	if fault, ok := errors.AsType[*arm.Error](x.Failure); ok {
+		return string(fault.Code)
+	}
+	return string(arm.InternalServerError)
+}
+
+// Answers are those that are remembered, the newest first.
+func (r *Recent) Answers() []ErrorAnswer {
+	r.mu.Lock()
+	failures, refusals := r.failures.newestFirst(), r.refusals.newestFirst()
+	r.mu.Unlock()
+	all := make([]ErrorAnswer, 0, len(failures)+len(refusals))
+	for len(failures) > 0 || len(refusals) > 0 {
+		if len(refusals) == 0 || len(failures) > 0 && failures[0].Time.After(refusals[0].Time) {
+			all, failures = append(all, failures[0]), failures[1:]
+		} else {
+			all, refusals = append(all, refusals[0]), refusals[1:]
+		}
+	}
+	return all
+}

@@ -1,0 +1,88 @@
+package groupdelete
+
+import (
+	"context"
+	"encoding/json"
+
+	"portico/inventory"
+	"portico/inventory/jobrow"
+	"portico/operations/groupdelete/plan"
+)
+
+// mostReasons bounds of how many refusals the words are read.
+const mostReasons = 50
+
+// Member is what is recorded of a resource that has to go.
+type Member struct {
+	plan.Member
+	ID    string
+	Stray bool
+	Said  string // by the provider that refused it
+}
+
+// Members lists at most limit of the resources that a deletion still has to delete, as
+// they were recorded: whoever works on it may be some seconds ahead.
+func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) ([]Member, error) {
+	recorded := map[string]record{}
+	page, err := store.DeletionMembers(ctx, job, "", limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range page {
+		var m record
+		if json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
+			recorded[r.Key] = m
+		}
+	}
+	rows, err := store.Resources(ctx, inventory.ResourceQuery{Subscription: job.Subscription, Group: job.Subject, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	var all []Member
+	for _, row := range rows {
+		m := Member{ID: row.ID, Member: plan.Member{Key: row.Key, Type: row.TypeName, Region: row.Region, Parent: row.Parent}}
+		if r, known := recorded[row.Key]; known {
+			m.restore(r)
+		}
+		if followed(row) {
+			m.State, m.Blockers = plan.Accepted, nil
+		}
+		all = append(all, m)
+	}
+	strays, err := store.Strays(ctx, job.Subscription, job.Subject)
+	if err != nil {
+		return nil, err
+	}
+	for _, stray := range strays {
+		m := Member{ID: stray.ID, Stray: true, Member: plan.Member{Key: stray.MemberKey(), Type: stray.Type, Region: stray.Region}}
+		if r, known := recorded[m.Key]; known {
+			m.restore(r)
+		}
+		all = append(all, m)
+	}
+	all = all[:min(len(all), limit)]
+	return all, readReasons(ctx, store, job, all)
+}
+
+func (m *Member) restore(r record) {
+	restore(&m.Member, r)
+	if r.State == plan.InFlight {
+		m.State = r.State
+	}
+}
+
+// readReasons reads what providers said of those that they refused.
+func readReasons(ctx context.Context, store *inventory.Store, job jobrow.Job, all []Member) error {
+	read := 0
+	for i := range all {
+		if all[i].State != plan.Parked || read == mostReasons {
+			continue
+		}
+		read++
+		var err error
+		if all[i].Said, err = store.DeletionError(ctx, job, all[i].Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

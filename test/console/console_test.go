@@ -1,0 +1,268 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// failures are how many calls of the provider in eastus fail.
+const failures = 20
+
+// TestConsole goes through the pages as an operator on a bad night does: each shows what
+// the admin API says.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withToken())
+	at := standIn(t, w.Portico, hostile)
+	b := newTab(t, newBrowser(t))
+	const lost = "00000000-0000-0000-0000-00000000feed"
+
+	w.PutGroup(t, "doomed")
+	for i, region := range []string{"westus", "westus", "eastus"} {
+		w.PutResource(t, "doomed", fmt.Sprintf("Contoso.Compute/virtualMachines/vm-%d", i), fmt.Sprintf(`{"location":%q}`, region))
+	}
+	first := w.ResourcePath("doomed", "Contoso.Compute/virtualMachines/vm-0")
+	misbehave(t, w, "DELETE", "/vm-0", "status=503", -1)
+	misbehave(t, w, "DELETE", "/vm-1", "refuse-until="+first, -1)
+	misbehave(t, w, "GET", "/down", "status=503", failures)
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath("doomed") + "?api-version=2021-04-01"}).Want(t, 202)
+	w.PutGroup(t, "rg")
+	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/down", `{"location":"eastus"}`)
+
+	if !t.Run("sign in", func(t *testing.T) { b.within(t, func() { testSignIn(b, at) }) }) {
+		return
+	}
+	t.Run("overview", func(t *testing.T) { b.within(t, func() { testOverview(b, w, lost) }) })
+	t.Run("errors", func(t *testing.T) { b.within(t, func() { testErrors(b, at, w, lost) }) })
+	t.Run("group deletion", func(t *testing.T) { b.within(t, func() { testDeletion(b, at, first) }) })
+	t.Run("changes", func(t *testing.T) { b.within(t, func() { testChanges(b, at, w) }) })
+	t.Run("index", func(t *testing.T) { b.within(t, func() { testIndex(b, at, w) }) })
+	t.Run("explain", func(t *testing.T) { b.within(t, func() { testExplain(b, at) }) })
+	t.Run("configuration", func(t *testing.T) { b.within(t, func() { testConfiguration(b, at, w) }) })
+	t.Run("looks", func(t *testing.T) { b.within(t, func() { testLooks(b, at) }) })
+	t.Run("keys", func(t *testing.T) { b.within(t, func() { testKeys(b, at) }) })
+	if *write {
+		t.Run("pictures", func(t *testing.T) { b.within(t, func() { writePictures(b, standIn(t, w.Portico, "East US"), w) }) })
+	}
+	t.Run("cancel a job", func(t *testing.T) { b.within(t, func() { testCancel(b, at, w) }) })
+	t.Run("sign out", func(t *testing.T) { b.within(t, func() { testSignOut(b, at, w) }) })
+}
+
+// within makes a subtest's failures its own, and wants its pages to be harmless.
+func (b *tab) within(t *testing.T, test func()) {
+	outer := b.t
+	b.t = t
+	defer func() { b.t = outer }()
+	test()
+	if got := b.text(`window.harmed`); got != "undefined" {
+		t.Error("a text of a client became markup")
+	}
+	if n := b.text(`document.querySelectorAll('img[src=x], b').length`); n != "0" {
+		t.Error("a text of a client became an element")
+	}
+	b.harmless()
+}
+
+// token is never anywhere that a script or another page could find it.
+func testSignIn(b *tab, at string) {
+	b.open(at)
+	b.fill("#token", "guessed")
+	b.keys("\r")
+	b.sees("No admin token is like this one.")
+	b.fill("#token", operator.Raw)
+	b.keys("\r")
+	b.sees("Sign out", "Operator", "Problems")
+	kept := b.text(`document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href + document.documentElement.outerHTML`)
+	if strings.Contains(kept, operator.Raw) || strings.Contains(kept, operator.SHA256()) || b.text(`document.cookie`) != "" {
+		b.t.Errorf("a script can see the session: %s", kept)
+	}
+}
+
+func testOverview(b *tab, w *harness.World, correlation string) {
+	b.sees("The region eastus does not answer.", "Jobs are tried in vain: "+hostile+" (2)", "West US", "degraded", "down", "https://compute.contoso.example", "portico regions")
+	// What comes now is seen as it happens.
+	for range failures {
+		a := w.Portico.Do(b.t, harness.Request{
+			Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/down") + "?api-version=" + harness.Version, Header: harness.Header("x-ms-correlation-request-id", correlation),
+		})
+		a.Want(b.t, 503)
+	}
+	b.holds("failures are drawn", `[...document.querySelectorAll('[data-figure="Errors per second"]')].some((f) => parseFloat(f.textContent) > 0)`)
+	b.holds("those of the region too", `[...document.querySelectorAll('[data-region=eastus] strong')].some((s) => parseFloat(s.textContent) > 0)`)
+	b.holds("charts have lines", `document.querySelectorAll('.chart polyline[points*=","]').length >= 8`)
+}
+
+func testErrors(b *tab, at string, w *harness.World, correlation string) {
+	path := w.SubscriptionPath() + "/resourceGroups/%3Cimg%20src%3Dx%20onerror%3D%22window.harmed%3D1%22%3E%3Cb%3Ebold"
+	w.Portico.Do(b.t, harness.Request{Path: path + "?api-version=2021-04-01&secret=hunter2"}).Want(b.t, 400, 404)
+	b.open(at + "/#/errors")
+	b.sees(correlation, "503", "/virtualMachines/down", "eastus", "the provider’s", "Portico’s")
+	b.holds("the hostile path", `[...document.querySelectorAll('#errors .text')].some((e) => e.textContent.includes('onerror'))`)
+	b.fill("#filter", correlation)
+	b.holds("only that one", `!document.body.innerText.includes('onerror') && document.body.innerText.includes('`+correlation+`')`)
+	if strings.Contains(b.text(`document.body.innerText`), "hunter2") {
+		b.t.Error("the value of a query is shown")
+	}
+}
+
+// The graph shows who waits for whom, and the table the same in words.
+func testDeletion(b *tab, at, first string) {
+	b.open(at + "/#/deletion")
+	b.holds("the one that was refused", `document.querySelector('.graph g.refused title')?.textContent.includes('vm-1')`)
+	b.holds("and what it waits for", `document.querySelectorAll('.graph path.edge').length === 1`)
+	b.sees(first, "refused", "1 of 3 deleted")
+	b.holds("the words of the refusal", `[...document.querySelectorAll('td[data-label="Waits for"]')].some((c) => c.textContent.includes('/vm-0'))`)
+}
+
+func testChanges(b *tab, at string, w *harness.World) {
+	b.open(at + "/#/changes")
+	b.sees("live")
+	w.PutResource(b.t, "rg", "Contoso.Compute/virtualMachines/fresh", `{"location":"westus"}`)
+	b.sees("/virtualMachines/fresh", "Contoso.Compute/virtualMachines/write", "Succeeded")
+}
+
+func testIndex(b *tab, at string, w *harness.World) {
+	a := admin(b.t, w, http.MethodPost, "/admin/sweeps", `{"dryRun":true}`).Want(b.t, 202)
+	harness.Await(b.t, bound, "the end of the sweep", func() bool {
+		return admin(b.t, w, http.MethodGet, a.Header.Get("Location"), "").JSON(b.t)["state"] == "Done"
+	})
+	doubts := admin(b.t, w, http.MethodGet, "/admin/doubts", "").Values(b.t)
+	if len(doubts) == 0 {
+		b.t.Error("the index is sure of everything: there is nothing to show")
+	}
+	b.open(at + "/#/index")
+	b.sees("everything, dry run", "complete", fmt.Sprintf("%d resources", len(doubts)), "Strays", "Fences")
+	b.sees(doubts[0]["id"].(string))
+}
+
+func testExplain(b *tab, at string) {
+	b.open(at + "/#/explain")
+	b.fill("#path", "/subscriptions/"+hostile)
+	b.fill("#principal", "someone")
+	b.keys("\r")
+	b.sees("instance", "locks", "allowed", "/subscriptions/"+hostile, "someone")
+}
+
+// Both a change and a fault show with what the file says, and no secret with them.
+func testConfiguration(b *tab, at string, w *harness.World) {
+	b.open(at + "/#/configuration")
+	b.sees("Generation 1", "the start", "server.publicURL", "REDACTED")
+	text := w.Portico.Text(b.t, w.Config)
+	w.Portico.Write(b.t, strings.Replace(text, "jobs: {lease: 2s}", "jobs: {lease: 2s}\nlog: {slow: 7s}", 1))
+	b.click("#reload")
+	b.sees("Generation 2", "the admin listener, Operator", "log.slow", "+ 7s")
+	w.Portico.Write(b.t, text+"\n"+`'`+hostile+`': 1`+"\n")
+	b.click("#reload")
+	b.sees("Refused", "unknown key", "onerror")
+	w.Portico.Write(b.t, text)
+	b.click("#reload")
+	b.sees("Generation 3", "− 7s")
+	if shown := b.text(`document.body.innerText`); strings.Contains(shown, operator.SHA256()) {
+		b.t.Error("a hash is shown")
+	}
+}
+
+func testCancel(b *tab, at string, w *harness.World) {
+	id := ""
+	for _, j := range admin(b.t, w, http.MethodGet, "/admin/jobs?kind=group-delete", "").Values(b.t) {
+		id = j["id"].(string)
+	}
+	b.open(at + "/#/jobs?kind=group-delete")
+	button := `#cancel-` + id
+	b.sees("group-delete", "doomed", "1 of 3", "Waiting")
+	b.holds("its button", fmt.Sprintf(`document.getElementById(%q)`, button[1:]))
+	press := fmt.Sprintf(`document.getElementById(%q).focus()`, button[1:])
+	b.text(press)
+	b.keys("\r")
+	b.sees("Cancel the job group-delete of doomed?")
+	b.keys("\x1b") // nothing is done by mistake
+	b.holds("the question has gone", `!document.querySelector('dialog')`)
+	b.text(press)
+	b.keys("\r")
+	b.click("#agree")
+	b.sees("The job is being cancelled.")
+	b.holds("the job says so", `[...document.querySelectorAll('td[data-label=State]')].some((c) => /^Cancell(ing|ed)$/.test(c.textContent))`)
+	b.holds("and its button has gone", `!document.querySelector('[id^=cancel-]')`)
+	if state := admin(b.t, w, http.MethodGet, "/admin/jobs/"+id, "").JSON(b.t)["state"]; state != "Cancelling" && state != "Cancelled" {
+		b.t.Errorf("the job is %v", state)
+	}
+	if !strings.Contains(w.Portico.Log(), `"resource":"/admin/jobs/`+id+`/cancel","status":202,"outcome":"answered","name":"Operator"`) {
+		b.t.Error("the audit log does not tell who cancelled it")
+	}
+}
+
+// The session ends with signing out, and with its token.
+func testSignOut(b *tab, at string, w *harness.World) {
+	b.open(at)
+	b.sees("Problems")
+	b.click("#signOut")
+	b.sees("You are signed out.")
+	b.open(at + "/#/jobs")
+	b.fill("#token", operator.Raw)
+	b.keys("\r")
+	b.sees("Filter", "Kind")
+	other := harness.Token{Raw: "another"}
+	config := w.Config
+	config.Server = strings.ReplaceAll(config.Server, operator.SHA256(), other.SHA256())
+	w.Portico.Write(b.t, w.Portico.Text(b.t, config))
+	w.Portico.SendHangup(b.t)
+	b.sees("The session has ended. Sign in again.", "Admin token")
+}
+
+// A page of another origin gets nothing and changes nothing, whether the browser takes it
+// for the same site (another port) or not, with a session and without.
+func TestForeignPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withToken())
+	browser := newBrowser(t)
+	b := newTab(t, browser)
+	b.open(w.Portico.AdminURL)
+	b.fill("#token", operator.Raw)
+	b.keys("\r")
+	b.sees("Not available: this gateway has no GET /admin/status.", "Sign out")
+	b.harmless()
+	attack(t, b, w)
+	free := newWorld(t, "")
+	c := newTab(t, browser)
+	c.open(free.Portico.AdminURL)
+	c.sees("Not available: this gateway has no GET /admin/status.")
+	if c.text(`document.getElementById('signOut').hidden`) != "true" {
+		t.Error("there is nothing to sign out of")
+	}
+	c.harmless()
+	attack(t, c, free)
+	c.open(free.Portico.AdminURL + "/#/configuration") // the page itself may
+	c.click("#reload")
+	c.sees("Generation 2")
+}
+
+func attack(t *testing.T, b *tab, w *harness.World) {
+	t.Helper()
+	evil := foreignPage(t)
+	for _, from := range []string{evil, strings.Replace(evil, "127.0.0.1", "localhost", 1)} {
+		b.open(from)
+		for _, attempt := range []string{
+			`fetch(%q, {method: 'POST', mode: 'no-cors', credentials: 'include', body: '{"dryRun":true}'})`,
+			`fetch(%q, {method: 'POST', credentials: 'include', headers: {'X-Portico-Console': 'person', 'Content-Type': 'application/json'}, body: '{"dryRun":true}'})`,
+			`fetch(%q, {method: 'GET', credentials: 'include'}).then((r) => r.text())`,
+			`new Promise((done, gone) => { const s = document.createElement('script'); s.onload = () => done('loaded'); s.onerror = gone; s.src = %q; document.body.append(s); })`,
+		} {
+			got := b.text(`await ` + fmt.Sprintf(attempt, w.Portico.AdminURL+"/admin/sweeps") + `.then((r) => r.status ?? r, () => 'refused')`)
+			if got != "refused" && got != "0" { // of an opaque answer
+				t.Errorf("from %s: %s: %s", from, attempt, got)
+			}
+		}
+		b.text(fmt.Sprintf(`(() => { const f = document.createElement('form'); f.method = 'post'; f.action = %q; f.target = 'frame'; const i = document.createElement('iframe'); i.name = 'frame'; i.onload = () => { window.sent = (window.sent ?? 0) + 1; }; document.body.append(i, f); f.submit(); })()`, w.Portico.AdminURL+"/admin/sweeps"))
+		b.holds("the form was answered", `window.sent >= 1`)
+		b.text(fmt.Sprintf(`(() => { const i = document.createElement('iframe'); i.id = 'framed'; i.src = %q; document.body.append(i); })()`, w.Portico.AdminURL+"/"))
+	}
+	for _, job := range admin(t, w, http.MethodGet, "/admin/jobs?kind=sweep", "").Values(t) {
+		if job["subject"] != "everything, on schedule" {
+			t.Errorf("a foreign page ordered a sweep: %v", job)
+		}
+	}
+}
