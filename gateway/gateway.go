@@ -257,7 +257,7 @@ func (g *Gateway) Public() http.Handler {
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
 		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Sweeps: g.sweeper, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
-		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
+		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Explain: g.Explain, Log: g.log,
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/events"
+	"portico/gateway/admin/api"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
@@ -41,7 +42,9 @@ type Options struct {
 	Metrics  prometheus.Gatherer
 	Draining func() bool
 	Audit    observe.Audit
-	Log      *zap.Logger
+	// Explain says which way a request would take.
+	Explain func(context.Context, api.Question) (api.Explanation, error)
+	Log     *zap.Logger
 }
 
 // Sweeps orders comparisons of the index with the providers.
@@ -67,7 +70,7 @@ func New(o Options) http.Handler {
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(),
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(), l.explainRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at

@@ -23,7 +23,7 @@ type Parameter struct{ Name, Summary string }
 
 // Operations are all that the listener has below /admin/.
 func Operations() []Operation {
-	return slices.Concat(statusOperations, regionOperations, providerOperations, resourceOperations, lockOperations, roleOperations)
+	return slices.Concat(statusOperations, regionOperations, providerOperations, resourceOperations, lockOperations, roleOperations, explainOperations)
 }
 
 // Page is one page of a list.
