@@ -117,6 +117,7 @@ type longLived struct {
 	levels         *throttle.Levels
 	throttled      *throttle.Metrics
 	activity       *activity.Recorder
+	started        time.Time
 	draining       *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
@@ -158,6 +159,7 @@ func New(o Options) *Gateway {
 		levels:         throttle.NewLevels(time.Now()),
 		throttled:      throttle.NewMetrics(o.Metrics),
 		activity:       activity.New(o.Store, o.Metrics),
+		started:        time.Now(),
 		draining:       new(atomic.Bool),
 		current:        new(atomic.Pointer[access.Authenticator]),
 	}}
@@ -256,7 +258,7 @@ func (g *Gateway) Public() http.Handler {
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Sweeps: g.sweeper, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
+		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Upstream: g.upstream, Sweeps: g.sweeper, Started: g.started, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
 		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Explain: g.Explain, Log: g.log,
 	})
 }

@@ -30,6 +30,7 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/inventory/storetest"
+	"portico/operations/webhook"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -84,6 +85,8 @@ type setup struct {
 	types       string        // the map's, if not declarations
 	hurried     bool          // gives questions up soon, as some are not answered
 	keys        *fanout.Keys  // of skip tokens
+	health      upstream.Health
+	sinks       []*webhook.Sink
 }
 
 // site is a gateway over a real store and real providers in two regions and
@@ -154,10 +157,10 @@ func newSite(t testing.TB, as setup) *site {
 		timeout = time.Minute
 	}
 	registry := prometheus.NewRegistry()
-	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody, Metrics: registry})
+	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody, Metrics: registry, Health: as.health})
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	s.gateway = New(Options{
-		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: registry, Keys: as.keys,
+		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: registry, Keys: as.keys, Sinks: as.sinks,
 		Log: zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(s.log)), zapcore.DebugLevel)),
 	})
 	public := s.gateway.Public()

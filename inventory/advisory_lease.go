@@ -13,8 +13,9 @@ const (
 		ON CONFLICT (subscription, key) DO UPDATE SET token = excluded.token, until = excluded.until WHERE turns.until <= ?`
 	holdsLease = `SELECT EXISTS (SELECT 1 FROM turns WHERE subscription = ? AND key = ? AND token = ?)`
 	endLease   = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
-	// Leases last seconds, so there are never many: they need no index by time.
-	leftLeases  = `SELECT subscription, key FROM turns WHERE until <= ? ORDER BY subscription, key LIMIT ?`
+	// Leases last seconds, so there are never many: they need no index by time. Those of
+	// replicas, which belong to no subscription, are kept longer.
+	leftLeases  = `SELECT subscription, key FROM turns WHERE until <= ? AND subscription > '' ORDER BY subscription, key LIMIT ?`
 	forgetLease = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
@@ -49,7 +50,12 @@ func (s *Store) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) e
 }
 
 // ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and
-// returns how many it deleted.
+// returns how many it deleted. It also forgets the replicas that died long ago.
 func (s *Store) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
-	return s.deletePassed(ctx, leftLeases, forgetLease, s.engine.Now(), limit)
+	dead, err := s.forgetDeadReplicas(ctx)
+	if err != nil {
+		return 0, err
+	}
+	left, err := s.deletePassed(ctx, leftLeases, forgetLease, s.engine.Now(), limit)
+	return dead + left, err
 }

@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"portico/inventory/engine"
@@ -17,6 +19,8 @@ const (
 	showPresence = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO UPDATE SET until = excluded.until`
 	countPresent = `SELECT COUNT(*) FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
+	listDead     = `SELECT key, until FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
+	forgetDead   = `DELETE FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
 	endPresence  = `DELETE FROM turns WHERE subscription = ? AND key = ?`
 )
 
@@ -33,6 +37,41 @@ func (s *Store) Present(ctx context.Context, name string, hold time.Duration) (r
 		}
 		err = t.One(countPresent, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now))(&n)
 		return n, err
+	})
+}
+
+// DeadReplica is a replica that ended without leaving.
+type DeadReplica struct {
+	Name string
+	Died time.Time // it showed nothing since then, or shortly before
+}
+
+// Those that ended without leaving are remembered for a while, and so many are listed.
+const (
+	deadFor  = time.Hour
+	mostDead = 100
+)
+
+// DeadReplicas lists the replicas that ended within the last hour without leaving.
+func (s *Store) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
+	now := s.engine.Now()
+	dead, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (d DeadReplica, err error) {
+		var until int64
+		err = scan(&d.Name, &until)
+		d.Name, d.Died = strings.TrimPrefix(d.Name, presencePrefix), engine.Moment(until)
+		return d, err
+	}, listDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(now), mostDead)
+	return slices.DeleteFunc(dead, func(d DeadReplica) bool { return now.Sub(d.Died) > deadFor }), err
+}
+
+// forgetDeadReplicas forgets those that ended longer ago, and returns how many.
+func (s *Store) forgetDeadReplicas(ctx context.Context) (int, error) {
+	if s.options.Driver != engine.Postgres {
+		return 0, nil
+	}
+	return commit(ctx, s, engine.Unflushed, recordLocks(noSubscription), func(t *tx) (int, error) {
+		n, err := t.Exec(forgetDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadFor)))
+		return int(n), err
 	})
 }
 

@@ -1,6 +1,7 @@
 package inventory_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -28,7 +29,22 @@ func TestReplicasCountEachOther(t *testing.T) {
 	clock.Pass(10 * time.Second)
 	present(first, "a-1", 2)
 	clock.Pass(10 * time.Second)
+	dead := func(want ...string) {
+		t.Helper()
+		found, err := first.DeadReplicas(t.Context())
+		var names []string
+		for _, d := range found {
+			names = append(names, d.Name)
+			if age := clock.Now().Sub(d.Died); age < 0 || age > time.Hour {
+				t.Errorf("%+v", d)
+			}
+		}
+		if err != nil || !slices.Equal(names, want) {
+			t.Errorf("%v died, want %v: %v", names, want, err)
+		}
+	}
 	present(first, "a-1", 1) // the other one has died
+	dead("b-1")
 	present(second, "b-2", 2)
 	// An advisory lease is no replica.
 	if _, taken, err := first.AcquireAdvisoryLease(t.Context(), storetest.Sub, "/replica x", time.Hour); err != nil || !taken {
@@ -39,8 +55,13 @@ func TestReplicasCountEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	present(first, "a-1", 1)
+	dead("b-1") // who leaves does not die
 	clock.Pass(time.Hour)
+	dead("a-1")
 	if n, err := first.ForgetAdvisoryLeases(t.Context(), 100); err != nil || n < 2 {
 		t.Errorf("%d are forgotten: %v", n, err)
 	}
+	dead("a-1")
+	clock.Pass(time.Minute)
+	dead()
 }

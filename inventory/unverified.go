@@ -151,6 +151,12 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after jo
 	return nil
 }
 
+// UnverifiedResource returns what the index has of an ID, and the reasons why it is not sure
+// of that; there may be none.
+func (s *Store) UnverifiedResource(ctx context.Context, sub, id string) (Unverified, error) {
+	return s.unverified(ctx, arm.Fold(sub), arm.Fold(id))
+}
+
 // unverified reads the reasons why the index is not sure of a resource.
 func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, err error) {
 	u.Subscription, u.Key = sub, key

@@ -108,6 +108,7 @@ type addressMetrics struct {
 	seconds        *meter.Times
 	inFlight, open prometheus.Gauge
 	opened, reused prometheus.Counter
+	tally          tally
 
 	mu      sync.Mutex // guards expiry: a removed series must not return
 	expiry  *prometheus.GaugeVec
@@ -115,9 +116,14 @@ type addressMetrics struct {
 }
 
 // failed counts a request, or the body of an answer, that failed.
-func (s *addressMetrics) failed(err error) { s.errors[ErrorKind(err)].Inc() }
+func (s *addressMetrics) failed(err error) {
+	kind := ErrorKind(err)
+	s.errors[kind].Inc()
+	s.tally.failed(kind)
+}
 
 func (s *addressMetrics) answered(method string, status int) {
+	s.tally.answered(status)
 	if !s.removed.Load() {
 		s.requests.WithLabelValues(method, meter.Code(status)).Inc()
 	}
@@ -130,6 +136,7 @@ func (s *addressMetrics) recordCertificate(state tls.ConnectionState) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tally.certificateEnds.Store(state.PeerCertificates[0].NotAfter.Unix())
 	if !s.removed.Load() {
 		s.expiry.With(prometheus.Labels{}).Set(float64(state.PeerCertificates[0].NotAfter.Unix()))
 	}

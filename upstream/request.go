@@ -69,6 +69,7 @@ func (x *request) GotConn(_ net.Conn, reused bool, state *tls.ConnectionState) {
 func (x *request) begin() (begun time.Time) {
 	begun = time.Now()
 	x.series.inFlight.Inc()
+	x.series.tally.requests.Add(1)
 	x.timing.call(x.series.address)
 	x.timing.begin(begun)
 	return begun

@@ -76,6 +76,9 @@ func (c *Client) acquire(ctx context.Context, deadline time.Time, slots *limits.
 		err = errors.Join(waiting.Err(), errCallerBusy)
 	case errors.Is(err, limits.ErrBusy), errors.Is(err, limits.ErrNoRoom):
 		err = errors.Join(waiting.Err(), errEndpointBusy)
+		if call.Caller != "" {
+			c.target(call.Endpoint).shed.note(time.Now())
+		}
 	}
 	call.queued = time.Since(began)
 	c.metrics.waited(call, call.queued, err)

@@ -21,6 +21,7 @@ type target struct {
 	reads, writes *limits.Concurrency
 	retries       limits.RetryBudget
 	reading       prometheus.Gauge
+	shed          shedding
 }
 
 // pool holds the connections to one address.

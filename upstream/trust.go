@@ -120,6 +120,14 @@ type trustFaults struct {
 	count int // that no line has told of
 	last  time.Time
 	kind  string
+	seen  time.Time // the latest one
+}
+
+// latest returns when trust was last wanting, and for which of [ErrorKind]'s reasons.
+func (f *trustFaults) latest() (kind string, seen time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kind, f.seen
 }
 
 // logTrust logs that Portico or the provider does not trust the other's certificate: at
@@ -132,6 +140,7 @@ func (c *Client) logTrust(p *pool, by *Identity, call Call, err error, now time.
 	f := &p.trust
 	f.mu.Lock()
 	f.count++
+	f.seen = now
 	if kind == f.kind && now.Sub(f.last) < faultsApart {
 		f.mu.Unlock()
 		return

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,8 @@ import (
 	"portico/inventory/jobrow"
 	"portico/operations/sweep"
 	"portico/operations/webhook"
+	"portico/regions"
+	"portico/upstream"
 )
 
 // Options are what the listener shows and changes.
@@ -32,13 +35,21 @@ type Options struct {
 	Store  *inventory.Store
 	// Authorizer knows who may do what.
 	Authorizer *authorize.Authorizer
-	Jobs       interface{ Nudge(kind string) }
-	Sweeps     Sweeps
-	Sinks      *webhook.Deliverer
+	Jobs       interface {
+		Nudge(kind string)
+		Replicas() int
+	}
+	// Upstream knows how endpoints do.
+	Upstream interface {
+		Status(*regions.Endpoint) upstream.EndpointStatus
+	}
+	Sweeps  Sweeps
+	Started time.Time
+	Sinks   *webhook.Deliverer
 	// Targets are the endpoints that must learn of changed subscriptions.
 	Targets []inventory.NotificationTarget
 	// Reload reads the configuration again; nil: there is no file.
-	Reload   func(context.Context) (Reloaded, error)
+	Reload   func(context.Context) (api.Reloaded, error)
 	Metrics  prometheus.Gatherer
 	Draining func() bool
 	Audit    observe.Audit
@@ -47,11 +58,12 @@ type Options struct {
 	Log     *zap.Logger
 }
 
-// Sweeps orders comparisons of the index with the providers.
+// Sweeps orders comparisons of the index with the providers, and knows the latest one.
 type Sweeps interface {
 	Order(context.Context, sweep.Order) (jobrow.Job, error)
 	// OrderUncovered orders one where a subscription's absences were not seen.
 	OrderUncovered(ctx context.Context, subscription string) error
+	Latest(context.Context) (sweep.Latest, error)
 }
 
 // listener answers requests with its options.
@@ -60,17 +72,20 @@ type listener struct {
 	// Readers of the change feed that wait, and those that read the store.
 	waiting *places
 	reading chan struct{}
+	looking chan struct{} // held while what is wrong is looked for
 }
 
 // New returns the handler of the admin listener.
 func New(o Options) http.Handler {
-	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading)}
+	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading), make(chan struct{}, 1)}
 	m := mux.NewRouter()
 	l.healthRoutes(m)
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
-		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.changeRoutes(), l.sinkRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.roleRoutes(), l.reloadRoutes(), l.explainRoutes(),
+		l.statusRoutes(), l.regionRoutes(), l.retirementRoutes(), l.providerRoutes(), l.subscriptionRoutes(), l.resourceRoutes(),
+		l.jobRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.lockRoutes(), l.roleRoutes(), l.sweepRoutes(), l.deleteOrderRoutes(),
+		l.changeRoutes(), l.sinkRoutes(), l.reloadRoutes(), l.documentRoutes(), l.explainRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at
@@ -160,7 +175,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// Sizes of a page of jobs, or of doubts.
+// Sizes of a page.
 const (
 	defaultPage = 100
 	largestPage = 1000
@@ -177,6 +192,30 @@ func pageSize(query url.Values) (int, error) {
 		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it is a number from 1 to 1000").About("limit")
 	}
 	return n, nil
+}
+
+// pageOf shows at most limit elements; where there is one more it links to the page behind
+// the last one shown.
+func pageOf[T, S any](path string, query url.Values, found []T, limit int, show func(T) S, after func(last T) string) api.Page[S] {
+	page := listOf(found[:min(limit, len(found))], show)
+	if len(found) > limit {
+		page.NextLink = nextPage(path, query, after(found[limit-1]))
+	}
+	return page
+}
+
+// listOf shows elements.
+func listOf[T, S any](elements []T, show func(T) S) api.Page[S] {
+	page := api.Page[S]{Value: make([]S, 0, len(elements))}
+	for _, e := range elements {
+		page.Value = append(page.Value, show(e))
+	}
+	return page
+}
+
+// notOfALink refuses a position in a list that no page has linked to.
+func notOfALink() *arm.Error {
+	return arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
 }
 
 // nextPage is the link to the page of a list that begins behind a position.

@@ -12,7 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/gateway/exchange"
+	"portico/gateway/admin/api"
 	"portico/timing"
 )
 
@@ -30,13 +30,6 @@ const (
 
 func (l *listener) changeRoutes() []route {
 	return []route{{http.MethodGet, "/admin/changes", l.listChanges}}
-}
-
-// changes is a page of the change feed.
-type changes struct {
-	Value []json.RawMessage `json:"value"`
-	// Next is the token of the page behind this one.
-	Next string `json:"next"`
 }
 
 // listChanges returns what has changed behind ?after=, a token; without one, from the
@@ -76,10 +69,10 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 	}
 }
 
-func (l *listener) pageOfChanges(read feedPart) changes {
-	page := changes{Value: make([]json.RawMessage, len(read.told)), Next: l.feedToken(read.last)}
+func (l *listener) pageOfChanges(read feedPart) api.Changes {
+	page := api.Changes{Value: make([]api.Change, len(read.told)), Next: l.feedToken(read.last)}
 	for i, t := range read.told {
-		page.Value[i] = t.text
+		page.Value[i].RawMessage = t.text
 	}
 	return page
 }
@@ -174,10 +167,9 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	id := query.Get("resource")
-	var path arm.Path
-	if path.Parse(arm.PathOf(id)) != nil || !arm.ValidGUID(path.Subscription()) {
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "resource", "it is the ID of a subscription, or of something in one").About("resource")
+	path, err := pathNamed(query.Get("resource"), "resource")
+	if err != nil {
+		return 0, nil, err
 	}
 	for _, other := range []string{"wait", "type", "subscription"} {
 		if query.Has(other) {
@@ -193,17 +185,21 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
 		return 0, nil, err
 	}
-	found, err := l.Store.ResourceEvents(ctx, path.Subscription(), id, before, limit+1) // is there more?
+	found, err := l.Store.ResourceEvents(ctx, path.Subscription(), path.String(), before, limit+1) // is there more?
 	if err != nil {
 		return 0, nil, err
 	}
-	page := exchange.List{Value: make([]any, 0, len(found))}
+	page := api.Changes{Value: make([]api.Change, 0, min(len(found), limit))}
 	for i, e := range found {
 		if i == limit {
 			page.NextLink = nextPage("/admin/changes", query, l.feedToken(found[i-1].Number))
 			break
 		}
-		page.Value = append(page.Value, e.CloudEvent())
+		text, err := json.Marshal(e.CloudEvent())
+		if err != nil {
+			return 0, nil, err
+		}
+		page.Value = append(page.Value, api.Change{RawMessage: text})
 	}
 	return http.StatusOK, page, nil
 }

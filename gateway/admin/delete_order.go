@@ -2,22 +2,14 @@ package admin
 
 import (
 	"net/http"
-	"time"
 
 	"portico/arm"
-	"portico/gateway/exchange"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 )
 
 func (l *listener) deleteOrderRoutes() []route {
 	return []route{{http.MethodGet, "/admin/deleteOrder", l.deleteOrder}}
-}
-
-// typeOrder is what deletions have learnt about the order of types.
-type typeOrder struct {
-	Before string    `json:"before"`
-	After  string    `json:"after"`
-	Seen   time.Time `json:"seen"`
 }
 
 // deleteOrder shows what was learnt in ?subscription=.
@@ -30,5 +22,7 @@ func (l *listener) deleteOrder(_ http.ResponseWriter, r *http.Request) (int, any
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, exchange.ListOf(orders, func(o inventory.TypeOrder) typeOrder { return typeOrder{o.Before, o.After, o.Seen} }), nil
+	return http.StatusOK, listOf(orders, func(o inventory.TypeOrder) api.TypeOrder {
+		return api.TypeOrder{Before: o.Before, After: o.After, Seen: o.Seen}
+	}), nil
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/gateway/exchange"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -16,53 +16,17 @@ func (l *listener) doubtRoutes() []route {
 	return []route{{http.MethodGet, "/admin/doubts", l.listDoubts}}
 }
 
-// Why the index is not sure of a resource.
-const (
-	writeUnderWay       = "writeUnderWay"
-	writeWithoutAnswer  = "writeWithoutAnswer"
-	moveUnderWay        = "moveUnderWay"
-	operationFollowed   = "operationFollowed"
-	verificationPending = "verificationPending"
-)
-
 var reasonMessages = map[string]string{
-	writeUnderWay:       "The write was sent, or is about to be; its call is not known to have ended.",
-	writeWithoutAnswer:  "The call of the write ended without a definite answer; the provider may still apply it.",
-	moveUnderWay:        "A provider was told to move the resource; that ends when the job of the move knows what became of it.",
-	operationFollowed:   "The provider accepted the write; its operation is followed to its end.",
-	verificationPending: "The provider is asked for the resource until an answer proves what became of it.",
+	api.WriteUnderWay:       "The write was sent, or is about to be; its call is not known to have ended.",
+	api.WriteWithoutAnswer:  "The call of the write ended without a definite answer; the provider may still apply it.",
+	api.MoveUnderWay:        "A provider was told to move the resource; that ends when the job of the move knows what became of it.",
+	api.OperationFollowed:   "The provider accepted the write; its operation is followed to its end.",
+	api.VerificationPending: "The provider is asked for the resource until an answer proves what became of it.",
+	api.DeletionUnderWay:    "The group is being deleted with all that it holds.",
 }
 
-// doubt is a resource that the index is not sure of, as operators see it.
-type doubt struct {
-	ID     string   `json:"id"`
-	Region string   `json:"region"`
-	Phase  string   `json:"phase,omitempty"` // of the row; empty: there is none
-	Flags  []string `json:"flags"`           // of the row
-	Why    []reason `json:"why"`
-	// Until is when the last open write ends by time; an answer that the provider
-	// gives later is proof. Nil where something else has to end as well, or where no
-	// write is open.
-	Until *time.Time `json:"until,omitempty"`
-}
-
-type reason struct {
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-	// Kind and region are of the write.
-	Kind   string     `json:"kind,omitempty"`
-	Region string     `json:"region,omitempty"`
-	Since  time.Time  `json:"since"`
-	Until  *time.Time `json:"until,omitempty"` // when the reason ends by time
-	// The further members are of the job that works on it.
-	Job         string     `json:"job,omitempty"`
-	Attempts    int64      `json:"attempts,omitempty"` // since one last went well
-	Next        *time.Time `json:"next,omitempty"`     // attempt; nil: one is being made
-	LastOutcome string     `json:"lastOutcome,omitempty"`
-}
-
-func doubtOf(u inventory.Unverified, now time.Time) doubt {
-	d := doubt{ID: u.Key, Flags: []string{}, Why: []reason{}}
+func doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
+	d := api.Doubt{ID: u.Key, Flags: []string{}, Why: waitingOf(u, now)}
 	if len(u.Writes) > 0 {
 		d.Region = u.Writes[0].Region
 		if last := u.Writes[0].Ends; !last.IsZero() {
@@ -70,50 +34,62 @@ func doubtOf(u inventory.Unverified, now time.Time) doubt {
 		}
 	}
 	if row := u.Row; row != nil {
-		d.ID, d.Region, d.Phase = row.ID, row.Region, row.Phase.String()
-		for _, flag := range []struct {
-			name string
-			set  bool
-		}{{"verify", row.Verify}, {"followPut", row.FollowPut}, {"followDelete", row.FollowDelete}} {
-			if flag.set {
-				d.Flags = append(d.Flags, flag.name)
-			}
-		}
+		d.ID, d.Region, d.Phase, d.Flags = row.ID, row.Region, row.Phase.String(), flagsOf(row)
 		if row.FollowPut || row.FollowDelete {
 			d.Until = nil
 		}
 	}
-	for _, w := range u.Writes {
-		d.Why = append(d.Why, reasonOfWrite(w, now))
-	}
-	for _, j := range u.Jobs {
-		d.Why = append(d.Why, reasonOfJob(j))
-	}
 	return d
 }
 
-func reasonOfWrite(w inventory.OpenWrite, now time.Time) reason {
-	r := reason{Reason: writeWithoutAnswer, Kind: w.Kind.String(), Region: w.Region, Since: w.Begun}
+// flagsOf are what the index is not sure of in a row.
+func flagsOf(row *inventory.Resource) []string {
+	flags := []string{}
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"verify", row.Verify}, {"followPut", row.FollowPut}, {"followDelete", row.FollowDelete}} {
+		if flag.set {
+			flags = append(flags, flag.name)
+		}
+	}
+	return flags
+}
+
+// waitingOf are the open writes of a resource, and the jobs that work on it.
+func waitingOf(u inventory.Unverified, now time.Time) []api.Waiting {
+	all := make([]api.Waiting, 0, len(u.Writes)+len(u.Jobs))
+	for _, w := range u.Writes {
+		all = append(all, reasonOfWrite(w, now))
+	}
+	for _, j := range u.Jobs {
+		all = append(all, reasonOfJob(j))
+	}
+	return all
+}
+
+func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
+	r := api.Waiting{Reason: api.WriteWithoutAnswer, Kind: w.Kind.String(), Region: w.Region, Since: w.Begun}
 	if !w.Ends.IsZero() {
 		r.Until = &w.Ends
 	}
 	switch {
 	case w.Kind == index.Move:
-		r.Reason = moveUnderWay
+		r.Reason = api.MoveUnderWay
 	case !w.CallEnded && now.Before(w.NotAfter):
-		r.Reason, r.Until = writeUnderWay, &w.NotAfter
+		r.Reason, r.Until = api.WriteUnderWay, &w.NotAfter
 	}
 	r.Message = reasonMessages[r.Reason]
 	return r
 }
 
-func reasonOfJob(j jobrow.Job) reason {
-	r := reason{Reason: verificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts}
+func reasonOfJob(j jobrow.Job) api.Waiting {
+	r := api.Waiting{Reason: api.VerificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts}
 	if j.Owner == "" {
 		r.Next = &j.Due
 	}
 	if j.Kind == inventory.FollowJob {
-		r.Reason = operationFollowed
+		r.Reason = api.OperationFollowed
 		if follow, err := inventory.ReadFollow(j); err == nil {
 			r.Kind, r.LastOutcome = follow.Kind.String(), follow.Progress.Status
 		}
@@ -142,13 +118,13 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 	}
 	found, err := l.Store.Unverified(r.Context(), wanted)
 	if errors.Is(err, inventory.ErrInvalidCursor) {
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
+		return 0, nil, notOfALink()
 	}
 	if err != nil {
 		return 0, nil, err
 	}
 	now := l.Store.Now()
-	page := exchange.ListOf(found.Value, func(u inventory.Unverified) doubt { return doubtOf(u, now) })
+	page := listOf(found.Value, func(u inventory.Unverified) api.Doubt { return doubtOf(u, now) })
 	if found.Next != "" {
 		page.NextLink = nextPage("/admin/doubts", query, found.Next)
 	}

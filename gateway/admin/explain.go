@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"strings"
 
 	"portico/arm"
 	"portico/gateway/admin/api"
@@ -11,7 +12,8 @@ func (l *listener) explainRoutes() []route {
 	return []route{{http.MethodPost, "/admin/explain", l.explain}}
 }
 
-// explain says which way a request would take, without sending it.
+// explain says which way a request would take, without sending it, and what is known of
+// what its path names.
 func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var q api.Question
 	if err := readBody(w, r, &q); err != nil {
@@ -21,5 +23,16 @@ func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, er
 		return 0, nil, arm.NewError(arm.InvalidRequestContent, "there is no path").About("path")
 	}
 	e, err := l.Explain(r.Context(), q)
-	return http.StatusOK, e, err
+	if err != nil {
+		return 0, nil, err
+	}
+	id, _, _ := strings.Cut(q.Path, "?")
+	if path, err := pathNamed(id, "path"); err == nil && path.Group() != "" {
+		known, err := l.detailOf(r.Context(), path)
+		if err != nil {
+			return 0, nil, err
+		}
+		e.Known = &known
+	}
+	return http.StatusOK, e, nil
 }

@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/gorilla/mux"
 
 	"portico/arm"
-	"portico/gateway/exchange"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 )
@@ -22,24 +21,10 @@ func (l *listener) jobRoutes() []route {
 	}
 }
 
-// job is a job as operators see it. It shows the progress of the payload alone: the
-// rest may hold what only the job's own calls may use.
-type job struct {
-	ID           string          `json:"id"`
-	Kind         string          `json:"kind"`
-	Subscription string          `json:"subscription,omitempty"`
-	Subject      string          `json:"subject"`
-	State        string          `json:"state"`
-	Due          *time.Time      `json:"due,omitempty"`   // of one that has not ended
-	Owner        string          `json:"owner,omitempty"` // who works on it, until due
-	Attempts     int64           `json:"attempts"`
-	Created      time.Time       `json:"created"`
-	Changed      time.Time       `json:"changed"`
-	Progress     json.RawMessage `json:"progress,omitempty"`
-}
-
-func jobOf(j jobrow.Job) job {
-	shown := job{
+// jobOf shows of the payload the progress alone: the rest may hold what only the job's own
+// calls may use.
+func jobOf(j jobrow.Job) api.Job {
+	shown := api.Job{
 		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, State: j.State.String(), Owner: j.Owner,
 		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed,
 	}
@@ -74,14 +59,7 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 	if err != nil {
 		return 0, nil, err
 	}
-	page := exchange.List{Value: make([]any, 0, len(jobs))}
-	for i, j := range jobs {
-		if i == wanted.Limit-1 {
-			page.NextLink = nextPage("/admin/jobs", query, jobs[i-1].Name())
-			break
-		}
-		page.Value = append(page.Value, jobOf(j))
-	}
+	page := pageOf("/admin/jobs", query, jobs, wanted.Limit-1, jobOf, func(last jobrow.Job) string { return last.Name() })
 	return http.StatusOK, page, nil
 }
 

@@ -1,94 +1,129 @@
 package admin
 
 import (
-	"errors"
 	"net/http"
-	"time"
+	"slices"
+	"strings"
 
-	"github.com/gorilla/mux"
-	"go.uber.org/zap"
-
-	"portico/arm"
-	"portico/inventory"
-	"portico/routing"
+	"portico/gateway/admin/api"
+	"portico/regions"
+	"portico/upstream"
 )
 
 func (l *listener) regionRoutes() []route {
-	return []route{{http.MethodPost, "/admin/regions/{region}/retire", l.retireRegion}}
+	return []route{{http.MethodGet, "/admin/regions", l.listRegions}}
 }
 
-// retirement is what the index has of a region, or has forgotten of it, over all
-// subscriptions.
-type retirement struct {
-	Region     string `json:"region"`
-	DryRun     bool   `json:"dryRun,omitempty"`
-	Rows       int    `json:"rows"`
-	Intents    int    `json:"intents"` // writes of which nobody knows how they ended
-	Touched    int    `json:"touched"` // collections that groups are looked at in before they go
-	Coverage   int    `json:"coverage"`
-	Notices    int    `json:"notices"`
-	Strays     int    `json:"strays"`
-	Fences     int    `json:"fences"`
-	Operations int    `json:"operations"` // polling URLs
-	// Moving are IDs that a move has under way. They stay until it ends, or is
-	// cancelled.
-	Moving int `json:"moving,omitempty"`
-	// Groups are those whose delete waits for the region.
-	Groups waitingGroups `json:"groups"`
-}
-
-type waitingGroups struct {
-	Count int      `json:"count"`
-	IDs   []string `json:"ids,omitempty"` // the first 100
-}
-
-// retireRegion forgets a region that the map no longer has; with dryRun it counts
-// what it would forget. Called again it goes on with what is left; an unknown
-// region has counts of zero.
-func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	var sent struct {
-		DryRun bool `json:"dryRun"`
-	}
-	if err := readBody(w, r, &sent); err != nil {
-		return 0, nil, err
-	}
-	region := arm.Location(mux.Vars(r)["region"])
-	if !arm.ValidLocation(region) {
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "the name of a region has letters and digits alone, 63 at most").About("region")
-	}
-	if l.Config.Map.HasRegion(region) {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The map has the location '%s': only one that it no longer has, in the regions and in the endpoints of all providers, can be retired.", region).About("region")
-	}
-	if sent.DryRun {
-		found, err := l.Store.Retirement(r.Context(), region)
-		return http.StatusOK, retirementOf(region, true, found), err
-	}
-	found, err := l.Store.RetireRegion(r.Context(), region)
-	if busy, ok := errors.AsType[*inventory.CallsUnderWayError](err); ok {
-		fault := arm.NewError(arm.Conflict).Saying("Calls to the location '%s' may be under way until %s. Reload all gateways, and retire it then.",
-			region, busy.Until.UTC().Format(time.RFC3339)).About("region")
-		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Now()), arm.MaxRetryAfter))
-		return 0, nil, fault
-	}
-	l.Audit.Event("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),
-		zap.Int("rows", found.Rows), zap.Int("intents", found.Intents), zap.Int("touched", found.WrittenRegions), zap.Int("coverage", found.Coverage),
-		zap.Int("notices", found.Notices), zap.Int("strays", found.Strays), zap.Int("fences", found.Fences), zap.Int("operations", found.Operations),
-		zap.Int("moving", found.Moving), zap.Int("groups", found.Groups))
+// listRegions lists the regions of the map and those that have nothing but endpoints, at
+// most ?limit= of them, behind ?after=, a name.
+func (l *listener) listRegions(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	query := r.URL.Query()
+	limit, err := pageSize(query)
 	if err != nil {
 		return 0, nil, err
 	}
-	l.Jobs.Nudge(inventory.GroupDeleteJob)
-	l.Jobs.Nudge(inventory.EraseJob)
-	return http.StatusOK, retirementOf(region, false, found), nil
+	all := regionsOf(l.Config.Map)
+	behind, _ := slices.BinarySearchFunc(all, query.Get("after"), func(region regions.Region, after string) int {
+		if region.Name <= after {
+			return -1
+		}
+		return 1
+	})
+	page := pageOf("/admin/regions", query, all[behind:], limit, l.regionOf, func(last regions.Region) string { return last.Name })
+	return http.StatusOK, page, nil
 }
 
-func retirementOf(region string, dryRun bool, r inventory.Retirement) retirement {
-	shown := retirement{
-		Region: region, DryRun: dryRun, Rows: r.Rows, Intents: r.Intents, Touched: r.WrittenRegions, Coverage: r.Coverage,
-		Notices: r.Notices, Strays: r.Strays, Fences: r.Fences, Operations: r.Operations, Moving: r.Moving, Groups: waitingGroups{Count: r.Groups},
+// regionsOf are the regions of a map, by name, with those that it has endpoints in alone,
+// such as global.
+func regionsOf(m *regions.Map) []regions.Region {
+	all := slices.Clone(m.Regions())
+	for _, e := range m.Endpoints() {
+		if !slices.ContainsFunc(all, func(r regions.Region) bool { return r.Name == e.Region }) {
+			all = append(all, regions.Region{Name: e.Region})
+		}
 	}
-	for _, group := range r.Waiting {
-		shown.Groups.IDs = append(shown.Groups.IDs, routing.GroupID(group.Subscription, group.Name))
+	slices.SortFunc(all, func(a, b regions.Region) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// allRegions are all regions, as this gateway knows them.
+func (l *listener) allRegions() []api.Region {
+	return listOf(regionsOf(l.Config.Map), l.regionOf).Value
+}
+
+func (l *listener) regionOf(r regions.Region) api.Region {
+	shown := api.Region{Name: r.Name, DisplayName: r.DisplayName, PairedRegion: r.PairedRegion, Endpoints: []api.Endpoint{}}
+	for _, p := range l.Config.Map.Providers() {
+		shown.Endpoints = append(shown.Endpoints, l.endpointsOf(p, r.Name)...)
 	}
+	shown.State = overall(shown.Endpoints, func(e api.Endpoint) string { return e.State })
 	return shown
+}
+
+// endpointsOf are a provider's endpoints in a region: its own one, and those of its types.
+func (l *listener) endpointsOf(p *regions.Provider, region string) []api.Endpoint {
+	var order []*regions.Endpoint
+	types := map[*regions.Endpoint][]string{}
+	if e := p.Endpoint(region); e != nil {
+		order, types[e] = append(order, e), []string{}
+	}
+	for _, t := range p.Types() {
+		e := t.Endpoint(region)
+		if e == nil {
+			continue
+		}
+		if types[e] == nil {
+			order = append(order, e)
+		}
+		types[e] = append(types[e], t.Name)
+	}
+	all := make([]api.Endpoint, len(order))
+	for i, e := range order {
+		all[i] = endpointOf(p.Namespace, types[e], l.Upstream.Status(e))
+	}
+	return all
+}
+
+func endpointOf(namespace string, types []string, s upstream.EndpointStatus) api.Endpoint {
+	e := api.Endpoint{Namespace: namespace, ResourceTypes: types, Shed: s.Shed, LastShed: timeOf(s.LastShed)}
+	for _, a := range s.Addresses {
+		e.Addresses = append(e.Addresses, addressOf(a))
+	}
+	// Where none is healthy some may be called all the same.
+	if e.State = overall(e.Addresses, func(a api.Address) string { return a.State }); e.State == api.Down && s.Reachable {
+		e.State = api.Degraded
+	}
+	return e
+}
+
+func addressOf(s upstream.AddressStatus) api.Address {
+	a := api.Address{
+		URL: s.URL, State: api.Up, Circuit: s.Circuit.String(), Since: timeOf(s.Since), Requests: s.Requests, Failures: s.Failures, InFlight: s.InFlight,
+		CertificateEnds: timeOf(s.CertificateEnds), Distrust: s.Distrust, LastDistrust: timeOf(s.LastDistrust),
+	}
+	switch {
+	case !s.Up:
+		a.State, a.Reason = api.Down, s.Reason
+	case !s.Known:
+		a.State = api.Unknown
+	}
+	return a
+}
+
+// overall is the state of what has parts: down where all are, degraded where some are not
+// up or not in full, unknown where nothing is known of any.
+func overall[T any](parts []T, state func(T) string) string {
+	counts := map[string]int{}
+	for _, part := range parts {
+		counts[state(part)]++
+	}
+	switch {
+	case len(parts) == 0 || counts[api.Unknown] == len(parts):
+		return api.Unknown
+	case counts[api.Down] == len(parts):
+		return api.Down
+	case counts[api.Down]+counts[api.Degraded] > 0:
+		return api.Degraded
+	}
+	return api.Up
 }

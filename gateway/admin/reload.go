@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/config"
+	"portico/gateway/admin/api"
 )
 
 func (l *listener) reloadRoutes() []route {
@@ -14,12 +15,7 @@ func (l *listener) reloadRoutes() []route {
 }
 
 // Reloaded describes a configuration that was loaded.
-type Reloaded struct {
-	Generation int64 `json:"generation"` // the first is 1
-	// NeedsRestart are the settings that differ from what the gateway was started
-	// with, but cannot change while it runs: they stay as they were.
-	NeedsRestart []string `json:"needsRestart,omitempty"`
-}
+type Reloaded = api.Reloaded
 
 // reload reads the configuration again. One with a fault changes nothing.
 func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, error) {

@@ -7,41 +7,22 @@ import (
 	"portico/access"
 	"portico/access/roles"
 	"portico/arm"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/routing"
 )
 
 func (l *listener) roleRoutes() []route {
-	return []route{{http.MethodPost, "/admin/roles/check", l.checkRoles}}
-}
-
-// roleAnswer says whether a caller may do something.
-type roleAnswer struct {
-	Allowed bool   `json:"allowed"`
-	Reason  string `json:"reason,omitempty"`
-	// Grant is what allows it.
-	Grant *grantBody `json:"grant,omitempty"`
-	// WouldAllow are the built-in roles that would.
-	WouldAllow []string `json:"wouldAllow,omitempty"`
-}
-
-type grantBody struct {
-	Assignment string `json:"assignment,omitempty"`
-	Owner      bool   `json:"owner,omitempty"` // by the configuration
-	Scope      string `json:"scope"`
-	Role       string `json:"role"`
+	return []route{
+		{http.MethodGet, "/admin/roles", l.listRoles},
+		{http.MethodPost, "/admin/roles/check", l.checkRoles},
+	}
 }
 
 // checkRoles says whether a caller, of whom nothing but its ids is known, may do an action
 // at a scope: by the store, as the next request would be answered.
 func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	var sent struct {
-		PrincipalID string   `json:"principalId"`
-		Groups      []string `json:"groups"`
-		TenantID    string   `json:"tenantId"`
-		Action      string   `json:"action"`
-		Scope       string   `json:"scope"`
-	}
+	var sent api.RoleCheck
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}
@@ -64,19 +45,19 @@ func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	if !visible {
-		return http.StatusOK, roleAnswer{Reason: "The tenant of the caller has no such subscription."}, nil
+		return http.StatusOK, api.RoleAnswer{Reason: "The tenant of the caller has no such subscription."}, nil
 	}
 	grant, err := l.Authorizer.Explain(r.Context(), who, sent.Action, sent.Scope)
 	fault, refused := errors.AsType[*arm.Error](err)
 	switch {
 	case refused:
-		return http.StatusOK, roleAnswer{Reason: fault.Message, WouldAllow: builtInFor(sent.Action)}, nil
+		return http.StatusOK, api.RoleAnswer{Reason: fault.Message, WouldAllow: builtInFor(sent.Action)}, nil
 	case err != nil:
 		return 0, nil, err
 	case grant.Role == nil:
-		return http.StatusOK, roleAnswer{Allowed: true, Reason: "Roles are not enforced."}, nil
+		return http.StatusOK, api.RoleAnswer{Allowed: true, Reason: "Roles are not enforced."}, nil
 	}
-	return http.StatusOK, roleAnswer{Allowed: true, Grant: &grantBody{
+	return http.StatusOK, api.RoleAnswer{Allowed: true, Grant: &api.RoleGrant{
 		Assignment: grant.Assignment, Owner: grant.Assignment == "", Scope: grant.Scope, Role: grant.Role.Name(),
 	}}, nil
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
-	"portico/events"
-	"portico/gateway/exchange"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/operations/webhook"
 )
@@ -26,29 +25,8 @@ func (l *listener) sinkRoutes() []route {
 	}
 }
 
-// sink is a sink as operators see it: nothing that its URL holds beside the host.
-type sink struct {
-	Name string `json:"name"`
-	Host string `json:"host"`
-	// State is Delivering, Away (the receiver takes nothing) or Starting.
-	State       string     `json:"state"`
-	Owner       string     `json:"owner,omitempty"`
-	After       string     `json:"after,omitempty"` // the feed's token of how far it has come
-	Lag         int64      `json:"lagEvents"`
-	LagSeconds  float64    `json:"lagSeconds"`
-	Retrying    int        `json:"retrying"`
-	Dead        int        `json:"dead"`
-	Delivered   int64      `json:"delivered"`
-	Forgotten   int64      `json:"forgotten"`
-	LastSuccess *time.Time `json:"lastSuccess,omitempty"`
-	LastFailure *time.Time `json:"lastFailure,omitempty"`
-	Failure     string     `json:"failure,omitempty"` // of the attempt that failed last
-	Status      int        `json:"status,omitempty"`
-	AwaySince   *time.Time `json:"awaySince,omitempty"`
-}
-
-func (l *listener) sinkOf(r *http.Request, s *webhook.Sink) (sink, error) {
-	shown := sink{Name: s.Name, Host: s.URL.Host, State: "Starting"}
+func (l *listener) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error) {
+	shown := api.Sink{Name: s.Name, Host: s.URL.Host, State: "Starting"}
 	status, err := l.Sinks.Status(r.Context(), s.Name)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return shown, nil
@@ -76,7 +54,7 @@ func timeOf(t time.Time) *time.Time {
 }
 
 func (l *listener) listSinks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	list := exchange.List{Value: make([]any, 0, len(l.Sinks.Sinks))}
+	list := api.Page[api.Sink]{Value: make([]api.Sink, 0, len(l.Sinks.Sinks))}
 	for _, s := range l.Sinks.Sinks {
 		shown, err := l.sinkOf(r, s)
 		if err != nil {
@@ -110,19 +88,7 @@ func (l *listener) testSink(_ http.ResponseWriter, r *http.Request) (int, any, e
 		return 0, nil, err
 	}
 	outcome, err := l.Sinks.Test(r.Context(), s)
-	return http.StatusOK, outcome, err
-}
-
-// deadLetter is an event that was given up.
-type deadLetter struct {
-	ID       string    `json:"id"` // the event's sequence
-	Failure  string    `json:"failure"`
-	Status   int       `json:"status,omitempty"`
-	Attempts int64     `json:"attempts"`
-	Since    time.Time `json:"since"`
-	GivenUp  time.Time `json:"givenUp"`
-	// Event is left out where it is no longer kept.
-	Event *events.CloudEvent `json:"event,omitempty"`
+	return http.StatusOK, api.SinkTest{Outcome: outcome.Name, Status: outcome.Status}, err
 }
 
 // listDead lists what a sink was given up for, behind ?after=, an id.
@@ -146,7 +112,7 @@ func (l *listener) listDead(_ http.ResponseWriter, r *http.Request) (int, any, e
 	if err != nil {
 		return 0, nil, err
 	}
-	page := exchange.List{Value: make([]any, 0, len(found))}
+	page := api.Page[api.DeadLetter]{Value: make([]api.DeadLetter, 0, min(len(found), limit))}
 	for i, e := range found {
 		if i == limit {
 			page.NextLink = nextPage(r.URL.Path, query, strconv.FormatInt(found[i-1].Number, 10))
@@ -161,8 +127,8 @@ func (l *listener) listDead(_ http.ResponseWriter, r *http.Request) (int, any, e
 	return http.StatusOK, page, nil
 }
 
-func (l *listener) letterOf(r *http.Request, e inventory.SinkEvent) (deadLetter, error) {
-	letter := deadLetter{
+func (l *listener) letterOf(r *http.Request, e inventory.SinkEvent) (api.DeadLetter, error) {
+	letter := api.DeadLetter{
 		ID: strconv.FormatInt(e.Number, 10), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(),
 	}
 	event, err := l.Store.NumberedEvent(r.Context(), e.Number)
@@ -174,20 +140,13 @@ func (l *listener) letterOf(r *http.Request, e inventory.SinkEvent) (deadLetter,
 	return letter, err
 }
 
-// replayed says how many dead letters are tried again.
-type replayed struct {
-	Replayed int `json:"replayed"`
-}
-
 // replayDead has dead letters tried again: those of {"ids": […]}, or all.
 func (l *listener) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
 	}
-	var sent struct {
-		IDs []string `json:"ids"`
-	}
+	var sent api.Replay
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}
@@ -197,7 +156,7 @@ func (l *listener) replayDead(w http.ResponseWriter, r *http.Request) (int, any,
 			return 0, nil, noLetter()
 		}
 	}
-	var done replayed
+	var done api.Replayed
 	if sent.IDs == nil {
 		done.Replayed, err = l.replayAll(r, s)
 		return http.StatusAccepted, done, err
@@ -237,7 +196,7 @@ func (l *listener) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any,
 	if err == nil && !found {
 		err = noLetter()
 	}
-	return http.StatusOK, struct{}{}, err
+	return http.StatusOK, api.Nothing{}, err
 }
 
 var errNoNumber = errors.New("no number of an event")

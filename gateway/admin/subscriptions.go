@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
-	"portico/gateway/exchange"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 )
 
@@ -21,42 +21,23 @@ func (l *listener) subscriptionRoutes() []route {
 	}
 }
 
-// subscription is a subscription as operators see it.
-type subscription struct {
-	ID          string `json:"id"`
-	TenantID    string `json:"tenantId"`
-	DisplayName string `json:"displayName"`
-	State       string `json:"state"`
-	OfferID     string `json:"offerId,omitempty"` // what providers know as quotaId
-	PlacementID string `json:"locationPlacementId,omitempty"`
-	// Features are full names. Left out they stay as they are, as clients register
-	// for them too.
-	Features []string `json:"registeredFeatures,omitempty"`
-	// Covered: Portico is the first that ever writes to the subscription. It is read
-	// only when the subscription is made; left out it is true.
-	Covered *bool `json:"covered,omitempty"`
-	// Erased: nothing is left of a Deleted subscription, here or at any provider; it
-	// can be made again. It is not read.
-	Erased bool `json:"erased,omitempty"`
-	// Unconfirmed are regions that the map lacks and that do not know the newest
-	// state. They will learn it when the map has them again; until then an erased
-	// subscription cannot be made again. Only a GET of one subscription shows them.
-	Unconfirmed []string `json:"unconfirmed,omitempty"`
-}
-
-func subscriptionOf(s inventory.Subscription) subscription {
-	return subscription{
+func subscriptionOf(s inventory.Subscription) api.Subscription {
+	return api.Subscription{
 		ID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName, State: s.State.String(), OfferID: s.OfferID,
 		PlacementID: s.PlacementID, Features: s.Features, Covered: &s.Covered, Erased: s.Erased,
 	}
 }
 
+// listSubscriptions lists the subscriptions of all tenants, at most ?limit= of them, behind
+// ?after=, an id.
 func (l *listener) listSubscriptions(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	all, err := l.Store.AllSubscriptions(r.Context(), "", 0)
+	query := r.URL.Query()
+	limit, err := pageSize(query)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, exchange.ListOf(all, subscriptionOf), nil
+	all, err := l.Store.AllSubscriptions(r.Context(), query.Get("after"), limit+1)
+	return http.StatusOK, pageOf("/admin/subscriptions", query, all, limit, subscriptionOf, func(last inventory.Subscription) string { return last.ID }), err
 }
 
 func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -117,7 +98,7 @@ func readSubscription(w http.ResponseWriter, r *http.Request, id string) (s inve
 	if !arm.ValidGUID(id) {
 		return s, arm.NewError(arm.InvalidSubscriptionID, id)
 	}
-	var sent subscription
+	var sent api.Subscription
 	if err := readBody(w, r, &sent); err != nil {
 		return s, err
 	}

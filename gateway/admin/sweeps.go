@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/operations/sweep"
 )
@@ -13,16 +14,10 @@ func (l *listener) sweepRoutes() []route {
 	return []route{{http.MethodPost, "/admin/sweeps", l.orderSweep}}
 }
 
-// sweepBody is a request for a sweep; an empty one means everything.
-type sweepBody struct {
-	DryRun       bool   `json:"dryRun"`
-	Subscription string `json:"subscription"`
-}
-
 // orderSweep orders a sweep, and names its job. It joins one under way that does
 // the same.
 func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	var sent sweepBody
+	var sent api.Sweep
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}

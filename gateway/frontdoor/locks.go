@@ -73,7 +73,7 @@ type lockProperties struct {
 
 func lockOf(l inventory.Lock) lockBody {
 	return lockBody{
-		ID: l.ScopeID + "/providers/" + lockType + "/" + l.Name, Name: l.Name, Type: lockType,
+		ID: inventory.LockID(l.ScopeID, l.Name), Name: l.Name, Type: lockType,
 		Properties: lockProperties{l.Level.String(), l.Notes, l.Owners}, ETag: l.ETag,
 	}
 }

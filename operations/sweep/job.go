@@ -41,7 +41,7 @@ type payload struct {
 	Succeeded time.Time `json:"succeeded"`
 }
 
-// summary is what the metrics show of a sweep.
+// summary is what is kept of a sweep that has ended.
 type summary struct {
 	Started time.Time      `json:"started"`
 	Ended   time.Time      `json:"ended"`
@@ -201,36 +201,52 @@ func (s *Sweeper) Measure(ctx context.Context, _ int) error {
 		return err
 	}
 	s.metrics.strays.Set(float64(strays))
-	var last *summary
-	var succeeded time.Time
+	latest, err := s.Latest(ctx)
+	if err != nil || latest.Ended.IsZero() {
+		return err
+	}
+	s.metrics.seconds.Set(latest.Ended.Sub(latest.Started).Seconds())
+	for kind, n := range latest.Drift {
+		s.metrics.drift.WithLabelValues(kind).Set(float64(n))
+	}
+	if !latest.Succeeded.IsZero() {
+		s.metrics.success.Set(float64(latest.Succeeded.UnixMilli()) / 1000)
+	}
+	return nil
+}
+
+// Latest is what is known of the latest sweep of everything that has ended; the zero Latest
+// where none has.
+type Latest struct {
+	Started, Ended time.Time
+	Drift          map[string]int // as [Report.Drift] has it
+	// Complete: every region was listed in full; Succeeded is when a sweep last ended with
+	// that.
+	Complete  bool
+	Succeeded time.Time
+}
+
+// Latest returns what is known of the latest sweep of everything, by any replica.
+func (s *Sweeper) Latest(ctx context.Context) (latest Latest, err error) {
 	for _, subject := range []string{scheduledSubject, Order{}.subject()} {
 		job, err := s.Prober.Store.Job(ctx, "", jobrow.ID(Job, subject))
 		if errors.Is(err, inventory.ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return err
+			return latest, err
 		}
 		p, err := readPayload(job.Payload)
 		if err != nil {
-			return err
+			return latest, err
 		}
-		if p.Last != nil && (last == nil || p.Last.Ended.After(last.Ended)) {
-			last = p.Last
+		if p.Last != nil && p.Last.Ended.After(latest.Ended) {
+			latest.Started, latest.Ended, latest.Drift = p.Last.Started, p.Last.Ended, p.Last.Drift
+			latest.Complete = p.Succeeded.Equal(p.Last.Ended)
 		}
-		if p.Succeeded.After(succeeded) {
-			succeeded = p.Succeeded
+		if p.Succeeded.After(latest.Succeeded) {
+			latest.Succeeded = p.Succeeded
 		}
 	}
-	if last == nil {
-		return nil
-	}
-	s.metrics.seconds.Set(last.Ended.Sub(last.Started).Seconds())
-	for kind, n := range last.Drift {
-		s.metrics.drift.WithLabelValues(kind).Set(float64(n))
-	}
-	if !succeeded.IsZero() {
-		s.metrics.success.Set(float64(succeeded.UnixMilli()) / 1000)
-	}
-	return nil
+	return latest, nil
 }

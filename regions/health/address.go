@@ -25,7 +25,15 @@ type Address struct {
 	ramping       bool   // slow start: it gets a reduced part of the calls
 	trials        uint64 // started so far
 	counts        Counts
+	last          transition
 	pending       []Change // for notify once mu is unlocked
+}
+
+// transition is the latest change between healthy and not.
+type transition struct {
+	up     bool
+	at     time.Duration
+	reason string
 }
 
 // probes are the results of an address's probes.
@@ -95,6 +103,9 @@ type State struct {
 	Ejected     bool
 	Outstanding int64 // calls in flight
 	Counts      Counts
+	// Reason says why the address became what it is, at Since; empty: it never changed.
+	Reason string
+	Since  time.Duration
 }
 
 // State advances the address to now and returns a snapshot.
@@ -104,8 +115,8 @@ func (a *Address) State(now time.Duration) State {
 	defer a.mu.Unlock()
 	s := State{
 		Up: a.healthy(), Circuit: a.circuit.state, Failing: a.probes.failing, Ejected: a.ejection.on,
-		Outstanding: a.outstanding.Load(),
-		Counts:      Counts{CircuitOpenings: a.counts.CircuitOpenings, Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}},
+		Outstanding: a.outstanding.Load(), Reason: a.last.reason, Since: a.last.at,
+		Counts: Counts{CircuitOpenings: a.counts.CircuitOpenings, Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}},
 	}
 	for reason, n := range a.counts.Ejections {
 		s.Counts.Ejections[reason] = n
@@ -154,14 +165,14 @@ func (a *Address) RecordProbe(now time.Duration, outcome ProbeOutcome, detail st
 		if p.failing && p.successes >= settings.Healthy {
 			p.failing = false
 			a.startSlowStart(now)
-			a.queueChange(fmt.Sprintf("%d probes succeeded", p.successes))
+			a.queueChange(now, fmt.Sprintf("%d probes succeeded", p.successes))
 		}
 		return
 	}
 	p.successes, p.failures = 0, p.failures+1
 	if !p.failing && settings.Unhealthy > 0 && p.failures >= settings.Unhealthy {
 		p.failing = true
-		a.queueChange(fmt.Sprintf("%d probes failed: %s", p.failures, detail))
+		a.queueChange(now, fmt.Sprintf("%d probes failed: %s", p.failures, detail))
 	}
 }
 
@@ -170,12 +181,12 @@ func (a *Address) Advance(now time.Duration) {
 	a.mu.Lock()
 	defer a.unlockAndNotify()
 	if a.circuit.advance(now) {
-		a.queueChange("it is time for a trial")
+		a.queueChange(now, "it is time for a trial")
 	}
 	if a.ejection.on && now >= a.ejection.until {
 		a.ejection.on = false
 		a.startSlowStart(now)
-		a.queueChange("the time of its ejection is over")
+		a.queueChange(now, "the time of its ejection is over")
 	}
 	if a.ramping && now-a.returnedAt >= a.registry.settings.Load().SlowStart {
 		a.ramping = false
@@ -205,9 +216,9 @@ func (a *Address) connectFailed(s *Settings, now time.Duration, detail string) {
 	}
 	a.counts.CircuitOpenings++
 	if a.circuit.openings == 1 {
-		a.queueChange(fmt.Sprintf("%d connections in a row could not be made: %s", a.circuit.failures, detail))
+		a.queueChange(now, fmt.Sprintf("%d connections in a row could not be made: %s", a.circuit.failures, detail))
 	} else {
-		a.queueChange("the trial failed: " + detail)
+		a.queueChange(now, "the trial failed: "+detail)
 	}
 }
 
@@ -216,7 +227,7 @@ func (a *Address) circuitChanged(now time.Duration, reason string) {
 	if a.circuit.state == Closed {
 		a.startSlowStart(now)
 	}
-	a.queueChange(reason)
+	a.queueChange(now, reason)
 }
 
 // recordCall records the result of a call that had a connection, and reports whether
@@ -277,7 +288,7 @@ func (a *Address) eject(now time.Duration, reason, detail string) {
 	e.on, e.since, e.until = true, now, now+backoff(s.Eject, s.MaxEject, e.times)
 	a.window = window{began: now} // only later calls count
 	a.counts.Ejections[reason]++
-	a.queueChange(detail)
+	a.queueChange(now, detail)
 }
 
 func (a *Address) startSlowStart(now time.Duration) {
@@ -290,7 +301,10 @@ func (a *Address) healthy() bool {
 }
 
 // queueChange queues a change for unlockAndNotify.
-func (a *Address) queueChange(reason string) {
+func (a *Address) queueChange(now time.Duration, reason string) {
+	if up := a.healthy(); up != a.last.up {
+		a.last = transition{up, now, reason}
+	}
 	trial := a.circuit.state == HalfOpen || a.circuit.state == Open && a.circuit.openings > 1
 	a.pending = append(a.pending, Change{a, a.healthy(), a.circuit.state, reason, trial})
 }

@@ -5,7 +5,7 @@ import "net/http"
 var lockOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/locks", Summary: "The locks of one subscription.",
-		Query:  []Parameter{{"subscription", "whose locks; needed"}, {"scope", "only those that hold at this ID: on it and above"}},
+		Query:  append([]Parameter{{"subscription", "whose locks; needed"}, {"scope", "only those that hold at this ID: on it and above"}}, paging...),
 		Answer: Page[Lock]{}, Status: http.StatusOK,
 	},
 }

@@ -16,6 +16,8 @@ type Operation struct {
 	Answer any
 	// Status is that of a successful answer.
 	Status int
+	// Creates: it answers 201 in its place where it has made something.
+	Creates bool
 }
 
 // Parameter is a parameter of a query.
@@ -23,7 +25,11 @@ type Parameter struct{ Name, Summary string }
 
 // Operations are all that the listener has below /admin/.
 func Operations() []Operation {
-	return slices.Concat(statusOperations, regionOperations, providerOperations, resourceOperations, lockOperations, roleOperations, explainOperations)
+	return slices.Concat(
+		statusOperations, regionOperations, retirementOperations, providerOperations, subscriptionOperations, resourceOperations,
+		jobOperations, doubtOperations, fenceOperations, lockOperations, roleOperations, sweepOperations, deletionOrderOperations,
+		changeOperations, sinkOperations, reloadOperations, documentOperations, explainOperations,
+	)
 }
 
 // Page is one page of a list.

@@ -3,7 +3,7 @@ package api
 import "net/http"
 
 var providerOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/providers", Summary: "The providers and their resource types, as the region map has them.", Answer: Page[Provider]{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/providers", Summary: "The providers and their resource types, as the region map has them.", Query: paging, Answer: Page[Provider]{}, Status: http.StatusOK},
 }
 
 // Provider is a provider of the region map.

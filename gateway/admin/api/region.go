@@ -6,7 +6,7 @@ import (
 )
 
 var regionOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/regions", Summary: "The regions, their endpoints, and how each address does.", Answer: Page[Region]{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/regions", Summary: "The regions, their endpoints, and how each address does.", Query: paging, Answer: Page[Region]{}, Status: http.StatusOK},
 }
 
 // States of a region or an address.
@@ -22,7 +22,7 @@ type Region struct {
 	Name         string     `json:"name"`
 	DisplayName  string     `json:"displayName,omitempty"`
 	PairedRegion string     `json:"pairedRegion,omitempty"`
-	State        string     `json:"state"`
+	State        string     `json:"state"` // up, degraded, down or unknown
 	Endpoints    []Endpoint `json:"endpoints"`
 }
 
@@ -30,14 +30,20 @@ type Region struct {
 type Endpoint struct {
 	Namespace string `json:"namespace"`
 	// ResourceTypes are those that have this endpoint.
-	ResourceTypes []string  `json:"resourceTypes"`
-	Addresses     []Address `json:"addresses"`
+	ResourceTypes []string `json:"resourceTypes"`
+	// State is down where no address can be called, so that every call is refused.
+	State     string    `json:"state"`
+	Addresses []Address `json:"addresses"`
+	// Shed counts clients' calls that were refused as all slots of the endpoint were taken,
+	// since the gateway started; LastShed is when that last happened.
+	Shed     uint64     `json:"shed,omitempty"`
+	LastShed *time.Time `json:"lastShed,omitempty"`
 }
 
 // Address is one address of an endpoint, as this gateway knows it.
 type Address struct {
 	URL   string `json:"url"`
-	State string `json:"state"`
+	State string `json:"state"` // up, down or unknown
 	// Reason says why it is not used.
 	Reason  string     `json:"reason,omitempty"`
 	Circuit string     `json:"circuit"` // closed, open or half-open
@@ -47,4 +53,11 @@ type Address struct {
 	Failures uint64 `json:"failures"`
 	// InFlight are calls under way.
 	InFlight int `json:"inFlight"`
+	// CertificateEnds is when the certificate ends that it showed last.
+	CertificateEnds *time.Time `json:"certificateEnds,omitempty"`
+	// Distrust is why calls came to nothing for want of trust: untrusted (it does not trust
+	// Portico's certificate or credential), tls_authority, tls_host, tls_expired (its own
+	// cannot be trusted) or tls; LastDistrust is when one last did.
+	Distrust     string     `json:"distrust,omitempty"`
+	LastDistrust *time.Time `json:"lastDistrust,omitempty"`
 }

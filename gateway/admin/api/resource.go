@@ -14,8 +14,8 @@ var resourceOperations = []Operation{
 		Answer: Page[Resource]{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodGet, Path: "/admin/resource", Summary: "All that is known of one ID: its row, open writes, fences, jobs, locks, last events.",
-		Query:  []Parameter{{"id", "the resource's ID; needed"}},
+		Method: http.MethodGet, Path: "/admin/resource", Summary: "All that is known of one ID, of a group or a subscription too: its row, what it waits for, fences, locks, last events.",
+		Query:  []Parameter{{"id", "the ID of a subscription, or of something in one; needed"}},
 		Answer: ResourceDetail{}, Status: http.StatusOK,
 	},
 }
@@ -43,32 +43,6 @@ type ResourceDetail struct {
 	Locks   []Lock    `json:"locks"`
 	// Events are the last ones, the newest first.
 	Events []ResourceEvent `json:"events"`
-}
-
-// Waiting is a write, an operation or a verification that is under way.
-type Waiting struct {
-	Reason  string `json:"reason"` // as GET /admin/doubts has them
-	Message string `json:"message"`
-	Kind    string `json:"kind,omitempty"`   // of the write
-	Region  string `json:"region,omitempty"` // of the write
-	// Job is the one that works on it.
-	Job         string     `json:"job,omitempty"`
-	Attempts    int64      `json:"attempts,omitempty"`
-	LastOutcome string     `json:"lastOutcome,omitempty"`
-	Since       time.Time  `json:"since"`
-	Until       *time.Time `json:"until,omitempty"`
-	Next        *time.Time `json:"next,omitempty"`
-}
-
-// Fence keeps an ID from being made anew while a write without an answer may land there.
-type Fence struct {
-	ID           string    `json:"id"`
-	Subscription string    `json:"subscription"`
-	Region       string    `json:"region"`
-	Kind         string    `json:"kind"`
-	Reason       string    `json:"reason"`
-	Since        time.Time `json:"since"`
-	Until        time.Time `json:"until"`
 }
 
 // ResourceEvent is one change of a resource.

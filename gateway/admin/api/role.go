@@ -4,17 +4,50 @@ import "net/http"
 
 var roleOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/roles", Summary: "The role assignments of one subscription.",
+		Method: http.MethodGet, Path: "/admin/roles", Summary: "The role assignments that hold in one subscription: the tenant's, its own, and those below it. The first page has the owners of the configuration as well.",
 		Query:  append([]Parameter{{"subscription", "whose assignments; needed"}, {"principalId", "only those of this principal"}}, paging...),
 		Answer: Page[RoleAssignment]{}, Status: http.StatusOK,
+	},
+	{
+		Method: http.MethodPost, Path: "/admin/roles/check", Summary: "Says whether a caller, of whom nothing but its ids is known, may do an action at a scope.",
+		Content: RoleCheck{}, Answer: RoleAnswer{}, Status: http.StatusOK,
 	},
 }
 
 // RoleAssignment grants a role at a scope.
 type RoleAssignment struct {
-	ID            string `json:"id"`
+	ID            string `json:"id,omitempty"` // an owner of the configuration has none
 	Scope         string `json:"scope"`
 	PrincipalID   string `json:"principalId"`
 	PrincipalType string `json:"principalType,omitempty"`
-	Role          string `json:"role"` // its name
+	Role          string `json:"role"`            // its name
+	Owner         bool   `json:"owner,omitempty"` // by the configuration
+}
+
+// RoleCheck asks whether a caller may do something.
+type RoleCheck struct {
+	PrincipalID string   `json:"principalId"`
+	Groups      []string `json:"groups,omitempty"`
+	// TenantID is left out for the tenant of the scope's subscription.
+	TenantID string `json:"tenantId,omitempty"`
+	Action   string `json:"action"` // such as Contoso.Compute/virtualMachines/write
+	Scope    string `json:"scope"`
+}
+
+// RoleAnswer says whether a caller may do something.
+type RoleAnswer struct {
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"`
+	// Grant is what allows it.
+	Grant *RoleGrant `json:"grant,omitempty"`
+	// WouldAllow are the built-in roles that would.
+	WouldAllow []string `json:"wouldAllow,omitempty"`
+}
+
+// RoleGrant is an assignment, or an owner of the configuration.
+type RoleGrant struct {
+	Assignment string `json:"assignment,omitempty"`
+	Owner      bool   `json:"owner,omitempty"` // by the configuration
+	Scope      string `json:"scope"`
+	Role       string `json:"role"`
 }

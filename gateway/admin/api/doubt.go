@@ -1,0 +1,52 @@
+package api
+
+import (
+	"net/http"
+	"time"
+)
+
+var doubtOperations = []Operation{
+	{
+		Method: http.MethodGet, Path: "/admin/doubts", Summary: "The resources that the index is not sure of just now. A page that is not full may have a next one.",
+		Query:  append([]Parameter{{"subscription", "only those of this subscription"}}, paging...),
+		Answer: Page[Doubt]{}, Status: http.StatusOK,
+	},
+}
+
+// Doubt is a resource that the index is not sure of.
+type Doubt struct {
+	ID     string `json:"id"`
+	Region string `json:"region"`
+	// Phase is that of the row; none where there is no row.
+	Phase string    `json:"phase,omitempty"`
+	Flags []string  `json:"flags"` // of the row: verify, followPut, followDelete
+	Why   []Waiting `json:"why"`
+	// Until is when the last open write ends by time; an answer that the provider gives
+	// later is proof. None where something else has to end as well, or no write is open.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// Reasons for which something waits.
+const (
+	WriteUnderWay       = "writeUnderWay"
+	WriteWithoutAnswer  = "writeWithoutAnswer"
+	MoveUnderWay        = "moveUnderWay"
+	OperationFollowed   = "operationFollowed"
+	VerificationPending = "verificationPending"
+	DeletionUnderWay    = "deletionUnderWay" // of a group
+)
+
+// Waiting is a write, an operation, a verification or a deletion that is under way.
+type Waiting struct {
+	Reason  string `json:"reason"` // writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending or deletionUnderWay
+	Message string `json:"message"`
+	Kind    string `json:"kind,omitempty"`   // of the write
+	Region  string `json:"region,omitempty"` // of the write
+	// Job is the one that works on it.
+	Job         string     `json:"job,omitempty"`
+	Attempts    int64      `json:"attempts,omitempty"` // since one last went well
+	LastOutcome string     `json:"lastOutcome,omitempty"`
+	Since       time.Time  `json:"since"`
+	Until       *time.Time `json:"until,omitempty"` // when it ends by time
+	Next        *time.Time `json:"next,omitempty"`  // attempt; none while one is made
+}

@@ -1,0 +1,40 @@
+package api
+
+import "net/http"
+
+var retirementOperations = []Operation{
+	{
+		Method: http.MethodPost, Path: "/admin/regions/{region}/retire", Summary: "Forgets a region that the map no longer has; called again it goes on with what is left.",
+		Content: Retire{}, Answer: Retirement{}, Status: http.StatusOK,
+	},
+}
+
+// Retire is an order to forget a region.
+type Retire struct {
+	DryRun bool `json:"dryRun,omitempty"` // only count
+}
+
+// Retirement is what the index has of a region, or has forgotten of it, over all
+// subscriptions.
+type Retirement struct {
+	Region     string `json:"region"`
+	DryRun     bool   `json:"dryRun,omitempty"`
+	Rows       int    `json:"rows"`
+	Intents    int    `json:"intents"` // writes of which nobody knows how they ended
+	Touched    int    `json:"touched"` // collections that groups are looked at in before they go
+	Coverage   int    `json:"coverage"`
+	Notices    int    `json:"notices"`
+	Strays     int    `json:"strays"`
+	Fences     int    `json:"fences"`
+	Operations int    `json:"operations"` // polling URLs
+	// Moving are IDs that a move has under way. They stay until it ends, or is cancelled.
+	Moving int `json:"moving,omitempty"`
+	// Groups are those whose delete waits for the region.
+	Groups WaitingGroups `json:"groups"`
+}
+
+// WaitingGroups are groups whose delete waits.
+type WaitingGroups struct {
+	Count int      `json:"count"`
+	IDs   []string `json:"ids,omitempty"` // the first 100
+}

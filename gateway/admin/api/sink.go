@@ -1,0 +1,69 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"portico/events"
+)
+
+var sinkOperations = []Operation{
+	{Method: http.MethodGet, Path: "/admin/sinks", Summary: "The receivers of events, as the configuration has them.", Answer: Page[Sink]{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/sinks/{name}", Summary: "One receiver of events.", Answer: Sink{}, Status: http.StatusOK},
+	{Method: http.MethodPost, Path: "/admin/sinks/{name}/test", Summary: "Sends an event that says nothing, once, and says what came of it.", Answer: SinkTest{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/sinks/{name}/dead", Summary: "The events that were given up.", Query: paging, Answer: Page[DeadLetter]{}, Status: http.StatusOK},
+	{Method: http.MethodPost, Path: "/admin/sinks/{name}/dead/replay", Summary: "Has dead letters tried again.", Content: Replay{}, Answer: Replayed{}, Status: http.StatusAccepted},
+	{Method: http.MethodDelete, Path: "/admin/sinks/{name}/dead/{id}", Summary: "Forgets a dead letter.", Answer: Nothing{}, Status: http.StatusOK},
+}
+
+// Sink is a receiver of events: nothing that its URL holds beside the host.
+type Sink struct {
+	Name  string `json:"name"`
+	Host  string `json:"host"`
+	State string `json:"state"` // Delivering, Away (the receiver takes nothing) or Starting
+	Owner string `json:"owner,omitempty"`
+	// After is the feed's token of how far it has come.
+	After       string     `json:"after,omitempty"`
+	Lag         int64      `json:"lagEvents"`
+	LagSeconds  float64    `json:"lagSeconds"`
+	Retrying    int        `json:"retrying"`
+	Dead        int        `json:"dead"`
+	Delivered   int64      `json:"delivered"`
+	Forgotten   int64      `json:"forgotten"`
+	LastSuccess *time.Time `json:"lastSuccess,omitempty"`
+	LastFailure *time.Time `json:"lastFailure,omitempty"`
+	Failure     string     `json:"failure,omitempty"` // of the attempt that failed last
+	Status      int        `json:"status,omitempty"`  // of its answer
+	AwaySince   *time.Time `json:"awaySince,omitempty"`
+}
+
+// SinkTest is what came of an event that was sent for a test.
+type SinkTest struct {
+	Outcome string `json:"outcome"`
+	Status  int    `json:"status,omitempty"` // of the receiver's answer
+}
+
+// DeadLetter is an event that was given up.
+type DeadLetter struct {
+	ID       string    `json:"id"` // the event's sequence
+	Failure  string    `json:"failure"`
+	Status   int       `json:"status,omitempty"`
+	Attempts int64     `json:"attempts"`
+	Since    time.Time `json:"since"`
+	GivenUp  time.Time `json:"givenUp"`
+	// Event is left out where it is no longer kept.
+	Event *events.CloudEvent `json:"event,omitempty"`
+}
+
+// Replay names dead letters.
+type Replay struct {
+	IDs []string `json:"ids,omitempty"` // left out: all
+}
+
+// Replayed says how many dead letters are tried again.
+type Replayed struct {
+	Replayed int `json:"replayed"`
+}
+
+// Nothing is an empty answer.
+type Nothing struct{}

@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"portico/access/roles"
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+)
+
+// listRoles lists the assignments that hold in ?subscription=, at most ?limit= of them,
+// behind ?after=; of ?principalId= alone, where that is given.
+func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	query := r.URL.Query()
+	id, err := neededSubscription(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	limit, err := pageSize(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	sub, err := l.Store.Subscription(r.Context(), id)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	scope, principal := "/subscriptions/"+id, query.Get("principalId")
+	wanted := inventory.RoleAssignmentQuery{
+		RoleScope: inventory.RoleScope{TenantID: sub.TenantID, Subscription: id, ID: scope}, Above: true, Below: true, Limit: limit + 1,
+	}
+	if principal != "" {
+		wanted.Principals = []string{principal}
+	}
+	position := query.Get("after")
+	if position != "" {
+		end := strings.LastIndexByte(position, ' ')
+		if end < 0 {
+			return 0, nil, notOfALink()
+		}
+		wanted.After = &inventory.RoleAssignment{ScopeKey: position[:end], Name: position[end+1:]}
+	}
+	found, err := l.Store.RoleAssignments(r.Context(), wanted)
+	if err != nil {
+		return 0, nil, err
+	}
+	names, err := l.roleNames(r.Context(), sub.TenantID, found)
+	if err != nil {
+		return 0, nil, err
+	}
+	page := pageOf("/admin/roles", query, found, limit,
+		func(a inventory.RoleAssignment) api.RoleAssignment { return assignmentOf(a, names) },
+		func(last inventory.RoleAssignment) string { return last.ScopeKey + " " + last.Name })
+	if position == "" {
+		page.Value = append(ownersAt(l.Authorizer.Owners(scope, true), principal), page.Value...)
+	}
+	return http.StatusOK, page, nil
+}
+
+func assignmentOf(a inventory.RoleAssignment, names map[string]string) api.RoleAssignment {
+	return api.RoleAssignment{
+		ID: inventory.RoleAssignmentID(a.ScopeID, a.Name), Scope: a.ScopeID, PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
+		Role: cmp.Or(names[a.RoleDefinition], a.RoleDefinition),
+	}
+}
+
+// ownersAt are the owners that the configuration names, or one principal of them.
+func ownersAt(owners []config.Owner, principal string) (all []api.RoleAssignment) {
+	for _, o := range owners {
+		if principal == "" || arm.EqualFold(o.PrincipalID, principal) {
+			all = append(all, api.RoleAssignment{Scope: o.Scope, PrincipalID: o.PrincipalID, Role: "Owner", Owner: true})
+		}
+	}
+	return all
+}
+
+// roleNames are the names of the roles that are assigned, by the ids of their definitions.
+func (l *listener) roleNames(ctx context.Context, tenant string, in []inventory.RoleAssignment) (map[string]string, error) {
+	names := map[string]string{}
+	for _, d := range roles.BuiltIn() {
+		names[d.ID] = d.Name
+	}
+	for _, a := range in {
+		if _, known := names[a.RoleDefinition]; known {
+			continue
+		}
+		d, err := l.Store.RoleDefinition(ctx, tenant, a.RoleDefinition)
+		if err != nil && !errors.Is(err, inventory.ErrNotFound) {
+			return nil, err
+		}
+		names[a.RoleDefinition] = d.Name
+	}
+	return names, nil
+}

@@ -1,0 +1,54 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+)
+
+func (l *listener) lockRoutes() []route {
+	return []route{{http.MethodGet, "/admin/locks", l.listLocks}}
+}
+
+// listLocks lists the locks of ?subscription=, at most ?limit= of them, behind ?after=; or,
+// all at once, those that hold at ?scope=: at each scope there may be few.
+func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	query := r.URL.Query()
+	sub, err := neededSubscription(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	limit, err := pageSize(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	if query.Has("scope") {
+		path, err := pathNamed(query.Get("scope"), "scope")
+		if err != nil {
+			return 0, nil, err
+		}
+		if !arm.EqualFold(path.Subscription(), sub) {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "scope", "it lies in the subscription").About("scope")
+		}
+		locks, err := l.Store.LocksHolding(r.Context(), sub, path.String())
+		return http.StatusOK, listOf(locks, lockOf), err
+	}
+	var after inventory.Lock
+	if position := query.Get("after"); position != "" {
+		end := strings.LastIndexByte(position, '/')
+		if end < 0 {
+			return 0, nil, notOfALink()
+		}
+		after.Scope, after.Key = position[:end], position[end+1:]
+	}
+	locks, err := l.Store.SubscriptionLocks(r.Context(), sub, after, limit+1)
+	page := pageOf("/admin/locks", query, locks, limit, lockOf, func(last inventory.Lock) string { return last.Scope + "/" + last.Key })
+	return http.StatusOK, page, err
+}
+
+func lockOf(l inventory.Lock) api.Lock {
+	return api.Lock{ID: inventory.LockID(l.ScopeID, l.Name), Scope: l.ScopeID, Name: l.Name, Level: l.Level.String(), Notes: l.Notes}
+}

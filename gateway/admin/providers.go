@@ -1,0 +1,42 @@
+package admin
+
+import (
+	"net/http"
+	"slices"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/regions"
+)
+
+func (l *listener) providerRoutes() []route {
+	return []route{{http.MethodGet, "/admin/providers", l.listProviders}}
+}
+
+// listProviders lists the providers of the map, at most ?limit= of them, behind ?after=, a
+// namespace.
+func (l *listener) listProviders(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	query := r.URL.Query()
+	limit, err := pageSize(query)
+	if err != nil {
+		return 0, nil, err
+	}
+	all, after := l.Config.Map.Providers(), arm.Fold(query.Get("after"))
+	behind := len(all)
+	if i := slices.IndexFunc(all, func(p *regions.Provider) bool { return p.Key > after }); i >= 0 {
+		behind = i
+	}
+	page := pageOf("/admin/providers", query, all[behind:], limit, providerOf, func(last *regions.Provider) string { return last.Key })
+	return http.StatusOK, page, nil
+}
+
+func providerOf(p *regions.Provider) api.Provider {
+	return api.Provider{Namespace: p.Namespace, Registration: p.Registration.String(), ResourceTypes: listOf(p.Types(), typeOf).Value}
+}
+
+func typeOf(t *regions.ResourceType) api.ResourceType {
+	return api.ResourceType{
+		Name: t.Name, Kind: t.Kind.String(), Routing: t.Routing.String(),
+		APIVersions: slices.Concat([]string{}, t.APIVersions), Locations: slices.Concat([]string{}, t.Locations),
+	}
+}

@@ -1,0 +1,68 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+	"portico/routing"
+)
+
+func (l *listener) retirementRoutes() []route {
+	return []route{{http.MethodPost, "/admin/regions/{region}/retire", l.retireRegion}}
+}
+
+// retireRegion forgets a region that the map no longer has; with dryRun it counts
+// what it would forget. Called again it goes on with what is left; an unknown
+// region has counts of zero.
+func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	var sent api.Retire
+	if err := readBody(w, r, &sent); err != nil {
+		return 0, nil, err
+	}
+	region := arm.Location(mux.Vars(r)["region"])
+	if !arm.ValidLocation(region) {
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, "the name of a region has letters and digits alone, 63 at most").About("region")
+	}
+	if l.Config.Map.HasRegion(region) {
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The map has the location '%s': only one that it no longer has, in the regions and in the endpoints of all providers, can be retired.", region).About("region")
+	}
+	if sent.DryRun {
+		found, err := l.Store.Retirement(r.Context(), region)
+		return http.StatusOK, retirementOf(region, true, found), err
+	}
+	found, err := l.Store.RetireRegion(r.Context(), region)
+	if busy, ok := errors.AsType[*inventory.CallsUnderWayError](err); ok {
+		fault := arm.NewError(arm.Conflict).Saying("Calls to the location '%s' may be under way until %s. Reload all gateways, and retire it then.",
+			region, busy.Until.UTC().Format(time.RFC3339)).About("region")
+		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Now()), arm.MaxRetryAfter))
+		return 0, nil, fault
+	}
+	l.Audit.Event("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),
+		zap.Int("rows", found.Rows), zap.Int("intents", found.Intents), zap.Int("touched", found.WrittenRegions), zap.Int("coverage", found.Coverage),
+		zap.Int("notices", found.Notices), zap.Int("strays", found.Strays), zap.Int("fences", found.Fences), zap.Int("operations", found.Operations),
+		zap.Int("moving", found.Moving), zap.Int("groups", found.Groups))
+	if err != nil {
+		return 0, nil, err
+	}
+	l.Jobs.Nudge(inventory.GroupDeleteJob)
+	l.Jobs.Nudge(inventory.EraseJob)
+	return http.StatusOK, retirementOf(region, false, found), nil
+}
+
+func retirementOf(region string, dryRun bool, r inventory.Retirement) api.Retirement {
+	shown := api.Retirement{
+		Region: region, DryRun: dryRun, Rows: r.Rows, Intents: r.Intents, Touched: r.WrittenRegions, Coverage: r.Coverage,
+		Notices: r.Notices, Strays: r.Strays, Fences: r.Fences, Operations: r.Operations, Moving: r.Moving, Groups: api.WaitingGroups{Count: r.Groups},
+	}
+	for _, group := range r.Waiting {
+		shown.Groups.IDs = append(shown.Groups.IDs, routing.GroupID(group.Subscription, group.Name))
+	}
+	return shown
+}

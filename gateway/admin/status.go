@@ -1,0 +1,30 @@
+package admin
+
+import (
+	"net/http"
+
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/status"
+	"portico/meter"
+)
+
+func (l *listener) statusRoutes() []route {
+	return []route{{http.MethodGet, "/admin/status", l.getStatus}}
+}
+
+// getStatus says what this gateway is, and what is wrong. Also while the store does not
+// answer.
+func (l *listener) getStatus(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	select { // one at a time: it counts what all subscriptions have
+	case l.looking <- struct{}{}:
+		defer func() { <-l.looking }()
+	case <-r.Context().Done():
+		return 0, nil, r.Context().Err()
+	}
+	sources := status.Sources{Config: l.Config, Store: l.Store, Regions: l.allRegions(), Sweeps: l.Sweeps, Sinks: l.Sinks, Metrics: l.Metrics}
+	version, revision, _ := meter.Build()
+	return http.StatusOK, api.Status{
+		Version: version, Revision: revision, Region: l.Config.Server.Region, Started: l.Started.UTC(), Generation: sources.Generation(),
+		Store: l.Config.Store.Driver, Replicas: l.Jobs.Replicas(), Problems: sources.Find(r.Context()),
+	}, nil
+}

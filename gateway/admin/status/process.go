@@ -1,0 +1,113 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"portico/gateway/admin/api"
+)
+
+// figures are metrics of the process, by name.
+type figures map[string][]*dto.Metric
+
+func (s Sources) figures() figures {
+	families, _ := s.Metrics.Gather() // what can be read is there all the same
+	all := figures{}
+	for _, family := range families {
+		all[family.GetName()] = family.GetMetric()
+	}
+	return all
+}
+
+// Value is the value of a metric without labels, or 0.
+func (f figures) value(name string) float64 {
+	for _, m := range f[name] {
+		return valueOf(m)
+	}
+	return 0
+}
+
+func valueOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() + m.GetCounter().GetValue() }
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// The metrics of the process that are looked at.
+const (
+	generationMetric   = "portico_config_generation"
+	reloadedMetric     = "portico_config_last_reload_success"
+	reloadTimeMetric   = "portico_config_last_reload_timestamp_seconds"
+	removedMetric      = "portico_config_removed_credentials"
+	certificatesMetric = "portico_certificate_expiry_timestamp_seconds"
+	auditMetric        = "portico_audit_failures_total"
+	accessMetric       = "portico_access_lines_lost_total"
+)
+
+// budgets are the prefixes of metrics of memory, with the settings that bound it.
+func budgets() [][2]string {
+	return [][2]string{
+		{"portico_batch", "batch.totalMemory"}, {"portico_fanout", "lists.totalMemory"}, {"portico_content", "limits.contentMemory"},
+	}
+}
+
+// Metrics are the names of the metrics that are looked at.
+func Metrics() []string {
+	all := []string{generationMetric, reloadedMetric, reloadTimeMetric, removedMetric, certificatesMetric, auditMetric, accessMetric}
+	for _, b := range budgets() {
+		all = append(all, b[0]+"_held_bytes", b[0]+"_limit_bytes")
+	}
+	return all
+}
+
+// Generation is the number of the configuration in use.
+func (s Sources) Generation() int { return max(1, int(s.figures().value(generationMetric))) }
+
+// process finds what is wrong with the process itself.
+func (f *finding) process(figures figures, now time.Time) {
+	if n := int(figures.value(auditMetric)); n > 0 {
+		f.add(api.Problem{Code: api.AuditLinesLost, Count: n, Summary: "The file of audit lines does not take all lines."})
+	}
+	if n := int(figures.value(accessMetric)); n > 0 {
+		f.add(api.Problem{Code: api.AccessLinesLost, Count: n, Summary: "Lines of the access log were lost: the standard error takes fewer than there are."})
+	}
+	if n := int(figures.value(removedMetric)); n > 0 {
+		f.add(api.Problem{Code: api.RemovedCredentials, Count: n, Next: "portico reload",
+			Summary: "Tokens that were removed from the configuration are still accepted, until it is taken over or the gateway is restarted."})
+	}
+	if len(figures[reloadedMetric]) > 0 && figures.value(reloadTimeMetric) > 0 && figures.value(reloadedMetric) == 0 {
+		f.add(api.Problem{Code: api.ReloadFailed, Since: since(seconds(figures.value(reloadTimeMetric))), Next: "portico reload",
+			Summary: "The configuration that was read last was refused; the next start would fail."})
+	}
+	for _, m := range figures[certificatesMetric] {
+		use := label(m, "use")
+		f.certificate(use, whose(use), seconds(valueOf(m)), now)
+	}
+	for _, b := range budgets() {
+		held, limit := figures.value(b[0]+"_held_bytes"), figures.value(b[0]+"_limit_bytes")
+		if limit > 0 && held > 0.9*limit {
+			f.add(api.Problem{Code: api.BudgetUsedUp, Subject: b[1], Summary: fmt.Sprintf("%.0f %% of %s are in use: what needs more is refused.", 100*held/limit, b[1])})
+		}
+	}
+}
+
+// whose says whose certificate one of a use is.
+func whose(use string) string {
+	switch {
+	case use == "listener":
+		return "of the public listener"
+	case strings.Contains(use, "."):
+		return "that " + use + " is shown"
+	}
+	return "that providers are shown"
+}
+
+func seconds(s float64) time.Time { return time.UnixMilli(int64(s * 1000)) }

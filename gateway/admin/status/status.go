@@ -1,0 +1,122 @@
+// Package status finds out what is wrong with a gateway, its store and its providers, by
+// what they show just now: the store and the health of addresses themselves, and of the
+// process the figures by which alerts go too.
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/config"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+	"portico/operations/sweep"
+	"portico/operations/webhook"
+)
+
+// Sources are what is looked at.
+type Sources struct {
+	Config  *config.Config
+	Store   *inventory.Store
+	Regions []api.Region
+	Sweeps  interface {
+		Latest(context.Context) (sweep.Latest, error)
+	}
+	Sinks   *webhook.Deliverer
+	Metrics prometheus.Gatherer
+}
+
+// Bounds of a look.
+const (
+	lookTime    = 10 * time.Second // at the store
+	mostOfAKind = 20               // problems that are listed one by one
+)
+
+// Find returns all that is wrong, the worst first.
+func (s Sources) Find(ctx context.Context) []api.Problem {
+	f := &finding{kinds: map[string]kind{}}
+	for i, k := range api.ProblemKinds() {
+		f.kinds[k.Code] = kind{i, k.Severity}
+	}
+	f.regions(s.Regions)
+	f.process(s.figures(), time.Now())
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	s.lookAtStore(ctx, f)
+	return f.sorted()
+}
+
+// kind is the rank and the severity of a kind of problem.
+type kind struct {
+	rank     int
+	severity string
+}
+
+// finding is what was found so far.
+type finding struct {
+	kinds    map[string]kind
+	problems []api.Problem
+}
+
+// add adds a problem. Its severity is that of its code.
+func (f *finding) add(p api.Problem) {
+	p.Severity = f.kinds[p.Code].severity
+	f.problems = append(f.problems, p)
+}
+
+// sorted returns the problems, the worst first; of one kind the oldest first, and only so
+// many of them.
+func (f *finding) sorted() []api.Problem {
+	slices.SortStableFunc(f.problems, func(a, b api.Problem) int {
+		return cmp.Or(cmp.Compare(f.kinds[a.Code].rank, f.kinds[b.Code].rank), compareTimes(a.Since, b.Since), cmp.Compare(a.Subject, b.Subject))
+	})
+	listed, of := []api.Problem{}, map[string]int{}
+	for _, p := range f.problems {
+		if of[p.Code]++; of[p.Code] <= mostOfAKind {
+			listed = append(listed, p)
+		}
+	}
+	for i := len(listed) - 1; i >= 0; i-- {
+		if left := of[listed[i].Code] - mostOfAKind; left > 0 {
+			more := api.Problem{Severity: listed[i].Severity, Code: listed[i].Code, Count: left, Summary: fmt.Sprintf("There are %d more of this kind.", left)}
+			of[listed[i].Code] = 0
+			listed = slices.Insert(listed, i+1, more)
+		}
+	}
+	return listed
+}
+
+// compareTimes puts what has no time last.
+func compareTimes(a, b *time.Time) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return a.Compare(*b)
+}
+
+// since is a time, unless that is not known.
+func since(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// count is a number of things in words.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

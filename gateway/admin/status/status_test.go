@@ -1,0 +1,147 @@
+package status
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"portico/gateway/admin/api"
+)
+
+func newFinding() *finding {
+	f := &finding{kinds: map[string]kind{}}
+	for i, k := range api.ProblemKinds() {
+		f.kinds[k.Code] = kind{i, k.Severity}
+	}
+	return f
+}
+
+// codes are those of the problems, with their subjects.
+func (f *finding) codes() string {
+	var all []string
+	for _, p := range f.sorted() {
+		if p.Summary == "" || p.Severity != api.Critical && p.Severity != api.Warning {
+			all = append(all, fmt.Sprintf("%+v", p))
+		}
+		all = append(all, strings.TrimSpace(p.Code+" "+p.Subject))
+	}
+	return strings.Join(all, ", ")
+}
+
+func ago(d time.Duration) *time.Time {
+	t := time.Now().Add(-d)
+	return &t
+}
+
+func TestProblemsOfRegions(t *testing.T) {
+	up, down := api.Address{URL: "http://a", State: api.Up, Circuit: "closed"}, api.Address{URL: "http://b", State: api.Down, Circuit: "open", Reason: "refused", Since: ago(time.Minute)}
+	left := api.Address{URL: "http://c", State: api.Down, Circuit: "closed", Reason: "3 probes failed"}
+	region := func(state string, endpoints ...api.Endpoint) api.Region {
+		return api.Region{Name: "westus", State: state, Endpoints: endpoints}
+	}
+	endpoint := func(state string, addresses ...api.Address) api.Endpoint {
+		return api.Endpoint{Namespace: "A.B", State: state, Addresses: addresses}
+	}
+	shedding, shed := endpoint(api.Up, up), endpoint(api.Up, up)
+	shedding.Shed, shedding.LastShed, shed.Shed, shed.LastShed = 7, ago(time.Minute), 7, ago(time.Hour)
+	distrusted, trusted := up, up
+	distrusted.Distrust, distrusted.LastDistrust, trusted.Distrust, trusted.LastDistrust = "tls_host", ago(time.Second), "untrusted", ago(time.Hour)
+	ending, ended, lasting := up, up, up
+	ending.CertificateEnds, ended.CertificateEnds, lasting.CertificateEnds = ago(-time.Hour), ago(time.Hour), ago(-1000*time.Hour)
+	for _, c := range []struct {
+		region api.Region
+		want   string
+	}{
+		{region(api.Up, endpoint(api.Up, up)), ""},
+		{region(api.Unknown), ""},
+		{region(api.Down, endpoint(api.Down, down), endpoint(api.Down, down)), "regionDown westus, circuitOpen http://b"},
+		{region(api.Degraded, endpoint(api.Down, down), endpoint(api.Up, up)), "endpointDown westus, circuitOpen http://b"},
+		{region(api.Degraded, endpoint(api.Degraded, left, up), endpoint(api.Degraded, left)), "addressDown http://c"},
+		{region(api.Up, shedding), "providerSheds westus"},
+		{region(api.Up, shed), ""},
+		{region(api.Up, endpoint(api.Up, distrusted)), "untrusted http://a"},
+		{region(api.Up, endpoint(api.Up, trusted)), ""},
+		{region(api.Up, endpoint(api.Up, ending)), "certificateEnds http://a"},
+		{region(api.Up, endpoint(api.Up, ended)), "certificateEnded http://a"},
+		{region(api.Up, endpoint(api.Up, lasting)), ""},
+	} {
+		f := newFinding()
+		f.regions([]api.Region{c.region})
+		if got := f.codes(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.region, got, c.want)
+		}
+	}
+}
+
+// metric is a gauge with an optional label.
+func metric(value float64, label ...string) []*dto.Metric {
+	m := &dto.Metric{Gauge: &dto.Gauge{Value: &value}}
+	if len(label) == 2 {
+		m.Label = []*dto.LabelPair{{Name: &label[0], Value: &label[1]}}
+	}
+	return []*dto.Metric{m}
+}
+
+func TestProblemsOfTheProcess(t *testing.T) {
+	now := time.Now()
+	at := func(d time.Duration) float64 { return float64(now.Add(d).Unix()) }
+	for want, figures := range map[string]figures{
+		"":                                  {reloadedMetric: metric(1), reloadTimeMetric: metric(at(0)), certificatesMetric: metric(at(1000*time.Hour), "use", "listener"), auditMetric: metric(0)},
+		"reloadFailed":                      {reloadedMetric: metric(0), reloadTimeMetric: metric(at(0))},
+		"auditLinesLost, accessLinesLost":   {accessMetric: metric(3), auditMetric: metric(1)},
+		"removedCredentials":                {removedMetric: metric(2)},
+		"certificateEnds Contoso.Compute":   {certificatesMetric: metric(at(time.Hour), "use", "Contoso.Compute")},
+		"certificateEnded listener":         {certificatesMetric: metric(at(-time.Hour), "use", "listener")},
+		"budgetUsedUp lists.totalMemory":    {"portico_fanout_held_bytes": metric(95), "portico_fanout_limit_bytes": metric(100)},
+		"budgetUsedUp limits.contentMemory": {"portico_content_held_bytes": metric(95), "portico_content_limit_bytes": metric(100), "portico_batch_held_bytes": metric(5), "portico_batch_limit_bytes": metric(100)},
+	} {
+		f := newFinding()
+		f.process(figures, now)
+		if got := f.codes(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The figures that are looked at are on the page of metrics, which shows those that there
+// are.
+func TestMetricsThatAreLookedAtExist(t *testing.T) {
+	page, err := os.ReadFile("../../../deploy/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Metrics() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("there is no metric %s", name)
+		}
+	}
+}
+
+// The worst comes first, and of one kind the oldest; more than so many of a kind are
+// counted.
+func TestProblemsAreSortedAndBounded(t *testing.T) {
+	f := newFinding()
+	for i := range 3 * mostOfAKind {
+		f.add(api.Problem{Code: api.GroupDeleteSlow, Subject: fmt.Sprint(i), Summary: "s", Since: ago(time.Duration(i) * time.Hour)})
+	}
+	f.add(api.Problem{Code: api.ReloadFailed, Summary: "s"})
+	f.add(api.Problem{Code: api.JobsOverdue, Subject: "later", Summary: "s"})
+	f.add(api.Problem{Code: api.JobsOverdue, Subject: "first", Summary: "s", Since: ago(time.Hour)})
+	f.add(api.Problem{Code: api.StoreDown, Summary: "s"})
+	got := f.sorted()
+	if len(got) != mostOfAKind+5 || got[0].Code != api.StoreDown || got[1].Subject != "first" || got[2].Subject != "later" || got[3].Subject != fmt.Sprint(3*mostOfAKind-1) || got[len(got)-1].Code != api.ReloadFailed {
+		t.Errorf("%+v", got)
+	}
+	if more := got[3+mostOfAKind]; more.Code != api.GroupDeleteSlow || more.Count != 2*mostOfAKind || more.Severity != api.Warning {
+		t.Errorf("%+v", more)
+	}
+	critical := slices.IndexFunc(got, func(p api.Problem) bool { return p.Severity == api.Warning })
+	if critical != 3 || slices.ContainsFunc(got[critical:], func(p api.Problem) bool { return p.Severity == api.Critical }) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,109 @@
+package upstream
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"portico/regions"
+	"portico/regions/health"
+)
+
+// EndpointStatus is how an endpoint does, as this client knows it.
+type EndpointStatus struct {
+	// Reachable: a call would be sent to one of the addresses.
+	Reachable bool
+	Addresses []AddressStatus
+	// Shed counts the clients' calls that got no slot as all were taken, LastShed is when
+	// the latest one got none.
+	Shed     uint64
+	LastShed time.Time
+}
+
+// AddressStatus is how one address does.
+type AddressStatus struct {
+	URL string
+	// Known: it was called or probed.
+	Known   bool
+	Up      bool // healthy; others are called only where none is
+	Circuit health.Circuit
+	// Reason says why it became what it is, at Since: the zero time where it was so from
+	// the start.
+	Reason string
+	Since  time.Time
+	// Requests and Failures (no whole answer, or a 5xx) are counted since the address is
+	// in the map. InFlight are calls under way.
+	Requests, Failures uint64
+	InFlight           int
+	// CertificateEnds is when the certificate ends that it showed last; the zero time
+	// where it showed none.
+	CertificateEnds time.Time
+	// Distrust is why a call came to nothing for want of trust at LastDistrust, as
+	// [ErrorKind] has it; empty: none did.
+	Distrust     string
+	LastDistrust time.Time
+}
+
+// Status returns how an endpoint of the map does.
+func (c *Client) Status(e *regions.Endpoint) EndpointStatus {
+	t, now := c.target(e), c.now()
+	s := EndpointStatus{Reachable: t.addresses.Check(now) == nil, Shed: t.shed.count.Load(), LastShed: timeOf(t.shed.last.Load())}
+	for i, a := range t.addresses.Addresses() {
+		s.Addresses = append(s.Addresses, c.addressStatus(a, t.pools[i], now))
+	}
+	return s
+}
+
+func (c *Client) addressStatus(a *health.Address, p *pool, now time.Duration) AddressStatus {
+	state, tally := a.State(now), &p.series.tally
+	s := AddressStatus{
+		URL: p.base.String(), Up: state.Up, Circuit: state.Circuit, Reason: state.Reason,
+		Requests: tally.requests.Load(), Failures: tally.failures.Load(), InFlight: int(state.Outstanding),
+	}
+	if state.Since > 0 {
+		s.Since = c.epoch.Add(state.Since)
+	}
+	if ends := tally.certificateEnds.Load(); ends != 0 {
+		s.CertificateEnds = time.Unix(ends, 0)
+	}
+	s.Distrust, s.LastDistrust = p.trust.latest()
+	s.Known = s.Requests > 0 || len(state.Counts.Probes) > 0
+	return s
+}
+
+// tally counts what became of the calls of an address.
+type tally struct {
+	requests, failures atomic.Uint64
+	certificateEnds    atomic.Int64 // in seconds; 0: none was shown
+}
+
+func (t *tally) failed(kind string) {
+	// What its caller ended says nothing of the address.
+	if kind != "cancelled" && kind != "unsent" {
+		t.failures.Add(1)
+	}
+}
+
+func (t *tally) answered(status int) {
+	if status >= http.StatusInternalServerError {
+		t.failures.Add(1)
+	}
+}
+
+// shedding counts the calls of an endpoint that got no slot.
+type shedding struct {
+	count atomic.Uint64
+	last  atomic.Int64 // in microseconds; 0: never
+}
+
+func (s *shedding) note(now time.Time) {
+	s.count.Add(1)
+	s.last.Store(now.UnixMicro())
+}
+
+func timeOf(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros)
+}
