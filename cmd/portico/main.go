@@ -49,7 +49,7 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), readyCommand(stderr), referenceCommand(stdout), sweepCommand(stdout, stderr), retireCommand(stdout), backupCommand(stdout, stderr), restoreCommand(stdout, stderr), rolesCommand(stdout), versionCommand(stdout))
+	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), readyCommand(stderr), referenceCommand(stdout), sweepCommand(stdout, stderr), retireCommand(stdout), backupCommand(stdout, stderr), restoreCommand(stdout, stderr), rolesCommand(stdout), explainCommand(stdout), versionCommand(stdout))
 	return c
 }
 
