@@ -61,7 +61,7 @@ func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Ex
 func (g *Gateway) explain(ctx context.Context, request *http.Request, who access.Principal, roles string, ask bool) (adminapi.Explanation, error) {
 	calls := explain.NewCalls(g.upstream)
 	rehearsal := g.rehearsal(calls, roles == adminapi.RolesNotAsked, ask)
-	walked := explain.Walked{Calls: calls, Roles: roles, Answer: exchange.CaptureBeginning(answerShown)}
+	walked := explain.Walked{Method: request.Method, Calls: calls, Roles: roles, Answer: exchange.CaptureBeginning(answerShown)}
 	begin := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			x := exchange.From(r)
@@ -77,14 +77,22 @@ func (g *Gateway) explain(ctx context.Context, request *http.Request, who access
 			next.ServeHTTP(w, r)
 		})
 	}
-	way := chain(http.HandlerFunc(rehearsal.dispatch), exchange.Begin(rehearsal.exchanges), rehearsal.recover, begin, rehearsal.classify, g.rehearseLimit)
+	read := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			walked.Read = true
+			next.ServeHTTP(w, r)
+		})
+	}
+	way := chain(http.HandlerFunc(rehearsal.dispatch), exchange.Begin(rehearsal.exchanges), rehearsal.recover, begin, rehearsal.classify, read, g.rehearseLimit)
 	fault := walked.Answer.Hold(request.RequestURI, func() { way.ServeHTTP(walked.Answer, request.WithContext(inventory.Rehearse(ctx))) })
 	if fault != nil {
 		return adminapi.Explanation{}, fault
 	}
-	var err error
-	if walked.Locks, err = g.locksOf(ctx, walked.Exchange); err != nil {
-		return adminapi.Explanation{}, err
+	if walked.Read {
+		var err error
+		if walked.Locks, err = g.locksOf(ctx, walked.Exchange); err != nil {
+			return adminapi.Explanation{}, err
+		}
 	}
 	return walked.Explanation(), nil
 }
@@ -264,7 +272,7 @@ func (g *Gateway) rehearseLimit(next http.Handler) http.Handler {
 
 // locksOf are the locks that may forbid a request that was classified.
 func (g *Gateway) locksOf(ctx context.Context, x *exchange.Exchange) ([]inventory.Lock, error) {
-	if x.Request == nil || x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
+	if x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
 		return nil, nil
 	}
 	t, err := g.store.Target(ctx, inventory.Question{Subscription: x.Subscription(), Locks: true, LockGroup: x.Request.Path.Group()})

@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admin/api"
+	"portico/gateway/observe"
 )
 
 func (l *listener) explainRoutes() []route {
@@ -21,6 +22,9 @@ func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, er
 	}
 	if q.Path == "" {
 		return 0, nil, arm.NewError(arm.InvalidRequestContent, "there is no path").About("path")
+	}
+	if !q.Ask {
+		observe.SetRead(r.Context())
 	}
 	e, err := l.Explain(r.Context(), q)
 	if err != nil {

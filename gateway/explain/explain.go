@@ -17,6 +17,8 @@ import (
 type Walked struct {
 	Exchange *exchange.Exchange
 	Answer   *exchange.Captured
+	Method   string
+	Read     bool // its path and query are well-formed
 	Calls    *Calls
 	// Locks are those that the store has of the subscription or the group.
 	Locks []inventory.Lock
@@ -41,12 +43,12 @@ func (w *Walked) Explanation() api.Explanation {
 
 func (w *Walked) request() api.ExplainedRequest {
 	x := w.Exchange
-	e := api.ExplainedRequest{Path: target(x.Path, x.Query)}
+	e := api.ExplainedRequest{Method: w.Method, Path: target(x.Path, x.Query)}
 	q := x.Request
-	if q == nil {
+	if !w.Read {
 		return e
 	}
-	e.Method, e.Class, e.APIVersion = q.Method, q.Class.String(), q.Query.APIVersion
+	e.Class, e.APIVersion = q.Class.String(), q.Query.APIVersion
 	if q.Class == routing.Own {
 		e.Route = x.Route
 		return e
@@ -70,7 +72,7 @@ func target(path, query string) string {
 // locks are those at or above what the request changes.
 func (w *Walked) locks() []api.Lock {
 	q := w.Exchange.Request
-	if q == nil || q.Reads() {
+	if !w.Read || q.Reads() {
 		return nil
 	}
 	var found []api.Lock

@@ -14,7 +14,7 @@ import (
 // place is where the request goes, nil if it goes nowhere.
 func (w *Walked) place() *api.ExplainedPlace {
 	q, d := w.Exchange.Request, w.Exchange.Trail.Decision
-	if q == nil || d == nil || q.Class == routing.Own || d.Answer == routing.Absent || d.Answer == routing.Present {
+	if !w.Read || d == nil || q.Class == routing.Own || d.Answer == routing.Absent || d.Answer == routing.Present {
 		return nil
 	}
 	p := &api.ExplainedPlace{Regions: regionsOf(w.Calls, d), Cached: d.Cached, Remembered: d.Remembered, Verify: d.NeedsVerify || d.Row != nil && d.Row.NeedsVerify()}

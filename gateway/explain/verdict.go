@@ -14,7 +14,7 @@ import (
 // verdict is what becomes of the request.
 func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 	v := api.Verdict{Step: w.lastStep()}
-	own := w.Exchange.Request == nil || w.Exchange.Request.Class == routing.Own
+	own := !w.Read || w.Exchange.Request.Class == routing.Own
 	forwarded, open := w.firstOf(api.Forward), w.undecided(own)
 	switch {
 	case forwarded != nil && !forwarded.down && !own:
