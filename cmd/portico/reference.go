@@ -6,21 +6,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/config"
+	"portico/gateway/admin/api"
 )
 
 func referenceCommand(stdout io.Writer) *cobra.Command {
-	var schema bool
+	var schema, admin bool
 	c := &cobra.Command{
 		Use:   "reference",
-		Short: "Print the reference of the configuration, or its JSON schema",
+		Short: "Print the reference of the configuration, its JSON schema, or the OpenAPI document of the admin listener",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if schema {
+			switch {
+			case schema:
 				return config.WriteSchema(stdout)
+			case admin:
+				_, err := stdout.Write(api.OpenAPI().RawMessage)
+				return err
 			}
 			return config.WriteReference(stdout)
 		},
 	}
 	c.Flags().BoolVar(&schema, "schema", false, "print a JSON schema, for editors")
+	c.Flags().BoolVar(&admin, "admin", false, "print what the admin listener takes and answers, in OpenAPI")
+	c.MarkFlagsMutuallyExclusive("schema", "admin")
 	return c
 }

@@ -78,6 +78,11 @@ type listener struct {
 // New returns the handler of the admin listener.
 func New(o Options) http.Handler {
 	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading), make(chan struct{}, 1)}
+	return exchange.EndAmbiguous(refuseAmbiguous(exchange.BoundContent(maxContent)(l.guardHost(l.router()))))
+}
+
+// router finds the handler of a request.
+func (l *listener) router() *mux.Router {
 	m := mux.NewRouter()
 	l.healthRoutes(m)
 	guarded := m.NewRoute().Subrouter()
@@ -94,7 +99,7 @@ func New(o Options) http.Handler {
 		}
 	}
 	profileRoutes(guarded)
-	return exchange.EndAmbiguous(refuseAmbiguous(exchange.BoundContent(maxContent)(l.guardHost(m))))
+	return m
 }
 
 // route is a route of a resource.

@@ -64,6 +64,37 @@ func testLockBounds(t *testing.T, database Database) {
 			b.ok(err)
 		}
 	})
+	t.Run("listed", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
+			for _, name := range []string{"B", "a b"} {
+				_, err := b.lock(c.group, c.scope, name, inventory.LockReadOnly)
+				b.ok(err)
+			}
+		}
+		var walked []string
+		for after := (inventory.Lock{}); ; {
+			page, err := b.SubscriptionLocks(b.ctx, strings.ToUpper(Sub), after, 2)
+			b.ok(err)
+			for _, l := range page {
+				walked = append(walked, l.ScopeID+" "+l.Name)
+				after = l
+			}
+			if len(page) < 2 {
+				break
+			}
+		}
+		equal(b, strings.Join(walked, ", "), strings.Join([]string{
+			subscriptionID + " a b", subscriptionID + " B", groupID + " a b", groupID + " B", id("rg", "vm") + " a b", id("rg", "vm") + " B",
+		}, ", "))
+		for at, want := range map[string]int{subscriptionID: 2, strings.ToUpper(groupID): 4, id("rg", "vm"): 6, id("rg", "vm2"): 4, id("rg", "vm") + "/disks/d": 6, id("other", "vm"): 2} {
+			held, err := b.LocksHolding(b.ctx, Sub, at)
+			b.ok(err)
+			equal(b, len(held), want)
+		}
+	})
 	t.Run("on what lies in no group", func(t *testing.T) {
 		b := newBench(t, database)
 		host := subscriptionID + "/providers/Contoso.Insight/diagnosticSettings/d"

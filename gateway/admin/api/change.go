@@ -19,7 +19,7 @@ var changeOperations = []Operation{
 			{"subscription", "only those of this subscription"},
 			{"resource", "the history of this ID; goes with limit and after alone"},
 		},
-		Answer: Changes{}, Status: http.StatusOK,
+		Answer: Changes{}, Status: http.StatusOK, Streams: true,
 	},
 }
 

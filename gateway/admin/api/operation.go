@@ -18,9 +18,12 @@ type Operation struct {
 	Status int
 	// Creates: it answers 201 in its place where it has made something.
 	Creates bool
+	// Streams: it answers with server-sent events where a request accepts those.
+	Streams bool
 }
 
-// Parameter is a parameter of a query.
+// Parameter is a parameter of a query. The summary of one that every request has to have
+// ends in "; needed".
 type Parameter struct{ Name, Summary string }
 
 // Operations are all that the listener has below /admin/.
