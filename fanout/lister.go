@@ -48,6 +48,13 @@ func (l *Lister) WithOptions(o Options) *Lister {
 	return &Lister{o, l.metrics, l.buffers}
 }
 
+// ReadingBy returns a lister that asks regions by another reader, and counts nothing.
+func (l *Lister) ReadingBy(r Reader) *Lister {
+	o := l.options
+	o.Reader = r
+	return &Lister{o, newMetrics(nil), &buffers{}}
+}
+
 // Shares of the time of a list.
 const (
 	sequentialShare   = 0.3  // no further region is called sequentially after it

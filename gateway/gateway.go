@@ -274,7 +274,7 @@ func (g *Gateway) Public() http.Handler {
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
 		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Upstream: g.upstream, Sweeps: g.sweeper, Started: g.started, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
-		Metrics: g.registry, Draining: g.draining.Load, Recent: g.recent, Traffic: g.traffic, Generations: g.generations, Sessions: g.sessions, Attempts: g.attempts, Audit: g.audit, Log: g.log,
+		Metrics: g.registry, Draining: g.draining.Load, Recent: g.recent, Traffic: g.traffic, Generations: g.generations, Sessions: g.sessions, Attempts: g.attempts, Audit: g.audit, Explain: g.Explain, Log: g.log,
 	})
 }
 

@@ -163,7 +163,11 @@ func newSite(t testing.TB, as setup) *site {
 		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: registry, Keys: as.keys, Sinks: as.sinks,
 		Log: zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(s.log)), zapcore.DebugLevel)),
 	})
-	s.server, s.admin = httptest.NewServer(s.gateway.Public()), httptest.NewServer(s.gateway.Admin())
+	public := s.gateway.Public()
+	if explains {
+		public = s.explainFirst(public)
+	}
+	s.server, s.admin = httptest.NewServer(public), httptest.NewServer(s.gateway.Admin())
 	t.Cleanup(func() {
 		s.server.Close()
 		s.admin.Close()

@@ -46,19 +46,23 @@ func (g *Gateway) limitRate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		id := x.Request.Path.Subscription()
-		var refusal *throttle.Refusal
-		x.Ticket, refusal = g.throttle.Take(
-			throttle.Request{Kind: throttle.KindOf(r.Method), Caller: x.Caller(), Subscription: id, Arrived: x.Started},
-			func() bool { return g.exists(r.Context(), x, id) },
-		)
-		if refusal != nil {
+		if refusal := g.take(r.Context(), x, r.Method); refusal != nil {
 			g.throttled.Refused(throttle.KindOf(r.Method), refusal)
 			exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// take has the request pay.
+func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, method string) (refusal *throttle.Refusal) {
+	id := x.Request.Path.Subscription()
+	x.Ticket, refusal = g.throttle.Take(
+		throttle.Request{Kind: throttle.KindOf(method), Caller: x.Caller(), Subscription: id, Arrived: x.Started},
+		func() bool { return g.exists(ctx, x, id) },
+	)
+	return refusal
 }
 
 // exists reports whether a subscription exists for the caller. Where memory knows it,

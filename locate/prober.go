@@ -20,13 +20,19 @@ import (
 // Prober asks providers about resources, as Portico itself.
 type Prober struct {
 	Map      *regions.Map
-	Upstream *upstream.Client
+	Upstream Upstream
 	Store    *inventory.Store
 	Public   *url.URL      // under which providers know the front door
 	Timeout  time.Duration // of one call
 	Share    string        // as [upstream.Call].Caller; empty: Portico's own
 	// Newest probes with the newest api-version of a row's type, not the row's own.
 	Newest bool
+}
+
+// Upstream calls providers, as [upstream.Client] does.
+type Upstream interface {
+	Read(context.Context, upstream.Call) (upstream.Answer, error)
+	Send(context.Context, upstream.Call) (upstream.Answer, error)
 }
 
 // ProbeResult is what a provider answered about a row's resource.

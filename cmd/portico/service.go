@@ -105,7 +105,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
 		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys, Sinks: m.sinks, Tracer: s.traces.tracer,
 		Generations: &s.generations,
-		Reload: func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
+		Reload:      func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil
 }

@@ -61,7 +61,9 @@ type Options struct {
 	Sessions    *console.Sessions
 	Attempts    *console.Attempts
 	Audit       observe.Audit
-	Log         *zap.Logger
+	// Explain says which way a request would take.
+	Explain func(context.Context, api.Question) (api.Explanation, error)
+	Log     *zap.Logger
 }
 
 // Sweeps orders comparisons of the index with the providers, and knows the latest one.
@@ -97,7 +99,7 @@ func (l *listener) router() *mux.Router {
 	for _, routes := range [][]route{
 		l.statusRoutes(), l.regionRoutes(), l.retirementRoutes(), l.providerRoutes(), l.subscriptionRoutes(), l.resourceRoutes(),
 		l.jobRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.lockRoutes(), l.roleRoutes(), l.sweepRoutes(), l.deleteOrderRoutes(),
-		l.changeRoutes(), l.sinkRoutes(), l.reloadRoutes(), l.unstickRoutes(), l.consoleRoutes(), l.documentRoutes(),
+		l.changeRoutes(), l.sinkRoutes(), l.reloadRoutes(), l.unstickRoutes(), l.consoleRoutes(), l.explainRoutes(), l.documentRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at

@@ -84,10 +84,10 @@ func (l *listener) listConfigurations(http.ResponseWriter, *http.Request) (int, 
 
 func configurationOf(e generation.Entry) api.Configuration {
 	c := api.Configuration{
-		Generation: e.Number, Time: e.Time, Outcome: api.Taken, Why: e.Why, By: e.By, NeedsRestart: e.NeedsRestart, Faults: e.Faults, Further: e.Further,
+		Generation: e.Number, Time: e.Time, Outcome: api.ConfigurationTaken, Why: e.Why, By: e.By, NeedsRestart: e.NeedsRestart, Faults: e.Faults, Further: e.Further,
 	}
 	if e.Number == 0 {
-		c.Outcome = api.Refused
+		c.Outcome = api.ConfigurationRefused
 	}
 	for _, d := range e.Differences {
 		c.Changes = append(c.Changes, api.SettingChange(d))

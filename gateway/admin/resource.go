@@ -23,38 +23,45 @@ func (l *listener) getResource(_ http.ResponseWriter, r *http.Request) (int, any
 	if err != nil {
 		return 0, nil, err
 	}
-	ctx, sub, id := r.Context(), arm.Fold(path.Subscription()), path.String()
-	known, err := l.Store.UnverifiedResource(ctx, sub, id)
-	if err != nil {
+	if _, err := l.Store.NumberEvents(r.Context(), largestPage); err != nil {
 		return 0, nil, err
 	}
-	shown := api.ResourceDetail{ID: id, Waiting: waitingOf(known, l.Store.Now())}
+	shown, err := l.detailOf(r.Context(), path)
+	return http.StatusOK, shown, err
+}
+
+// detailOf is all that is known of what a path names. Of its events it has those that are
+// numbered.
+func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.ResourceDetail, err error) {
+	sub, id := arm.Fold(path.Subscription()), path.String()
+	known, err := l.Store.UnverifiedResource(ctx, sub, id)
+	if err != nil {
+		return shown, err
+	}
+	shown = api.ResourceDetail{ID: id, Waiting: waitingOf(known, l.Store.Now())}
 	if known.Row != nil {
 		row := rowOf(known.Row)
 		shown.ID, shown.Row = row.ID, &row
 	}
 	deletion, err := l.deletionOf(ctx, path)
 	if err != nil {
-		return 0, nil, err
+		return shown, err
 	}
 	shown.Waiting = append(shown.Waiting, deletion...)
 	fences, err := l.Store.Fences(ctx, sub, id)
 	if err != nil {
-		return 0, nil, err
+		return shown, err
 	}
 	locks, err := l.Store.LocksHolding(ctx, sub, id)
 	if err != nil {
-		return 0, nil, err
-	}
-	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
-		return 0, nil, err
+		return shown, err
 	}
 	last, err := l.Store.ResourceEvents(ctx, sub, id, 0, eventsShown)
 	if err != nil {
-		return 0, nil, err
+		return shown, err
 	}
 	shown.Fences, shown.Locks, shown.Events = listOf(fences, fenceOf).Value, listOf(locks, lockOf).Value, listOf(last, eventOf).Value
-	return http.StatusOK, shown, nil
+	return shown, nil
 }
 
 // pathNamed reads the ID of a subscription, or of something in one, that a parameter has.

@@ -92,6 +92,9 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Questi
 	}
 	a.metrics.count(err)
 	note(x, asked.Action, grant, err)
+	if x.Trail != nil {
+		x.Trail.Asked = append(x.Trail.Asked, exchange.Asked{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err})
+	}
 	return part, err
 }
 

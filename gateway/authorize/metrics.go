@@ -21,8 +21,11 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return &Metrics{answers.WithLabelValues("allowed"), answers.WithLabelValues("denied"), answers.WithLabelValues("hidden")}
 }
 
-// count counts an answer; a failure to find one is none.
+// count counts an answer; a failure to find one is none. Nil counts nothing.
 func (m *Metrics) count(err error) {
+	if m == nil {
+		return
+	}
 	switch fault, refused := errors.AsType[*arm.Error](err); {
 	case err == nil:
 		m.allowed.Inc()

@@ -17,11 +17,18 @@ type Captured struct {
 	header http.Header // until the status is written: the one that is being made
 	sent   http.Header // as it was then
 	limit  int64
+	begins bool // no more than the beginning is held
 	over   bool
 }
 
 // Capture returns a writer that holds an answer of at most limit bytes.
 func Capture(limit int64) *Captured { return &Captured{header: http.Header{}, limit: limit} }
+
+// CaptureBeginning is Capture for an answer of any length, of which no more than the first
+// limit bytes are held.
+func CaptureBeginning(limit int64) *Captured {
+	return &Captured{header: http.Header{}, limit: limit, begins: true}
+}
 
 var errOverCaptured = errors.New("the answer is too long to be held")
 
@@ -37,6 +44,10 @@ func (w *Captured) WriteHeader(status int) {
 
 func (w *Captured) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
+	if room := w.limit - int64(len(w.Body)); w.begins && int64(len(p)) > room {
+		w.Body = append(w.Body, p[:room]...)
+		return len(p), nil
+	}
 	if int64(len(w.Body)+len(p)) > w.limit {
 		w.over, w.Body = true, nil
 		return 0, errOverCaptured

@@ -55,6 +55,9 @@ type Exchange struct {
 	// Ticket is what the request has paid of its caller's limits.
 	Ticket throttle.Ticket
 
+	// Trail is nil unless the request is explained, in place of being sent.
+	Trail *Trail
+
 	memory *limits.Reservation // of its content; nil: none
 	answer headers.Lines       // those that the gateway sets
 	room   *routing.Request    // for Request

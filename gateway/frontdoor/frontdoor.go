@@ -125,6 +125,7 @@ func (d door) add(m *mux.Router, r route.Route) {
 	} else {
 		matched.Path(r.Path)
 	}
+	r.Handle = reached(r.Handle)
 	if !r.IgnoresLocks {
 		r.Handle = d.underLocks(r.Handle)
 	}
@@ -153,20 +154,24 @@ func (d door) serve(of route.Route) http.Handler {
 // subscription and group, and has it handled.
 func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) error {
 	x := exchange.From(r)
+	x.Reach(exchange.AtRoles)
 	readable, err := d.authorize(r.Context(), x, of)
 	if err != nil {
 		return err
 	}
+	x.Reach(exchange.AtContent)
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
 	}
+	x.Reach(exchange.AtArguments)
 	if fault := x.Request.Check(d.router.Map, ""); fault != nil {
 		return fault
 	}
 	if fault := routing.CheckJSON(content); fault != nil {
 		return fault
 	}
+	x.Reach(exchange.AtPlace)
 	resolve := d.router.ResolveOwn
 	if of.OutlivesGroup {
 		resolve = d.router.ResolveSubscription
@@ -175,6 +180,7 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 	if err != nil {
 		return err
 	}
+	x.Decided(&decision)
 	return of.Handle(w, r, x, route.Request{Decision: decision, Content: content, Readable: readable})
 }
 
@@ -195,9 +201,18 @@ func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Rout
 // underLocks refuses a write that a lock above its path forbids.
 func (d door) underLocks(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+		x.Reach(exchange.AtLocks)
 		if err := admission.CheckLocks(x, req.Decision); err != nil {
 			return err
 		}
+		return handle(w, r, x, req)
+	}
+}
+
+// reached notes that a request has come to its handler.
+func reached(handle route.Handler) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+		x.Reach(exchange.AtHandler)
 		return handle(w, r, x, req)
 	}
 }

@@ -195,7 +195,7 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	if err == nil {
 		err = g.waitForConflictingCalls(r.Context(), x, l)
 	}
-	if err == nil && on.Host != "" {
+	if err == nil && on.Host != "" && !inventory.Rehearsed(r.Context()) {
 		_, err = g.store.Lock(r.Context(), req.Subscription.ID, on.Key, lockName(x))
 	}
 	if errors.Is(err, inventory.ErrNotFound) {

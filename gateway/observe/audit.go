@@ -143,7 +143,10 @@ func (a Audit) Call(c upstream.Call, began time.Time, status int, err error) {
 
 // adminCall is what the audit line of a request of the admin listener learns
 // from behind it.
-type adminCall struct{ tokenName string }
+type adminCall struct {
+	tokenName string
+	reads     bool // whatever its method
+}
 
 type adminCallKey struct{}
 
@@ -163,6 +166,14 @@ func TokenName(ctx context.Context) string {
 	return ""
 }
 
+// SetRead notes that a request of the admin listener changes nothing, though its method
+// might.
+func SetRead(ctx context.Context) {
+	if call, ok := ctx.Value(adminCallKey{}).(*adminCall); ok {
+		call.reads = true
+	}
+}
+
 // Admin writes a line for each request of the admin listener, reads too: they
 // show the data of tenants, or the memory of the process with the secrets in it.
 // The line of a request without a known token has no name.
@@ -170,11 +181,11 @@ func (a Audit) Admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, call := time.Now(), new(adminCall)
 		answer := &recorder{ResponseWriter: w, status: http.StatusOK}
-		message := "admin read"
-		if exchange.Changes(r.Method) {
-			message = "admin"
-		}
 		defer func() {
+			message := "admin read"
+			if exchange.Changes(r.Method) && !call.reads {
+				message = "admin"
+			}
 			fields := []zap.Field{
 				zap.Time("began", began), zap.String("client", r.RemoteAddr), zap.String("method", Method(r.Method)),
 				zap.String("resource", Path(r.URL.Path)), zap.Int("status", answer.status),

@@ -20,6 +20,7 @@ import (
 // intend records the intent of a write. Where the request was resolved by a state that
 // has changed since, it resolves the request once more, by the store.
 func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (inventory.Ticket, Resolved, error) {
+	x.Reach(exchange.AtIntent)
 	for first := true; ; first = false {
 		failpoint.Pass(failpoint.WriteBeginBefore)
 		ticket, err := p.Store.Begin(ctx, p.intent(x, d))

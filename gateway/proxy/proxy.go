@@ -62,14 +62,17 @@ type Resolved struct {
 
 // Answer answers a request for a resource provider.
 func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	x.Reach(exchange.AtRoles)
 	readable, err := p.authorize(r.Context(), x)
 	if err != nil {
 		return err
 	}
+	x.Reach(exchange.AtContent)
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
 	}
+	x.Reach(exchange.AtArguments)
 	body, contentFault := p.ReadContent(x.Request, content)
 	if err := p.checkArguments(r.Context(), x, arm.Location(body.Location)); err != nil {
 		return err
@@ -77,6 +80,7 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	if contentFault != nil {
 		return contentFault
 	}
+	x.Reach(exchange.AtPlace)
 	d, err := p.resolve(r.Context(), x, x.Request, body, content)
 	if err != nil {
 		return err
@@ -149,9 +153,11 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return cmp.Or(err, error(authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())))
 		}
 	}
+	x.Reach(exchange.AtHeaders)
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
 	}
+	x.Reach(exchange.AtLocks)
 	if err := p.checkLocks(x, d); err != nil {
 		return err
 	}
@@ -166,6 +172,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	case x.Request.Class == routing.Poll:
 		return p.poll(w, r, x, d)
 	}
+	x.Reach(exchange.AtRecords)
 	if !x.Request.Reads() {
 		if err := p.Admission.CheckOperation(r.Context(), x, d.Subscription); err != nil {
 			return err

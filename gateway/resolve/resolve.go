@@ -16,8 +16,13 @@ import (
 // Resolver resolves the requests of one configuration.
 type Resolver struct {
 	Router *routing.Router
-	Finder *locate.Finder
+	Finder Finder
 	Prober locate.Prober
+}
+
+// Finder searches for a resource that the index does not know, as [locate.Finder] does.
+type Finder interface {
+	Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error
 }
 
 // Resolve decides who serves q for the caller of x. Where that depends on a
@@ -28,11 +33,15 @@ func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing
 	for {
 		d, err := r.Router.Resolve(ctx, q, x.Principal, body, searched...)
 		if err == nil {
+			x.Decided(&d)
 			return d, nil
 		}
 		needed, ok := errors.AsType[*routing.SearchNeededError](err)
 		if !ok {
 			return d, err
+		}
+		if x.Trail != nil {
+			x.Trail.Sought = append(x.Trail.Sought, needed.Sought)
 		}
 		if err := r.Finder.Find(ctx, CallerOf(x), needed.Sought); err != nil {
 			return d, err

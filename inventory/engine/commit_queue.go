@@ -77,7 +77,7 @@ func (q *commitQueue) gather() []*Write {
 
 // together reports whether two writes may share a transaction.
 func (q *commitQueue) together(a, b *Write) bool {
-	return !a.Locks.Alone && !b.Locks.Alone && (!q.engine.dialect.locksRows || a.Locks.Partition == b.Locks.Partition)
+	return !a.Locks.Alone && !b.Locks.Alone && !a.rehearsed && !b.rehearsed && (!q.engine.dialect.locksRows || a.Locks.Partition == b.Locks.Partition)
 }
 
 // refresh runs an empty transaction if one is due. It sets the clock and checks the

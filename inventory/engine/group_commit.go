@@ -36,6 +36,7 @@ type groupCommit struct {
 func (q *commitQueue) newGroup(members []*Write) *groupCommit {
 	g := &groupCommit{queue: q, members: members, results: make([]result, len(members))}
 	g.ctx, g.cancel = q.context()
+	g.separately, g.careful = g.rehearsal(), g.rehearsal()
 	return g
 }
 
@@ -95,6 +96,9 @@ func (g *groupCommit) transact() error {
 	t := NewTx(conn)
 	t.savepoints, t.isolated, t.careful = g.separately, g.separately || len(g.members) == 1, g.careful
 	unit := g.queue.engine.options.NewUnit(t)
+	if g.rehearsal() {
+		return g.rehearse(t, unit, conn)
+	}
 	// Also after a failure: whether the commit took effect may be unknown.
 	defer unit.Ended()
 	written, err := g.runMembers(t, unit)

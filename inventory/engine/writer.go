@@ -51,6 +51,8 @@ type Write struct {
 	context context.Context // of the caller, for its values alone
 	span    *spans.Span     // of the write; nil unless its trace is sampled
 	begun   time.Time
+	// rehearsed: it is rolled back; see [Rehearse].
+	rehearsed bool
 }
 
 type result struct {
@@ -79,7 +81,7 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	if m.span = beginSpan(ctx, e.options.Driver, spans.StoreWrite, "store write"); m.span != nil {
 		m.begun = time.Now()
 	}
-	m.context = ctx
+	m.context, m.rehearsed = ctx, Rehearsed(ctx)
 	err := e.commit(ctx, m)
 	endSpan(m.span, err)
 	return err

@@ -92,6 +92,7 @@ func Run(t *testing.T, database Database) {
 		{"EventsTellTheIndex", testEventsTellTheIndex},
 		{"Disarm", testDisarm},
 		{"EventsNameWhoBegan", testEventsNameWhoBegan},
+		{"Rehearsal", testRehearsal},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

@@ -147,3 +147,16 @@ func (t *Ticket) SetHeaders(to Setter) {
 	case Nothing, Subscription:
 	}
 }
+
+// Return gives back what the request has paid, as if it had not been sent.
+func (t *Ticket) Return() {
+	switch t.paid {
+	case Caller:
+		t.charge(&t.throttle.levels.callers, t.within, t.rate, -t.cost)
+		t.charge(&t.throttle.levels.subscriptions, t.whole, t.wholeRate, -t.cost)
+	case Tenant:
+		t.charge(&t.throttle.levels.callers, t.atTenant, t.tenantRate, -t.cost)
+	case Nothing, Subscription:
+	}
+	t.paid = Nothing
+}

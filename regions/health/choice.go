@@ -65,7 +65,7 @@ func (s *Set) downError(v *snapshot, now time.Duration) error {
 // addresses tried already; ok is false if no other is left. The error is a *[Down].
 func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, ok bool, err error) {
 	v := s.current(now)
-	if len(v.trials) > 0 && (len(v.healthy) == 0 || !v.trials[0].isProbed()) {
+	if v.triesFirst() {
 		for _, m := range v.trials {
 			if tried.has(m.index) {
 				continue
@@ -76,7 +76,7 @@ func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, o
 		}
 		v = s.current(now)
 	}
-	for _, some := range [...][]*member{v.healthy, v.usable, v.unconfirmed} {
+	for _, some := range v.tiers() {
 		if m := v.pick(some, now, random, tried); m != nil {
 			return s.choice(m, 0), true, nil
 		}
@@ -85,6 +85,34 @@ func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, o
 		return Choice{}, false, nil
 	}
 	return Choice{}, false, s.downError(v, now)
+}
+
+// tiers are the addresses that calls go to, the best first.
+func (v *snapshot) tiers() [3][]*member { return [...][]*member{v.healthy, v.usable, v.unconfirmed} }
+
+// triesFirst reports whether the next call is the trial of a half-open circuit.
+func (v *snapshot) triesFirst() bool {
+	return len(v.trials) > 0 && (len(v.healthy) == 0 || !v.trials[0].isProbed())
+}
+
+// Candidates returns the indexes of the addresses of which Choose would take one now, and
+// takes none. The error is a *[Down].
+func (s *Set) Candidates(now time.Duration) ([]int, error) {
+	v := s.current(now)
+	if v.triesFirst() {
+		return []int{v.trials[0].index}, nil
+	}
+	for _, some := range v.tiers() {
+		if len(some) == 0 {
+			continue
+		}
+		indexes := make([]int, len(some))
+		for i, m := range some {
+			indexes[i] = m.index
+		}
+		return indexes, nil
+	}
+	return nil, s.downError(v, now)
 }
 
 func (s *Set) choice(m *member, trial uint64) Choice {

@@ -45,7 +45,10 @@ func TestInvariantsHoldForAnySequence(t *testing.T) {
 			w.now += time.Duration(rapid.IntRange(0, 3000).Draw(t, "pass")) * time.Millisecond
 			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
 			case step < 5:
-				if c, err := w.choose(); err == nil {
+				among, down := w.set.Candidates(w.now)
+				if c, err := w.choose(); (err == nil) != (down == nil) || err == nil && !slices.Contains(among, c.Index) {
+					t.Fatalf("chose %d (%v) among %v (%v)", c.Index, err, among, down)
+				} else if err == nil {
 					if w.doubled(held, c) {
 						t.Fatalf("two trials of %s at a time", w.address(c.Index).Name)
 					}

@@ -47,6 +47,7 @@ func (w *world) table(t *testing.T, rows []row) {
 func (w *world) run(t *testing.T, r row) {
 	t.Helper()
 	w.forget(t)
+	told := w.explained(t, r.message)
 	got := w.send(t, r.message)
 	if got.status != r.status {
 		t.Errorf("status %d, want %d\n%s %.300s\n%s", got.status, r.status, r.verb(), r.message.target, got)
@@ -56,6 +57,9 @@ func (w *world) run(t *testing.T, r row) {
 	}
 	reached := w.received(t)
 	r.arrived(t, got, reached)
+	if told != nil {
+		r.happened(t, told, got, reached)
+	}
 	if r.check != nil {
 		r.check(t, got, reached)
 	}

@@ -83,8 +83,8 @@ type Setting struct {
 
 // Outcomes of a configuration.
 const (
-	Taken   = "taken"
-	Refused = "refused"
+	ConfigurationTaken   = "taken"
+	ConfigurationRefused = "refused"
 )
 
 // Configuration is a configuration that was read.

@@ -31,7 +31,7 @@ func Operations() []Operation {
 	return slices.Concat(
 		statusOperations, regionOperations, retirementOperations, providerOperations, subscriptionOperations, resourceOperations,
 		jobOperations, doubtOperations, fenceOperations, lockOperations, roleOperations, sweepOperations, deletionOrderOperations,
-		changeOperations, sinkOperations, reloadOperations, unstickOperations, consoleOperations, documentOperations,
+		changeOperations, sinkOperations, reloadOperations, unstickOperations, consoleOperations, explainOperations, documentOperations,
 	)
 }
 

@@ -1,0 +1,176 @@
+package api
+
+import "net/http"
+
+var explainOperations = []Operation{
+	{
+		Method: http.MethodPost, Path: "/admin/explain", Summary: "The way that a request would take, without sending it.",
+		Content: Question{}, Answer: Explanation{}, Status: http.StatusOK,
+	},
+}
+
+// Question is a request that is to be explained.
+type Question struct {
+	// Method is GET if it is empty; an ID without a query then gets an api-version of its
+	// type.
+	Method string `json:"method,omitempty"`
+	// Path is the request's path with its query, or a resource ID.
+	Path string `json:"path"`
+	// Principal is the object ID of the caller. Without one nobody is asked for roles.
+	Principal string `json:"principal,omitempty"`
+	// Groups are object IDs of groups that the caller belongs to: a token would name them.
+	Groups []string `json:"groups,omitempty"`
+	// Tenant is that of the caller; by default that of the path's subscription.
+	Tenant string `json:"tenant,omitempty"`
+	// Header are headers of the request.
+	Header map[string]string `json:"header,omitempty"`
+	// Content is the request's content; it counts as JSON unless a header says otherwise.
+	Content string `json:"content,omitempty"`
+	// Ask has providers asked where a resource lies that the index does not know. What they
+	// answer is recorded, as it is for a request.
+	Ask bool `json:"ask,omitempty"`
+}
+
+// Outcomes of a request.
+const (
+	Forwarded = "forwarded" // a provider answers it
+	Answered  = "answered"  // Portico answers it, without an error
+	Refused   = "refused"   // Portico answers it with an error
+	Open      = "open"      // that depends on what a provider says first
+)
+
+// Explanation is the way that a request would take.
+type Explanation struct {
+	Verdict Verdict          `json:"verdict"`
+	Request ExplainedRequest `json:"request"`
+	Caller  ExplainedCaller  `json:"caller"`
+	// Checks are the steps of the way, in their order, up to the one that ends it.
+	Checks []ExplainedCheck `json:"checks"`
+	// Locks are those at or above what the request changes.
+	Locks []Lock `json:"locks,omitempty"`
+	// Place is where the request goes, and why; nil where it goes nowhere.
+	Place *ExplainedPlace `json:"place,omitempty"`
+	// Calls are those that providers would get, in their order. Where an answer decides
+	// what follows, those that follow are missing.
+	Calls []ExplainedCall `json:"calls,omitempty"`
+	// Known is what is known of the resource that the path names; nil if it names none.
+	Known *ResourceDetail `json:"known,omitempty"`
+}
+
+// Verdict is what becomes of the request.
+type Verdict struct {
+	Outcome string `json:"outcome"`
+	// Summary says it in one sentence.
+	Summary string `json:"summary"`
+	// Status, Code and Message are those of Portico's own answer. Status is 0 where a
+	// provider decides it.
+	Status     int    `json:"status,omitempty"`
+	Code       string `json:"code,omitempty"`
+	Message    string `json:"message,omitempty"`
+	RetryAfter string `json:"retryAfter,omitempty"`
+	// Step is the one that ends the way.
+	Step string `json:"step,omitempty"`
+}
+
+// ExplainedRequest is a request as Portico reads it.
+type ExplainedRequest struct {
+	Method string `json:"method"`
+	Path   string `json:"path"` // with the query
+	Class  string `json:"class"`
+	// Route is that of one of Portico's own resources.
+	Route        string `json:"route,omitempty"`
+	Provider     string `json:"provider,omitempty"`
+	ResourceType string `json:"resourceType,omitempty"`
+	Kind         string `json:"kind,omitempty"` // of the type
+	APIVersion   string `json:"apiVersion,omitempty"`
+}
+
+// ExplainedCaller is whom the request is taken to come from.
+type ExplainedCaller struct {
+	ObjectID string `json:"objectId,omitempty"`
+	TenantID string `json:"tenantId,omitempty"`
+	// Roles is what they mean to the request: enforced, ignored (the configuration says so)
+	// or notAsked (the question names no principal).
+	Roles string `json:"roles"`
+}
+
+// What roles mean to an explained request.
+const (
+	RolesEnforced = "enforced"
+	RolesIgnored  = "ignored"
+	RolesNotAsked = "notAsked"
+)
+
+// ExplainedCheck is one step of a request's way.
+type ExplainedCheck struct {
+	Step   string `json:"step"`
+	Passed bool   `json:"passed"`
+	// Detail says what was found.
+	Detail string `json:"detail,omitempty"`
+}
+
+// ExplainedPlace is where a request goes.
+type ExplainedPlace struct {
+	// Regions are those that are asked: one, or those of a merged list.
+	Regions []string `json:"regions"`
+	// Reason says why, in one sentence.
+	Reason string `json:"reason"`
+	// Source is what it was decided by: row, cache, content, path, parent, operation, map
+	// or coverage.
+	Source string `json:"source"`
+	// Cached: a location came from memory; Remembered: the subscription or the group did.
+	Cached     bool `json:"cached,omitempty"`
+	Remembered bool `json:"remembered,omitempty"`
+	// Verify: the index is not sure of the row, so that the answer may settle it.
+	Verify bool `json:"verify,omitempty"`
+}
+
+// Purposes of a call.
+const (
+	Forward = "forward" // the client's own request
+	List    = "list"    // a region's part of a merged list
+	Search  = "search"  // for a resource that the index does not know
+	Probe   = "probe"   // of a resource, or a group, of which the index is not sure
+)
+
+// ExplainedCall is a call that a provider would get.
+type ExplainedCall struct {
+	Purpose string `json:"purpose"`
+	Method  string `json:"method"`
+	Region  string `json:"region"`
+	// Path is that of the call, with its query.
+	Path string `json:"path"`
+	// Addresses are those of the endpoint.
+	Addresses []ExplainedAddress `json:"addresses"`
+	// Headers are those that go out, beside what the connection needs.
+	Headers []ExplainedHeader `json:"headers,omitempty"`
+	// Made: the call was made, as the question wants it.
+	Made bool `json:"made,omitempty"`
+}
+
+// ExplainedAddress is an address of an endpoint.
+type ExplainedAddress struct {
+	URL     string `json:"url"`
+	State   string `json:"state"` // up or down
+	Circuit string `json:"circuit"`
+	// Candidate: the call goes here, or to another candidate: to the less busy of two.
+	Candidate bool `json:"candidate"`
+}
+
+// ExplainedHeader is a header of a call.
+type ExplainedHeader struct {
+	Name string `json:"name"`
+	// Origin is client, portico or secret.
+	Origin string `json:"origin"`
+	// Value is there where Portico makes it, and it is no secret.
+	Value string `json:"value,omitempty"`
+	// Varies: each request has another value.
+	Varies bool `json:"varies,omitempty"`
+}
+
+// Origins of a header.
+const (
+	OfClient = "client"
+	OfOwn    = "portico"
+	OfSecret = "secret"
+)

@@ -1,0 +1,62 @@
+package exchange
+
+import (
+	"portico/access/roles"
+	"portico/limits/throttle"
+	"portico/routing"
+)
+
+// Step is a step of a request's way at which it may be refused.
+type Step string
+
+// The steps, in their order.
+const (
+	AtClassification Step = "classification"
+	AtLimits         Step = "limits"
+	AtRoles          Step = "roles"
+	AtContent        Step = "content"
+	AtArguments      Step = "arguments"
+	AtPlace          Step = "place"   // subscription, group, registration, region
+	AtHeaders        Step = "headers" // that are too many for a provider
+	AtLocks          Step = "locks"
+	AtRecords        Step = "records" // room to remember what the request begins
+	AtIntent         Step = "intent"  // the transaction that decides about a write
+	AtHandler        Step = "handler" // of one of Portico's own resources
+)
+
+// Trail is what the steps of a request's way found, for an explanation of that way. Of a
+// request that nobody explains it is nil, which notes nothing.
+type Trail struct {
+	Steps []Step // in the order in which they were reached
+	// Asked are the questions about the caller's roles, with their answers.
+	Asked []Asked
+	// Decision says who serves the request, nil while nobody knows.
+	Decision *routing.Decision
+	// Sought are resources that the index does not know and that were searched for.
+	Sought []routing.Sought
+	// Limit is the refusal of a caller that sends too many requests, nil if there is none.
+	Limit *throttle.Refusal
+}
+
+// Asked is a question about the caller's roles.
+type Asked struct {
+	Action, Scope string
+	Grant         roles.Grant // that allows it; without a Role: nothing but Err says
+	Partly        bool        // the caller sees a part of what it asks for
+	Err           error
+}
+
+// Reach notes that the request has come to a step.
+func (x *Exchange) Reach(s Step) {
+	if x.Trail != nil {
+		x.Trail.Steps = append(x.Trail.Steps, s)
+	}
+}
+
+// Decided notes who serves the request.
+func (x *Exchange) Decided(d *routing.Decision) {
+	if x.Trail != nil {
+		found := *d
+		x.Trail.Decision = &found
+	}
+}

@@ -1,0 +1,280 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/arm"
+	"portico/config"
+	"portico/events"
+	adminapi "portico/gateway/admin/api"
+	"portico/gateway/admission"
+	"portico/gateway/authorize"
+	"portico/gateway/exchange"
+	"portico/gateway/explain"
+	"portico/gateway/frontdoor"
+	"portico/gateway/observe"
+	"portico/gateway/resolve"
+	"portico/inventory"
+	"portico/limits/throttle"
+	"portico/locate"
+	"portico/routing"
+	"portico/tracing"
+)
+
+// explainTime bounds an explanation: what waits for providers, or for writes that are
+// under way, waits for no more.
+const explainTime = 30 * time.Second
+
+// answerShown is how much is held of what Portico itself would answer: its errors are
+// shorter.
+const answerShown = 64 << 10
+
+// Explain says which way a request would take, without sending it. Nothing changes but,
+// if the question has providers asked, what they tell. The error is an *arm.Error where
+// there is no such request, or the store's.
+func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Explanation, error) {
+	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	defer cancel()
+	g.complete(&q)
+	who, roles, err := g.explainedCaller(ctx, q)
+	if err != nil {
+		return adminapi.Explanation{}, err
+	}
+	request, fault := explainedRequest(q)
+	if fault != nil {
+		return adminapi.Explanation{}, fault
+	}
+	return g.explain(ctx, request, who, roles, q.Ask)
+}
+
+// explain has a request go its way, through the handlers of a gateway that sends nothing.
+func (g *Gateway) explain(ctx context.Context, request *http.Request, who access.Principal, roles string, ask bool) (adminapi.Explanation, error) {
+	calls := explain.NewCalls(g.upstream)
+	rehearsal := g.rehearsal(calls, roles == adminapi.RolesNotAsked, ask)
+	walked := explain.Walked{Method: request.Method, Calls: calls, Roles: roles, Answer: exchange.CaptureBeginning(answerShown)}
+	begin := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			x := exchange.From(r)
+			walked.Exchange, x.Trail = x, &exchange.Trail{}
+			x.Reach(exchange.AtClassification)
+			if fault := rehearsal.mint(x, r); fault != nil {
+				exchange.Fail(w, r, fault)
+				return
+			}
+			x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+			rehearsal.admit(x, r, who)
+			x.Principal.ByRoles = g.authorizer.Enforced()
+			next.ServeHTTP(w, r)
+		})
+	}
+	read := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			walked.Read = true
+			next.ServeHTTP(w, r)
+		})
+	}
+	way := chain(http.HandlerFunc(rehearsal.dispatch), exchange.Begin(rehearsal.exchanges), rehearsal.recover, begin, rehearsal.classify, read, g.rehearseLimit)
+	fault := walked.Answer.Hold(request.RequestURI, func() { way.ServeHTTP(walked.Answer, request.WithContext(inventory.Rehearse(ctx))) })
+	if fault != nil {
+		return adminapi.Explanation{}, fault
+	}
+	if walked.Read {
+		var err error
+		if walked.Locks, err = g.locksOf(ctx, walked.Exchange); err != nil {
+			return adminapi.Explanation{}, err
+		}
+	}
+	return walked.Explanation(), nil
+}
+
+// complete gives an ID, of which only the path is known, a method and an api-version.
+func (g *Gateway) complete(q *adminapi.Question) {
+	if q.Method != "" {
+		q.Method = strings.ToUpper(q.Method)
+		return
+	}
+	q.Method = http.MethodGet
+	if strings.Contains(q.Path, "?") {
+		return
+	}
+	version := "2022-12-01" // Portico's own resources have no versions
+	if r, fault := routing.Classify(g.router.Map, q.Method, q.Path, ""); fault == nil && r.Type != nil {
+		version = r.Type.APIVersions[0]
+	}
+	q.Path += "?api-version=" + version
+}
+
+// explainedCaller is whom a request is taken to come from, and what roles mean to it.
+func (g *Gateway) explainedCaller(ctx context.Context, q adminapi.Question) (who access.Principal, roles string, err error) {
+	for _, id := range append([]string{q.Principal, q.Tenant}, q.Groups...) {
+		if id != "" && !arm.ValidGUID(id) {
+			return who, "", arm.NewError(arm.InvalidRequestContent, "a principal, its tenant and its groups are GUIDs").About("principal")
+		}
+	}
+	if g.config.Auth.Mode == config.AuthNone {
+		if q.Principal != "" {
+			return who, "", arm.NewError(arm.InvalidRequestContent, "without authentication there is one caller, and no other principal").About("principal")
+		}
+		who, _ = g.authenticator.Authenticate(&http.Request{Header: http.Header{}})
+		return who, adminapi.RolesIgnored, nil
+	}
+	roles = adminapi.RolesEnforced
+	if !g.authorizer.Enforced() {
+		roles = adminapi.RolesIgnored
+	}
+	if q.Principal == "" {
+		if roles == adminapi.RolesEnforced {
+			roles = adminapi.RolesNotAsked
+		}
+		return access.Principal{AnyTenant: q.Tenant == "", TenantID: arm.Fold(q.Tenant)}, roles, nil
+	}
+	who = g.configuredCaller(q.Principal)
+	if len(q.Groups) > 0 {
+		who.Groups = access.GroupsOf(q.Groups)
+	}
+	switch id := routing.SubscriptionOf(q.Path); {
+	case q.Tenant != "":
+		who.TenantID = arm.Fold(q.Tenant)
+	case who.TenantID == "" && arm.ValidGUID(id):
+		s, err := g.store.Subscription(ctx, arm.Fold(id))
+		if err != nil && !errors.Is(err, inventory.ErrNotFound) {
+			return who, "", err
+		}
+		who.TenantID = s.TenantID
+	}
+	return who, roles, nil
+}
+
+// configuredCaller is the principal with an object ID, with what the configuration says
+// of it.
+func (g *Gateway) configuredCaller(object string) access.Principal {
+	for _, t := range g.config.Auth.Tokens {
+		if arm.EqualFold(t.ObjectID, object) {
+			return access.Principal{TenantID: t.TenantID, ObjectID: t.ObjectID, Name: t.Name, AppID: t.AppID}
+		}
+	}
+	for _, p := range g.config.Auth.Certificates.Principals {
+		if arm.EqualFold(p.ObjectID, object) {
+			return access.Principal{TenantID: p.TenantID, ObjectID: p.ObjectID, Name: p.Name, AppID: p.AppID}
+		}
+	}
+	return access.Principal{ObjectID: arm.Fold(object)}
+}
+
+// anAddress is where an explained request comes from: one that nobody has.
+const anAddress = "192.0.2.1:1"
+
+// explainedRequest is the request of a question. The fault is of one that could not come
+// in.
+func explainedRequest(q adminapi.Question) (*http.Request, *arm.Error) {
+	if !strings.HasPrefix(q.Path, "/") || strings.ContainsFunc(q.Path, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		return nil, arm.NewError(arm.InvalidRequestContent, "a path begins with '/' and has no spaces").About("path")
+	}
+	header := http.Header{}
+	for name, value := range q.Header {
+		header.Set(name, value)
+	}
+	r := &http.Request{
+		Method: q.Method, URL: &url.URL{}, RequestURI: q.Path, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: http.NoBody, RemoteAddr: anAddress,
+	}
+	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(q.Path, "?")
+	if n := len(q.Content); n > 0 {
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(q.Content)), int64(n)
+		if header.Get("Content-Type") == "" {
+			header.Set("Content-Type", "application/json")
+		}
+	}
+	return r, nil
+}
+
+// rehearsal returns a gateway whose handlers are those of g and that calls no provider.
+// What its requests write is rolled back, if their contexts say so ([inventory.Rehearse]);
+// they leave nothing in logs, metrics and budgets.
+func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway {
+	r := *g
+	r.metrics, r.throttle = observe.NewMetrics(prometheus.NewRegistry(), false), nil
+	r.exchanges = &exchange.Settings{HTTPS: g.exchanges.HTTPS, MaxContent: g.exchanges.MaxContent, Memory: g.contentMemory, Log: zap.NewNop()}
+	auth := g.config.Auth
+	if allowsAll {
+		auth.Roles = config.RolesIgnored
+	}
+	r.authorizer = authorize.New(&auth, g.store, g.store.Scopes(), nil)
+	r.admission = &admission.Admission{Store: g.store, Config: g.config, Counts: admission.NewCounts()}
+	r.prober.Upstream = calls.For(adminapi.Probe)
+	searcher := g.prober
+	searcher.Upstream = calls.For(adminapi.Search)
+	var finder resolve.Finder = locate.NewFinder(searcher, zap.NewNop())
+	if ask {
+		searcher.Upstream = calls.Asking(adminapi.Search)
+		finder = inEarnest{locate.NewFinder(searcher, g.log)}
+	}
+	r.resolver = &resolve.Resolver{Router: g.router, Finder: finder, Prober: r.prober}
+	r.lister = g.lister.ReadingBy(calls.For(adminapi.List))
+	forwarding := *g.proxy
+	forwarding.Upstream, forwarding.Resolver, forwarding.Admission = calls.For(adminapi.Forward), r.resolver, r.admission
+	forwarding.Authorizer, forwarding.Lister, forwarding.Activity, forwarding.Log = r.authorizer, r.lister, nil, zap.NewNop()
+	r.proxy = &forwarding
+	r.batches = r.newBatches()
+	r.frontDoor = frontdoor.New(frontdoor.Options{
+		Config: g.config, Store: g.store, Router: g.router, Resolver: r.resolver, Admission: r.admission, Authorizer: r.authorizer,
+		Polls: g.polls, Lister: r.lister, Batches: r.batches, Jobs: asleep{}, Proxy: r.proxy,
+	})
+	return &r
+}
+
+// inEarnest records what it finds, also for a request that is explained: the next step
+// goes by it.
+type inEarnest struct{ resolve.Finder }
+
+func (f inEarnest) Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error {
+	ctx = events.With(inventory.InEarnest(ctx), &events.Cause{Operator: true})
+	return f.Finder.Find(ctx, caller, sought)
+}
+
+// asleep are workers that nobody wakes.
+type asleep struct{}
+
+func (asleep) Nudge(string) {}
+
+// rehearseLimit is limitRate for a request that is explained: it gives back what it takes.
+func (g *Gateway) rehearseLimit(next http.Handler) http.Handler {
+	if g.throttle == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := exchange.From(r)
+		if isMetadata(x.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		x.Reach(exchange.AtLimits)
+		refusal := g.take(r.Context(), x, r.Method)
+		x.Ticket.Return()
+		x.Ticket, x.Trail.Limit = throttle.Ticket{}, refusal
+		if refusal != nil {
+			exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// locksOf are the locks that may forbid a request that was classified.
+func (g *Gateway) locksOf(ctx context.Context, x *exchange.Exchange) ([]inventory.Lock, error) {
+	if x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
+		return nil, nil
+	}
+	t, err := g.store.Target(ctx, inventory.Question{Subscription: x.Subscription(), Locks: true, LockGroup: x.Request.Path.Group()})
+	return t.Locks, err
+}

@@ -1,0 +1,104 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"portico/gateway/admin/api"
+	"portico/upstream"
+)
+
+// mostCalls bounds how many calls an explanation names.
+const mostCalls = 1000
+
+// errNotMade is in place of an answer that nobody asked for.
+var errNotMade = errors.New("the request is explained, and no provider is called")
+
+// Calls notes the calls that a request would make, and makes none.
+type Calls struct {
+	client *upstream.Client
+
+	mu   sync.Mutex
+	made []call
+}
+
+// call is a call that a request would make.
+type call struct {
+	upstream.Call
+	purpose    string
+	addresses  []upstream.Prospect
+	credential string // the header with a secret
+	down       bool   // no address can be called
+	sent       bool   // after all
+}
+
+// NewCalls returns what notes the calls that a client would make.
+func NewCalls(c *upstream.Client) *Calls { return &Calls{client: c} }
+
+// For returns what takes the calls for a purpose, as one of package api has it.
+func (c *Calls) For(purpose string) *Port { return &Port{calls: c, purpose: purpose} }
+
+// Asking is For, for what makes the calls after all.
+func (c *Calls) Asking(purpose string) *Port { return &Port{c, purpose, true} }
+
+// Port takes calls for one purpose. It is used in the place of an [upstream.Client].
+type Port struct {
+	calls   *Calls
+	purpose string
+	asks    bool // it makes reads
+}
+
+// emptyPage is taken for the answer of a region to its part of a list: that shows whether
+// the list fails for another region.
+var emptyPage = []byte(`{"value":[]}`)
+
+// Do notes a call. The error is that of a call for which there is no address, or says that
+// none was made.
+func (p *Port) Do(_ context.Context, c upstream.Call) (*http.Response, error) {
+	if err := p.note(c); err != nil {
+		return nil, err
+	}
+	return nil, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotMade}
+}
+
+// Read is Do for a GET. The part of a list that a region would be asked for is empty.
+func (p *Port) Read(ctx context.Context, c upstream.Call) (upstream.Answer, error) {
+	c.Method = http.MethodGet
+	if err := p.note(c); err != nil {
+		return upstream.Answer{}, err
+	}
+	if p.asks {
+		return p.calls.client.Read(ctx, c)
+	}
+	if p.purpose == api.List {
+		return upstream.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: emptyPage}, nil
+	}
+	return upstream.Answer{}, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotMade}
+}
+
+// Send is Do for answers that are read whole.
+func (p *Port) Send(ctx context.Context, c upstream.Call) (upstream.Answer, error) {
+	_, err := p.Do(ctx, c) //nolint:bodyclose // there is no answer
+	return upstream.Answer{}, err
+}
+
+// note notes a call, once however often it is repeated.
+func (p *Port) note(c upstream.Call) error {
+	addresses, err := p.calls.client.Prospects(c.Endpoint)
+	p.calls.mu.Lock()
+	defer p.calls.mu.Unlock()
+	for _, made := range p.calls.made {
+		if made.purpose == p.purpose && made.Endpoint == c.Endpoint && made.Method == c.Method && made.Path == c.Path && made.Query == c.Query {
+			return err
+		}
+	}
+	if len(p.calls.made) < mostCalls {
+		p.calls.made = append(p.calls.made, call{
+			Call: c, purpose: p.purpose, addresses: addresses, credential: p.calls.client.CredentialHeader(c.Endpoint),
+			down: err != nil, sent: p.asks && err == nil,
+		})
+	}
+	return err
+}

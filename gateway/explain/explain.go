@@ -1,0 +1,132 @@
+package explain
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/routing"
+)
+
+// Walked is a request that has gone its way.
+type Walked struct {
+	Exchange *exchange.Exchange
+	Answer   *exchange.Captured
+	Method   string
+	Read     bool // its path and query are well-formed
+	Calls    *Calls
+	// Locks are those that the store has of the subscription or the group.
+	Locks []inventory.Lock
+	// Roles is what they mean to the request, as package api has it.
+	Roles string
+}
+
+// Explanation puts the way of a request into words.
+func (w *Walked) Explanation() api.Explanation {
+	x := w.Exchange
+	e := api.Explanation{
+		Request: w.request(),
+		Caller:  api.ExplainedCaller{ObjectID: x.Principal.ObjectID, TenantID: x.Principal.TenantID, Roles: w.Roles},
+		Place:   w.place(),
+		Locks:   w.locks(),
+		Calls:   w.calls(),
+	}
+	e.Verdict = w.verdict(e.Place)
+	e.Checks = w.checks(e.Verdict)
+	return e
+}
+
+func (w *Walked) request() api.ExplainedRequest {
+	x := w.Exchange
+	e := api.ExplainedRequest{Method: w.Method, Path: target(x.Path, x.Query)}
+	q := x.Request
+	if !w.Read {
+		return e
+	}
+	e.Class, e.APIVersion = q.Class.String(), q.Query.APIVersion
+	if q.Class == routing.Own {
+		e.Route = x.Route
+		return e
+	}
+	if q.Provider != nil {
+		e.Provider = q.Provider.Namespace
+	}
+	if q.Type != nil {
+		e.ResourceType, e.Kind = q.Type.FullName, q.Type.Kind.String()
+	}
+	return e
+}
+
+func target(path, query string) string {
+	if query == "" {
+		return path
+	}
+	return path + "?" + query
+}
+
+// locks are those at or above what the request changes.
+func (w *Walked) locks() []api.Lock {
+	q := w.Exchange.Request
+	if !w.Read || q.Reads() {
+		return nil
+	}
+	var found []api.Lock
+	id := arm.Fold(q.Path.String())
+	for _, l := range w.Locks {
+		if scope := arm.Fold(l.Scope); id == scope || strings.HasPrefix(id, scope+"/") {
+			found = append(found, api.Lock{ID: l.ScopeID + "/providers/Microsoft.Authorization/locks/" + l.Name, Scope: l.ScopeID, Name: l.Name, Level: l.Level.String(), Notes: l.Notes})
+		}
+	}
+	return found
+}
+
+// calls are those that providers would get.
+func (w *Walked) calls() []api.ExplainedCall {
+	var all []api.ExplainedCall
+	for i := range w.Calls.made {
+		c := &w.Calls.made[i]
+		e := api.ExplainedCall{
+			Purpose: c.purpose, Method: c.Method, Region: c.Endpoint.Region, Path: target(c.Path, c.Query), Headers: c.headers(), Made: c.sent,
+		}
+		for _, a := range c.addresses {
+			state := api.Down
+			if a.Health.Up {
+				state = api.Up
+			}
+			e.Addresses = append(e.Addresses, api.ExplainedAddress{URL: a.Address, State: state, Circuit: a.Health.Circuit.String(), Candidate: a.Candidate})
+		}
+		all = append(all, e)
+	}
+	slices.SortStableFunc(all, func(a, b api.ExplainedCall) int {
+		if a.Purpose != api.List || b.Purpose != api.List {
+			return 0
+		}
+		return strings.Compare(a.Region, b.Region) // they go out at once
+	})
+	return all
+}
+
+// failure is Portico's own error, if it answers with one.
+func (w *Walked) failure() (code arm.Code, message string) {
+	if w.Exchange.Cause != exchange.CauseGateway {
+		return "", ""
+	}
+	var body struct {
+		Error struct {
+			Code    arm.Code
+			Message string
+		}
+	}
+	if json.Unmarshal(w.Answer.Body, &body) != nil {
+		return "", ""
+	}
+	return body.Error.Code, body.Error.Message
+}
+
+// refused reports whether Portico itself answers with an error.
+func (w *Walked) refused() bool { return w.Answer.Status >= http.StatusBadRequest }

@@ -1,0 +1,46 @@
+package explain
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"portico/gateway/admin/api"
+	"portico/tracing"
+)
+
+// varying are headers of Portico's own that have another value in each request, or for
+// each client.
+var varying = []string{
+	tracing.CorrelationHeader, tracing.RoutingHeader, tracing.SystemDataHeader, "X-Forwarded-For", "X-Ms-Client-Ip-Address",
+}
+
+// headers are those of a call. What a client sent is named, what Portico makes is shown,
+// and a secret is named.
+func (c *call) headers() []api.ExplainedHeader {
+	own := http.Header{}
+	if c.purpose == api.Forward {
+		c.Own.AddTo(own)
+	} else {
+		own = c.Header // which are Portico's own call's
+	}
+	var all []api.ExplainedHeader
+	for name := range c.Header {
+		if _, made := own[name]; !made {
+			all = append(all, api.ExplainedHeader{Name: name, Origin: api.OfClient})
+		}
+	}
+	for name, values := range own {
+		h := api.ExplainedHeader{Name: name, Origin: api.OfOwn, Value: values[0], Varies: slices.Contains(varying, name)}
+		if h.Varies {
+			h.Value = ""
+		}
+		all = append(all, h)
+	}
+	if c.credential != "" {
+		all = slices.DeleteFunc(all, func(h api.ExplainedHeader) bool { return h.Name == c.credential })
+		all = append(all, api.ExplainedHeader{Name: c.credential, Origin: api.OfSecret})
+	}
+	slices.SortFunc(all, func(a, b api.ExplainedHeader) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}

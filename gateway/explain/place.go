@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/gateway/admin/api"
+	"portico/regions"
+	"portico/routing"
+)
+
+// place is where the request goes, nil if it goes nowhere.
+func (w *Walked) place() *api.ExplainedPlace {
+	q, d := w.Exchange.Request, w.Exchange.Trail.Decision
+	if !w.Read || d == nil || q.Class == routing.Own || d.Answer == routing.Absent || d.Answer == routing.Present {
+		return nil
+	}
+	p := &api.ExplainedPlace{Regions: regionsOf(w.Calls, d), Cached: d.Cached, Remembered: d.Remembered, Verify: d.NeedsVerify || d.Row != nil && d.Row.NeedsVerify()}
+	p.Source, p.Reason = reason(q, d)
+	return p
+}
+
+// regionsOf are those that a decision names; where a skip token names them, those asked.
+func regionsOf(calls *Calls, d *routing.Decision) []string {
+	asked := []string{}
+	switch {
+	case d.Answer == routing.EmptyList:
+	case d.Answer != routing.Merge:
+		return []string{d.Region}
+	case d.Endpoints == nil:
+		for _, c := range calls.made {
+			asked = append(asked, c.Endpoint.Region)
+		}
+	default:
+		for _, e := range d.Endpoints {
+			asked = append(asked, e.Region)
+		}
+	}
+	return asked
+}
+
+// reason says by what a request goes where it goes.
+func reason(q *routing.Request, d *routing.Decision) (source, why string) {
+	switch {
+	case d.Operation != nil:
+		return "operation", "the record of the polling URL says that the operation runs there"
+	case d.Answer == routing.EmptyList:
+		return "coverage", "the index has no such resource there, and knows that no region holds any"
+	case d.Answer == routing.Merge && fanout.HasSkipToken(q.Query):
+		return "path", "the skip token names the regions"
+	case d.Answer == routing.Merge:
+		return "coverage", "these are the regions that have such rows in the index, or where it has not seen that there are none"
+	case q.Location != "":
+		return "path", "the path names the location"
+	case q.Class == routing.AtProvider, q.Class == routing.Poll && q.Type == nil && d.Region == arm.GlobalLocation:
+		return "map", "it concerns the provider as a whole, which has a global endpoint"
+	case d.Cached:
+		return "cache", "the index row of " + subject(q, d) + ", in memory, says so"
+	case d.Row != nil:
+		return "row", "the index row says so"
+	}
+	return withoutRow(q, d)
+}
+
+// subject is the resource whose cached location counts.
+func subject(q *routing.Request, d *routing.Decision) string {
+	if d.CachedKey != "" {
+		return "'" + d.CachedKey + "'"
+	}
+	return "'" + q.Path.String() + "'"
+}
+
+// withoutRow is reason where the request is not about a tracked resource whose row was
+// read for it.
+func withoutRow(q *routing.Request, d *routing.Decision) (source, why string) {
+	t := q.Type
+	switch {
+	case t == nil:
+		return "parent", "the resource in whose path it lies is there"
+	case t.Routing == regions.Global:
+		return "map", "the type is served by a global endpoint"
+	case t.Kind == regions.Extension:
+		return "parent", "the resource that it extends is there, or has no region"
+	case q.Class == routing.Instance && t.Kind == regions.Tracked && q.Method == http.MethodPut && d.Parent != "":
+		return "parent", "the index row of its parent says so"
+	case q.Class == routing.Instance && t.Kind == regions.Tracked && q.Method == http.MethodPut:
+		return "content", "the resource is new, and its content names the location"
+	case q.Class == routing.Instance && t.Kind == regions.Tracked:
+		return "row", "the index row says so"
+	case q.Class == routing.Below || t.Parent != nil:
+		return "parent", "the resource that it lies below is there"
+	}
+	return "map", "the type is served in one region alone"
+}
+
+// lockNames are the names of locks, for a sentence.
+func lockNames(locks []api.Lock) string {
+	names := make([]string, len(locks))
+	for i, l := range locks {
+		names[i] = "'" + l.Name + "' (" + l.Level + ") on " + l.Scope
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,226 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"portico/gateway/admin/api"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
+
+// verdict is what becomes of the request.
+func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
+	v := api.Verdict{Step: w.lastStep()}
+	own := !w.Read || w.Exchange.Request.Class == routing.Own
+	forwarded, open := w.firstOf(api.Forward), w.undecided(own)
+	switch {
+	case forwarded != nil && !forwarded.down && !own:
+		v.Outcome, v.Step = api.Forwarded, ""
+		v.Summary = fmt.Sprintf("answered by %s in %s at %s: %s", w.provider(), forwarded.Endpoint.Region, candidates(forwarded), place.Reason)
+		return v
+	case len(open) > 0:
+		v.Outcome = api.Open
+		v.Summary = fmt.Sprintf("not known before %s %s asked: %s", strings.Join(regionsAsked(open), ", "), isOrAre(open), purpose(open[0].purpose))
+		return v
+	}
+	v.Status = w.Answer.Status
+	if w.refused() {
+		code, message := w.failure()
+		v.Outcome, v.Code, v.Message = api.Refused, string(code), message
+		v.RetryAfter = strings.Join(w.Answer.Header()["Retry-After"], "")
+		v.Summary = strings.TrimSuffix(fmt.Sprintf("refused: %d %s: %s", v.Status, code, message), ": ")
+		return v
+	}
+	v.Step = ""
+	if lists := w.allOf(api.List); len(lists) > 0 {
+		v.Outcome = api.Forwarded
+		v.Summary = fmt.Sprintf("merged of what %s answers in %s: %s", w.provider(), strings.Join(regionsAsked(lists), ", "), place.Reason)
+		return v
+	}
+	v.Outcome = api.Answered
+	v.Summary = "answered by Portico: " + strconv.Itoa(v.Status) + w.byWhat()
+	return v
+}
+
+// byWhat says what of Portico answers.
+func (w *Walked) byWhat() string {
+	switch q, d := w.Exchange.Request, w.Exchange.Trail.Decision; {
+	case q.Class == routing.Own && w.Exchange.Route != "":
+		return ", by " + w.Exchange.Route
+	case q.Class == routing.Own:
+		return ", by a resource of its own"
+	case d == nil:
+		return ""
+	case d.Answer == routing.Absent:
+		return ": there is nothing to delete"
+	case d.Answer == routing.Present:
+		return ": the index is sure of the resource"
+	case d.Answer == routing.EmptyList:
+		return ": no region holds such a resource"
+	}
+	return ""
+}
+
+// undecided are the calls on whose answers it depends what becomes of the request.
+func (w *Walked) undecided(own bool) (open []*call) {
+	for i := range w.Calls.made {
+		c := &w.Calls.made[i]
+		asked := c.purpose == api.Search || c.purpose == api.Probe || own
+		if asked && !c.down && !c.sent {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+func (w *Walked) firstOf(purpose string) *call {
+	if all := w.allOf(purpose); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+func (w *Walked) allOf(purpose string) (all []*call) {
+	for i := range w.Calls.made {
+		if w.Calls.made[i].purpose == purpose {
+			all = append(all, &w.Calls.made[i])
+		}
+	}
+	return all
+}
+
+// purpose says for what a provider is asked.
+func purpose(of string) string {
+	switch of {
+	case api.Search:
+		return "the index does not know whether the resource exists (--ask asks)"
+	case api.Probe:
+		return "the index is not sure of what is there"
+	}
+	return "the request is answered by what they answer"
+}
+
+func regionsAsked(calls []*call) (names []string) {
+	for _, c := range calls {
+		if !slices.Contains(names, c.Endpoint.Region) {
+			names = append(names, c.Endpoint.Region)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func isOrAre(calls []*call) string {
+	if len(regionsAsked(calls)) > 1 {
+		return "are"
+	}
+	return "is"
+}
+
+// candidates are the addresses that a call may go to.
+func candidates(c *call) string {
+	var at []string
+	for _, a := range c.addresses {
+		if a.Candidate {
+			at = append(at, a.Address)
+		}
+	}
+	return strings.Join(at, " or ")
+}
+
+func (w *Walked) provider() string {
+	if q := w.Exchange.Request; q.Provider != nil {
+		return q.Provider.Namespace
+	}
+	return "the provider"
+}
+
+// lastStep is the last one that the request has reached.
+func (w *Walked) lastStep() string {
+	steps := w.Exchange.Trail.Steps
+	if len(steps) == 0 {
+		return ""
+	}
+	return string(steps[len(steps)-1])
+}
+
+// checks are the steps of the way.
+func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
+	steps := w.Exchange.Trail.Steps
+	for i, step := range steps {
+		if slices.Contains(steps[:i], step) {
+			continue
+		}
+		refusedHere := v.Outcome == api.Refused && string(step) == v.Step
+		check := api.ExplainedCheck{Step: string(step), Passed: !refusedHere, Detail: w.detail(step)}
+		if refusedHere {
+			check.Detail = strings.TrimPrefix(v.Summary, "refused: ")
+		}
+		all = append(all, check)
+	}
+	return all
+}
+
+// detail says what a step found.
+func (w *Walked) detail(step exchange.Step) string {
+	x := w.Exchange
+	switch step {
+	case exchange.AtRoles:
+		return w.roles()
+	case exchange.AtLocks, exchange.AtIntent:
+		locks := w.locks()
+		switch {
+		case x.Request.Reads():
+			return "locks do not concern reads"
+		case len(locks) > 0:
+			return "locks that hold here: " + lockNames(locks)
+		}
+		return "no lock holds here"
+	case exchange.AtPlace:
+		if p := w.place(); p != nil && len(p.Regions) > 0 {
+			return strings.Join(p.Regions, ", ") + ": " + p.Reason
+		}
+	case exchange.AtClassification, exchange.AtLimits, exchange.AtContent, exchange.AtArguments, exchange.AtHeaders, exchange.AtRecords, exchange.AtHandler:
+	}
+	return ""
+}
+
+// roles says by what the caller may do what it asks for.
+func (w *Walked) roles() string {
+	switch {
+	case w.Roles == api.RolesIgnored:
+		return "roles are not enforced"
+	case w.Roles == api.RolesNotAsked:
+		return "nobody was asked for roles: the question names no principal"
+	}
+	var said []string
+	for _, a := range w.Exchange.Trail.Asked {
+		switch {
+		case a.Err != nil:
+			said = append(said, a.Action+" at "+a.Scope+" is not allowed")
+		case a.Partly:
+			said = append(said, a.Action+" is allowed at a part of "+a.Scope)
+		case a.Grant.Role == nil:
+			said = append(said, a.Action+" needs no role of this caller")
+		case a.Grant.Assignment == "":
+			said = append(said, a.Action+" is allowed by auth.owners at "+at(a.Grant.Scope))
+		default:
+			said = append(said, a.Action+" is allowed by the role '"+a.Grant.Role.Name()+"' at "+at(a.Grant.Scope)+", assignment "+a.Grant.Assignment)
+		}
+	}
+	if len(said) == 0 {
+		return "it needs no role"
+	}
+	return strings.Join(said, "; ")
+}
+
+// at is a scope in words.
+func at(scope string) string {
+	if scope == routing.TenantScope || scope == "" {
+		return "the whole tenant"
+	}
+	return scope
+}

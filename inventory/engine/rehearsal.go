@@ -1,0 +1,40 @@
+package engine
+
+import "context"
+
+type rehearsalKey struct{}
+
+// Rehearse returns a context whose writes change nothing: each has a transaction of its
+// own, which runs to its end and is rolled back. Its caller gets what it would get after
+// the commit. Where two writes follow each other, the second does not see the first.
+func Rehearse(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rehearsalKey{}, true)
+}
+
+// InEarnest returns a context whose writes are committed, also within a rehearsal.
+func InEarnest(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rehearsalKey{}, false)
+}
+
+// Rehearsed reports whether the writes of a context change nothing.
+func Rehearsed(ctx context.Context) bool {
+	is, _ := ctx.Value(rehearsalKey{}).(bool)
+	return is
+}
+
+// rehearsal reports whether the group is one write that is only rehearsed. Its statements
+// run at once, and nothing is assumed, as there is no commit to find out.
+func (g *groupCommit) rehearsal() bool { return len(g.members) == 1 && g.members[0].rehearsed }
+
+// rehearse runs the group, which is a rehearsal, to where it would commit, and rolls it
+// back. What is remembered of the rows stays true, so the unit does not end.
+func (g *groupCommit) rehearse(t *Tx, unit Unit, conn Conn) error {
+	_, err := g.runMembers(t, unit)
+	if r := &g.results[0]; err == nil && r.err == nil && r.panicked == nil {
+		err = unit.Complete()
+	}
+	if failed := conn.Rollback(); err == nil {
+		err = failed
+	}
+	return err
+}
