@@ -53,7 +53,7 @@ test: ## everything, in the order of the time until it can fail
 suites: ## all that waits for disks and processes
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory outside
-	@$(MAKE) --no-print-directory --jobs=3 --keep-going sdk deploy dashboards chaos-short
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going sdk deploy dashboards console chaos-short
 
 # They need a processor and no time of their own: what waits leaves them enough.
 beside: ## the walk and the fuzz targets, while others wait
