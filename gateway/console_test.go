@@ -169,7 +169,7 @@ func TestConsoleErrors(t *testing.T) {
 	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own+"&secret=hunter2", "", "x-ms-correlation-request-id", id)
 	var page adminapi.Page[adminapi.ErrorAnswer]
 	read := func() {
-		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors", "").text), &page); err != nil {
+		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors?limit=1000", "").text), &page); err != nil {
 			t.Fatal(err)
 		}
 	}

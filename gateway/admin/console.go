@@ -50,9 +50,14 @@ func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any
 	return http.StatusOK, answer, nil
 }
 
-// listErrors lists the last answers that were errors.
-func (l *listener) listErrors(http.ResponseWriter, *http.Request) (int, any, error) {
+// listErrors lists the last answers that were errors, at most ?limit= of them.
+func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	limit, err := pageSize(r.URL.Query())
+	if err != nil {
+		return 0, nil, err
+	}
 	answers := l.Recent.Answers()
+	answers = answers[:min(limit, len(answers))]
 	page := api.Page[api.ErrorAnswer]{Value: make([]api.ErrorAnswer, 0, len(answers))}
 	for _, a := range answers {
 		page.Value = append(page.Value, api.ErrorAnswer{

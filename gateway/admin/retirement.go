@@ -19,8 +19,8 @@ func (l *listener) retirementRoutes() []route {
 }
 
 // retireRegion forgets a region that the map no longer has; with dryRun it counts
-// what it would forget. Called again it goes on with what is left; an unknown
-// region has counts of zero.
+// what it would forget, of one that the map has too. Called again it goes on with what is
+// left; an unknown region has counts of zero.
 func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var sent api.Retire
 	if err := readBody(w, r, &sent); err != nil {
@@ -30,12 +30,15 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 	if !arm.ValidLocation(region) {
 		return 0, nil, arm.NewError(arm.InvalidRequestContent, "the name of a region has letters and digits alone, 63 at most").About("region")
 	}
-	if l.Config.Map.HasRegion(region) {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The map has the location '%s': only one that it no longer has, in the regions and in the endpoints of all providers, can be retired.", region).About("region")
-	}
+	inMap := l.Config.Map.HasRegion(region)
 	if sent.DryRun {
 		found, err := l.Store.Retirement(r.Context(), region)
-		return http.StatusOK, retirementOf(region, true, found), err
+		shown := retirementOf(region, true, found)
+		shown.InMap = inMap
+		return http.StatusOK, shown, err
+	}
+	if inMap {
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The map has the location '%s': only one that it no longer has, in the regions and in the endpoints of all providers, can be retired.", region).About("region")
 	}
 	found, err := l.Store.RetireRegion(r.Context(), region)
 	if busy, ok := errors.AsType[*inventory.CallsUnderWayError](err); ok {

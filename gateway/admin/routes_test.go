@@ -11,9 +11,11 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// undescribed are routes that answer with no JSON of the listener's own.
+// undescribed are routes that answer with no JSON of the listener's own, and those of the
+// console's pages.
 func undescribed(path string) bool {
-	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path) || strings.HasPrefix(path, "/debug/pprof/")
+	return slices.Contains([]string{"/", "/healthz", "/readyz", "/metrics"}, path) ||
+		strings.HasPrefix(path, "/debug/pprof/") || strings.HasPrefix(path, "/console/")
 }
 
 // served are the routes that a router has, by method and path.

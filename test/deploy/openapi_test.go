@@ -139,12 +139,27 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 		"/admin/resource?id=" + url.QueryEscape(w.ResourcePath("gone", "Contoso.Compute/virtualMachines/late")),
 		"/admin/jobs", "/admin/jobs?kind=follow&limit=1", "/admin/doubts", "/admin/doubts" + of + "&limit=1", "/admin/fences", "/admin/locks" + of, "/admin/locks" + of + "&scope=" + url.QueryEscape(vm),
 		"/admin/roles" + of, "/admin/deleteOrder" + of, "/admin/changes", "/admin/changes?limit=1&wait=1s&type=x", "/admin/changes?resource=" + url.QueryEscape(vm) + "&limit=1", "/admin/sinks", "/admin/sinks/h", "/admin/openapi.json",
+		"/admin/traffic", "/admin/errors", "/admin/errors?limit=1", "/admin/configuration", "/admin/configurations", "/admin/strays",
 	} {
 		d.ask(t, 200, "GET", target, "")
 	}
 	for _, target := range []string{"/admin/resources?subscription=x", "/admin/resource?id=x", "/admin/locks?subscription=", "/admin/jobs?limit=0", "/admin/changes?after=x"} {
 		d.ask(t, 400, "GET", target, "")
 	}
+	deletions := harness.Answer{Body: d.ask(t, 200, "GET", "/admin/jobs?kind=group-delete", "")}.Values(t)
+	d.ask(t, 200, "GET", "/admin/jobs/"+deletions[0]["id"].(string)+"/members", "")
+	for _, question := range []string{
+		`{"path":"` + vm + `"}`, `{"method":"DELETE","path":"` + vm + version + `","principal":"00000000-0000-0000-0000-0000000000f1"}`,
+		`{"method":"GET","path":"` + w.SubscriptionPath() + `/providers/Contoso.Compute/virtualMachines` + version + `"}`, `{"method":"GET","path":"/nonsense"}`,
+	} {
+		status := 200
+		if strings.Contains(question, "principal") { // nobody signs in here
+			status = 400
+		}
+		d.ask(t, status, "POST", "/admin/explain", question)
+	}
+	d.ask(t, 200, "POST", "/admin/unstick", `{"id":"`+vm+`","step":"ask"}`)
+	d.ask(t, 400, "POST", "/admin/unstick", `{"id":"`+vm+`","step":"forget"}`)
 	ordered := d.ask(t, 202, "POST", "/admin/sweeps", `{"dryRun":true}`)
 	job := harness.Answer{Body: ordered}.JSON(t)["id"].(string)
 	d.ask(t, 202, "POST", "/admin/jobs/"+d.waiting(t)+"/cancel", "")

@@ -79,6 +79,9 @@ func TestRegionIsRetired(t *testing.T) {
 	if !strings.Contains(string(all.Body), "'"+gone+"'") {
 		t.Errorf("the refusal does not name the region: %s", all.Body)
 	}
+	if inUse := retire(t, p, gone, `{"dryRun":true}`).Want(t, 200); !strings.Contains(string(inUse.Body), `"inMap":true,"rows":4`) {
+		t.Errorf("a dry run before the region goes from the map: %s", inUse.Body)
+	}
 	config := w.Config
 	config.Regions, config.Endpoints = nil, maps.Clone(config.Endpoints)
 	delete(config.Endpoints, gone)

@@ -112,7 +112,11 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	if what := strings.TrimSpace(e.Request.ResourceType + " " + e.Request.Kind); what != "" {
 		fmt.Fprintf(&b, "  %s: %s\n", e.Request.Class, what)
 	}
-	if e.Caller.ObjectID != "" {
+	switch {
+	case e.Caller.ObjectID == "":
+	case e.Caller.TenantID == "":
+		fmt.Fprintf(&b, "  caller %s\n", e.Caller.ObjectID)
+	default:
 		fmt.Fprintf(&b, "  caller %s of tenant %s\n", e.Caller.ObjectID, e.Caller.TenantID)
 	}
 	for _, check := range e.Checks {
@@ -120,7 +124,7 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 		if !check.Passed {
 			mark = "REFUSED"
 		}
-		fmt.Fprintf(&b, "  %-14s  %-7s  %s\n", check.Step, mark, check.Detail)
+		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, mark, check.Detail), " "))
 	}
 	for _, call := range e.Calls {
 		o.printCall(&b, call)
@@ -128,8 +132,7 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	if e.Known != nil {
 		printKnown(&b, e.Known)
 	}
-	text := strings.ReplaceAll(b.String(), "  \n", "\n")
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -172,7 +175,7 @@ func printKnown(b *strings.Builder, known *api.ResourceDetail) {
 	if known.Row == nil {
 		fmt.Fprintf(b, "  the index has no row\n")
 	} else {
-		fmt.Fprintf(b, "  row: %s in %s, %s %s\n", known.Row.Type, known.Row.Region, known.Row.Phase, strings.Join(known.Row.Flags, " "))
+		fmt.Fprintf(b, "  row: %s in %s, %s\n", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
 	}
 	const seconds = "2006-01-02 15:04:05Z"
 	for _, w := range known.Waiting {

@@ -22,7 +22,7 @@ type Program struct {
 func Commands(p Program) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(p), explainCommand(p), regionsCommand(p), providersCommand(p), subscriptionsCommand(p), resourcesCommand(p), jobsCommand(p), locksCommand(p),
-		rolesCommand(p), changesCommand(p), fencesCommand(p), doubtsCommand(p), sweepCommand(p), retireCommand(p), unstickCommand(p), reloadCommand(p), readyCommand(p),
+		rolesCommand(p), changesCommand(p), errorsCommand(p), fencesCommand(p), doubtsCommand(p), sweepCommand(p), retireCommand(p), unstickCommand(p), reloadCommand(p), readyCommand(p),
 		contextCommand(p),
 	}
 }

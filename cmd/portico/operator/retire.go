@@ -79,9 +79,12 @@ func (a *asking) retire(ctx context.Context, region string, order api.Retire) er
 
 func writeRetirement(to io.Writer, r api.Retirement) error {
 	var b strings.Builder
-	if r.DryRun {
+	switch {
+	case r.InMap:
+		fmt.Fprintf(&b, "The map still has %s. There would be to forget, were it gone from there; nothing was changed:\n", r.Region)
+	case r.DryRun:
 		fmt.Fprintf(&b, "There is to forget of %s; dry run, nothing was changed:\n", r.Region)
-	} else {
+	default:
 		fmt.Fprintf(&b, "Forgotten of %s:\n", r.Region)
 	}
 	for _, line := range []struct {

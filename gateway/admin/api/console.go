@@ -12,7 +12,10 @@ var consoleOperations = []Operation{
 		Query:  []Parameter{{"after", "only intervals that ended after this time, as RFC 3339 has it"}},
 		Answer: Traffic{}, Status: http.StatusOK,
 	},
-	{Method: http.MethodGet, Path: "/admin/errors", Summary: "The last answers that were errors, the newest first.", Answer: Page[ErrorAnswer]{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/errors", Summary: "The last answers that were errors, the newest first.", Query: paging[:1],
+		Answer: Page[ErrorAnswer]{}, Status: http.StatusOK,
+	},
 	{Method: http.MethodGet, Path: "/admin/configuration", Summary: "The settings in use, without secrets.", Answer: ConfigurationInUse{}, Status: http.StatusOK},
 	{
 		Method: http.MethodGet, Path: "/admin/configurations", Summary: "The configurations that were taken or refused since the start, the newest first.",

@@ -19,6 +19,7 @@ type Retire struct {
 type Retirement struct {
 	Region     string `json:"region"`
 	DryRun     bool   `json:"dryRun,omitempty"`
+	InMap      bool   `json:"inMap,omitempty"` // the map still has it, so that only a dry run is answered
 	Rows       int    `json:"rows"`
 	Intents    int    `json:"intents"` // writes of which nobody knows how they ended
 	Touched    int    `json:"touched"` // collections that groups are looked at in before they go

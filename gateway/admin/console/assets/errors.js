@@ -15,7 +15,7 @@ export function start(body, { every, signal }) {
   for (const field of [text, failed]) field.addEventListener('input', draw);
   body.append(el('form', { onsubmit: (e) => e.preventDefault() }, el('label', { class: 'wide' }, 'Filter: a correlation id, a region, a status, a code', text), el('label', {}, '5xx only', failed)), list);
   every(3000, async () => {
-    answers = (await get('/admin/errors', signal)).value;
+    answers = (await get('/admin/errors?limit=1000', signal)).value;
     draw();
   });
 }
