@@ -147,3 +147,40 @@ func TestCommandsExist(t *testing.T) {
 		}
 	}
 }
+
+// flag is a long flag, without a value.
+var flag = regexp.MustCompile(`(?:^|[\s(\[` + "`" + `])--([a-z][a-z-]*)`)
+
+// The flags that pages show beside commands are theirs.
+func TestFlagsExist(t *testing.T) {
+	text, _ := readNamed(t, "docs/commands.md")
+	common, sections, _ := strings.Cut(text, "\n## portico ")
+	known := map[string]string{} // what is said of a command, of those below it, and of all
+	for section := range strings.SplitSeq(sections, "\n## portico ") {
+		name, _, _ := strings.Cut(section, "\n")
+		known[name] = common + section
+	}
+	seen := 0
+	for _, name := range pages(t) {
+		_, p := readNamed(t, name)
+		for _, b := range p.blocks {
+			p.code = append(p.code, strings.Split(b.text, "\n")...)
+		}
+		for _, code := range p.code {
+			for _, match := range command.FindAllStringSubmatchIndex(code, -1) {
+				line, _, _ := strings.Cut(code[match[0]:], "\n")
+				line, _, _ = strings.Cut(line, "#")
+				section, ok := known[code[match[2]:match[3]]]
+				for _, used := range flag.FindAllStringSubmatch(line, -1) {
+					seen++
+					if ok && !strings.Contains(section, "--"+used[1]) {
+						t.Errorf("%s: %s: there is no flag --%s", name, line, used[1])
+					}
+				}
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("%d flags were seen", seen)
+	}
+}

@@ -103,7 +103,7 @@ func (s Sources) deletions(ctx context.Context, f *finding) error {
 		}
 		progress := p.Progress
 		problem := api.Problem{Subject: routing.GroupID(job.Subscription, p.Group), Since: since(job.Created), Next: "portico jobs show " + job.Name()}
-		left := fmt.Sprintf("%d of %s are left, %d of them refused to go", progress.Total-progress.Deleted, count(progress.Total, "resource", "resources"), progress.Parked)
+		left := fmt.Sprintf("%d of %d resources are left, %d of them refused to go", progress.Total-progress.Deleted, progress.Total, progress.Parked)
 		switch age := now.Sub(job.Created); {
 		case age > limit:
 			problem.Code, problem.Summary = api.GroupDeleteTooLong, fmt.Sprintf("The deletion of a group goes on beyond groupDelete.limit: %s.", left)
