@@ -90,6 +90,9 @@ func (x *exchange) run() (goOn bool) {
 	defer func() {
 		if cancel(); !returned { // it panicked
 			c.handled()
+			// Whoever still reads the content must not find the buffer of another connection.
+			_ = c.SetReadDeadline(past)
+			_ = x.body.Close() // nothing fails
 		}
 	}()
 	c.server.options.Handler.ServeHTTP(&x.response, &x.request)

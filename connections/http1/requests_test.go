@@ -322,6 +322,34 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// Content is not read behind a handler that panicked: the buffer is another connection's.
+func TestContentEndsWithAPanic(t *testing.T) {
+	t.Parallel()
+	begun, read := make(chan struct{}), make(chan error, 1)
+	s := start(t, func(_ http.ResponseWriter, r *http.Request) {
+		go func() {
+			close(begun)
+			_, err := io.Copy(io.Discard, r.Body)
+			read <- err
+		}()
+		<-begun
+		panic(http.ErrAbortHandler)
+	})
+	c := s.dial(t)
+	c.send("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhi")
+	if got := c.answer(http.MethodPut); got.err == nil {
+		t.Errorf("an answer: %+v", got)
+	}
+	select {
+	case err := <-read:
+		if err == nil {
+			t.Error("content that did not come was read")
+		}
+	case <-time.After(patience):
+		t.Error("the content is still awaited")
+	}
+}
+
 func TestAmbiguousRequestsAreMarked(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(w http.ResponseWriter, r *http.Request) {
