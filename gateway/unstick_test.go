@@ -129,10 +129,10 @@ func TestUnstickGroups(t *testing.T) {
 	s.stays(409, "Conflict", "id", g, "forget", "give it up")
 	s.unsticks("id", g, "ask")
 	s.unsticks("operation", accepted.header.Get("Location"), "ask")
-	stop := s.working()
 	for range 2 {
 		s.unsticks("id", g, "giveUp")
 	}
+	stop := s.working()
 	if got := s.endAsTimePasses(time.Second, accepted); got.status < 400 {
 		t.Errorf("%d %s", got.status, got.text)
 	}
