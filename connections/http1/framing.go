@@ -3,7 +3,6 @@ package http1
 import (
 	"net/http"
 	"net/textproto"
-	"strconv"
 	"strings"
 
 	"portico/headers/grammar"
@@ -21,9 +20,9 @@ func (x *exchange) frame() error {
 	if err != nil {
 		return err
 	}
-	length, err := contentLength(r.Header)
-	if err != nil {
-		return err
+	length, ok := grammar.ContentLength(r.Header)
+	if !ok {
+		return errLength
 	}
 	if !chunked {
 		r.ContentLength = max(0, length)
@@ -65,30 +64,6 @@ func isChunked(r *http.Request) (bool, error) {
 	}
 	delete(r.Header, "Transfer-Encoding")
 	return true, nil
-}
-
-// contentLength returns -1 where none is given. The same one twice becomes one.
-func contentLength(h http.Header) (int64, error) {
-	sent := h["Content-Length"]
-	if len(sent) == 0 {
-		return -1, nil
-	}
-	for _, other := range sent[1:] {
-		if other != sent[0] {
-			return 0, errLength
-		}
-	}
-	if len(sent) > 1 {
-		h["Content-Length"] = sent[:1]
-	}
-	if !grammar.IsDigits(sent[0]) {
-		return 0, errLength
-	}
-	n, err := strconv.ParseInt(sent[0], 10, 64)
-	if err != nil {
-		return 0, errLength
-	}
-	return n, nil
 }
 
 // dropTrailers checks the names of trailers. Trailers themselves are dropped.

@@ -3,7 +3,6 @@ package http1
 import (
 	"errors"
 	"net/http"
-	"strconv"
 
 	"portico/headers/grammar"
 )
@@ -34,9 +33,9 @@ func frame(response *http.Response, method string) (kind bodyKind, length int64,
 	if err != nil {
 		return 0, 0, false, err
 	}
-	length, err = contentLength(h)
-	if err != nil {
-		return 0, 0, false, err
+	length, ok := grammar.ContentLength(h)
+	if !ok {
+		return 0, 0, false, errLength
 	}
 	if err := checkTrailers(h, chunked); err != nil {
 		return 0, 0, false, err
@@ -88,30 +87,6 @@ func isChunked(response *http.Response) (bool, error) {
 		return false, errEncoding
 	}
 	return true, nil
-}
-
-// contentLength returns -1 where none is given. The same one twice becomes one.
-func contentLength(h http.Header) (int64, error) {
-	sent := h["Content-Length"]
-	if len(sent) == 0 {
-		return -1, nil
-	}
-	for _, other := range sent[1:] {
-		if other != sent[0] {
-			return 0, errLength
-		}
-	}
-	if len(sent) > 1 {
-		h["Content-Length"] = sent[:1]
-	}
-	if !grammar.IsDigits(sent[0]) {
-		return 0, errLength
-	}
-	n, err := strconv.ParseInt(sent[0], 10, 64)
-	if err != nil {
-		return 0, errLength
-	}
-	return n, nil
 }
 
 // checkTrailers checks the names of trailers. Trailers themselves are dropped.
