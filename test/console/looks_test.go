@@ -147,13 +147,13 @@ func TestPictures(t *testing.T) {
 	w := newWorld(t, harness.Config{Server: withToken()})
 	spoil(t, w)
 	b := newTab(t, newBrowser(t))
-	b.do(chromedp.EmulateViewport(1180, 1060))
+	b.do(chromedp.EmulateViewport(940, 900))
 	b.open(w.Portico.AdminURL)
 	b.fill("#token", operator.Raw)
 	b.keys("\r")
 	b.sees("Problems")
-	for i := range 150 { // something to draw
-		if i == 75 {
+	for i := range 90 { // something to draw
+		if i == 45 {
 			w.Contoso("northeurope").Stop(t)
 		}
 		name := []string{"down", "fresh", "nothing"}[i%3]
