@@ -142,8 +142,8 @@ dashboards: programs ## every panel's query and every alert, with a real Prometh
 console: programs ## the console's pages in Chromium, within a minute
 	$(call PROGRAMS) go test -C test/console -count=1 -timeout 5m ./...
 
-console-pictures: programs ## the same, and makes the pictures of docs/operations.md anew
-	$(call PROGRAMS) go test -C test/console -count=1 -timeout 5m -run TestConsole . -write
+console-pictures: programs ## makes the pictures of docs/operations.md anew
+	$(call PROGRAMS) go test -C test/console -count=1 -timeout 5m -run TestPictures . -write
 
 pictures: ## the same, and writes the example of deploy/runbook.md with its pictures anew
 	go test ./test/dashboards -count=1 -timeout 10m -run TestLive -write

@@ -16,22 +16,11 @@ const failures = 20
 // the admin API says.
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withToken())
-	at := standIn(t, w.Portico, hostile)
+	w := newWorld(t, harness.Config{Server: withToken(), EastUS: hostile})
+	at := w.Portico.AdminURL
 	b := newTab(t, newBrowser(t))
 	const lost = "00000000-0000-0000-0000-00000000feed"
-
-	w.PutGroup(t, "doomed")
-	for i, region := range []string{"westus", "westus", "eastus"} {
-		w.PutResource(t, "doomed", fmt.Sprintf("Contoso.Compute/virtualMachines/vm-%d", i), fmt.Sprintf(`{"location":%q}`, region))
-	}
-	first := w.ResourcePath("doomed", "Contoso.Compute/virtualMachines/vm-0")
-	misbehave(t, w, "DELETE", "/vm-0", "status=503", -1)
-	misbehave(t, w, "DELETE", "/vm-1", "refuse-until="+first, -1)
-	misbehave(t, w, "GET", "/down", "status=503", failures)
-	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath("doomed") + "?api-version=2021-04-01"}).Want(t, 202)
-	w.PutGroup(t, "rg")
-	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/down", `{"location":"eastus"}`)
+	first := spoil(t, w)
 
 	if !t.Run("sign in", func(t *testing.T) { b.within(t, func() { testSignIn(b, at) }) }) {
 		return
@@ -41,15 +30,31 @@ func TestConsole(t *testing.T) {
 	t.Run("group deletion", func(t *testing.T) { b.within(t, func() { testDeletion(b, at, first) }) })
 	t.Run("changes", func(t *testing.T) { b.within(t, func() { testChanges(b, at, w) }) })
 	t.Run("index", func(t *testing.T) { b.within(t, func() { testIndex(b, at, w) }) })
-	t.Run("explain", func(t *testing.T) { b.within(t, func() { testExplain(b, at) }) })
+	t.Run("explain", func(t *testing.T) { b.within(t, func() { testExplain(b, at, w) }) })
 	t.Run("configuration", func(t *testing.T) { b.within(t, func() { testConfiguration(b, at, w) }) })
-	t.Run("looks", func(t *testing.T) { b.within(t, func() { testLooks(b, at) }) })
+	t.Run("region down", func(t *testing.T) { b.within(t, func() { testRegionDown(b, at, w) }) })
+	t.Run("looks", func(t *testing.T) { b.within(t, func() { testLooks(b, at, w) }) })
 	t.Run("keys", func(t *testing.T) { b.within(t, func() { testKeys(b, at) }) })
-	if *write {
-		t.Run("pictures", func(t *testing.T) { b.within(t, func() { writePictures(b, standIn(t, w.Portico, "East US"), w) }) })
-	}
 	t.Run("cancel a job", func(t *testing.T) { b.within(t, func() { testCancel(b, at, w) }) })
 	t.Run("sign out", func(t *testing.T) { b.within(t, func() { testSignOut(b, at, w) }) })
+}
+
+// spoil has a group that cannot be deleted and a resource that does not answer, and returns
+// the ID of the member that the others wait for.
+func spoil(t *testing.T, w *harness.World) (first string) {
+	t.Helper()
+	w.PutGroup(t, "doomed")
+	for i, region := range []string{"westus", "westus", "eastus"} {
+		w.PutResource(t, "doomed", fmt.Sprintf("Contoso.Compute/virtualMachines/vm-%d", i), fmt.Sprintf(`{"location":%q}`, region))
+	}
+	first = w.ResourcePath("doomed", "Contoso.Compute/virtualMachines/vm-0")
+	misbehave(t, w, "DELETE", "/vm-0", "status=503", -1)
+	misbehave(t, w, "DELETE", "/vm-1", "refuse-until="+first, -1)
+	misbehave(t, w, "GET", "/down", "status=503", failures)
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath("doomed") + "?api-version=2021-04-01"}).Want(t, 202)
+	w.PutGroup(t, "rg")
+	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/down", `{"location":"eastus"}`)
+	return first
 }
 
 // within makes a subtest's failures its own, and wants its pages to be harmless.
@@ -83,7 +88,7 @@ func testSignIn(b *tab, at string) {
 }
 
 func testOverview(b *tab, w *harness.World, correlation string) {
-	b.sees("The region eastus does not answer.", "Jobs are tried in vain: "+hostile+" (2)", "West US", "degraded", "down", "https://compute.contoso.example", "portico regions")
+	b.sees("West US", hostile, "North Europe", w.Contoso("eastus").URL, "circuit closed")
 	// What comes now is seen as it happens.
 	for range failures {
 		a := w.Portico.Do(b.t, harness.Request{
@@ -139,13 +144,89 @@ func testIndex(b *tab, at string, w *harness.World) {
 	b.sees(doubts[0]["id"].(string))
 }
 
-func testExplain(b *tab, at string) {
+// The verdict comes first; each of its reasons is there.
+func testExplain(b *tab, at string, w *harness.World) {
+	locked := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/down")
+	lock := w.GroupPath("rg") + "/providers/Microsoft.Authorization/locks/keep?api-version=2020-05-01"
+	w.Portico.Do(b.t, harness.Request{Method: http.MethodPut, Path: lock, Body: fmt.Sprintf(`{"properties":{"level":"CanNotDelete","notes":%q}}`, hostile)}).Want(b.t, 201)
+	b.explain(at, http.MethodDelete, locked+"?api-version="+harness.Version)
+	b.sees("refused", "409 ScopeLocked", "roles do not count", "classification", "keep", "CanNotDelete", hostile, "eastus", "the index row says so")
+	b.holds("the row, and the last events", `['Its row', 'Its last events'].every((c) => [...document.querySelectorAll('caption')].some((e) => e.textContent === c))`)
+	b.holds("the verdict first", `document.getElementById('answer').firstElementChild.matches('.verdict.bad')`)
+	w.Portico.Do(b.t, harness.Request{Method: http.MethodDelete, Path: lock}).Want(b.t, 200)
+
+	b.explain(at, "", locked)
+	b.sees("answered by Contoso.Compute in eastus", "Would call", w.Contoso("eastus").URL, "closed", "up")
+	b.click("#headers-0 summary")
+	b.sees("X-Ms-Correlation-Request-Id", "another one for each request")
+
+	b.explain(at, "", w.SubscriptionPath()+"/resourceGroups/"+strings.ReplaceAll(hostile, " ", "/"))
+	b.sees("refused: ", "onerror")
+	// What asks providers is no mere reading.
+	const asked = `"resource":"/admin/explain","status":200,"outcome":"answered"`
+	askedIn := func() (lines []string) {
+		for line := range strings.Lines(w.Portico.Log()) {
+			if strings.Contains(line, asked) && !strings.Contains(line, `"msg":"admin read"`) {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	if lines := askedIn(); len(lines) > 0 {
+		b.t.Errorf("providers were asked: %q", lines)
+	}
 	b.open(at + "/#/explain")
-	b.fill("#path", "/subscriptions/"+hostile)
-	b.fill("#principal", "someone")
+	b.fill("#path", locked)
+	b.click("#ask")
 	b.keys("\r")
-	b.sees("instance", "locks", "allowed", "/subscriptions/"+hostile, "someone")
+	b.holds("an answer", `document.querySelector('#answer .verdict.good')`)
+	if len(askedIn()) != 1 {
+		b.t.Error("the form does not say that providers are to be asked")
+	}
 }
+
+// The form says as whom a request would be made, and of which tenant.
+func TestExplainAs(t *testing.T) {
+	t.Parallel()
+	const somebody, tenant = "00000000-0000-0000-0000-0000000005aa", "00000000-0000-0000-0000-0000000005bb"
+	w := newWorld(t, harness.Config{Tokens: []harness.Token{{Raw: "t", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000005cc", Name: "Owner"}}})
+	b := newTab(t, newBrowser(t))
+	b.explain(w.Portico.AdminURL, "", w.SubscriptionPath())
+	b.sees("answered by Portico: 200", "nobody is asked for roles")
+	b.fill("#principal", somebody)
+	b.keys("\r")
+	b.sees("refused: 404 SubscriptionNotFound", "Caller "+somebody, "roles count")
+	b.fill("#tenant", tenant)
+	b.keys("\r")
+	b.sees("Caller " + somebody + " of tenant " + tenant)
+	b.harmless()
+}
+
+// explain fills in the form and sends it.
+func (b *tab) explain(at, method, path string) {
+	b.t.Helper()
+	b.open(at + "/#/explain?method=" + method)
+	b.fill("#path", path)
+	b.keys("\r")
+	b.holds("an answer", `document.querySelector('#answer *')`)
+}
+
+// A region that is taken away is a problem, with what to do next, as soon as it is known.
+func testRegionDown(b *tab, at string, w *harness.World) {
+	b.open(at)
+	b.holds("the region is well", `document.querySelector('[data-region=northeurope].good')`)
+	b.text(`window.stays = true`)
+	w.Contoso("northeurope").Stop(b.t)
+	b.sees(lostRegion, "critical", "Next: portico regions")
+	b.holds("its box says so", `document.querySelector('[data-region=northeurope].bad .badge.bad').textContent === 'down'`)
+	b.holds("with the reason", `document.querySelector('[data-region=northeurope]').textContent.includes('connection refused')`)
+	if b.text(`window.stays`) != "true" {
+		b.t.Error("the page was loaded anew")
+	}
+}
+
+// lostRegion is what is said of a region that was taken away.
+const lostRegion = "No endpoint in northeurope can be reached: every call there is refused."
 
 // Both a change and a fault show with what the file says, and no secret with them.
 func testConfiguration(b *tab, at string, w *harness.World) {
@@ -217,19 +298,19 @@ func testSignOut(b *tab, at string, w *harness.World) {
 // for the same site (another port) or not, with a session and without.
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withToken())
+	w := newWorld(t, harness.Config{Server: withToken()})
 	browser := newBrowser(t)
 	b := newTab(t, browser)
 	b.open(w.Portico.AdminURL)
 	b.fill("#token", operator.Raw)
 	b.keys("\r")
-	b.sees("Not available: this gateway has no GET /admin/status.", "Sign out")
+	b.sees("None known", "Sign out")
 	b.harmless()
 	attack(t, b, w)
-	free := newWorld(t, "")
+	free := newWorld(t, harness.Config{})
 	c := newTab(t, browser)
 	c.open(free.Portico.AdminURL)
-	c.sees("Not available: this gateway has no GET /admin/status.")
+	c.sees("None known", "North Europe")
 	if c.text(`document.getElementById('signOut').hidden`) != "true" {
 		t.Error("there is nothing to sign out of")
 	}

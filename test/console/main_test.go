@@ -22,19 +22,19 @@ const hostile = `<img src=x onerror="window.harmed=1"><b>bold`
 
 var operator = harness.Token{Raw: "the-operator's-token", Name: "Operator"}
 
-// newWorld starts a Portico whose admin listener asks for a token, with short times.
-func newWorld(t *testing.T, server string) *harness.World {
+// newWorld starts a Portico with short times.
+func newWorld(t *testing.T, config harness.Config) *harness.World {
 	t.Helper()
-	return harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
-		Server: server,
-		Extra: `
+	config.Extra = `
+health: {probe: {interval: 500ms}}
 index: {sendWithin: 30s, lateWriteWindow: 1m, callMargin: 500ms, pollFloor: 50ms, askTimeout: 30s}
 jobs: {lease: 2s}
 groupDelete: {transientBudget: 20m, limit: 30m}
-`,
-	}})
+`
+	return harness.NewWorld(t, harness.WorldOptions{Config: config})
 }
 
+// withToken has the admin listener ask for a token.
 func withToken() string {
 	return fmt.Sprintf("  adminToken: {sha256: %s, name: Operator}\n", operator.SHA256())
 }

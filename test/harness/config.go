@@ -86,6 +86,8 @@ type Config struct {
 	Subscriptions []Subscription
 	// Regions are names of further regions beside RegionNames.
 	Regions []string
+	// EastUS is the display name of eastus, "East US" by default.
+	EastUS string
 	// NoETags omits that network interfaces and workspaces have ETags, so that Portico's
 	// own deletes of these have no condition.
 	NoETags bool
@@ -181,6 +183,7 @@ func (c Config) withDefaults(listen string) Config {
 	if c.InsightRegistration == "" {
 		c.InsightRegistration = "automatic"
 	}
+	c.EastUS = cmp.Or(c.EastUS, "East US")
 	c.Drain, c.Name = cmp.Or(c.Drain, "{delay: 10ms, limit: 20s}"), cmp.Or(c.Name, "Portico test")
 	c.LoginEndpoint = cmp.Or(c.LoginEndpoint, "https://login.example/")
 	// A test that does not set these times is not about them: a slow write or question on
@@ -259,7 +262,7 @@ store: {driver: sqlite, dsn: {{printf "%q" .Database}}}
 {{- end}}
 regions:
   - {name: westus, displayName: West US, pairedRegion: eastus}
-  - {name: eastus, displayName: East US, pairedRegion: westus}
+  - {name: eastus, displayName: {{printf "%q" .EastUS}}, pairedRegion: westus}
   - {name: northeurope, displayName: North Europe}
 {{- range .Regions}}
   - {name: {{.}}, displayName: {{.}}}

@@ -15,6 +15,9 @@ import (
 // longestExplained is how much content a request may have that is explained.
 const longestExplained = 32 << 10
 
+// longestHead is how much of a head connections take.
+const longestHead = 16 << 10
+
 // explained asks for the explanation of a row's message, before it is sent; nil for one
 // that a question has no room for: what HTTP itself refuses, headers that occur twice,
 // another host.
@@ -24,6 +27,9 @@ func (w *world) explained(t *testing.T, m message) *api.Explanation {
 	plain := strings.HasPrefix(m.target, "/") && utf8.ValidString(m.target) && utf8.ValidString(m.body) &&
 		!strings.ContainsFunc(m.target, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '"' })
 	if m.host != "" || m.framed || !plain || len(m.body)+len(m.target) > longestExplained || strings.Trim(m.verb(), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return nil
+	}
+	if len(m.target)+len(strings.Join(m.header, "\r\n")) > longestHead {
 		return nil
 	}
 	for _, line := range m.header {

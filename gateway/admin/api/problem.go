@@ -25,42 +25,50 @@ type Problem struct {
 }
 
 // ProblemKind is what all problems of one code have in common.
-type ProblemKind struct{ Code, Severity, Meaning string }
+type ProblemKind struct {
+	Code, Severity, Meaning string
+	// Next is that of its problems; [NextOf] stands for the subject or, of the deletion of a
+	// group, for its job. Some kinds have none.
+	Next string
+}
+
+// NextOf stands in a kind's Next for what its problem is about.
+const NextOf = "{}"
 
 // ProblemKinds are all kinds of problems, the worst first.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
-		{StoreDown, Critical, "The store does not answer: whatever needs it is refused with 503."},
-		{RegionDown, Critical, "No endpoint of a region can be reached."},
-		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused."},
-		{Untrusted, Critical, "Calls came to nothing within the last minutes, as a provider and Portico do not trust each other."},
-		{CertificateEnded, Critical, "A certificate has ended."},
-		{AuditLinesLost, Critical, "Audit lines could not be written since the gateway started."},
-		{RemovedCredentials, Critical, "Tokens that the configuration's file has no more are still accepted."},
-		{JobsOverdue, Critical, "Jobs have been due for more than three leases, and nobody works on them."},
-		{ProviderSheds, Warning, "Calls were refused within the last minutes, as all slots of an endpoint were taken."},
-		{CircuitOpen, Warning, "Connections to an address could not be made."},
-		{AddressDown, Warning, "An address is left out, for its probes or for its answers."},
-		{StoreSlow, Warning, "The store takes long to begin a transaction."},
-		{BudgetUsedUp, Warning, "A budget of memory is almost used up."},
-		{GroupDeleteTooLong, Warning, "The deletion of a group has gone on for longer than groupDelete.limit."},
-		{GroupDeleteWaiting, Warning, "The deletion of a group waits for a region that does not answer."},
-		{GroupDeleteSlow, Warning, "The deletion of a group has gone on for more than half an hour."},
-		{JobsPutOff, Warning, "Jobs were attempted many times in a row in vain."},
-		{FollowsTooLong, Warning, "Accepted writes have been followed for longer than index.followLimit."},
-		{VerificationsTooLong, Warning, "Providers have been asked for more than an hour whether resources are there."},
-		{FencesTooLong, Warning, "Fences have stood for longer than index.followLimit."},
-		{Strays, Warning, "Resources lie in another region than the index has them in."},
-		{IndexDrift, Warning, "The latest sweep found that index and providers disagreed."},
-		{SweepIncomplete, Warning, "The latest sweep could not look at every region in full."},
-		{EventsWaiting, Warning, "Changes have waited for more than a minute to be shown in the activity log and the feed."},
-		{SinkAway, Warning, "The receiver of a sink takes nothing."},
-		{SinkBehind, Warning, "A sink has not come to an event that is more than five minutes old."},
-		{SinkDeadLetters, Warning, "Events of a sink were given up."},
-		{ReplicaDied, Warning, "A replica ended within the last hour without leaving."},
-		{ReloadFailed, Warning, "The configuration that was read last was refused; the one before goes on."},
-		{CertificateEnds, Warning, "A certificate ends within 14 days."},
-		{AccessLinesLost, Warning, "Lines of the access log were lost since the gateway started."},
+		{StoreDown, Critical, "The store does not answer: whatever needs it is refused with 503.", ""},
+		{RegionDown, Critical, "No endpoint of a region can be reached.", "portico regions"},
+		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused.", "portico regions"},
+		{Untrusted, Critical, "Calls came to nothing within the last minutes, as a provider and Portico do not trust each other.", "portico regions"},
+		{CertificateEnded, Critical, "A certificate has ended.", "portico reload"},
+		{AuditLinesLost, Critical, "Audit lines could not be written since the gateway started.", ""},
+		{RemovedCredentials, Critical, "Tokens that the configuration's file has no more are still accepted.", "portico reload"},
+		{JobsOverdue, Critical, "Jobs have been due for more than three leases, and nobody works on them.", "portico jobs list --kind " + NextOf},
+		{ProviderSheds, Warning, "Calls were refused within the last minutes, as all slots of an endpoint were taken.", "portico regions"},
+		{CircuitOpen, Warning, "Connections to an address could not be made.", "portico regions"},
+		{AddressDown, Warning, "An address is left out, for its probes or for its answers.", "portico regions"},
+		{StoreSlow, Warning, "The store takes long to begin a transaction.", ""},
+		{BudgetUsedUp, Warning, "A budget of memory is almost used up.", ""},
+		{GroupDeleteTooLong, Warning, "The deletion of a group has gone on for longer than groupDelete.limit.", "portico jobs show " + NextOf},
+		{GroupDeleteWaiting, Warning, "The deletion of a group waits for a region that does not answer.", "portico jobs show " + NextOf},
+		{GroupDeleteSlow, Warning, "The deletion of a group has gone on for more than half an hour.", "portico jobs show " + NextOf},
+		{JobsPutOff, Warning, "Jobs were attempted many times in a row in vain.", "portico jobs list --kind " + NextOf},
+		{FollowsTooLong, Warning, "Accepted writes have been followed for longer than index.followLimit.", "portico doubts"},
+		{VerificationsTooLong, Warning, "Providers have been asked for more than an hour whether resources are there.", "portico doubts"},
+		{FencesTooLong, Warning, "Fences have stood for longer than index.followLimit.", "portico fences"},
+		{Strays, Warning, "Resources lie in another region than the index has them in.", "portico sweep --dry-run"},
+		{IndexDrift, Warning, "The latest sweep found that index and providers disagreed.", "portico jobs list --kind sweep"},
+		{SweepIncomplete, Warning, "The latest sweep could not look at every region in full.", "portico jobs list --kind sweep"},
+		{EventsWaiting, Warning, "Changes have waited for more than a minute to be shown in the activity log and the feed.", "portico changes"},
+		{SinkAway, Warning, "The receiver of a sink takes nothing.", "GET /admin/sinks/" + NextOf},
+		{SinkBehind, Warning, "A sink has not come to an event that is more than five minutes old.", "GET /admin/sinks/" + NextOf},
+		{SinkDeadLetters, Warning, "Events of a sink were given up.", "GET /admin/sinks/" + NextOf + "/dead"},
+		{ReplicaDied, Warning, "A replica ended within the last hour without leaving.", ""},
+		{ReloadFailed, Warning, "The configuration that was read last was refused; the one before goes on.", "portico reload"},
+		{CertificateEnds, Warning, "A certificate ends within 14 days.", "portico reload"},
+		{AccessLinesLost, Warning, "Lines of the access log were lost since the gateway started.", ""},
 	}
 }
 

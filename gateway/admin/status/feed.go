@@ -19,7 +19,7 @@ const (
 func (s Sources) events(ctx context.Context, f *finding) error {
 	counts, err := s.Store.CountEvents(ctx)
 	if err == nil && counts.Oldest > eventsWait {
-		f.add(api.Problem{Code: api.EventsWaiting, Count: int(counts.Waiting), Since: since(s.Store.Now().Add(-counts.Oldest)), Next: "portico changes",
+		f.add(api.Problem{Code: api.EventsWaiting, Count: int(counts.Waiting), Since: since(s.Store.Now().Add(-counts.Oldest)),
 			Summary: "Neither the activity log nor the change feed shows the latest changes."})
 	}
 	return err
@@ -35,17 +35,16 @@ func (s Sources) sinks(ctx context.Context, f *finding) error {
 		if err != nil {
 			return err
 		}
-		next := "GET /admin/sinks/" + sink.Name
 		if !status.AwaySince.IsZero() {
-			f.add(api.Problem{Code: api.SinkAway, Subject: sink.Name, Since: since(status.AwaySince), Next: next,
+			f.add(api.Problem{Code: api.SinkAway, Subject: sink.Name, Since: since(status.AwaySince),
 				Summary: fmt.Sprintf("The receiver of the sink takes nothing: %s.", status.Failure)})
 		}
 		if lag := time.Duration(status.LagSeconds * float64(time.Second)); lag > sinkLag {
-			f.add(api.Problem{Code: api.SinkBehind, Subject: sink.Name, Count: int(status.Lag), Since: since(s.Store.Now().Add(-lag)), Next: next,
+			f.add(api.Problem{Code: api.SinkBehind, Subject: sink.Name, Count: int(status.Lag), Since: since(s.Store.Now().Add(-lag)),
 				Summary: fmt.Sprintf("The sink has %s to come to.", count(int(status.Lag), "event", "events"))})
 		}
 		if status.Dead > 0 {
-			f.add(api.Problem{Code: api.SinkDeadLetters, Subject: sink.Name, Count: status.Dead, Next: next + "/dead",
+			f.add(api.Problem{Code: api.SinkDeadLetters, Subject: sink.Name, Count: status.Dead,
 				Summary: fmt.Sprintf("%s of the sink given up.", count(status.Dead, "event was", "events were"))})
 		}
 	}

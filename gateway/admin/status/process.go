@@ -80,11 +80,11 @@ func (f *finding) process(figures figures, now time.Time) {
 		f.add(api.Problem{Code: api.AccessLinesLost, Count: n, Summary: "Lines of the access log were lost: the standard error takes fewer than there are."})
 	}
 	if n := int(figures.value(removedMetric)); n > 0 {
-		f.add(api.Problem{Code: api.RemovedCredentials, Count: n, Next: "portico reload",
+		f.add(api.Problem{Code: api.RemovedCredentials, Count: n,
 			Summary: "Tokens that were removed from the configuration are still accepted, until it is taken over or the gateway is restarted."})
 	}
 	if len(figures[reloadedMetric]) > 0 && figures.value(reloadTimeMetric) > 0 && figures.value(reloadedMetric) == 0 {
-		f.add(api.Problem{Code: api.ReloadFailed, Since: since(seconds(figures.value(reloadTimeMetric))), Next: "portico reload",
+		f.add(api.Problem{Code: api.ReloadFailed, Since: since(seconds(figures.value(reloadTimeMetric))),
 			Summary: "The configuration that was read last was refused; the next start would fail."})
 	}
 	for _, m := range figures[certificatesMetric] {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,10 +40,7 @@ const (
 
 // Find returns all that is wrong, the worst first.
 func (s Sources) Find(ctx context.Context) []api.Problem {
-	f := &finding{kinds: map[string]kind{}}
-	for i, k := range api.ProblemKinds() {
-		f.kinds[k.Code] = kind{i, k.Severity}
-	}
+	f := newFinding()
 	f.regions(s.Regions)
 	f.process(s.figures(), time.Now())
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
@@ -51,10 +49,10 @@ func (s Sources) Find(ctx context.Context) []api.Problem {
 	return f.sorted()
 }
 
-// kind is the rank and the severity of a kind of problem.
+// kind is a kind of problem, with its rank.
 type kind struct {
-	rank     int
-	severity string
+	api.ProblemKind
+	rank int
 }
 
 // finding is what was found so far.
@@ -63,9 +61,21 @@ type finding struct {
 	problems []api.Problem
 }
 
-// add adds a problem. Its severity is that of its code.
-func (f *finding) add(p api.Problem) {
-	p.Severity = f.kinds[p.Code].severity
+func newFinding() *finding {
+	f := &finding{kinds: map[string]kind{}}
+	for i, k := range api.ProblemKinds() {
+		f.kinds[k.Code] = kind{k, i}
+	}
+	return f
+}
+
+// add adds a problem. Its severity, and what to do next, are those of its code.
+func (f *finding) add(p api.Problem) { f.addAbout(p, p.Subject) }
+
+// addAbout is add where the next command is not about the problem's subject.
+func (f *finding) addAbout(p api.Problem, next string) {
+	k := f.kinds[p.Code]
+	p.Severity, p.Next = k.Severity, strings.ReplaceAll(k.Next, api.NextOf, next)
 	f.problems = append(f.problems, p)
 }
 

@@ -13,14 +13,6 @@ import (
 	"portico/gateway/admin/api"
 )
 
-func newFinding() *finding {
-	f := &finding{kinds: map[string]kind{}}
-	for i, k := range api.ProblemKinds() {
-		f.kinds[k.Code] = kind{i, k.Severity}
-	}
-	return f
-}
-
 // codes are those of the problems, with their subjects.
 func (f *finding) codes() string {
 	var all []string

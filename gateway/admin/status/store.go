@@ -54,13 +54,12 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 	}
 	now := s.Store.Now()
 	for kind, c := range counts {
-		list := "portico jobs list --kind " + kind
 		if c.Overdue > 0 {
-			f.add(api.Problem{Code: api.JobsOverdue, Subject: kind, Count: c.Overdue, Since: since(now.Add(-c.Oldest)), Next: list,
+			f.add(api.Problem{Code: api.JobsOverdue, Subject: kind, Count: c.Overdue, Since: since(now.Add(-c.Oldest)),
 				Summary: fmt.Sprintf("%s of the kind %s should have been worked on, and nobody does.", count(c.Overdue, "job", "jobs"), kind)})
 		}
 		if c.PutOff > 0 {
-			f.add(api.Problem{Code: api.JobsPutOff, Subject: kind, Count: c.PutOff, Next: list,
+			f.add(api.Problem{Code: api.JobsPutOff, Subject: kind, Count: c.PutOff,
 				Summary: fmt.Sprintf("%s of the kind %s came to nothing more than %d times in a row.", count(c.PutOff, "job", "jobs"), kind, jobrow.ManyAttempts)})
 		}
 	}
@@ -70,20 +69,20 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 // lasting finds what waits for longer than it should.
 func (s Sources) lasting(ctx context.Context, f *finding) error {
 	for _, l := range []struct {
-		kind, code, next   string
+		kind, code         string
 		limit              time.Duration
 		one, many, summary string
 	}{
-		{inventory.FollowJob, api.FollowsTooLong, "portico doubts", s.Config.Index.FollowLimit, "write", "writes", "Providers accepted %s long ago and have not ended them."},
-		{inventory.VerifyJob, api.VerificationsTooLong, "portico doubts", longVerify, "resource", "resources", "Providers have long been asked in vain for %s."},
-		{inventory.FenceJob, api.FencesTooLong, "portico fences", s.Config.Index.FollowLimit, "resource", "resources", "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say."},
+		{inventory.FollowJob, api.FollowsTooLong, s.Config.Index.FollowLimit, "write", "writes", "Providers accepted %s long ago and have not ended them."},
+		{inventory.VerifyJob, api.VerificationsTooLong, longVerify, "resource", "resources", "Providers have long been asked in vain for %s."},
+		{inventory.FenceJob, api.FencesTooLong, s.Config.Index.FollowLimit, "resource", "resources", "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say."},
 	} {
 		counts, err := s.Store.CountJobsOf(ctx, l.kind, l.limit, l.limit)
 		if err != nil {
 			return err
 		}
 		if counts.Old > 0 {
-			f.add(api.Problem{Code: l.code, Count: counts.Old, Next: l.next, Summary: fmt.Sprintf(l.summary, count(counts.Old, l.one, l.many))})
+			f.add(api.Problem{Code: l.code, Count: counts.Old, Summary: fmt.Sprintf(l.summary, count(counts.Old, l.one, l.many))})
 		}
 	}
 	return nil
@@ -102,7 +101,7 @@ func (s Sources) deletions(ctx context.Context, f *finding) error {
 			continue // its attempts say so
 		}
 		progress := p.Progress
-		problem := api.Problem{Subject: routing.GroupID(job.Subscription, p.Group), Since: since(job.Created), Next: "portico jobs show " + job.Name()}
+		problem := api.Problem{Subject: routing.GroupID(job.Subscription, p.Group), Since: since(job.Created)}
 		left := fmt.Sprintf("%d of %d resources are left, %d of them refused to go", progress.Total-progress.Deleted, progress.Total, progress.Parked)
 		switch age := now.Sub(job.Created); {
 		case age > limit:
@@ -114,7 +113,7 @@ func (s Sources) deletions(ctx context.Context, f *finding) error {
 		default:
 			continue
 		}
-		f.add(problem)
+		f.addAbout(problem, job.Name())
 	}
 	return nil
 }
@@ -126,7 +125,7 @@ func (s Sources) sweeps(ctx context.Context, f *finding) error {
 		return err
 	}
 	if strays > 0 {
-		f.add(api.Problem{Code: api.Strays, Count: strays, Next: "portico sweep --dry-run",
+		f.add(api.Problem{Code: api.Strays, Count: strays,
 			Summary: fmt.Sprintf("%s in another region than the index has them in.", count(strays, "resource lies", "resources lie"))})
 	}
 	latest, err := s.Sweeps.Latest(ctx)
@@ -138,11 +137,11 @@ func (s Sources) sweeps(ctx context.Context, f *finding) error {
 		drift += n
 	}
 	if drift > 0 {
-		f.add(api.Problem{Code: api.IndexDrift, Count: drift, Since: since(latest.Ended), Next: "portico jobs list --kind sweep",
+		f.add(api.Problem{Code: api.IndexDrift, Count: drift, Since: since(latest.Ended),
 			Summary: fmt.Sprintf("The latest sweep found %s between index and providers.", count(drift, "disagreement", "disagreements"))})
 	}
 	if !latest.Complete {
-		f.add(api.Problem{Code: api.SweepIncomplete, Since: since(latest.Ended), Next: "portico jobs list --kind sweep",
+		f.add(api.Problem{Code: api.SweepIncomplete, Since: since(latest.Ended),
 			Summary: "The latest sweep could not look at every region in full."})
 	}
 	return nil

@@ -37,16 +37,6 @@ export async function call(method, path, body, signal) {
 
 export const get = (path, signal) => call('GET', path, undefined, signal);
 
-// find is get, but undefined where this gateway has no such route.
-export async function find(path, signal) {
-  try {
-    return await get(path, signal);
-  } catch (err) {
-    if (err.status === 404) return undefined;
-    throw err;
-  }
-}
-
 // pages reads a list up to a number of pages.
 export async function pages(path, signal, most = 3) {
   const value = [];

@@ -1,4 +1,4 @@
-import { find, get, pages } from './api.js';
+import { get, pages } from './api.js';
 import { badge, el, heading, note, show, svg, table, when } from './dom.js';
 import { job } from './jobs.js';
 
@@ -24,8 +24,8 @@ export function start(body, { every, signal, query }) {
     choice.value = chosen;
     if (!chosen) return show(shown, note('No group is being deleted.'));
     const now = await job(chosen, signal);
-    const [members, orders] = await Promise.all([get(`/admin/jobs/${encodeURIComponent(chosen)}/members`, signal), find(`/admin/deleteOrder?subscription=${encodeURIComponent(now.subscription)}`, signal)]);
-    show(shown, deletionOf(now, members, orders?.value ?? []));
+    const [members, orders] = await Promise.all([get(`/admin/jobs/${encodeURIComponent(chosen)}/members`, signal), get(`/admin/deleteOrder?subscription=${encodeURIComponent(now.subscription)}`, signal)]);
+    show(shown, deletionOf(now, members, orders.value));
   };
   every(3000, refresh);
 }

@@ -1,4 +1,4 @@
-import { find, get } from './api.js';
+import { get, pages } from './api.js';
 import { captioned, chart } from './chart.js';
 import { badge, el, heading, note, number, say, seconds, show, when } from './dom.js';
 
@@ -13,18 +13,17 @@ export function start(body, { every, signal }) {
   body.append(status, traffic, regions);
   let problems = -1;
   every(5000, async () => {
-    const [state, flow, map] = await Promise.all([find('/admin/status', signal), get(`/admin/traffic?after=${encodeURIComponent(intervals.at(-1)?.time ?? '')}`, signal), find('/admin/regions', signal)]);
+    const [state, flow, map] = await Promise.all([get('/admin/status', signal), get(`/admin/traffic?after=${encodeURIComponent(intervals.at(-1)?.time ?? '')}`, signal), pages('/admin/regions', signal)]);
     intervals = [...intervals, ...flow.intervals].slice(-mostIntervals);
     show(status, problemsOf(state));
-    if (state && problems >= 0 && problems !== state.problems.length) say(`${state.problems.length} problems`);
-    problems = state?.problems.length ?? -1;
+    if (problems >= 0 && problems !== state.problems.length) say(`${state.problems.length} problems`);
+    problems = state.problems.length;
     show(traffic, trafficOf());
-    show(regions, regionsOf(map));
+    show(regions, regionsOf(map.value));
   });
 }
 
 function problemsOf(state) {
-  if (!state) return [heading('Problems'), note('Not available: this gateway has no GET /admin/status.')];
   const facts = { Version: state.version, Region: state.region, Generation: state.generation, Store: state.store, Replicas: state.replicas, Started: when(state.started) };
   return [heading('Problems'),
     state.problems.length === 0 ? el('p', {}, badge('None known', 'good')) : el('ul', { class: 'problems' }, state.problems.map(problem)),
@@ -33,8 +32,9 @@ function problemsOf(state) {
 
 function problem(p) {
   const kind = p.severity === 'critical' ? 'bad' : 'warn';
-  return el('li', { class: kind }, badge(p.severity, kind), ' ', el('strong', { class: 'text' }, p.summary), p.count ? ` (${p.count})` : '',
-    p.subject ? el('p', { class: 'text muted' }, p.subject) : '', p.since ? el('p', { class: 'muted' }, 'Since ', when(p.since)) : '', p.next ? el('p', {}, 'Next: ', el('code', {}, p.next)) : '');
+  return el('li', { class: kind }, badge(p.severity, kind), ' ', el('strong', { class: 'text' }, p.summary), p.count > 1 && !p.summary.includes(p.count) ? ` (${p.count})` : '',
+    el('p', { class: 'about' }, p.subject && !p.summary.includes(p.subject) ? el('span', { class: 'text muted' }, p.subject) : '', p.since ? el('span', { class: 'muted' }, 'Since ', when(p.since)) : '',
+      p.next ? el('span', {}, 'Next: ', el('code', {}, p.next)) : ''));
 }
 
 const rate = (flow, key, lasted) => (lasted > 0 ? (flow?.[key] ?? 0) / lasted : 0);
@@ -52,25 +52,22 @@ function trafficOf() {
     figure('Under way', number(last.inFlight), [['first', intervals.map((i) => i.inFlight)]]))];
 }
 
-function regionsOf(map) {
-  const names = new Set(map ? map.value.map((r) => r.name) : intervals.flatMap((i) => i.regions.map((r) => r.region)));
+function regionsOf(all) {
   const before = called;
   called = new Map();
-  const known = new Map((map?.value ?? []).map((r) => [r.name, r]));
-  return [heading('Regions'), map ? '' : note('Not available: this gateway has no GET /admin/regions. What follows is their traffic.'),
-    names.size ? el('div', { class: 'boxes' }, [...names].map((name) => region(name, known.get(name), before))) : note('No region had a request yet.')];
+  return [heading('Regions'), el('div', { class: 'boxes' }, all.map((r) => region(r, before)))];
 }
 
-function region(name, known, before) {
+function region({ name, displayName, state, endpoints }, before) {
   const flows = intervals.map((i) => i.regions.find((r) => r.region === name));
   const per = (key) => flows.map((f, i) => rate(f, key, intervals[i].seconds));
   const last = flows.at(-1);
   const lasted = intervals.at(-1)?.seconds;
-  return el('article', { class: `box ${kindOf[known?.state] ?? ''}`, 'data-region': name },
-    el('div', { class: 'row' }, el('h3', { class: 'text' }, known?.displayName || name), known ? badge(known.state, kindOf[known.state]) : ''),
+  return el('article', { class: `box ${kindOf[state] ?? ''}`, 'data-region': name },
+    el('div', { class: 'row' }, el('h3', { class: 'text' }, displayName || name), badge(state, kindOf[state])),
     captioned(chart(`Requests and failures of ${name} per second`, [['first', per('requests')], ['second', per('failures')]], { small: true }),
       el('strong', {}, number(rate(last, 'requests', lasted))), ' requests and ', el('strong', {}, number(rate(last, 'failures', lasted))), ' failures a second; 95 in 100 within ', seconds(last?.p95)),
-    known ? el('ul', {}, known.endpoints.map((e) => el('li', {}, el('p', { class: 'text' }, e.namespace, ' ', el('span', { class: 'muted' }, `${e.resourceTypes.length} types`)), e.addresses.map((a) => address(a, before))))) : '');
+    el('ul', {}, endpoints.map((e) => el('li', {}, el('p', { class: 'text' }, e.namespace, ' ', el('span', { class: 'muted' }, `${e.resourceTypes.length} types`)), e.addresses.map((a) => address(a, before))))));
 }
 
 function address(a, before) {
