@@ -21,9 +21,8 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 # The programs that tests run as processes, each built once for all suites.
 PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1)contoso PORTICO_FAILPOINTS_BIN=$(CURDIR)/.bin/$(1)portico-failpoints
 
-# All other packages. The inventory waits for databases longer than all others work, so
-# that it begins first.
-UNIT = ./inventory $$(go list ./... | grep -v -E '^portico/inventory$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
+# All other packages. The two that wait longest begin first.
+UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway)$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
 
 .PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
 
@@ -102,7 +101,7 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	go test $(RACE) -timeout 15m -parallel 4 $(UNIT)
+	go test $(RACE) -timeout 15m -p 3 -parallel 4 $(UNIT)
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	go test ./inventory/index -count=1 -timeout 20m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
