@@ -43,6 +43,17 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	wants(show(0, "resources", "show", id), id, "in eastus", "It waits for nothing.", "CanNotDelete", "not now", "Contoso.Compute/virtualMachines/write")
 	wants(show(0, "locks", "--subscription", w.SubscriptionID), "keep", "CanNotDelete", w.GroupPath("rg"))
 	wants(show(0, "roles", "list", "--subscription", w.SubscriptionID), "No role is assigned.")
+	wants(show(0, "configuration"), "server.region", "westus")
+	wants(show(0, "configurations", "-o", "wide"), "GENERATION", "taken")
+	wants(show(0, "changes", "--since", "10m"), "virtualMachines/write", id)
+	wants(show(0, "changes", "--limit", "2"), "locks/write")
+	wants(show(0, "retire", "eastus", "--dry-run"), "1 resource is there: portico resources list --subscription ID --region eastus")
+	if _, says := o.run(t, 1, "retire", "eastsu", "--dry-run", "--config", w.Portico.ConfigFile); !strings.Contains(says, "eastus, ") {
+		t.Errorf("a region that is misspelt: %s", says)
+	}
+	if _, says := o.run(t, 1, "regions", "--admin", w.Portico.URL); !strings.Contains(says, "not its admin listener") {
+		t.Errorf("the public listener: %s", says)
+	}
 	completed, _ := o.run(t, 0, "__complete", "resources", "list", "--config", w.Portico.ConfigFile, "--region", "")
 	wants(completed, "eastus", "northeurope")
 
@@ -53,4 +64,6 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 		return p.ExitCode(t) == 1 && strings.Contains(p.Stdout(), "eastus")
 	})
 	wants(show(0, "regions"), "down")
+	wants(show(0, "errors"), "BadGatewayConnection", w.SubscriptionID)
+	wants(show(0, "errors", "--by-subscription"), "FAILURES", w.SubscriptionID)
 }
