@@ -51,9 +51,6 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	if _, says := o.run(t, 1, "retire", "eastsu", "--dry-run", "--config", w.Portico.ConfigFile); !strings.Contains(says, "eastus, ") {
 		t.Errorf("a region that is misspelt: %s", says)
 	}
-	if _, says := o.run(t, 1, "regions", "--admin", w.Portico.URL); !strings.Contains(says, "not its admin listener") {
-		t.Errorf("the public listener: %s", says)
-	}
 	completed, _ := o.run(t, 0, "__complete", "resources", "list", "--config", w.Portico.ConfigFile, "--region", "")
 	wants(completed, "eastus", "northeurope")
 
@@ -66,4 +63,16 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	wants(show(0, "regions"), "down")
 	wants(show(0, "errors"), "BadGatewayConnection", w.SubscriptionID)
 	wants(show(0, "errors", "--by-subscription"), "FAILURES", w.SubscriptionID)
+}
+
+// Who names the public listener is told so, whether or not that wants a token.
+func TestCommandsTellThePublicListener(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]harness.Config{"open": {}, "with tokens": {Tokens: []harness.Token{alice}, Owners: []string{alice.ObjectID}}} {
+		w := harness.NewWorld(t, harness.WorldOptions{Config: config})
+		_, says := commander{home: t.TempDir()}.run(t, 1, "regions", "--admin", w.Portico.URL)
+		if !strings.Contains(says, "not its admin listener") || !strings.Contains(says, "8081") || strings.Contains(says, "token") {
+			t.Errorf("%s: %s", name, says)
+		}
+	}
 }
