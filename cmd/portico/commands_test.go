@@ -69,7 +69,7 @@ Most commands ask a running service by its admin listener:
 | ` + "`--config FILE`" + ` | the configuration that the service runs with |
 | ` + "`--context NAME`" + `, ` + "`PORTICO_CONTEXT`" + ` | a service of [portico context](#portico-context) |
 | nothing | the current context, else http://127.0.0.1:8081; commands that change something do not take the latter |
-| ` + "`--token-file FILE`" + ` | holds the admin token; without it that of the context counts, then ` + "`PORTICO_ADMIN_TOKEN`" + ` |
+| ` + "`--token-file FILE`" + ` | holds the admin token; without it that of the context counts, where the context names the service (with ` + "`--admin` or `--config`" + ` it is not sent: it goes to the context's own URL alone), then ` + "`PORTICO_ADMIN_TOKEN`" + ` |
 | ` + "`--ca FILE`" + ` | authorities (PEM) that sign the listener's certificate, beside none else |
 
 ## How they answer

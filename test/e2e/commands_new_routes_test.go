@@ -43,6 +43,14 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	wants(show(0, "resources", "show", id), id, "in eastus", "It waits for nothing.", "CanNotDelete", "not now", "Contoso.Compute/virtualMachines/write")
 	wants(show(0, "locks", "--subscription", w.SubscriptionID), "keep", "CanNotDelete", w.GroupPath("rg"))
 	wants(show(0, "roles", "list", "--subscription", w.SubscriptionID), "No role is assigned.")
+	wants(show(0, "configuration"), "server.region", "westus")
+	wants(show(0, "configurations", "-o", "wide"), "GENERATION", "taken")
+	wants(show(0, "changes", "--since", "10m"), "virtualMachines/write", id)
+	wants(show(0, "changes", "--limit", "2"), "locks/write")
+	wants(show(0, "retire", "eastus", "--dry-run"), "1 resource is there: portico resources list --subscription ID --region eastus")
+	if _, says := o.run(t, 1, "retire", "eastsu", "--dry-run", "--config", w.Portico.ConfigFile); !strings.Contains(says, "eastus, ") {
+		t.Errorf("a region that is misspelt: %s", says)
+	}
 	completed, _ := o.run(t, 0, "__complete", "resources", "list", "--config", w.Portico.ConfigFile, "--region", "")
 	wants(completed, "eastus", "northeurope")
 
@@ -53,4 +61,18 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 		return p.ExitCode(t) == 1 && strings.Contains(p.Stdout(), "eastus")
 	})
 	wants(show(0, "regions"), "down")
+	wants(show(0, "errors"), "BadGatewayConnection", w.SubscriptionID)
+	wants(show(0, "errors", "--by-subscription"), "FAILURES", w.SubscriptionID)
+}
+
+// Who names the public listener is told so, whether or not that wants a token.
+func TestCommandsTellThePublicListener(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]harness.Config{"open": {}, "with tokens": {Tokens: []harness.Token{alice}, Owners: []string{alice.ObjectID}}} {
+		w := harness.NewWorld(t, harness.WorldOptions{Config: config})
+		_, says := commander{home: t.TempDir()}.run(t, 1, "regions", "--admin", w.Portico.URL)
+		if !strings.Contains(says, "not its admin listener") || !strings.Contains(says, "8081") || strings.Contains(says, "token") {
+			t.Errorf("%s: %s", name, says)
+		}
+	}
 }

@@ -136,6 +136,12 @@ func TestJobsAreWatchedAndCancelled(t *testing.T) {
 	w.stub.accept(http.MethodDelete, "westus", w.thing("cancelled", "slow"), "Location")
 	w.deleteGroup(t, "cancelled").Want(t, 202)
 	id = job("cancelled")
+	short := id[len(id)-12:]
+	soon(t, "what is left, by the short name of the job", func() bool {
+		text, _ := o.run(t, 0, "jobs", "show", short, "--admin", w.Portico.AdminURL)
+		return strings.Contains(text, "It tries until ") && strings.Contains(text, "Left to delete, 1:") && strings.Contains(text, "/slow")
+	})
+	o.run(t, 0, "unstick", short, "--ask", "--admin", w.Portico.AdminURL)
 	o.run(t, 0, "jobs", "cancel", id, "--admin", w.Portico.AdminURL)
 	if text, _ := o.run(t, 1, "jobs", "watch", id, "--admin", w.Portico.AdminURL); !strings.Contains(text, "Cancelled") {
 		t.Errorf("%s", text)

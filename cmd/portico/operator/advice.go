@@ -11,6 +11,8 @@ import (
 	"portico/gateway/admin/client"
 )
 
+const exampleID = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/demo/providers/Contoso.Compute/virtualMachines/vm"
+
 // advise says what to do next where a call has failed. missing is what helps where the
 // listener does not know what was asked for; it may be empty.
 func (s service) advise(err error, missing string) error {
@@ -18,6 +20,9 @@ func (s service) advise(err error, missing string) error {
 		return s.adviseUnreachable(unreachable)
 	}
 	if stranger, ok := errors.AsType[*client.NotAdminError](err); ok {
+		if stranger.Public {
+			return fmt.Errorf("%w\n%s. The admin listener is another one: server.admin of the service's configuration, port 8081 by default", stranger, s.named())
+		}
 		return fmt.Errorf("%w\n%s. An admin listener of an earlier version may lack what was asked for; the public listener is another one", stranger, s.named())
 	}
 	refusal, ok := errors.AsType[*client.Refusal](err)
@@ -34,6 +39,10 @@ func (s service) advise(err error, missing string) error {
 		text += "\nserver.adminHosts lists the host names that the listener answers under"
 	case refusal.Status == http.StatusNotFound && missing != "":
 		text += "\n" + missing
+	case refusal.Status == http.StatusBadRequest && strings.Contains(refusal.Message, "the ID of a subscription, or of something in one"):
+		text += "\nAn ID begins with /subscriptions/, such as " + exampleID + ": portico resources list --subscription ID shows those that there are"
+	case refusal.Status == http.StatusBadRequest && strings.Contains(refusal.Message, "a token of this feed"):
+		text += "\nportico changes says at its end behind which token one can go on; --since 10m begins at a time"
 	case refusal.RetryAfter > 0:
 		text += fmt.Sprintf("\nTry again in %s", refusal.RetryAfter)
 	}

@@ -26,6 +26,8 @@ type changing struct {
 	types                         []string
 	limit                         int
 	follow                        bool
+	since                         string
+	began                         time.Time // what since says
 }
 
 func changesCommand(p Program) *cobra.Command {
@@ -34,8 +36,12 @@ func changesCommand(p Program) *cobra.Command {
 		Use:   "changes",
 		Short: "Show what has changed, and who did it",
 		Long: `Show what has changed, and who did it: of all subscriptions in the order in which it was
-recorded, from the first event that is kept or behind a token; or with --resource the
-history of one ID, the newest first. Events of deleted resources are kept, too.
+recorded, the newest at the end; or with --resource the history of one ID, the newest
+first. Events of deleted resources are kept, too.
+
+--since and --after say where it begins. Without both a table has the last 100; JSON and
+YAML have all from the first event that is kept. --since begins its search at the newest
+event, and reads at most 2000 pages of 1000 events.
 
 With --watch it begins at now, or behind the token, and goes on until Ctrl-C. JSON is then
 a line for each event. At the end it says behind which token one can go on.
@@ -43,6 +49,9 @@ a line for each event. At the end it says behind which token one can go on.
 ` + findingService,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := g.readSince(time.Now()); err != nil {
+				return err
+			}
 			service, err := g.connect()
 			if err != nil {
 				return err
@@ -58,14 +67,16 @@ a line for each event. At the end it says behind which token one can go on.
 	g.outputFlags(c)
 	f := c.Flags()
 	f.StringVar(&g.after, "after", "", "behind which `TOKEN` to begin, or latest")
+	f.StringVar(&g.since, "since", "", "only those recorded since this `TIME`: a duration such as 10m, or 2026-01-02T03:04:05Z")
 	f.StringVar(&g.resource, "resource", "", "the history of this `ID`")
 	f.StringVar(&g.subscription, "subscription", "", "only those of the subscription with this `ID`")
 	f.StringArrayVar(&g.types, "type", nil, "only events of this `TYPE`, such as Microsoft.Resources.ResourceDeleteSuccess; may be repeated")
-	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table, all in json and yaml", mostRows))
+	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table (%d without --after, --since and --resource), all in json and yaml", mostRows, lastRows))
 	f.BoolVar(&g.follow, "watch", false, "go on with what comes, until Ctrl-C")
 	for _, other := range []string{"watch", "subscription", "type"} {
 		c.MarkFlagsMutuallyExclusive("resource", other)
 	}
+	c.MarkFlagsMutuallyExclusive("since", "after", "watch")
 	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for a flag that is not defined
 	return c
 }
@@ -74,7 +85,7 @@ const changesPath = "/admin/changes"
 
 func (g changing) query(after string) url.Values {
 	query := url.Values{"limit": {strconv.Itoa(largestPage)}}
-	if g.limit > 0 {
+	if g.limit > 0 && !g.recent() {
 		query.Set("limit", strconv.Itoa(min(g.limit, largestPage)))
 	}
 	for name, value := range map[string]string{"after": after, "resource": g.resource, "subscription": g.subscription} {
@@ -117,6 +128,9 @@ func (g changing) feed(ctx context.Context, c *client.Client, token *string, mos
 				return
 			}
 		}
+		if g.recent() {
+			yield(nil, fmt.Errorf("%d pages have been read: begin later, or go on with --after %s", mostPages, *token))
+		}
 	}
 }
 
@@ -126,8 +140,17 @@ func (g changing) list(ctx context.Context, c *client.Client) error {
 		most = mostRows
 	}
 	elements, next := g.feed(ctx, c, &token, most), func() string { return token }
-	if g.resource != "" {
-		elements, next = first(c.Pages(ctx, changesPath, g.query(g.after)), most), nil
+	switch {
+	case g.resource != "":
+		elements, next = first(g.notBefore(c.Pages(ctx, changesPath, g.query(g.after))), most), nil
+	case g.recent():
+		if g.since == "" && g.limit <= 0 {
+			most = lastRows
+		}
+		var err error
+		if elements, err = g.last(ctx, c, &token, most); err != nil {
+			return err
+		}
 	}
 	if g.format.ForPrograms() {
 		return g.format.WriteList(g.out, elements, next)
@@ -143,6 +166,9 @@ func (g changing) list(ctx context.Context, c *client.Client) error {
 		}
 		rows = append(rows, row)
 	}
+	if g.recent() {
+		defer func() { fmt.Fprintf(g.errs, "Go on with: --after %s\n", token) }()
+	}
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(g.out, "There is no such event.")
 		return err
@@ -152,6 +178,8 @@ func (g changing) list(ctx context.Context, c *client.Client) error {
 	}
 	switch {
 	case len(rows) < most:
+	case g.recent():
+		fmt.Fprintf(g.errs, "These are the last %d. Older ones: --limit NUMBER, or --since TIME\n", most)
 	case next == nil:
 		fmt.Fprintf(g.errs, "There may be more than these %d: --limit NUMBER\n", most)
 	default:

@@ -71,14 +71,21 @@ const (
 
 // jobPath is the path of a job that is named by its ID, or by the end of it.
 func (a *asking) jobPath(ctx context.Context, c *client.Client, name string) (string, error) {
-	const jobs = "/admin/jobs"
+	id, err := a.jobID(ctx, c, name)
+	return jobsPath + "/" + url.PathEscape(id), err
+}
+
+const jobsPath = "/admin/jobs"
+
+// jobID is the ID of a job that is named by it, or by the end of it.
+func (a *asking) jobID(ctx context.Context, c *client.Client, name string) (string, error) {
 	if strings.Contains(name, ".") {
-		return jobs + "/" + url.PathEscape(name), nil
+		return name, nil
 	}
 	if len(name) < leastOfName {
 		return "", fmt.Errorf("%q is too short for the end of a job's ID: portico jobs list shows them", name)
 	}
-	all, _, err := client.List[api.Job](ctx, c, jobs, url.Values{"limit": {fmt.Sprint(largestPage)}}, mostJobs)
+	all, _, err := client.List[api.Job](ctx, c, jobsPath, url.Values{"limit": {fmt.Sprint(largestPage)}}, mostJobs)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +102,7 @@ func (a *asking) jobPath(ctx context.Context, c *client.Client, name string) (st
 	if found == "" {
 		return "", fmt.Errorf("no job's ID ends in %q: portico jobs list shows those that there are", name)
 	}
-	return jobs + "/" + url.PathEscape(found), nil
+	return found, nil
 }
 
 // jobCommand is a command about one job.
@@ -112,13 +119,15 @@ func jobCommand(p Program, use, short, long string, run func(a *asking, ctx cont
 }
 
 func jobsShowCommand(p Program) *cobra.Command {
-	c, a := jobCommand(p, "show JOB", "Show a job", "Show a job, and how far it has come.", func(a *asking, ctx context.Context, name string) error {
+	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job, and how far it has come. Of the deletion of a group that is under way: until when
+it tries, and the resources that are left, each with its state, the reason, the failures in
+a row, and when it is tried next. JSON and YAML have the job alone.`, func(a *asking, ctx context.Context, name string) error {
 		return a.show(ctx, func(ctx context.Context, c *client.Client, to io.Writer) error {
 			path, err := a.jobPath(ctx, c, name)
 			if err != nil {
 				return err
 			}
-			return showOne(a, path, nil, a.writeJob)(ctx, c, to)
+			return a.showJob(ctx, c, path, to)
 		})
 	})
 	a.watchFlag(c)

@@ -16,7 +16,7 @@ import (
 )
 
 // listener is an admin listener that has what api.Operations describe, and refuses all
-// else. Its lists have pages of one element.
+// else. Its lists have pages of one element, where they have several.
 type listener struct {
 	*httptest.Server
 	mu sync.Mutex
@@ -24,6 +24,8 @@ type listener struct {
 	// refusal.
 	answers map[string]any
 	asked   []*http.Request
+	// unstuck is the last order to unstick.
+	unstuck api.UnstickOrder
 }
 
 type refusal struct {
@@ -52,6 +54,13 @@ func (l *listener) last() *http.Request {
 	return l.asked[len(l.asked)-1]
 }
 
+// sent is the last order to unstick.
+func (l *listener) sent() api.UnstickOrder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unstuck
+}
+
 // matches reports whether a path is of an operation's, which has {names} in it.
 func matches(path, of string) bool {
 	segments, names := strings.Split(path, "/"), strings.Split(of, "/")
@@ -62,6 +71,9 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, r)
+	if r.URL.Path == "/admin/unstick" {
+		_ = json.NewDecoder(r.Body).Decode(&l.unstuck)
+	}
 	for _, o := range api.Operations() {
 		if o.Method != r.Method || !matches(r.URL.Path, o.Path) {
 			continue
@@ -89,7 +101,8 @@ func (l *listener) answer(w http.ResponseWriter, r *http.Request, o api.Operatio
 		return
 	}
 	var page api.Page[json.RawMessage]
-	if json.Unmarshal(text, &page) == nil && page.Value != nil && o.Path != "/admin/changes" {
+	paged := slices.ContainsFunc(o.Query, func(p api.Parameter) bool { return p.Name == "after" })
+	if json.Unmarshal(text, &page) == nil && page.Value != nil && paged && o.Path != "/admin/changes" {
 		text = onePage(r.URL, page.Value)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -178,6 +191,9 @@ func answers() map[string]any {
 		"GET /admin/roles":             api.Page[api.RoleAssignment]{Value: []api.RoleAssignment{{ID: someGroup + "/providers/Microsoft.Authorization/roleAssignments/" + somebody, Scope: someGroup, PrincipalID: somebody, PrincipalType: "ServicePrincipal", Role: "User Access Administrator"}}},
 		"GET /admin/fences":            api.Page[api.Fence]{Value: []api.Fence{fence}},
 		"GET /admin/doubts":            api.Page[api.Doubt]{Value: []api.Doubt{{ID: someID, Region: "northeurope", Phase: "Accepted", Flags: []string{"verify"}, Why: []api.Waiting{waiting, waiting}, Until: &later}}},
+		"GET /admin/errors":            api.Page[api.ErrorAnswer]{Value: []api.ErrorAnswer{{Time: at, Method: "DELETE", Path: someID, Status: 503, Cause: "gateway", Code: "BadGatewayConnection", Region: "northeurope", CorrelationID: somebody}}},
+		"GET /admin/configuration":     api.ConfigurationInUse{Settings: []api.Setting{{Path: "providers[Contoso.Compute].resourceTypes[virtualMachines/disks].apiVersions", Value: evil}}},
+		"GET /admin/configurations":    api.Page[api.Configuration]{Value: []api.Configuration{{Generation: 4, Time: at, Outcome: api.ConfigurationTaken, Why: "POST /admin/reload", By: evil, Changes: []api.SettingChange{{Path: "providers[Contoso.Compute].resourceTypes[virtualMachines/disks].apiVersions", To: evil}}}}},
 		"GET /admin/jobs":              api.Page[api.Job]{Value: []api.Job{job, done}},
 		"GET /admin/jobs/{id}":         done,
 		"POST /admin/jobs/{id}/cancel": job,

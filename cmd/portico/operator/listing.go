@@ -22,6 +22,8 @@ type listing[T, R any] struct {
 	rows    func([]T) []R
 	columns []terminal.Column[R]
 	none    string // what is said where there is nothing
+	// text writes what there is for people; nil: the table of the columns.
+	text func(a *asking, to io.Writer, all []T) error
 }
 
 // param is a parameter of the query that is a flag.
@@ -102,7 +104,11 @@ func (l listing[T, R]) draw(ctx context.Context, a *asking, c *client.Client, to
 		_, err := fmt.Fprintln(to, l.none)
 		return err
 	}
-	if err := table(a, l.columns).Write(a.out, to, l.rows(all)); err != nil {
+	text := l.text
+	if text == nil {
+		text = func(a *asking, to io.Writer, all []T) error { return table(a, l.columns).Write(a.out, to, l.rows(all)) }
+	}
+	if err := text(a, to, all); err != nil {
 		return err
 	}
 	if more {

@@ -26,7 +26,7 @@ import (
 // commandsOfAll are one command line for each thing that is shown.
 var commandsOfAll = []string{
 	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "resources show " + someID, "jobs list",
-	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes",
+	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes", "errors", "errors --by-subscription", "configuration", "configurations",
 	"changes --resource " + someID,
 }
 
@@ -47,6 +47,39 @@ func answer(t *testing.T, l *listener, line string) (stdout, stderr string, err 
 	var out, errs bytes.Buffer
 	err = run(t, &out, &errs, append(strings.Fields(line), "--admin", l.URL)...)
 	return out.String(), errs.String(), err
+}
+
+// shows runs a command line that succeeds, and wants texts in what it writes, in this order.
+func shows(t *testing.T, l *listener, line string, wants ...string) {
+	t.Helper()
+	text, _, err := answer(t, l, line)
+	if err != nil {
+		t.Errorf("portico %s: %v", line, err)
+	}
+	rest := text
+	for _, want := range wants {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Errorf("portico %s does not show %q where it is wanted:\n%s", line, want, text)
+			return
+		}
+		rest = after
+	}
+}
+
+// refuses runs a command line that fails, and wants texts in what it says.
+func refuses(t *testing.T, l *listener, line string, wants ...string) {
+	t.Helper()
+	text, _, err := answer(t, l, line)
+	if err == nil {
+		t.Errorf("portico %s: no error\n%s", line, text)
+		return
+	}
+	for _, want := range wants {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("portico %s does not say %q: %v", line, want, err)
+		}
+	}
 }
 
 // alone keeps what the machine's user has set out of a test.
@@ -159,7 +192,7 @@ func TestDocumentsAreWhatTheServiceAnswered(t *testing.T) {
 		"resources list --subscription x": "GET /admin/resources", "resources show x": "GET /admin/resource", "jobs list": "GET /admin/jobs", "jobs show x.1": "GET /admin/jobs/{id}",
 		"jobs watch x.1": "GET /admin/jobs/{id}", "jobs cancel x.1": "POST /admin/jobs/{id}/cancel", "locks --subscription x": "GET /admin/locks",
 		"roles list --subscription x": "GET /admin/roles", "fences": "GET /admin/fences", "doubts": "GET /admin/doubts", "reload": "POST /admin/reload",
-		"roles check --principal p --action a --scope s": "POST /admin/roles/check", "changes": "GET /admin/changes",
+		"roles check --principal " + somebody + " --action a --scope s": "POST /admin/roles/check", "changes": "GET /admin/changes",
 	} {
 		text, _ := json.Marshal(all[operation])
 		var want any

@@ -33,6 +33,9 @@ provider is called. Reload all gateways without the region before.
 
 ` + findingService + `
 
+With --dry-run the last line says whether the region can go. A name that neither the map nor
+the index knows is refused.
+
 What was forgotten stays so where the command is cut short; run again it goes on.
 Exit status 1: the region was not retired, or a move holds a part of it.`,
 		Args: cobra.ExactArgs(1),
@@ -64,17 +67,58 @@ func (a *asking) retire(ctx context.Context, region string, order api.Retire) er
 	if err != nil {
 		return a.advise(err)
 	}
-	if err := write(a, a.out, answer, writeRetirement); err != nil {
-		return err
-	}
 	var r api.Retirement
 	if err := answer.Read(&r); err != nil {
+		return err
+	}
+	if r.DryRun && !r.InMap && nothingIn(r) {
+		return a.unknownRegion(ctx, c, r.Region)
+	}
+	if err := write(a, a.out, answer, writeRetirement); err != nil {
 		return err
 	}
 	if r.Moving > 0 && !r.DryRun {
 		return fmt.Errorf("a move has %d IDs under way there: run this again when it has ended, or was cancelled", r.Moving)
 	}
 	return nil
+}
+
+// nothingIn reports whether nothing is known of a region.
+func nothingIn(r api.Retirement) bool {
+	return r.Rows+r.Intents+r.Touched+r.Coverage+r.Notices+r.Strays+r.Fences+r.Operations+r.Moving+r.Groups.Count == 0
+}
+
+// unknownRegion is the error of a name that neither the map nor the index knows: a word
+// that is misspelt would look like a region that can go.
+func (a *asking) unknownRegion(ctx context.Context, c *client.Client, region string) error {
+	known, _, err := client.List[api.Region](ctx, c, "/admin/regions", url.Values{}, mostRows)
+	if err != nil {
+		return a.advise(err)
+	}
+	var names []string
+	for _, r := range known {
+		names = append(names, r.Name)
+	}
+	return fmt.Errorf("neither the map nor the index knows a region %s: it is misspelt, or nothing of it is left. The map has: %s", region, strings.Join(names, ", "))
+}
+
+// verdict says what a dry run has shown.
+func verdict(r api.Retirement) string {
+	there := r.Rows + r.Strays
+	listed := counted(there, "resource is", "resources are") + " there: portico resources list --subscription ID --region " + r.Region
+	switch {
+	case r.Moving > 0:
+		return fmt.Sprintf("A move has %s under way there: that has to end, or to be cancelled, first.", counted(r.Moving, "ID", "IDs"))
+	case r.InMap && there > 0:
+		return listed
+	case r.InMap && r.Intents > 0:
+		return "A write may still make something there: portico doubts"
+	case r.InMap:
+		return "Nothing is there: it can be taken out of the map."
+	case there > 0:
+		return listed + "\nIt can be retired now, which forgets them."
+	}
+	return "It can be retired now."
 }
 
 func writeRetirement(to io.Writer, r api.Retirement) error {
@@ -100,6 +144,9 @@ func writeRetirement(to io.Writer, r api.Retirement) error {
 	fmt.Fprintf(&b, "%s whose delete waits for it\n", counted(r.Groups.Count, "group", "groups"))
 	for _, id := range r.Groups.IDs {
 		fmt.Fprintf(&b, "  %s\n", id)
+	}
+	if r.DryRun {
+		fmt.Fprintf(&b, "%s\n", verdict(r))
 	}
 	_, err := io.WriteString(to, b.String())
 	return err

@@ -33,7 +33,7 @@ func rolesListCommand(p Program) *cobra.Command {
 			{Title: "ID", Cell: func(r api.RoleAssignment) string { return r.ID }, Wide: true},
 		},
 	}
-	return l.command(p, "list --subscription ID", "List the role assignments of a subscription", "")
+	return withGUIDs(l.command(p, "list --subscription ID", "List the role assignments of a subscription", ""), "principal")
 }
 
 func rolesCheckCommand(p Program) *cobra.Command {
@@ -52,6 +52,11 @@ of the caller come from its token, which nobody has here: name them.
 Exit status 0: yes. 1: no. 2: nobody knows.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			for _, flag := range []string{"principal", "group", "tenant"} {
+				if err := wantGUID(c, flag); err != nil {
+					return &StatusError{err, statusUnknown}
+				}
+			}
 			allowed, err := a.checkRoles(c.Context(), q)
 			switch {
 			case err != nil:

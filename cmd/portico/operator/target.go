@@ -26,7 +26,8 @@ const (
 	// findingService says in the long help of a command how it finds the service.
 	findingService = `The service is found by --admin, by the configuration that it runs with (--config), or
 by a context (--context, PORTICO_CONTEXT, or the current one: portico context).
-An admin token is taken from --token-file, from the context, or from ` + TokenVariable + `.`
+An admin token is taken from --token-file, from the context that found the service, or
+from ` + TokenVariable + `. With --admin or --config the token of a context is not sent.`
 )
 
 // Target is the running service that a command talks to: by the URL of its admin listener,

@@ -28,7 +28,8 @@ func unstickCommand(p Program) *cobra.Command {
 		Use:   "unstick ID|JOB|URL (--ask | --give-up | --forget --reason TEXT --yes)",
 		Short: "Ask again, give up or forget what waits",
 		Long: `Ask again, give up or forget what waits: a resource or a resource group (by its ID),
-a job, or an operation (by the URL that its client polls).
+a job (by its ID, or the end of it that portico jobs list shows), or an operation (by the
+URL that its client polls).
 
   --ask      asks the provider again, or tries again, now
   --give-up  ends it as its own limit would: a deletion or a move is canceled, an
@@ -104,6 +105,11 @@ func (a *asking) unstick(ctx context.Context, order api.UnstickOrder) error {
 		return err
 	}
 	defer c.Close()
+	if order.Job != "" {
+		if order.Job, err = a.jobID(ctx, c, order.Job); err != nil {
+			return a.advise(err)
+		}
+	}
 	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/unstick", Content: order})
 	if err != nil {
 		return a.advise(err)

@@ -113,7 +113,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	case err != nil:
 		return Answer{}, &UnreachableError{c.base, err}
 	case len(text) > answerBytes:
-		return Answer{}, &NotAdminError{c.base, response.StatusCode}
+		return Answer{}, &NotAdminError{URL: c.base, Status: response.StatusCode}
 	case response.StatusCode/100 != 2:
 		return Answer{}, c.refusal(response, text)
 	}

@@ -45,13 +45,25 @@ func (r *Refusal) Error() string {
 type NotAdminError struct {
 	URL    string
 	Status int
+	// Public: it is the public listener of a gateway.
+	Public bool
 }
 
 func (e *NotAdminError) Error() string {
+	if e.Public {
+		return fmt.Sprintf("what answers at %s is the public listener of a gateway, not its admin listener", e.URL)
+	}
 	return fmt.Sprintf("what answers at %s is no admin listener: status %d", e.URL, e.Status)
 }
 
+// ofPublicListener is a header that each answer of a public listener has, and none of an
+// admin listener.
+const ofPublicListener = "X-Ms-Routing-Request-Id"
+
 func (c *Client) refusal(response *http.Response, text []byte) error {
+	if response.Header.Get(ofPublicListener) != "" {
+		return &NotAdminError{URL: c.base, Status: response.StatusCode, Public: true}
+	}
 	var sent struct {
 		Error struct {
 			Code    string   `json:"code"`
@@ -60,7 +72,7 @@ func (c *Client) refusal(response *http.Response, text []byte) error {
 		} `json:"error"`
 	}
 	if json.Unmarshal(text, &sent) != nil || sent.Error.Code == "" {
-		return &NotAdminError{c.base, response.StatusCode}
+		return &NotAdminError{URL: c.base, Status: response.StatusCode}
 	}
 	r := &Refusal{Status: response.StatusCode, Code: sent.Error.Code, Message: sent.Error.Message, Details: sent.Error.Details}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {

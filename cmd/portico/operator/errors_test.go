@@ -1,0 +1,28 @@
+package operator
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"portico/gateway/admin/api"
+)
+
+func TestErrorsOfSubscriptions(t *testing.T) {
+	alone(t)
+	at := time.Now().Add(-3*time.Minute - time.Second)
+	one := func(status int, path string, age time.Duration) api.ErrorAnswer {
+		return api.ErrorAnswer{Time: at.Add(-age), Method: "GET", Path: path, Status: status, Cause: "gateway", Code: "BadGatewayConnection", Region: "eastus", CorrelationID: somebody}
+	}
+	all := answers()
+	all["GET /admin/errors"] = api.Page[api.ErrorAnswer]{Value: []api.ErrorAnswer{
+		one(404, "/subscriptions/"+somebody, 0), one(503, someID, time.Minute), one(502, strings.ToUpper(someID), 2*time.Minute), one(409, someGroup, 3*time.Minute), one(400, "/", time.Hour),
+	}}
+	l := startListener(t, all)
+	shows(t, l, "errors", "SUBSCRIPTION", "404", "gateway", somebody, "503", someSubscription)
+	t.Setenv("NO_COLOR", "1")
+	if text := onTerminal(t, l, 132, "errors"); !strings.Contains(text, "SUBSCRIPTION") || !strings.Contains(text, "000000000001 ") {
+		t.Errorf("on 132 columns:\n%s", text)
+	}
+	shows(t, l, "errors --by-subscription", "SUBSCRIPTION", "FAILURES", "REFUSALS", "LAST", someSubscription, "2", "1", "4m ago", somebody, "0", "1", "3m ago", "-")
+}

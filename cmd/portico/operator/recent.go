@@ -1,0 +1,167 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+)
+
+// Of the end of the feed.
+const (
+	lastRows = 100 // of a table that nothing says the beginning of
+	// firstBack is how many events before the newest one a search for a time begins, and
+	// further how many times as many each further step goes back.
+	firstBack = 1000
+	further   = 8
+	// skew is how far the times of events may differ from their order.
+	skew = time.Minute
+)
+
+// readSince reads the time from which on events are wanted.
+func (g *changing) readSince(now time.Time) error {
+	if g.since == "" {
+		return nil
+	}
+	if ago, err := time.ParseDuration(g.since); err == nil && ago >= 0 {
+		g.began = now.Add(-ago)
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, g.since)
+	if err != nil {
+		return fmt.Errorf("--since %q: want a duration such as 10m, or a time such as 2026-01-02T03:04:05Z", g.since)
+	}
+	g.began = at
+	return nil
+}
+
+// recent reports whether the end of the feed is wanted.
+func (g changing) recent() bool {
+	return g.resource == "" && !g.follow && (g.since != "" || g.after == "" && !g.format.ForPrograms())
+}
+
+// last reads so many events at most from the end of the feed (most of 0 or less: all that
+// were recorded since the time), and leaves the token behind them.
+func (g changing) last(ctx context.Context, c *client.Client, token *string, most int) (iter.Seq2[json.RawMessage, error], error) {
+	newest, err := client.Get[api.Changes](ctx, c, changesPath, url.Values{"after": {"latest"}, "limit": {"1"}})
+	if err != nil {
+		return nil, err
+	}
+	if g.since != "" {
+		if *token, err = g.tokenBefore(ctx, c, newest.Next); err != nil {
+			return nil, err
+		}
+		all := g.notBefore(g.feed(ctx, c, token, 0))
+		if most <= 0 {
+			return all, nil
+		}
+		kept, err := lastOf(all, most)
+		return elementsOf(kept), err
+	}
+	for back := int64(most); ; back *= further {
+		begin := before(newest.Next, back)
+		*token = begin
+		kept, err := lastOf(g.feed(ctx, c, token, 0), most)
+		if begin != "" && (isGone(err) || err == nil && len(kept) < most) {
+			continue // fewer are wanted ones, or so many are no longer kept
+		}
+		return elementsOf(kept), err
+	}
+}
+
+// tokenBefore is one behind which all events are that were recorded since the time.
+func (g changing) tokenBefore(ctx context.Context, c *client.Client, newest string) (string, error) {
+	for back := int64(firstBack); ; back *= further {
+		token := before(newest, back)
+		if token == "" {
+			return "", nil
+		}
+		page, err := client.Get[api.Changes](ctx, c, changesPath, url.Values{"after": {token}, "limit": {"1"}})
+		switch {
+		case isGone(err):
+			return "", nil
+		case err != nil:
+			return "", err
+		case len(page.Value) == 0:
+			continue
+		}
+		e, err := readChange(page.Value[0].RawMessage)
+		if err != nil || e.Time.Before(g.began.Add(-skew)) {
+			return token, err
+		}
+	}
+}
+
+// before is the token of so many events before another one; "", the first event that is
+// kept, where there are not so many, or where a token is of a form that is not known here.
+func before(token string, back int64) string {
+	feed := token[:strings.LastIndexByte(token, '.')+1]
+	number, err := strconv.ParseInt(token[len(feed):], 10, 64)
+	if err != nil || !strings.HasPrefix(feed, "1.") || number <= back {
+		return ""
+	}
+	return feed + strconv.FormatInt(number-back, 10)
+}
+
+// isGone reports whether the events behind a token are no longer kept.
+func isGone(err error) bool {
+	refusal, ok := errors.AsType[*client.Refusal](err)
+	return ok && refusal.Status == http.StatusGone
+}
+
+// notBefore leaves out the events of before the time.
+func (g changing) notBefore(all iter.Seq2[json.RawMessage, error]) iter.Seq2[json.RawMessage, error] {
+	if g.since == "" {
+		return all
+	}
+	return func(yield func(json.RawMessage, error) bool) {
+		for element, err := range all {
+			if err == nil {
+				e, unread := readChange(element)
+				if unread == nil && e.Time.Before(g.began) {
+					if g.resource != "" {
+						return // the newest comes first
+					}
+					continue
+				}
+				err = unread
+			}
+			if !yield(element, err) {
+				return
+			}
+		}
+	}
+}
+
+// lastOf reads all, and keeps so many of the last.
+func lastOf(all iter.Seq2[json.RawMessage, error], most int) (kept []json.RawMessage, err error) {
+	for element, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		if kept = append(kept, element); len(kept) >= 2*most {
+			kept = slices.Clone(kept[len(kept)-most:])
+		}
+	}
+	return kept[max(0, len(kept)-most):], nil
+}
+
+func elementsOf(kept []json.RawMessage) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		for _, element := range kept {
+			if !yield(element, nil) {
+				return
+			}
+		}
+	}
+}
