@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 	}
 	s.at("westus").requests()
 
-	s.says(put(machinePath("g", "new")+api, eastus), adminapi.Forwarded, "", "content", "answered by Contoso.Compute in eastus at "+s.at("eastus").server.URL)
+	s.says(put(machinePath("g", "new")+api, eastus), adminapi.Forwarded, "", "content", "goes to Contoso.Compute in eastus at "+s.at("eastus").server.URL)
 	s.says(put(m+api, westus), adminapi.Forwarded, "", "row", "in westus at "+s.at("westus").server.URL+": the index row says so")
 	s.says(put(m+api, eastus), adminapi.Refused, "intent", "row", "409 InvalidResourceLocation")
 	s.says(put(machinePath("g", "new")+api, "{}"), adminapi.Refused, "place", "", "400 LocationRequired")
