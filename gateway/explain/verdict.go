@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"portico/access/roles"
 	"portico/gateway/admin/api"
 	"portico/gateway/exchange"
 	"portico/routing"
@@ -174,7 +175,7 @@ func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
 		refusedHere := v.Outcome == api.Refused && string(step) == v.Step
 		check := api.ExplainedCheck{Step: string(step), Passed: !refusedHere, Detail: w.detail(step)}
 		if refusedHere {
-			check.Detail = strings.TrimPrefix(v.Summary, "refused: ")
+			check.Detail = strings.TrimPrefix(v.Summary, "refused: ") + w.lacking(step)
 		}
 		all = append(all, check)
 	}
@@ -233,6 +234,37 @@ func (w *Walked) roles() string {
 	}
 	return strings.Join(said, "; ")
 }
+
+// lacking says which roles would allow what roles do not, and which ones the caller has
+// there.
+func (w *Walked) lacking(step exchange.Step) string {
+	if step != exchange.AtRoles {
+		return ""
+	}
+	var said strings.Builder
+	for _, a := range w.Exchange.Trail.Asked {
+		if a.Err == nil {
+			continue
+		}
+		if allow := roles.BuiltInFor(a.Action); len(allow) > 0 {
+			fmt.Fprintf(&said, " Built-in roles that allow %s: %s.", a.Action, strings.Join(allow, ", "))
+		}
+		var held []string
+		for _, g := range a.Held {
+			if g.Holds(a.Scope) && len(held) < mostRoles {
+				held = append(held, g.Role.Name()+" at "+at(g.Scope))
+			}
+		}
+		if len(held) == 0 {
+			held = []string{"none"}
+		}
+		fmt.Fprintf(&said, " The caller has there: %s.", strings.Join(held, ", "))
+	}
+	return said.String()
+}
+
+// mostRoles bounds how many roles of a caller are named.
+const mostRoles = 20
 
 // at is a scope in words.
 func at(scope string) string {
