@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ type doubt struct {
 		Reason, Message, Kind, Job string
 		Since                      time.Time
 		Until, Next                *time.Time
+		LastOutcome                string
+		Progress                   json.RawMessage
 	}
 	Until *time.Time
 }
@@ -83,7 +86,7 @@ func TestAdminDoubts(t *testing.T) {
 		for _, r := range d.Why {
 			why = append(why, r.Reason+" "+r.Kind)
 			ofJob := r.Reason == "operationFollowed" || r.Reason == "verificationPending"
-			if r.Message == "" || r.Since.Before(begun) || ofJob != (r.Job != "") || ofJob != (r.Next != nil) || ofJob == (r.Until != nil) {
+			if r.Message == "" || r.Since.Before(begun) || ofJob != (r.Job != "") || ofJob != (r.Next != nil) || (r.Reason == "verificationPending") == (r.Until != nil) {
 				t.Errorf("%s: %+v", name, r)
 			}
 			if ofJob {
@@ -100,6 +103,9 @@ func TestAdminDoubts(t *testing.T) {
 	if d := all["Broken"]; d.ID != machinePath("g", "Broken") || !d.Until.Equal(*d.Why[0].Until) {
 		t.Errorf("%+v", d)
 	}
+	if r := all["deleted"].Why[0]; r.Until == nil || !r.Until.Equal(r.Since.Add(24*hour)) || len(r.Progress) == 0 {
+		t.Errorf("%+v", r)
+	}
 	// A call has ended long before the write that it may have made.
 	if d := all["flagged"]; !d.Why[0].Until.Equal(ticket.NotAfter) || !d.Until.After(ticket.NotAfter) {
 		t.Errorf("%+v", d)
@@ -115,8 +121,12 @@ func TestAdminDoubts(t *testing.T) {
 	}
 	s.ok(200, "GET", machinePath("g", "Broken")+api, "")
 	s.ok(200, "GET", machinePath("g", "flagged")+api, "")
-	if all = s.doubts(""); len(all) != 1 || all["deleted"].ID == "" {
+	if all = s.doubts(""); len(all) != 1 || all["deleted"].ID == "" || strings.Contains(all["deleted"].Why[0].Message, "index.followLimit") {
 		t.Errorf("%+v", all)
+	}
+	s.clock.advance(25 * hour)
+	if late := s.doubts("")["deleted"]; !strings.Contains(late.Why[0].Message, "within index.followLimit; it is asked again each 1h0m0s") {
+		t.Errorf("%+v", late)
 	}
 
 	s.asked(400, "InvalidQueryParameter", "GET", "/admin/doubts?limit=1001", "")

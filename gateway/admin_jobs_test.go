@@ -31,13 +31,13 @@ func TestAdminJobs(t *testing.T) {
 	s.ok(202, "PUT", machinePath("g", "m")+api, westus, "x-contoso-async", "accepted", "x-contoso-duration", "1h")
 	want := map[string]bool{}
 	for _, subject := range []string{"a", "b", "c", "d", "e"} {
-		want[s.addJob("survey", subject, `{"secret":"x1","progress":{"done":7}}`)] = true
+		want[s.addJob("batch", subject, `{"secret":"x1","progress":{"done":7}}`)] = true
 	}
 	pages := 0
-	for target := "/admin/jobs?kind=survey&limit=2"; target != ""; pages++ {
+	for target := "/admin/jobs?kind=batch&limit=2"; target != ""; pages++ {
 		page := decode[jobPage](t, s.asked(200, "", "GET", target, ""))
 		for _, j := range page.Value {
-			if !want[j.ID] || j.State != "Waiting" || j.Kind != "survey" || j.Due == "" {
+			if !want[j.ID] || j.State != "Waiting" || j.Kind != "batch" || j.Due == "" {
 				t.Errorf("%+v", j)
 			}
 			delete(want, j.ID)
@@ -51,8 +51,8 @@ func TestAdminJobs(t *testing.T) {
 	if len(all.Value) != 6 || all.NextLink != "" {
 		t.Errorf("%+v", all)
 	}
-	survey := s.addJob("survey", "f", `{"secret":"x1","progress":{"done":7}}`)
-	if got := s.asked(200, "", "GET", "/admin/jobs/"+survey, "").text; !strings.Contains(got, `"progress":{"done":7}`) || strings.Contains(got, "x1") {
+	batch := s.addJob("batch", "f", `{"secret":"x1","progress":{"done":7}}`)
+	if got := s.asked(200, "", "GET", "/admin/jobs/"+batch, "").text; !strings.Contains(got, `"progress":{"done":7}`) || strings.Contains(got, "x1") {
 		t.Errorf("%s", got)
 	}
 	follow := decode[jobPage](t, s.asked(200, "", "GET", "/admin/jobs?kind=follow", "")).Value[0]
@@ -60,6 +60,9 @@ func TestAdminJobs(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?limit=0", "")
+	for _, kind := range []string{"follows", "Follow"} {
+		s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?kind="+kind, "").says(t, "The query parameter 'kind' is invalid: it is one of batch, erase, fence, follow, group-delete, move, notice, registration, sink, sweep, validate-move, verify.")
+	}
 	s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?after=x", "")
 	for _, unknown := range []string{"x", "-." + strings.Repeat("0", 32)} {
 		s.asked(404, "ResourceNotFound", "GET", "/admin/jobs/"+unknown, "")

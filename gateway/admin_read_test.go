@@ -106,7 +106,7 @@ func TestAdminResources(t *testing.T) {
 	s.ok(202, "DELETE", machinePath("g", "m0")+api, "", "x-contoso-async", "location", "x-contoso-duration", "1h")
 	list := "/admin/resources?subscription=" + subscription
 	for query, want := range map[string]string{
-		"": "m0 m1 m2 m3 m4 other", "&resourceGroup=G": "m0 m1 m2 m3 m4", "&region=EastUS": "m1 m3", "&resourceGroup=h": "other", "&region=nowhere": "",
+		"": "m0 m1 m2 m3 m4 other", "&resourceGroup=G": "m0 m1 m2 m3 m4", "&region=EastUS": "m1 m3", "&resourceGroup=h": "other", "&region=global": "",
 		"&resourceType=contoso.compute/virtualmachines&region=westus": "m0 m2 m4 other", "&resourceType=contoso.compute/disks": "", "&resourceGroup=%27%22": "",
 	} {
 		for _, limit := range []string{"&limit=1", "&limit=2", ""} {
@@ -124,9 +124,11 @@ func TestAdminResources(t *testing.T) {
 	if first.ID != machinePath("g", "m0") || first.Type != "Contoso.Compute/virtualMachines" || first.Region != "westus" || first.Phase != "Deleting" || !slices.Equal(first.Flags, []string{"followDelete"}) || first.Created == nil {
 		t.Errorf("%+v", first)
 	}
-	if others := told[described.Page[described.Resource]](s, "/admin/resources?subscription="+foreign); len(others.Value) != 0 {
-		t.Errorf("%+v", others)
+	if empty := told[described.Page[described.Resource]](s, list+"&region=nowhere&after=x"); len(empty.Value) != 0 {
+		t.Errorf("%+v", empty)
 	}
+	s.asked(400, "InvalidQueryParameter", "GET", list+"&region=nowhere", "").says(t, "The query parameter 'region' is invalid: it is one of eastus, global, westus, or one in which the subscription has rows.")
+	s.asked(404, "SubscriptionNotFound", "GET", "/admin/resources?subscription="+foreign, "")
 	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/resources", "")
 	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/resources?subscription=x", "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&limit=1001", "")
@@ -161,11 +163,19 @@ func TestAdminResource(t *testing.T) {
 			t.Errorf("%+v", got.Events)
 		}
 	}
+	if g := admin(inSubscription + "/resourceGroups/G"); g.ID != inSubscription+"/resourceGroups/g" || g.Row != nil || g.Subscription != nil || g.Group == nil || g.Group.State != "Succeeded" || g.Group.Location != "westus" || g.Group.Created == nil {
+		t.Errorf("%+v", g)
+	}
+	for _, none := range []string{inSubscription + "/resourceGroups/none", inSubscription + "/resourceGroups", inSubscription + "/resourceGroups/g/resources", "/subscriptions/" + foreign} {
+		if got := admin(none); got.Group != nil || got.Subscription != nil {
+			t.Errorf("%s: %+v", none, got)
+		}
+	}
 	nothing := admin(machinePath("g", "none"))
-	if nothing.ID != machinePath("g", "none") || nothing.Row != nil || nothing.Waiting == nil || len(nothing.Waiting) != 0 || len(nothing.Locks) != 2 || nothing.Events == nil {
+	if nothing.Group != nil || nothing.ID != machinePath("g", "none") || nothing.Row != nil || nothing.Waiting == nil || len(nothing.Waiting) != 0 || len(nothing.Locks) != 2 || nothing.Events == nil {
 		t.Errorf("%+v", nothing)
 	}
-	if sub := admin(inSubscription); sub.Row != nil || len(sub.Locks) != 1 {
+	if sub := admin(inSubscription); sub.Row != nil || sub.Group != nil || len(sub.Locks) != 1 || sub.Subscription == nil || sub.Subscription.State != "Enabled" || sub.Subscription.TenantID != tenant {
 		t.Errorf("%+v", sub)
 	}
 	for _, lock := range []string{inSubscription, inSubscription + "/resourceGroups/g", m} {
@@ -173,7 +183,7 @@ func TestAdminResource(t *testing.T) {
 	}
 	s.ok(202, "DELETE", inSubscription+"/resourceGroups/g"+own, "", ann...)
 	group := admin(inSubscription + "/resourceGroups/G")
-	if len(group.Waiting) != 1 || group.Waiting[0].Reason != described.DeletionUnderWay || group.Waiting[0].Job == "" || group.Waiting[0].Until == nil || len(group.Events) < 2 {
+	if group.Group == nil || group.Group.State != "Deleting" || len(group.Waiting) != 1 || group.Waiting[0].Reason != described.DeletionUnderWay || group.Waiting[0].Job == "" || group.Waiting[0].Until == nil || len(group.Events) < 2 {
 		t.Errorf("%+v", group)
 	}
 	s.asked(200, "", "GET", "/admin/jobs/"+group.Waiting[0].Job, "")
@@ -233,6 +243,7 @@ func TestAdminLocks(t *testing.T) {
 		t.Errorf("the log shows the notes of a lock: %s", log)
 	}
 	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/locks", "")
+	s.asked(404, "SubscriptionNotFound", "GET", "/admin/locks?subscription="+foreign, "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&after=x", "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=x", "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=/subscriptions/"+foreign, "")
@@ -287,6 +298,7 @@ func TestAdminRoles(t *testing.T) {
 	s.asked(404, "SubscriptionNotFound", "GET", "/admin/roles?subscription="+foreign, "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&after=x", "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&limit=x", "")
+	s.asked(400, "InvalidQueryParameter", "GET", list+"&principalId=Ann", "")
 }
 
 // All of it is for those who have the admin token, and is audited.

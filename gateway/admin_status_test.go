@@ -152,12 +152,39 @@ func TestStatusOfARegionThatIsDown(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
+	if e := s.explained(described.Question{Method: "GET", Path: m + api}).Verdict; e.Status != 503 || e.RetryAfter == "" || !strings.HasSuffix(e.Summary, " Retry-After: "+e.RetryAfter+" s.") {
+		t.Errorf("%+v", e)
+	}
 	s.work()
 	s.ok(202, "DELETE", g+own, "")
 	s.inTime("the wait", func() bool {
 		waits := s.problems()[described.GroupDeleteWaiting]
 		return waits.Subject == g && strings.Contains(waits.Summary, "eastus")
 	})
+}
+
+// Nothing has connected while a circuit is half-open: the region is still down, and a
+// request is an attempt.
+func TestStatusWhileAConnectionIsTried(t *testing.T) {
+	s := newSite(t, setup{callTimeout: 5 * time.Second, hurried: true, health: upstream.Health{Settings: health.Settings{Failures: 3, Open: 100 * time.Millisecond, MaxOpen: 100 * time.Millisecond}}})
+	s.group("g")
+	m := s.machine("g", "m", "eastus")
+	s.at("eastus").server.Close()
+	circuit := func() string {
+		return told[described.Page[described.Region]](s, "/admin/regions").Value[0].Endpoints[0].Addresses[0].Circuit
+	}
+	s.within("an open circuit", func() bool {
+		s.do("GET", m+api, "")
+		return circuit() != "closed"
+	})
+	s.within("a half-open circuit", func() bool { return circuit() == "half-open" })
+	if down := s.problems()[described.RegionDown]; down.Subject != "eastus" {
+		t.Errorf("%+v", s.problems())
+	}
+	e := s.explained(described.Question{Method: "GET", Path: m + api}).Verdict
+	if e.Outcome != described.Forwarded || !strings.HasPrefix(e.Summary, "would go to Contoso.Compute in eastus at "+s.at("eastus").server.URL+", which is down: ") || !strings.Contains(e.Summary, "refused") {
+		t.Errorf("%+v", e)
+	}
 }
 
 func TestStatusOfTheIndex(t *testing.T) {

@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 	}
 	s.at("westus").requests()
 
-	s.says(put(machinePath("g", "new")+api, eastus), adminapi.Forwarded, "", "content", "answered by Contoso.Compute in eastus at "+s.at("eastus").server.URL)
+	s.says(put(machinePath("g", "new")+api, eastus), adminapi.Forwarded, "", "content", "goes to Contoso.Compute in eastus at "+s.at("eastus").server.URL)
 	s.says(put(m+api, westus), adminapi.Forwarded, "", "row", "in westus at "+s.at("westus").server.URL+": the index row says so")
 	s.says(put(m+api, eastus), adminapi.Refused, "intent", "row", "409 InvalidResourceLocation")
 	s.says(put(machinePath("g", "new")+api, "{}"), adminapi.Refused, "place", "", "400 LocationRequired")
@@ -102,16 +102,22 @@ func TestExplainRoles(t *testing.T) {
 	if e := s.says(ask("GET", callers[secret].ObjectID), adminapi.Forwarded, "", "row", ""); !strings.Contains(e.Checks[1].Detail, "auth.owners") {
 		t.Errorf("%+v", e.Checks)
 	}
-	s.says(ask("GET", callers[second].ObjectID), adminapi.Refused, "roles", "", "404 SubscriptionNotFound")
+	e := s.says(ask("GET", callers[second].ObjectID), adminapi.Refused, "roles", "", "404 SubscriptionNotFound")
+	if why := e.Checks[len(e.Checks)-1].Detail; !strings.HasSuffix(why, "The caller has there: none.") || !strings.Contains(why, "Reader") {
+		t.Error(why)
+	}
 	s.ok(201, "PUT", groupPath("g")+"/providers/Microsoft.Authorization/roleAssignments/00000000-0000-0000-0000-0000000000f1?api-version=2022-04-01",
 		`{"properties":{"roleDefinitionId":"/providers/Microsoft.Authorization/roleDefinitions/`+roles.Reader+`","principalId":"`+callers[second].ObjectID+`"}}`, ann...)
-	e := s.says(ask("GET", callers[second].ObjectID), adminapi.Forwarded, "", "cache", "")
+	e = s.says(ask("GET", callers[second].ObjectID), adminapi.Forwarded, "", "cache", "")
 	if !strings.Contains(e.Checks[1].Detail, "allowed by the role 'Reader' at "+strings.ToLower(groupPath("g"))) || e.Caller.TenantID != tenant {
 		t.Errorf("%+v", e)
 	}
 	e = s.says(ask("DELETE", callers[second].ObjectID), adminapi.Refused, "roles", "", "403 AuthorizationFailed")
 	if !strings.Contains(e.Verdict.Summary, "Contoso.Compute/virtualMachines/delete") {
 		t.Error(e.Verdict.Summary)
+	}
+	if why := e.Checks[len(e.Checks)-1].Detail; !strings.HasSuffix(why, " Built-in roles that allow Contoso.Compute/virtualMachines/delete: Owner, Contributor. The caller has there: Reader at "+strings.ToLower(groupPath("g"))+".") {
+		t.Error(why)
 	}
 	if e := s.says(ask("DELETE", ""), adminapi.Forwarded, "", "row", ""); e.Caller.Roles != adminapi.RolesNotAsked {
 		t.Errorf("%+v", e.Caller)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 	mathrand "math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,6 +96,9 @@ func (r *Runner) Replace(kinds map[string]Kind) {
 	default: // it will be seen
 	}
 }
+
+// Kinds are the names of the kinds, in their order.
+func (r *Runner) Kinds() []string { return slices.Sorted(maps.Keys(*r.kinds.Load())) }
 
 // Nudge has this runner claim jobs of a kind at once: somebody waits for a job that
 // was just made.

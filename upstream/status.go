@@ -11,7 +11,8 @@ import (
 
 // EndpointStatus is how an endpoint does, as this client knows it.
 type EndpointStatus struct {
-	// Reachable: a call would be sent to one of the addresses.
+	// Reachable: a call would be sent to one of the addresses, and not just to try whether
+	// it can be reached again.
 	Reachable bool
 	Addresses []AddressStatus
 	// Shed counts the clients' calls that got no slot as all were taken, LastShed is when
@@ -47,9 +48,10 @@ type AddressStatus struct {
 // Status returns how an endpoint of the map does.
 func (c *Client) Status(e *regions.Endpoint) EndpointStatus {
 	t, now := c.target(e), c.now()
-	s := EndpointStatus{Reachable: t.addresses.Check(now) == nil, Shed: t.shed.count.Load(), LastShed: timeOf(t.shed.last.Load())}
+	s := EndpointStatus{Shed: t.shed.count.Load(), LastShed: timeOf(t.shed.last.Load())}
 	for i, a := range t.addresses.Addresses() {
-		s.Addresses = append(s.Addresses, c.addressStatus(a, t.pools[i], now))
+		status := c.addressStatus(a, t.pools[i], now)
+		s.Addresses, s.Reachable = append(s.Addresses, status), s.Reachable || status.Circuit == health.Closed
 	}
 	return s
 }

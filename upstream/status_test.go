@@ -49,6 +49,10 @@ func TestStatusOfAnEndpoint(t *testing.T) {
 	if s := client.Status(alone); s.Reachable && s.Addresses[0].Circuit == health.Open {
 		t.Errorf("%+v", s)
 	}
+	within(t, "a trial", func() bool { return client.Status(alone).Addresses[0].Circuit == health.HalfOpen })
+	if s := client.Status(alone); s.Reachable {
+		t.Errorf("nothing has connected: %+v", s)
+	}
 }
 
 func TestStatusCountsWhatWasShed(t *testing.T) {

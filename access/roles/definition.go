@@ -54,6 +54,16 @@ const (
 	UserAccessAdministrator = "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9"
 )
 
+// BuiltInFor are the names of the built-in roles that allow an action.
+func BuiltInFor(action string) (names []string) {
+	for _, d := range BuiltIn() {
+		if Compile(d).Allows(action) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // BuiltIn returns the roles that every tenant has, with Azure's ids and texts.
 func BuiltIn() []Definition {
 	return []Definition{

@@ -40,6 +40,7 @@ type Options struct {
 	Jobs       interface {
 		Nudge(kind string)
 		Replicas() int
+		Kinds() []string
 	}
 	// Upstream knows how endpoints do.
 	Upstream interface {

@@ -18,7 +18,7 @@ import (
 // behind ?after=; of ?principalId= alone, where that is given.
 func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	id, err := neededSubscription(query)
+	sub, err := l.neededSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -26,18 +26,14 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 	if err != nil {
 		return 0, nil, err
 	}
-	sub, err := l.Store.Subscription(r.Context(), id)
-	if errors.Is(err, inventory.ErrNotFound) {
-		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	scope, principal := "/subscriptions/"+id, query.Get("principalId")
+	scope, principal := "/subscriptions/"+sub.ID, query.Get("principalId")
 	wanted := inventory.RoleAssignmentQuery{
-		RoleScope: inventory.RoleScope{TenantID: sub.TenantID, Subscription: id, ID: scope}, Above: true, Below: true, Limit: limit + 1,
+		RoleScope: inventory.RoleScope{TenantID: sub.TenantID, Subscription: sub.ID, ID: scope}, Above: true, Below: true, Limit: limit + 1,
 	}
 	if principal != "" {
+		if !arm.ValidGUID(principal) {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "principalId", "it is the object id of a principal, a GUID").About("principalId")
+		}
 		wanted.Principals = []string{principal}
 	}
 	position := query.Get("after")

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -25,8 +26,8 @@ var reasonMessages = map[string]string{
 	api.DeletionUnderWay:    "The group is being deleted with all that it holds.",
 }
 
-func doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
-	d := api.Doubt{ID: u.Key, Flags: []string{}, Why: waitingOf(u, now)}
+func (l *listener) doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
+	d := api.Doubt{ID: u.Key, Flags: []string{}, Why: l.waitingOf(u, now)}
 	if len(u.Writes) > 0 {
 		d.Region = u.Writes[0].Region
 		if last := u.Writes[0].Ends; !last.IsZero() {
@@ -57,13 +58,13 @@ func flagsOf(row *inventory.Resource) []string {
 }
 
 // waitingOf are the open writes of a resource, and the jobs that work on it.
-func waitingOf(u inventory.Unverified, now time.Time) []api.Waiting {
+func (l *listener) waitingOf(u inventory.Unverified, now time.Time) []api.Waiting {
 	all := make([]api.Waiting, 0, len(u.Writes)+len(u.Jobs))
 	for _, w := range u.Writes {
 		all = append(all, reasonOfWrite(w, now))
 	}
 	for _, j := range u.Jobs {
-		all = append(all, reasonOfJob(j))
+		all = append(all, l.reasonOfJob(j, now))
 	}
 	return all
 }
@@ -83,15 +84,17 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
 	return r
 }
 
-func reasonOfJob(j jobrow.Job) api.Waiting {
-	r := api.Waiting{Reason: api.VerificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts}
+func (l *listener) reasonOfJob(j jobrow.Job, now time.Time) api.Waiting {
+	r := api.Waiting{Reason: api.VerificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts, Progress: progressOf(j)}
 	if j.Owner == "" {
 		r.Next = &j.Due
 	}
 	if j.Kind == inventory.FollowJob {
 		r.Reason = api.OperationFollowed
+		until := j.Created.Add(l.Config.Index.FollowLimit)
+		r.Until = &until
 		if follow, err := inventory.ReadFollow(j); err == nil {
-			r.Kind, r.LastOutcome = follow.Kind.String(), follow.Progress.Status
+			r.Kind, r.LastOutcome = follow.Kind.String(), saidOf(follow.Progress)
 		}
 	} else {
 		var verify inventory.Verify
@@ -100,7 +103,23 @@ func reasonOfJob(j jobrow.Job) api.Waiting {
 		}
 	}
 	r.Message = reasonMessages[r.Reason]
+	if r.Reason == api.OperationFollowed && !now.Before(*r.Until) {
+		r.Message = fmt.Sprintf("The provider accepted the write and has not ended it within index.followLimit; it is asked again each %s.", l.Config.Index.FollowRecheck)
+	}
 	return r
+}
+
+// saidOf is what the provider said last of an operation, "" before it was asked.
+func saidOf(p inventory.FollowProgress) string {
+	switch {
+	case p.Missing == 1:
+		return "The provider knows no such operation."
+	case p.Missing > 1:
+		return fmt.Sprintf("The provider knows no such operation, %d times in a row.", p.Missing)
+	case p.Status == "" && !p.RefusedSince.IsZero():
+		return "The provider refuses the api-version."
+	}
+	return p.Status
 }
 
 // listDoubts lists the resources that the index is not sure of, and says why and
@@ -124,7 +143,7 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	now := l.Store.Now()
-	page := listOf(found.Value, func(u inventory.Unverified) api.Doubt { return doubtOf(u, now) })
+	page := listOf(found.Value, func(u inventory.Unverified) api.Doubt { return l.doubtOf(u, now) })
 	if found.Next != "" {
 		page.NextLink = nextPage("/admin/doubts", query, found.Next)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/gorilla/mux"
 
@@ -26,18 +28,23 @@ func (l *listener) jobRoutes() []route {
 func jobOf(j jobrow.Job) api.Job {
 	shown := api.Job{
 		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, State: j.State.String(), Owner: j.Owner,
-		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed,
+		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j),
 	}
 	if !j.State.Ended() {
 		shown.Due = &j.Due
 	}
+	return shown
+}
+
+// progressOf is what a job's payload shows of its progress; nil where it shows nothing.
+func progressOf(j jobrow.Job) json.RawMessage {
 	var payload struct {
 		Progress json.RawMessage `json:"progress"`
 	}
-	if json.Unmarshal([]byte(j.Payload), &payload) == nil {
-		shown.Progress = payload.Progress
+	if json.Unmarshal([]byte(j.Payload), &payload) != nil {
+		return nil
 	}
-	return shown
+	return payload.Progress
 }
 
 // listJobs lists jobs: those of ?kind=, at most ?limit= of them, behind ?after=
@@ -53,6 +60,9 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 		if wanted.AfterSubscription, wanted.AfterID, err = jobrow.ParseName(after); err != nil {
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of a job").About("after")
 		}
+	}
+	if kinds := l.Jobs.Kinds(); wanted.Kind != "" && !slices.Contains(kinds, wanted.Kind) {
+		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it is one of "+strings.Join(kinds, ", ")).About("kind")
 	}
 	wanted.Limit++ // is there more?
 	jobs, err := l.Store.Jobs(r.Context(), wanted)

@@ -17,7 +17,7 @@ func (l *listener) lockRoutes() []route {
 // all at once, those that hold at ?scope=: at each scope there may be few.
 func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, err := neededSubscription(query)
+	sub, err := l.neededSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -30,10 +30,10 @@ func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, 
 		if err != nil {
 			return 0, nil, err
 		}
-		if !arm.EqualFold(path.Subscription(), sub) {
+		if !arm.EqualFold(path.Subscription(), sub.ID) {
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "scope", "it lies in the subscription").About("scope")
 		}
-		locks, err := l.Store.LocksHolding(r.Context(), sub, path.String())
+		locks, err := l.Store.LocksHolding(r.Context(), sub.ID, path.String())
 		return http.StatusOK, listOf(locks, lockOf), err
 	}
 	var after inventory.Lock
@@ -44,7 +44,7 @@ func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, 
 		}
 		after.Scope, after.Key = position[:end], position[end+1:]
 	}
-	locks, err := l.Store.SubscriptionLocks(r.Context(), sub, after, limit+1)
+	locks, err := l.Store.SubscriptionLocks(r.Context(), sub.ID, after, limit+1)
 	page := pageOf("/admin/locks", query, locks, limit, lockOf, func(last inventory.Lock) string { return last.Scope + "/" + last.Key })
 	return http.StatusOK, page, err
 }

@@ -12,6 +12,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/operations/groupdelete"
+	"portico/routing"
 )
 
 // eventsShown is how many of the last events of an ID are shown with it.
@@ -38,16 +39,14 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 	if err != nil {
 		return shown, err
 	}
-	shown = api.ResourceDetail{ID: id, Waiting: waitingOf(known, l.Store.Now())}
+	shown = api.ResourceDetail{ID: id, Waiting: l.waitingOf(known, l.Store.Now())}
 	if known.Row != nil {
 		row := rowOf(known.Row)
 		shown.ID, shown.Row = row.ID, &row
 	}
-	deletion, err := l.deletionOf(ctx, path)
-	if err != nil {
+	if err := l.addHolder(ctx, path, &shown); err != nil {
 		return shown, err
 	}
-	shown.Waiting = append(shown.Waiting, deletion...)
 	fences, err := l.Store.Fences(ctx, sub, id)
 	if err != nil {
 		return shown, err
@@ -73,17 +72,41 @@ func pathNamed(id, parameter string) (*arm.Path, error) {
 	return path, nil
 }
 
-// deletionOf is the deletion of a group that is under way, if the path names one.
-func (l *listener) deletionOf(ctx context.Context, path *arm.Path) ([]api.Waiting, error) {
-	if path.Group() == "" || path.Hops() > 0 {
-		return nil, nil
+// addHolder adds what is known of the group or the subscription, if the path names one.
+func (l *listener) addHolder(ctx context.Context, path *arm.Path, shown *api.ResourceDetail) error {
+	id := path.String()
+	switch {
+	case arm.EqualFold(id, "/subscriptions/"+path.Subscription()):
+		s, err := l.Store.Subscription(ctx, arm.Fold(path.Subscription()))
+		if errors.Is(err, inventory.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			known := subscriptionOf(s)
+			shown.Subscription = &known
+		}
+		return err
+	case path.Group() == "" || !arm.EqualFold(id, routing.GroupID(path.Subscription(), path.Group())):
+		return nil
 	}
 	group, err := l.Store.Group(ctx, path.Subscription(), path.Group())
-	if errors.Is(err, inventory.ErrNotFound) || err == nil && group.State != index.GroupDeleting {
-		return nil, nil
+	if errors.Is(err, inventory.ErrNotFound) {
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
+	}
+	shown.ID = routing.GroupID(path.Subscription(), group.Name)
+	shown.Group = &api.ResourceGroup{State: group.State.ProvisioningState(), Location: group.Location, Created: timeOf(group.Created), Changed: timeOf(group.Changed)}
+	deletion, err := l.deletionOf(ctx, group)
+	shown.Waiting = append(shown.Waiting, deletion...)
+	return err
+}
+
+// deletionOf is the deletion of a group, if one is under way.
+func (l *listener) deletionOf(ctx context.Context, group inventory.Group) ([]api.Waiting, error) {
+	if group.State != index.GroupDeleting {
+		return nil, nil
 	}
 	job, err := l.Store.Job(ctx, group.Subscription, group.Generation)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && job.State.Ended() {
@@ -92,7 +115,7 @@ func (l *listener) deletionOf(ctx context.Context, path *arm.Path) ([]api.Waitin
 	if err != nil {
 		return nil, err
 	}
-	w := api.Waiting{Reason: api.DeletionUnderWay, Message: reasonMessages[api.DeletionUnderWay], Since: job.Created, Job: job.Name(), Attempts: job.Attempts}
+	w := api.Waiting{Reason: api.DeletionUnderWay, Message: reasonMessages[api.DeletionUnderWay], Since: job.Created, Job: job.Name(), Attempts: job.Attempts, Progress: progressOf(job)}
 	if job.Owner == "" {
 		w.Next = &job.Due
 	}

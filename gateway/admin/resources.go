@@ -1,8 +1,9 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
-	"net/url"
+	"strings"
 
 	"portico/arm"
 	"portico/gateway/admin/api"
@@ -23,7 +24,7 @@ const mostPassed = 5000
 // full may have a next one: it looks at a bounded number of rows.
 func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, err := neededSubscription(query)
+	sub, err := l.neededSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -32,7 +33,7 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 		return 0, nil, err
 	}
 	wanted := inventory.ResourceQuery{
-		Subscription: sub, Group: query.Get("resourceGroup"), Type: query.Get("resourceType"), After: query.Get("after"), Limit: largestPage,
+		Subscription: sub.ID, Group: query.Get("resourceGroup"), Type: query.Get("resourceType"), After: query.Get("after"), Limit: largestPage,
 	}
 	region := arm.Location(query.Get("region"))
 	page := api.Page[api.Resource]{Value: []api.Resource{}}
@@ -52,7 +53,10 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 			wanted.After = row.Key
 		}
 		if len(rows) < wanted.Limit {
-			return http.StatusOK, page, nil
+			if region != "" && len(page.Value) == 0 && !query.Has("after") {
+				err = l.knownRegion(region)
+			}
+			return http.StatusOK, page, err
 		}
 		if passed += len(rows); passed >= mostPassed {
 			page.NextLink = nextPage("/admin/resources", query, wanted.After)
@@ -61,13 +65,29 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 	}
 }
 
-// neededSubscription is the one that ?subscription= names.
-func neededSubscription(query url.Values) (string, error) {
-	sub := query.Get("subscription")
-	if !arm.ValidGUID(sub) {
-		return "", arm.NewError(arm.InvalidSubscriptionID, sub).About("subscription")
+// neededSubscription is the one that ?subscription= names, folded. It exists.
+func (l *listener) neededSubscription(r *http.Request) (inventory.Subscription, error) {
+	id := r.URL.Query().Get("subscription")
+	if !arm.ValidGUID(id) {
+		return inventory.Subscription{}, arm.NewError(arm.InvalidSubscriptionID, id).About("subscription")
 	}
-	return arm.Fold(sub), nil
+	sub, err := l.Store.Subscription(r.Context(), arm.Fold(id))
+	if errors.Is(err, inventory.ErrNotFound) {
+		err = arm.NewError(arm.SubscriptionNotFound, id).About("subscription")
+	}
+	return sub, err
+}
+
+// knownRegion refuses a region that the map lacks.
+func (l *listener) knownRegion(region string) error {
+	if l.Config.Map.HasRegion(region) {
+		return nil
+	}
+	var names []string
+	for _, r := range regionsOf(l.Config.Map) {
+		names = append(names, r.Name)
+	}
+	return arm.NewError(arm.InvalidQueryParameter, "region", "it is one of "+strings.Join(names, ", ")+", or one in which the subscription has rows").About("region")
 }
 
 func rowOf(row *inventory.Resource) api.Resource {

@@ -51,7 +51,7 @@ func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any,
 	fault, refused := errors.AsType[*arm.Error](err)
 	switch {
 	case refused:
-		return http.StatusOK, api.RoleAnswer{Reason: fault.Message, WouldAllow: builtInFor(sent.Action)}, nil
+		return http.StatusOK, api.RoleAnswer{Reason: fault.Message, WouldAllow: roles.BuiltInFor(sent.Action)}, nil
 	case err != nil:
 		return 0, nil, err
 	case grant.Role == nil:
@@ -77,14 +77,4 @@ func (l *listener) sees(r *http.Request, who *access.Principal, scope string) (b
 		who.TenantID = s.TenantID
 	}
 	return who.CanSee(s.TenantID) && s.State != inventory.Deleted, err
-}
-
-// builtInFor are the names of the built-in roles that allow an action.
-func builtInFor(action string) (names []string) {
-	for _, d := range roles.BuiltIn() {
-		if roles.Compile(d).Allows(action) {
-			names = append(names, d.Name)
-		}
-	}
-	return names
 }

@@ -3,6 +3,7 @@ package authorize
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"portico/access"
@@ -93,7 +94,7 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Questi
 	a.metrics.count(err)
 	note(x, asked.Action, grant, err)
 	if x.Trail != nil {
-		x.Trail.Asked = append(x.Trail.Asked, exchange.Asked{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err})
+		x.Trail.Asked = append(x.Trail.Asked, exchange.Asked{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted)})
 	}
 	return part, err
 }

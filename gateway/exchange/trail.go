@@ -44,6 +44,9 @@ type Asked struct {
 	Grant         roles.Grant // that allows it; without a Role: nothing but Err says
 	Partly        bool        // the caller sees a part of what it asks for
 	Err           error
+	// Held are the grants that the caller has, of what was looked at: all of them where Err
+	// is a refusal.
+	Held roles.Grants
 }
 
 // Reach notes that the request has come to a step.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"portico/access/roles"
 	"portico/gateway/admin/api"
 	"portico/gateway/exchange"
 	"portico/routing"
@@ -19,7 +20,7 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 	switch {
 	case forwarded != nil && !forwarded.down && !own:
 		v.Outcome, v.Step = api.Forwarded, ""
-		v.Summary = fmt.Sprintf("answered by %s in %s at %s: %s", w.provider(), forwarded.Endpoint.Region, candidates(forwarded), place.Reason)
+		v.Summary = w.destination(forwarded, place.Reason)
 		return v
 	case len(open) > 0:
 		v.Outcome = api.Open
@@ -32,6 +33,9 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 		v.Outcome, v.Code, v.Message = api.Refused, string(code), message
 		v.RetryAfter = strings.Join(w.Answer.Header()["Retry-After"], "")
 		v.Summary = strings.TrimSuffix(fmt.Sprintf("refused: %d %s: %s", v.Status, code, message), ": ")
+		if v.RetryAfter != "" {
+			v.Summary += " Retry-After: " + v.RetryAfter + " s."
+		}
 		return v
 	}
 	v.Step = ""
@@ -120,15 +124,29 @@ func isOrAre(calls []*call) string {
 	return "is"
 }
 
-// candidates are the addresses that a call may go to.
-func candidates(c *call) string {
-	var at []string
+// destination says where a forwarded request goes, and why. Where none of its addresses is
+// healthy the call is an attempt that will hardly be answered.
+func (w *Walked) destination(c *call, why string) string {
+	var at, reasons []string
+	up := false
 	for _, a := range c.addresses {
-		if a.Candidate {
-			at = append(at, a.Address)
+		if !a.Candidate {
+			continue
+		}
+		at, up = append(at, a.Address), up || a.Health.Up
+		if reason := strings.TrimSuffix(a.Health.Reason, "."); reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
 		}
 	}
-	return strings.Join(at, " or ")
+	where := fmt.Sprintf("%s in %s at %s", w.provider(), c.Endpoint.Region, strings.Join(at, " or "))
+	if up {
+		return "goes to " + where + ": " + why
+	}
+	is := "is"
+	if len(at) > 1 {
+		is = "are"
+	}
+	return fmt.Sprintf("would go to %s, which %s down: %s (%s)", where, is, strings.Join(reasons, "; "), why)
 }
 
 func (w *Walked) provider() string {
@@ -157,7 +175,7 @@ func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
 		refusedHere := v.Outcome == api.Refused && string(step) == v.Step
 		check := api.ExplainedCheck{Step: string(step), Passed: !refusedHere, Detail: w.detail(step)}
 		if refusedHere {
-			check.Detail = strings.TrimPrefix(v.Summary, "refused: ")
+			check.Detail = strings.TrimPrefix(v.Summary, "refused: ") + w.lacking(step)
 		}
 		all = append(all, check)
 	}
@@ -216,6 +234,37 @@ func (w *Walked) roles() string {
 	}
 	return strings.Join(said, "; ")
 }
+
+// lacking says which roles would allow what roles do not, and which ones the caller has
+// there.
+func (w *Walked) lacking(step exchange.Step) string {
+	if step != exchange.AtRoles {
+		return ""
+	}
+	var said strings.Builder
+	for _, a := range w.Exchange.Trail.Asked {
+		if a.Err == nil {
+			continue
+		}
+		if allow := roles.BuiltInFor(a.Action); len(allow) > 0 {
+			fmt.Fprintf(&said, " Built-in roles that allow %s: %s.", a.Action, strings.Join(allow, ", "))
+		}
+		var held []string
+		for _, g := range a.Held {
+			if g.Holds(a.Scope) && len(held) < mostRoles {
+				held = append(held, g.Role.Name()+" at "+at(g.Scope))
+			}
+		}
+		if len(held) == 0 {
+			held = []string{"none"}
+		}
+		fmt.Fprintf(&said, " The caller has there: %s.", strings.Join(held, ", "))
+	}
+	return said.String()
+}
+
+// mostRoles bounds how many roles of a caller are named.
+const mostRoles = 20
 
 // at is a scope in words.
 func at(scope string) string {

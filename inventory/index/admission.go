@@ -16,6 +16,18 @@ var groupStates = [...]string{"Active", "Deleting", "Moving"}
 
 func (s GroupState) String() string { return NameOf(groupStates[:], int(s)) }
 
+// ProvisioningState is the state as clients are told it.
+func (s GroupState) ProvisioningState() string {
+	switch s {
+	case GroupDeleting:
+		return "Deleting"
+	case GroupMoving:
+		return "MovingResources"
+	case GroupActive:
+	}
+	return "Succeeded"
+}
+
 // ErrGroupNotFound refuses a write whose resource group does not exist, or
 // is no longer the incarnation that the write was meant for.
 var ErrGroupNotFound = errors.New("inventory: the resource group does not exist")

@@ -195,6 +195,18 @@ func TestOperationsAreTrackedToTheirEnd(t *testing.T) {
 	}
 }
 
+// Operators see what a poll came to also where it had no content.
+func TestPollsAreTold(t *testing.T) {
+	b := newBench(t)
+	b.Say("/poll", jobstest.Reply{Status: 202})
+	b.Accept(index.Put, &inventory.Poll{Path: "/poll"})
+	b.run(b.Store)
+	b.Within("a poll", func() bool {
+		follow, err := inventory.ReadFollow(b.Jobs()[0])
+		return err == nil && follow.Progress.Status == "Accepted"
+	})
+}
+
 // An operation exists for the caller who began it alone, so polls carry that caller.
 // The resource is asked for on nobody's behalf.
 func TestPollsCarryTheCallerWhoBegan(t *testing.T) {

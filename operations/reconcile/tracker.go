@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -132,6 +133,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	case answer.Status == http.StatusOK:
 		follow.Progress.Status = async.StateWord(answer.Body)
 	case answer.Status == http.StatusAccepted:
+		follow.Progress.Status = cmp.Or(async.StateWord(answer.Body), http.StatusText(answer.Status))
 		if next, own := async.Target(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
 			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
 		}

@@ -172,10 +172,15 @@ func (o *explainOptions) printCall(b *strings.Builder, call api.ExplainedCall) {
 // printKnown writes what is known of the resource that the path names.
 func printKnown(b *strings.Builder, known *api.ResourceDetail) {
 	fmt.Fprintf(b, "\nknown of %s\n", known.ID)
-	if known.Row == nil {
-		fmt.Fprintf(b, "  the index has no row\n")
-	} else {
+	switch {
+	case known.Row != nil:
 		fmt.Fprintf(b, "  row: %s in %s, %s\n", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
+	case known.Group != nil:
+		fmt.Fprintf(b, "  a resource group in %s, %s\n", known.Group.Location, known.Group.State)
+	case known.Subscription != nil:
+		fmt.Fprintf(b, "  a subscription, %s\n", known.Subscription.State)
+	default:
+		fmt.Fprintf(b, "  the index has no row\n")
 	}
 	const seconds = "2006-01-02 15:04:05Z"
 	for _, w := range known.Waiting {

@@ -52,7 +52,7 @@ func resourcesShowCommand(p Program) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show all that is known of an ID",
 		Long: `Show all that is known of the ID of a resource, a group or a subscription: its row in the
-index, what it waits for, fences, the locks that hold there, and its last events.
+index, or its state, what it waits for, fences, the locks that hold there, and its last events.
 
 ` + findingService,
 		Args: cobra.ExactArgs(1),
@@ -69,7 +69,12 @@ index, what it waits for, fences, the locks that hold there, and its last events
 func (a *asking) writeResource(to io.Writer, r api.ResourceDetail) error {
 	fmt.Fprintln(to, a.out.In(terminal.Bold, terminal.Clean(r.ID)))
 	says := "The index has no row of it."
-	if r.Row != nil {
+	switch {
+	case r.Group != nil:
+		says = fmt.Sprintf("A resource group in %s, %s, changed %s, created %s", r.Group.Location, r.Group.State, a.optional(r.Group.Changed), a.optional(r.Group.Created))
+	case r.Subscription != nil:
+		says = fmt.Sprintf("A subscription of tenant %s, %s", terminal.Clean(r.Subscription.TenantID), r.Subscription.State)
+	case r.Row != nil:
 		says = fmt.Sprintf("%s in %s, %s, changed %s, created %s", r.Row.Type, r.Row.Region, strings.Join(append([]string{r.Row.Phase}, r.Row.Flags...), ", "),
 			a.optional(r.Row.Changed), a.optional(r.Row.Created))
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 )
@@ -43,10 +44,14 @@ type Waiting struct {
 	Kind    string `json:"kind,omitempty"`   // of the write
 	Region  string `json:"region,omitempty"` // of the write
 	// Job is the one that works on it.
-	Job         string     `json:"job,omitempty"`
-	Attempts    int64      `json:"attempts,omitempty"` // since one last went well
-	LastOutcome string     `json:"lastOutcome,omitempty"`
-	Since       time.Time  `json:"since"`
-	Until       *time.Time `json:"until,omitempty"` // when it ends by time
-	Next        *time.Time `json:"next,omitempty"`  // attempt; none while one is made
+	Job         string `json:"job,omitempty"`
+	Attempts    int64  `json:"attempts,omitempty"` // since one last went well
+	LastOutcome string `json:"lastOutcome,omitempty"`
+	// Progress is that of the job, in a form of its kind's own.
+	Progress json.RawMessage `json:"progress,omitempty"`
+	Since    time.Time       `json:"since"`
+	// Until is when it ends by time; of an operation, from when on it is asked for only each
+	// index.followRecheck.
+	Until *time.Time `json:"until,omitempty"`
+	Next  *time.Time `json:"next,omitempty"` // attempt; none while one is made
 }

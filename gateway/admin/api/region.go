@@ -31,7 +31,8 @@ type Endpoint struct {
 	Namespace string `json:"namespace"`
 	// ResourceTypes are those that have this endpoint.
 	ResourceTypes []string `json:"resourceTypes"`
-	// State is down where no address can be called, so that every call is refused.
+	// State is down where no address can be called, so that every call is refused but those
+	// that try whether one can be reached again.
 	State     string    `json:"state"`
 	Addresses []Address `json:"addresses"`
 	// Shed counts clients' calls that were refused as all slots of the endpoint were taken,

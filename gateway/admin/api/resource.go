@@ -37,12 +37,25 @@ type ResourceDetail struct {
 	ID string `json:"id"`
 	// Row is nil where the index has none.
 	Row *Resource `json:"row,omitempty"`
+	// Group and Subscription are there for the ID of one that exists, also of a subscription
+	// that is deleted; the index has no rows of them.
+	Group        *ResourceGroup `json:"group,omitempty"`
+	Subscription *Subscription  `json:"subscription,omitempty"`
 	// Waiting says what the index waits for.
 	Waiting []Waiting `json:"waiting"`
 	Fences  []Fence   `json:"fences"`
 	Locks   []Lock    `json:"locks"`
 	// Events are the last ones, the newest first.
 	Events []ResourceEvent `json:"events"`
+}
+
+// ResourceGroup is a resource group.
+type ResourceGroup struct {
+	State    string `json:"state"` // its provisioningState: Succeeded, Deleting or MovingResources
+	Location string `json:"location"`
+	// Created is missing where it is not known.
+	Created *time.Time `json:"created,omitempty"`
+	Changed *time.Time `json:"changed,omitempty"`
 }
 
 // ResourceEvent is one change of a resource.

@@ -64,17 +64,6 @@ type groupProperties struct {
 	ProvisioningState string `json:"provisioningState"`
 }
 
-func groupState(s index.GroupState) string {
-	switch s {
-	case index.GroupDeleting:
-		return "Deleting"
-	case index.GroupMoving:
-		return "MovingResources"
-	case index.GroupActive:
-	}
-	return "Succeeded"
-}
-
 // ETag is the entity tag of a group: of what clients can change, without its state.
 func ETag(g inventory.Group) string {
 	body := represent(g)
@@ -86,7 +75,7 @@ func represent(g inventory.Group) groupBody {
 	return groupBody{
 		ID: routing.GroupID(g.Subscription, g.Name), Name: g.Name, Type: groupType,
 		Location: g.Location, ManagedBy: g.ManagedBy, Tags: g.Tags,
-		Properties: &groupProperties{groupState(g.State)}, ETag: g.ETag,
+		Properties: &groupProperties{g.State.ProvisioningState()}, ETag: g.ETag,
 	}
 }
 
@@ -148,7 +137,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 
 // checkState compares the provisioningState that came back from a GET.
 func (sent groupContent) checkState(state index.GroupState) error {
-	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, groupState(state)) {
+	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, state.ProvisioningState()) {
 		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").About("properties.provisioningState")
 	}
 	return nil
