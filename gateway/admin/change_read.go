@@ -24,6 +24,10 @@ type toldEvent struct {
 	text   []byte
 }
 
+// mostBegun is how often a reader without a token begins anew, as the first events were
+// forgotten while they were read.
+const mostBegun = 10
+
 // readFeed numbers what has been committed, and returns what is wanted of what is behind
 // a number, within the bounds of a page.
 func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) {
@@ -37,10 +41,15 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
 		return read, err
 	}
-	for size, examined := 0, 0; ; {
+	for size, examined, begun := 0, 0, 1; ; {
 		found, err := l.Store.EventsAfter(ctx, read.last, min(readAtOnce, q.limit))
 		if err != nil {
 			if forgotten, is := errors.AsType[*inventory.EventsForgottenError](err); is {
+				if q.anywhere && examined == 0 && begun < mostBegun {
+					begun++
+					read.last = forgotten.First - 1
+					continue
+				}
 				err = l.gone("events behind it are no longer kept; the first one that is has the token ", forgotten.First-1)
 			}
 			return read, err

@@ -65,7 +65,7 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 		if len(read.told) > 0 || read.more || l.Draining() || timing.Sleep(ctx, feedInterval) != nil {
 			return http.StatusOK, l.pageOfChanges(read), nil
 		}
-		wanted.after = read.last
+		wanted.after, wanted.anywhere = read.last, false
 	}
 }
 
@@ -111,6 +111,7 @@ func (l *listener) readToken(ctx context.Context, token string) (int64, error) {
 // feedQuery is what a reader asks of the feed.
 type feedQuery struct {
 	after        int64
+	anywhere     bool // it has no token: where events are forgotten it begins behind them
 	limit        int
 	subscription string   // folded; "" for all
 	types        []string // of CloudEvents; none for all
@@ -124,6 +125,7 @@ func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	}
 	switch token {
 	case "":
+		q.anywhere = true
 		q.after, err = l.earliest(r.Context())
 	case latestToken:
 		q.after, err = l.latest(r.Context())
