@@ -156,7 +156,7 @@ func testExplain(b *tab, at string, w *harness.World) {
 	w.Portico.Do(b.t, harness.Request{Method: http.MethodDelete, Path: lock}).Want(b.t, 200)
 
 	b.explain(at, "", locked)
-	b.sees("answered by Contoso.Compute in eastus", "Would call", w.Contoso("eastus").URL, "closed", "up")
+	b.sees("goes to Contoso.Compute in eastus", "Would call", w.Contoso("eastus").URL, "closed", "up")
 	b.click("#headers-0 summary")
 	b.sees("X-Ms-Correlation-Request-Id", "another one for each request")
 
