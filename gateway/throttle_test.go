@@ -227,7 +227,8 @@ func TestThrottledRequestsOfBatches(t *testing.T) {
 			answered++
 		case 429:
 			refused++
-			if r.Headers["Retry-After"] == "" || r.code() != "SubscriptionRequestsThrottled" {
+			// Side by side, one may find that others hold the caller's last tokens.
+			if r.Headers["Retry-After"] == "" || r.code() != "SubscriptionRequestsThrottled" && r.code() != "TenantRequestsThrottled" {
 				t.Errorf("%v", r)
 			}
 		}
