@@ -124,11 +124,7 @@ func (a *asking) columns() int {
 // showOne is the picture of one value: text writes it for people.
 func showOne[T any](a *asking, path string, query url.Values, text func(to io.Writer, value T) error) picture {
 	return func(ctx context.Context, c *client.Client, to io.Writer) error {
-		answer, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path, Query: query})
-		if err != nil {
-			return err
-		}
-		return write(a, to, answer, text)
+		return send(ctx, a, c, to, client.Request{Method: http.MethodGet, Path: path, Query: query}, text)
 	}
 }
 
@@ -142,6 +138,25 @@ func write[T any](a *asking, to io.Writer, answer client.Answer, text func(to io
 		return err
 	}
 	return text(to, value)
+}
+
+// send makes one request, and writes its answer.
+func send[T any](ctx context.Context, a *asking, c *client.Client, to io.Writer, r client.Request, text func(to io.Writer, value T) error) error {
+	answer, err := c.Do(ctx, r)
+	if err != nil {
+		return err
+	}
+	return write(a, to, answer, text)
+}
+
+// with finds the service, and says what helps where what is asked of it fails.
+func (a *asking) with(ask func(*client.Client) error) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return a.advise(ask(c))
 }
 
 // tokenless reports whether there is no token to send.

@@ -52,15 +52,12 @@ a line for each event. At the end it says behind which token one can go on.
 			if err := g.readSince(time.Now()); err != nil {
 				return err
 			}
-			service, err := g.connect()
-			if err != nil {
-				return err
-			}
-			defer service.Close()
-			if g.follow {
-				return g.advise(g.followFeed(c.Context(), service))
-			}
-			return g.advise(g.list(c.Context(), service))
+			return g.with(func(service *client.Client) error {
+				if g.follow {
+					return g.followFeed(c.Context(), service)
+				}
+				return g.list(c.Context(), service)
+			})
 		},
 	}
 	g.Flags(c)

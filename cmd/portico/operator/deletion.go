@@ -19,11 +19,7 @@ const groupDeletion = "group-delete"
 
 // showJob shows a job; to people, of a deletion that is under way, also what is left.
 func (a *asking) showJob(ctx context.Context, c *client.Client, path string, to io.Writer) error {
-	answer, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
-	if err != nil {
-		return err
-	}
-	return write(a, to, answer, func(to io.Writer, j api.Job) error {
+	return send(ctx, a, c, to, client.Request{Method: http.MethodGet, Path: path}, func(to io.Writer, j api.Job) error {
 		if err := a.writeJob(to, j); err != nil || j.Kind != groupDeletion || ended(j) {
 			return err
 		}

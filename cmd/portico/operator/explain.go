@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +49,9 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 			if err := o.complete(); err != nil {
 				return err
 			}
-			return a.explain(c.Context(), o)
+			return a.with(func(service *client.Client) error {
+				return send(c.Context(), a, service, a.out, client.Request{Method: http.MethodPost, Path: "/admin/explain", Content: o.question}, o.print)
+			})
 		},
 	}
 	a.Flags(c)
@@ -63,19 +64,6 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	c.Flags().BoolVar(&o.question.Ask, "ask", false, "ask providers where a resource lies that the index does not know")
 	c.Flags().BoolVar(&o.full, "headers", false, "show also the headers that go out")
 	return c
-}
-
-func (a *asking) explain(ctx context.Context, o explainOptions) error {
-	c, err := a.connect()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/explain", Content: o.question})
-	if err != nil {
-		return a.advise(err)
-	}
-	return write(a, a.out, answer, o.print)
 }
 
 // complete reads what flags only name.

@@ -118,6 +118,17 @@ func jobCommand(p Program, use, short, long string, run func(a *asking, ctx cont
 	return c, a
 }
 
+// onJob finds the service, and on it a job.
+func (a *asking) onJob(ctx context.Context, name string, do func(c *client.Client, path string) error) error {
+	return a.with(func(c *client.Client) error {
+		path, err := a.jobPath(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		return do(c, path)
+	})
+}
+
 func jobsShowCommand(p Program) *cobra.Command {
 	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job, and how far it has come. Of the deletion of a group that is under way: until when
 it tries, and the resources that are left, each with its state, the reason, the failures in
@@ -140,26 +151,19 @@ func jobsWatchCommand(p Program) *cobra.Command {
 
 Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before its end.`,
 		func(a *asking, ctx context.Context, name string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			path, err := a.jobPath(ctx, c, name)
-			if err != nil {
-				return a.advise(err)
-			}
-			answer, job, err := a.follow(ctx, c, path, nil)
-			if err != nil {
-				return a.advise(err)
-			}
-			if err := write(a, a.out, answer, a.writeJob); err != nil {
-				return err
-			}
-			if job.State != jobDone {
-				return ErrReported
-			}
-			return nil
+			return a.onJob(ctx, name, func(c *client.Client, path string) error {
+				answer, job, err := a.follow(ctx, c, path, nil)
+				if err != nil {
+					return err
+				}
+				if err := write(a, a.out, answer, a.writeJob); err != nil {
+					return err
+				}
+				if job.State != jobDone {
+					return ErrReported
+				}
+				return nil
+			})
 		})
 	return c
 }
@@ -169,20 +173,9 @@ func jobsCancelCommand(p Program) *cobra.Command {
 		`Cancel a sweep, a deletion of a group, a move or a batch. It ends at its next attempt:
 what was done until then stays done. Other jobs keep the index true, and end by themselves.`,
 		func(a *asking, ctx context.Context, name string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			path, err := a.jobPath(ctx, c, name)
-			if err != nil {
-				return a.advise(err)
-			}
-			answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: path + "/cancel"})
-			if err != nil {
-				return a.advise(err)
-			}
-			return write(a, a.out, answer, a.writeJob)
+			return a.onJob(ctx, name, func(c *client.Client, path string) error {
+				return send(ctx, a, c, a.out, client.Request{Method: http.MethodPost, Path: path + "/cancel"}, a.writeJob)
+			})
 		})
 	a.named = true
 	return c

@@ -27,16 +27,9 @@ replica is reloaded alone: name each.
 Exit status 1: the configuration stays as it was.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			service, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer service.Close()
-			answer, err := service.Do(c.Context(), client.Request{Method: http.MethodPost, Path: "/admin/reload"})
-			if err != nil {
-				return a.advise(err)
-			}
-			return write(a, a.out, answer, writeReloaded)
+			return a.with(func(service *client.Client) error {
+				return send(c.Context(), a, service, a.out, client.Request{Method: http.MethodPost, Path: "/admin/reload"}, writeReloaded)
+			})
 		},
 	}
 	a.Flags(c)

@@ -42,7 +42,7 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()
-			return a.retire(ctx, args[0], order)
+			return a.with(func(c *client.Client) error { return a.retire(ctx, c, args[0], order) })
 		},
 	}
 	a.Flags(c)
@@ -53,26 +53,21 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 	return c
 }
 
-func (a *asking) retire(ctx context.Context, region string, order api.Retire) error {
-	c, err := a.connect()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func (a *asking) retire(ctx context.Context, c *client.Client, region string, order api.Retire) error {
 	// There may be much to forget: ctx alone bounds it.
 	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true})
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("the region was not forgotten in time: what was forgotten stays so, and this goes on when it is run again")
 	}
 	if err != nil {
-		return a.advise(err)
+		return err
 	}
 	var r api.Retirement
 	if err := answer.Read(&r); err != nil {
 		return err
 	}
 	if r.DryRun && !r.InMap && nothingIn(r) {
-		return a.unknownRegion(ctx, c, r.Region)
+		return unknownRegion(ctx, c, r.Region)
 	}
 	if err := write(a, a.out, answer, writeRetirement); err != nil {
 		return err
@@ -90,10 +85,10 @@ func nothingIn(r api.Retirement) bool {
 
 // unknownRegion is the error of a name that neither the map nor the index knows: a word
 // that is misspelt would look like a region that can go.
-func (a *asking) unknownRegion(ctx context.Context, c *client.Client, region string) error {
+func unknownRegion(ctx context.Context, c *client.Client, region string) error {
 	known, _, err := client.List[api.Region](ctx, c, "/admin/regions", url.Values{}, mostRows)
 	if err != nil {
-		return a.advise(err)
+		return err
 	}
 	var names []string
 	for _, r := range known {

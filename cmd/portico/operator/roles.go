@@ -83,20 +83,19 @@ func (a *asking) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool,
 	if q.PrincipalID == "" || q.Action == "" || q.Scope == "" {
 		return false, errors.New("--principal, --action and --scope are needed")
 	}
-	c, err := a.connect()
-	if err != nil {
-		return false, err
-	}
-	defer c.Close()
-	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/roles/check", Content: q})
-	if err != nil {
-		return false, a.advise(err)
-	}
-	var r api.RoleAnswer
-	if err := answer.Read(&r); err != nil {
-		return false, err
-	}
-	return r.Allowed, write(a, a.out, answer, func(to io.Writer, r api.RoleAnswer) error { return writeRoleAnswer(to, q, r) })
+	err = a.with(func(c *client.Client) error {
+		answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/roles/check", Content: q})
+		if err != nil {
+			return err
+		}
+		var r api.RoleAnswer
+		if err := answer.Read(&r); err != nil {
+			return err
+		}
+		allowed = r.Allowed
+		return write(a, a.out, answer, func(to io.Writer, r api.RoleAnswer) error { return writeRoleAnswer(to, q, r) })
+	})
+	return allowed, err
 }
 
 func writeRoleAnswer(to io.Writer, q api.RoleCheck, r api.RoleAnswer) error {

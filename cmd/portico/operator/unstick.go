@@ -100,21 +100,14 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 }
 
 func (a *asking) unstick(ctx context.Context, order api.UnstickOrder) error {
-	c, err := a.connect()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if order.Job != "" {
-		if order.Job, err = a.jobID(ctx, c, order.Job); err != nil {
-			return a.advise(err)
+	return a.with(func(c *client.Client) (err error) {
+		if order.Job != "" {
+			if order.Job, err = a.jobID(ctx, c, order.Job); err != nil {
+				return err
+			}
 		}
-	}
-	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/unstick", Content: order})
-	if err != nil {
-		return a.advise(err)
-	}
-	return write(a, a.out, answer, writeUnstuck)
+		return send(ctx, a, c, a.out, client.Request{Method: http.MethodPost, Path: "/admin/unstick", Content: order}, writeUnstuck)
+	})
 }
 
 func writeUnstuck(to io.Writer, done api.Unstuck) error {
