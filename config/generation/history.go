@@ -76,6 +76,16 @@ func appendBounded(all []Entry, e Entry) []Entry {
 	return append(all, e)
 }
 
+// Current is the number of the generation in use; 0: none was taken.
+func (h *History) Current() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.taken) == 0 {
+		return 0
+	}
+	return h.taken[len(h.taken)-1].Number
+}
+
 // Entries are all that are remembered, the newest first.
 func (h *History) Entries() []Entry {
 	h.mu.Lock()

@@ -18,11 +18,7 @@ import (
 // behind ?after=; of ?principalId= alone, where that is given.
 func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, err := l.neededSubscription(r)
-	if err != nil {
-		return 0, nil, err
-	}
-	limit, err := pageSize(query)
+	sub, limit, err := l.ofSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}

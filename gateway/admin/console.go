@@ -58,14 +58,14 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 	}
 	answers := l.Recent.Answers()
 	answers = answers[:min(limit, len(answers))]
-	page := api.Page[api.ErrorAnswer]{Value: make([]api.ErrorAnswer, 0, len(answers))}
-	for _, a := range answers {
-		page.Value = append(page.Value, api.ErrorAnswer{
-			Time: a.Time, Class: a.Class, Method: a.Method, Path: a.Path, Status: a.Status, Code: a.Code,
-			Cause: cmp.Or(a.Cause, "none"), Region: a.Region, CorrelationID: a.Correlation,
-		})
+	return http.StatusOK, listOf(answers, errorAnswerOf), nil
+}
+
+func errorAnswerOf(a observe.ErrorAnswer) api.ErrorAnswer {
+	return api.ErrorAnswer{
+		Time: a.Time, Class: a.Class, Method: a.Method, Path: a.Path, Status: a.Status, Code: a.Code,
+		Cause: cmp.Or(a.Cause, "none"), Region: a.Region, CorrelationID: a.Correlation,
 	}
-	return http.StatusOK, page, nil
 }
 
 // showConfiguration shows the settings in use.
@@ -80,11 +80,7 @@ func (l *listener) showConfiguration(http.ResponseWriter, *http.Request) (int, a
 
 // listConfigurations lists the configurations that there were.
 func (l *listener) listConfigurations(http.ResponseWriter, *http.Request) (int, any, error) {
-	page := api.Page[api.Configuration]{Value: []api.Configuration{}}
-	for _, e := range l.Generations.Entries() {
-		page.Value = append(page.Value, configurationOf(e))
-	}
-	return http.StatusOK, page, nil
+	return http.StatusOK, listOf(l.Generations.Entries(), configurationOf), nil
 }
 
 func configurationOf(e generation.Entry) api.Configuration {
@@ -113,18 +109,11 @@ func (l *listener) listStrays(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	strays, err := l.Store.AllStrays(r.Context(), after, limit+1) // is there more?
-	if err != nil {
-		return 0, nil, err
-	}
-	page := api.Page[api.Stray]{Value: make([]api.Stray, 0, len(strays))}
-	for i, s := range strays {
-		if i == limit {
-			page.NextLink = nextPage("/admin/strays", query, strayName(strays[i-1]))
-			break
-		}
-		page.Value = append(page.Value, api.Stray{ID: s.ID, Subscription: s.Subscription, Region: s.Region, Type: s.Type, Seen: s.Seen})
-	}
-	return http.StatusOK, page, nil
+	return http.StatusOK, pageOf("/admin/strays", query, strays, limit, strayOf, strayName), err
+}
+
+func strayOf(s inventory.Stray) api.Stray {
+	return api.Stray{ID: s.ID, Subscription: s.Subscription, Region: s.Region, Type: s.Type, Seen: s.Seen}
 }
 
 // mostMembers bounds what is shown of a deletion.

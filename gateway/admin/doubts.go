@@ -84,26 +84,30 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
 	return r
 }
 
-func (l *listener) reasonOfJob(j jobrow.Job, now time.Time) api.Waiting {
-	r := api.Waiting{Reason: api.VerificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts, Progress: progressOf(j)}
+// waitingFor is work that a job does.
+func waitingFor(j jobrow.Job, reason string) api.Waiting {
+	w := api.Waiting{Reason: reason, Message: reasonMessages[reason], Since: j.Created, Job: j.Name(), Attempts: j.Attempts, Progress: progressOf(j)}
 	if j.Owner == "" {
-		r.Next = &j.Due
+		w.Next = &j.Due
 	}
-	if j.Kind == inventory.FollowJob {
-		r.Reason = api.OperationFollowed
-		until := j.Created.Add(l.Config.Index.FollowLimit)
-		r.Until = &until
-		if follow, err := inventory.ReadFollow(j); err == nil {
-			r.Kind, r.LastOutcome = follow.Kind.String(), saidOf(follow.Progress)
-		}
-	} else {
+	return w
+}
+
+func (l *listener) reasonOfJob(j jobrow.Job, now time.Time) api.Waiting {
+	if j.Kind != inventory.FollowJob {
+		r := waitingFor(j, api.VerificationPending)
 		var verify inventory.Verify
 		if j.Read(&verify) == nil {
 			r.LastOutcome = verify.Progress.Outcome
 		}
+		return r
 	}
-	r.Message = reasonMessages[r.Reason]
-	if r.Reason == api.OperationFollowed && !now.Before(*r.Until) {
+	r, until := waitingFor(j, api.OperationFollowed), j.Created.Add(l.Config.Index.FollowLimit)
+	r.Until = &until
+	if follow, err := inventory.ReadFollow(j); err == nil {
+		r.Kind, r.LastOutcome = follow.Kind.String(), saidOf(follow.Progress)
+	}
+	if !now.Before(until) {
 		r.Message = fmt.Sprintf("The provider accepted the write and has not ended it within index.followLimit; it is asked again each %s.", l.Config.Index.FollowRecheck)
 	}
 	return r

@@ -17,11 +17,7 @@ func (l *listener) lockRoutes() []route {
 // all at once, those that hold at ?scope=: at each scope there may be few.
 func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, err := l.neededSubscription(r)
-	if err != nil {
-		return 0, nil, err
-	}
-	limit, err := pageSize(query)
+	sub, limit, err := l.ofSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -115,10 +115,7 @@ func (l *listener) deletionOf(ctx context.Context, group inventory.Group) ([]api
 	if err != nil {
 		return nil, err
 	}
-	w := api.Waiting{Reason: api.DeletionUnderWay, Message: reasonMessages[api.DeletionUnderWay], Since: job.Created, Job: job.Name(), Attempts: job.Attempts, Progress: progressOf(job)}
-	if job.Owner == "" {
-		w.Next = &job.Due
-	}
+	w := waitingFor(job, api.DeletionUnderWay)
 	if p, err := groupdelete.ReadPayload(job); err == nil {
 		w.LastOutcome = fmt.Sprintf("%d of %d resources are deleted.", p.Progress.Deleted, p.Progress.Total)
 	}

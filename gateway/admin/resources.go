@@ -24,11 +24,7 @@ const mostPassed = 5000
 // full may have a next one: it looks at a bounded number of rows.
 func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, err := l.neededSubscription(r)
-	if err != nil {
-		return 0, nil, err
-	}
-	limit, err := pageSize(query)
+	sub, limit, err := l.ofSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -65,17 +61,22 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 	}
 }
 
-// neededSubscription is the one that ?subscription= names, folded. It exists.
-func (l *listener) neededSubscription(r *http.Request) (inventory.Subscription, error) {
-	id := r.URL.Query().Get("subscription")
+// ofSubscription is the subscription that ?subscription= names, which exists, and how much
+// a page of what it has is to hold at most.
+func (l *listener) ofSubscription(r *http.Request) (sub inventory.Subscription, limit int, err error) {
+	query := r.URL.Query()
+	id := query.Get("subscription")
 	if !arm.ValidGUID(id) {
-		return inventory.Subscription{}, arm.NewError(arm.InvalidSubscriptionID, id).About("subscription")
+		return sub, 0, arm.NewError(arm.InvalidSubscriptionID, id).About("subscription")
 	}
-	sub, err := l.Store.Subscription(r.Context(), arm.Fold(id))
-	if errors.Is(err, inventory.ErrNotFound) {
-		err = arm.NewError(arm.SubscriptionNotFound, id).About("subscription")
+	switch sub, err = l.Store.Subscription(r.Context(), arm.Fold(id)); {
+	case errors.Is(err, inventory.ErrNotFound):
+		return sub, 0, arm.NewError(arm.SubscriptionNotFound, id).About("subscription")
+	case err != nil:
+		return sub, 0, err
 	}
-	return sub, err
+	limit, err = pageSize(query)
+	return sub, limit, err
 }
 
 // knownRegion refuses a region that the map lacks.

@@ -69,7 +69,7 @@ func (l *listener) signIn(w http.ResponseWriter, r *http.Request) (int, any, err
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}
-	now, from := time.Now(), clientOf(r)
+	now, from := time.Now(), peerOf(r)
 	if wait := l.Attempts.Wait(from, now); wait > 0 {
 		tooMany := arm.NewError(arm.TooManyRequests, "too many sign-ins failed")
 		tooMany.RetryAfter = wait
@@ -153,19 +153,14 @@ func (l *listener) scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
-	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) == 1 && forwarded[0] == "https" && tracing.Within(l.Config.Server.TrustedProxies, clientOf(r)) {
+	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) == 1 && forwarded[0] == "https" && tracing.Within(l.Config.Server.TrustedProxies, peerOf(r)) {
 		return "https"
 	}
 	return "http"
 }
 
-func clientOf(r *http.Request) netip.Addr {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.IPv6Unspecified()
-	}
-	return at.Addr().Unmap()
-}
+// peerOf is who opened the connection of a request.
+func peerOf(r *http.Request) netip.Addr { return tracing.ClientOf(r.RemoteAddr, nil, nil).Address }
 
 func foreignPage() *arm.Error {
 	return arm.NewError(arm.Forbidden, "The admin listener answers neither web pages nor foreign host names.")

@@ -24,7 +24,7 @@ func (l *listener) getStatus(_ http.ResponseWriter, r *http.Request) (int, any, 
 	sources := status.Sources{Config: l.Config, Store: l.Store, Regions: l.allRegions(), Sweeps: l.Sweeps, Sinks: l.Sinks, Metrics: l.Metrics}
 	version, revision, _ := meter.Build()
 	return http.StatusOK, api.Status{
-		Version: version, Revision: revision, Region: l.Config.Server.Region, Started: l.Started.UTC(), Generation: sources.Generation(),
+		Version: version, Revision: revision, Region: l.Config.Server.Region, Started: l.Started.UTC(), Generation: max(1, int(l.Generations.Current())),
 		Store: l.Config.Store.Driver, Replicas: l.Jobs.Replicas(), Problems: sources.Find(r.Context()),
 	}, nil
 }

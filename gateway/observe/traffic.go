@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"portico/meter"
 	"portico/timing"
 )
 
@@ -136,29 +137,20 @@ func (t *Traffic) Since(after time.Time) []Sample {
 }
 
 func (t *totals) ofRegion(m *dto.Metric, add func(*flowTotals)) {
-	region := label(m, "region")
+	region := meter.Label(m, "region")
 	f := t.regions[region]
 	add(&f)
 	t.regions[region] = f
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
 }
 
 // countAnswers adds what a counter of answers has counted.
 func (f *flowTotals) countAnswers(m *dto.Metric) {
 	n := m.GetCounter().GetValue()
 	f.requests += n
-	switch code := label(m, "code"); {
+	switch code := meter.Label(m, "code"); {
 	case code != "" && code[0] == '5':
 		f.failures += n
-	case code != "" && code[0] == '4' && label(m, "cause") == "gateway":
+	case code != "" && code[0] == '4' && meter.Label(m, "cause") == "gateway":
 		f.refusals += n
 	}
 }

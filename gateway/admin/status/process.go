@@ -8,6 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"portico/gateway/admin/api"
+	"portico/meter"
 )
 
 // figures are metrics of the process, by name.
@@ -32,18 +33,8 @@ func (f figures) value(name string) float64 {
 
 func valueOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() + m.GetCounter().GetValue() }
 
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
-}
-
 // The metrics of the process that are looked at.
 const (
-	generationMetric   = "portico_config_generation"
 	reloadedMetric     = "portico_config_last_reload_success"
 	reloadTimeMetric   = "portico_config_last_reload_timestamp_seconds"
 	removedMetric      = "portico_config_removed_credentials"
@@ -61,15 +52,12 @@ func budgets() [][2]string {
 
 // Metrics are the names of the metrics that are looked at.
 func Metrics() []string {
-	all := []string{generationMetric, reloadedMetric, reloadTimeMetric, removedMetric, certificatesMetric, auditMetric, accessMetric}
+	all := []string{reloadedMetric, reloadTimeMetric, removedMetric, certificatesMetric, auditMetric, accessMetric}
 	for _, b := range budgets() {
 		all = append(all, b[0]+"_held_bytes", b[0]+"_limit_bytes")
 	}
 	return all
 }
-
-// Generation is the number of the configuration in use.
-func (s Sources) Generation() int { return max(1, int(s.figures().value(generationMetric))) }
 
 // process finds what is wrong with the process itself.
 func (f *finding) process(figures figures, now time.Time) {
@@ -88,7 +76,7 @@ func (f *finding) process(figures figures, now time.Time) {
 			Summary: "The configuration that was read last was refused; the next start would fail."})
 	}
 	for _, m := range figures[certificatesMetric] {
-		use := label(m, "use")
+		use := meter.Label(m, "use")
 		f.certificate(use, whose(use), seconds(valueOf(m)), now)
 	}
 	for _, b := range budgets() {
