@@ -111,12 +111,22 @@ func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 		return netip.Prefix{}, false
 	}
 	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
-	bits := ip.BitLen()
-	if trusted = t.options.Trusted(ip); !trusted && ip.Is6() {
-		bits = 64 // the network of a single client
+	if t.options.Trusted(ip) {
+		return netip.PrefixFrom(ip, ip.BitLen()), true
 	}
-	prefix, _ = ip.Prefix(bits)
-	return prefix, trusted
+	return Network(ip), false
+}
+
+// Network is the network of a single client: an address of IPv4, or the /64 of one of
+// IPv6.
+func Network(ip netip.Addr) netip.Prefix {
+	ip = ip.Unmap().WithZone("")
+	bits := ip.BitLen()
+	if ip.Is6() {
+		bits = 64
+	}
+	prefix, _ := ip.Prefix(bits) // of an address, it fits
+	return prefix
 }
 
 // evictionCandidate finds the connection to evict for a new one from an address; nil

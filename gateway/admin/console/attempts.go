@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"portico/connections"
 )
 
 // Bounds of failed sign-ins.
@@ -25,22 +27,11 @@ type failures struct {
 	first time.Time
 }
 
-// network is whom an address counts for: IPv6 addresses by their /64.
-func network(a netip.Addr) netip.Prefix {
-	a = a.Unmap()
-	bits := a.BitLen()
-	if a.Is6() {
-		bits = 64
-	}
-	p, _ := a.WithZone("").Prefix(bits)
-	return p
-}
-
 // Wait returns how long an address has to wait before it may try again; 0: it may now.
 func (a *Attempts) Wait(from netip.Addr, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f := a.failed[network(from)]
+	f := a.failed[connections.Network(from)]
 	if f == nil || f.count < mostFailures {
 		return 0
 	}
@@ -54,7 +45,7 @@ func (a *Attempts) Failed(from netip.Addr, now time.Time) {
 	if a.failed == nil {
 		a.failed = map[netip.Prefix]*failures{}
 	}
-	at := network(from)
+	at := connections.Network(from)
 	f := a.failed[at]
 	if f == nil || now.Sub(f.first) >= failureTime {
 		a.makeRoom(now)
