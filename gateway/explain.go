@@ -275,6 +275,5 @@ func (g *Gateway) locksOf(ctx context.Context, x *exchange.Exchange) ([]inventor
 	if x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
 		return nil, nil
 	}
-	t, err := g.store.Target(ctx, inventory.Question{Subscription: x.Subscription(), Locks: true, LockGroup: x.Request.Path.Group()})
-	return t.Locks, err
+	return g.store.LocksHolding(ctx, x.Subscription(), x.Request.Path.String())
 }

@@ -207,7 +207,7 @@ const moveVerb = "/moveResources/action"
 
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"
-	return t.recordMade(l.Subscription, l.ScopeID+"/providers/"+typ+"/"+l.Name, typ+verb, events.Succeeded, verb == writeVerb && l.Changed.Equal(l.Created))
+	return t.recordMade(l.Subscription, LockID(l.ScopeID, l.Name), typ+verb, events.Succeeded, verb == writeVerb && l.Changed.Equal(l.Created))
 }
 
 func (t *tx) recordRegistration(r Registration) error {

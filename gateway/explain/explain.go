@@ -20,7 +20,7 @@ type Walked struct {
 	Method   string
 	Read     bool // its path and query are well-formed
 	Calls    *Calls
-	// Locks are those that the store has of the subscription or the group.
+	// Locks are those at or above what the request names.
 	Locks []inventory.Lock
 	// Roles is what they mean to the request, as package api has it.
 	Roles string
@@ -70,19 +70,11 @@ func target(path, query string) string {
 }
 
 // locks are those at or above what the request changes.
-func (w *Walked) locks() []api.Lock {
-	q := w.Exchange.Request
-	if !w.Read || q.Reads() {
-		return nil
-	}
-	var found []api.Lock
-	id := arm.Fold(q.Path.String())
+func (w *Walked) locks() (all []api.Lock) {
 	for _, l := range w.Locks {
-		if scope := arm.Fold(l.Scope); id == scope || strings.HasPrefix(id, scope+"/") {
-			found = append(found, api.Lock{ID: l.ScopeID + "/providers/Microsoft.Authorization/locks/" + l.Name, Scope: l.ScopeID, Name: l.Name, Level: l.Level.String(), Notes: l.Notes})
-		}
+		all = append(all, api.Lock{ID: inventory.LockID(l.ScopeID, l.Name), Scope: l.ScopeID, Name: l.Name, Level: l.Level.String(), Notes: l.Notes})
 	}
-	return found
+	return all
 }
 
 // calls are those that providers would get.
