@@ -3,7 +3,8 @@
 // system. The chart is rendered by Helm's own engine, the Dockerfile read by
 // BuildKit's, the Compose file by Compose's, the unit by systemd-analyze; what
 // comes out is held to Kubernetes' schemas, and each configuration in it is
-// loaded as the program loads it. It is a module of its own, so that who builds
+// loaded as the program loads it. With the tag apiserver, a real API server takes
+// the chart as well (make packaging). It is a module of its own, so that who builds
 // or imports Portico need not fetch all that.
 //
 // testdata/kubernetes-1.30.json is the part of Kubernetes' published OpenAPI
