@@ -62,8 +62,8 @@ func refusalIn(answer []byte) *Refusal {
 	if !found || len(rest) < 3 {
 		return nil
 	}
-	status, err := strconv.Atoi(string(rest[:3]))
-	if err != nil || status < http.StatusBadRequest {
+	status, _ := strconv.Atoi(string(rest[:3])) // 0 where it is no number
+	if status < http.StatusBadRequest {
 		return nil
 	}
 	_, content, _ := bytes.Cut(rest, []byte("\r\n\r\n"))
