@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // milestones are the suffixes that the contract allows after the date of an
@@ -11,22 +12,14 @@ import (
 // follows them all.
 var milestones = []string{"alpha", "privatepreview", "beta", "preview", "rc"}
 
-// ValidAPIVersion reports whether v has the form of an api-version: YYYY-MM-DD
-// with a possible month and day, optionally followed by -preview, -alpha,
-// -beta, -rc or -privatepreview in any casing (resource reference, arguments).
+// ValidAPIVersion reports whether v has the form of an api-version: YYYY-MM-DD of a day
+// that exists, optionally followed by -preview, -alpha, -beta, -rc or -privatepreview in
+// any casing (resource reference, arguments).
 func ValidAPIVersion(v string) bool {
-	if len(v) < 10 || v[4] != '-' || v[7] != '-' {
+	if len(v) < len(time.DateOnly) {
 		return false
 	}
-	for _, i := range [...]int{0, 1, 2, 3, 5, 6, 8, 9} {
-		if v[i] < '0' || v[i] > '9' {
-			return false
-		}
-	}
-	if month := v[5:7]; month < "01" || month > "12" {
-		return false
-	}
-	if day := v[8:10]; day < "01" || day > "31" {
+	if _, err := time.Parse(time.DateOnly, v[:10]); err != nil {
 		return false
 	}
 	return len(v) == 10 || v[10] == '-' && milestone(v) >= 0

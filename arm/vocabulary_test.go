@@ -43,12 +43,13 @@ func TestLocation(t *testing.T) {
 }
 
 func TestAPIVersions(t *testing.T) {
-	for _, v := range []string{"2024-06-01", "2024-06-01-preview", "2024-06-01-alpha", "2024-06-01-beta", "2024-06-01-rc", "2024-06-01-privatepreview", "2024-06-01-PREVIEW"} {
+	for _, v := range []string{"2024-06-01", "2024-06-01-preview", "2024-06-01-alpha", "2024-06-01-beta", "2024-06-01-rc", "2024-06-01-privatepreview", "2024-06-01-PREVIEW",
+		"2024-02-29", "2000-02-29-preview", "2024-04-30", "2024-12-31"} {
 		if !ValidAPIVersion(v) {
 			t.Errorf("%s is refused", v)
 		}
 	}
-	for _, v := range []string{"", "2024-6-1", "2024-06-10-gamma", "1999", "2024-13-01", "2024-00-10", "2024-01-32", "2024-06-01-", "2024-06-01preview", "2.0", "2024-06-01 ", "２０２４-06-01"} {
+	for _, v := range []string{"", "2024-6-1", "2024-06-10-gamma", "1999", "2024-13-01", "2024-00-10", "2024-01-32", "2024-02-30", "2023-02-29", "1900-02-29", "2024-04-31", "2024-02-30-preview", "2024-06-01-", "2024-06-01preview", "2.0", "2024-06-01 ", "２０２４-06-01"} {
 		if ValidAPIVersion(v) {
 			t.Errorf("%q is accepted", v)
 		}

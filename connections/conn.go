@@ -108,8 +108,13 @@ func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 		return
 	}
 	authenticated := own.authenticated.Load()
-	if s, ok := c.(interface{ scanner() *scannedConn }); ok && !s.scanner().setIdle(authenticated && state == http.StateIdle) {
-		return
+	if s, ok := c.(interface{ scanner() *scannedConn }); ok {
+		if state == http.StateIdle {
+			s.scanner().handled = false
+		}
+		if !s.scanner().setIdle(authenticated && state == http.StateIdle) {
+			return
+		}
 	}
 	if authenticated { // its timer stopped with that request's begin
 		return

@@ -15,6 +15,7 @@ type scannedConn struct {
 	listener *listener
 	heads    headScanner
 	requests int64 // handled so far
+	handled  bool  // a handler has the present request
 
 	// A read that net/http began beside a request can outlast its end.
 	presence atomic.Int32 // staying, leaving, left
@@ -59,7 +60,7 @@ type AmbiguousKey struct{}
 
 // Ambiguous reports whether the head of a request has both Content-Length and
 // Transfer-Encoding, or a Content-Length that another parser could read differently.
-// It must be called once per request, in order.
+// It must be called once per request, in order, before anything is written.
 func Ambiguous(ctx context.Context) bool {
 	s, ok := ctx.Value(scannerKey{}).(*scannedConn)
 	if !ok {
@@ -67,6 +68,7 @@ func Ambiguous(ctx context.Context) bool {
 		return known
 	}
 	s.requests++
+	s.handled = true
 	which := s.heads.ambiguous.Load()
 	return which > 0 && s.requests >= which
 }

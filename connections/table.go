@@ -33,6 +33,9 @@ type Options struct {
 	// Unscanned: the server that reads the connections recognizes ambiguous requests, and
 	// gives up what idle connections do not need, by itself.
 	Unscanned bool
+	// Describe, unless it is nil, words the answers to bytes that are no request of
+	// HTTP/1.x: those of net/http, and that to a request without TLS where there is TLS.
+	Describe Describer
 	// OnRefused is called when a connection is refused or closed.
 	OnRefused func(reason string)
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -34,7 +34,7 @@ func (l *listener) handshake(ctx context.Context, c *conn) {
 		err = c.SetDeadline(time.Time{})
 	}
 	if err != nil {
-		answerPlainHTTP(err)
+		answerPlainHTTP(err, c.table.options.Describe)
 		if c.closeFor(ReasonHandshake) && ctx.Err() == nil {
 			l.handshakes.OnFailed(c.RemoteAddr(), err)
 		}
@@ -48,7 +48,7 @@ func (l *listener) handshake(ctx context.Context, c *conn) {
 }
 
 // answerPlainHTTP answers a client that speaks HTTP without TLS, as net/http does.
-func answerPlainHTTP(err error) {
+func answerPlainHTTP(err error, describe Describer) {
 	var header tls.RecordHeaderError
 	if !errors.As(err, &header) || header.Conn == nil {
 		return
@@ -56,6 +56,7 @@ func answerPlainHTTP(err error) {
 	switch string(header.RecordHeader[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "PATCH", "DELET":
 		_ = header.Conn.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = io.WriteString(header.Conn, "HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
+		why := &Refusal{http.StatusBadRequest, "", "it came without TLS to a listener of HTTPS"}
+		_, _ = header.Conn.Write(why.AppendAnswer(nil, describe))
 	}
 }

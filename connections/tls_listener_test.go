@@ -106,7 +106,7 @@ func TestHandshakesThatFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		said, err := io.ReadAll(plain)
-		if err != nil || !strings.HasPrefix(string(said), "HTTP/1.0 400 ") {
+		if err != nil || !strings.HasPrefix(string(said), "HTTP/1.1 400 ") {
 			t.Errorf("HTTP without TLS: %q %v", said, err)
 		}
 		if reason, err := <-s.refused, <-s.failed; reason != ReasonHandshake || err == nil {

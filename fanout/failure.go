@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/jsonscan"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -31,7 +32,7 @@ func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 	if code, message := errorOf(answer.Body); code != "" {
 		fault = fault.Shown(code, message)
 	}
-	if pause, ok := upstream.RetryAfter(answer.Header, time.Now()); ok {
+	if pause, ok := timing.RetryAfter(answer.Header, time.Now()); ok {
 		fault.RetryAfter = min(pause, arm.MaxRetryAfter)
 	}
 	return fault

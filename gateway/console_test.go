@@ -3,8 +3,10 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -92,11 +94,72 @@ func TestConsoleSessions(t *testing.T) {
 // Sign-ins that fail are paced, for a token that is right as well.
 func TestConsoleSignInsArePaced(t *testing.T) {
 	s := consoleSite(t)
-	for range 5 {
-		s.asked(401, "AuthenticationFailed", "POST", "/console/session", `{"token":"guessed"}`, s.fromConsole()...)
+	for i := range 5 {
+		s.asked(401, "AuthenticationFailed", "POST", "/console/session", fmt.Sprintf(`{"token":"guess %d"}`, i), s.fromConsole()...)
 	}
 	if got := s.asked(429, "TooManyRequests", "POST", "/console/session", `{"token":"the first"}`, s.fromConsole()...); got.header.Get("Retry-After") == "" {
 		t.Errorf("%v", got.header)
+	}
+}
+
+// So are tokens that requests bring: for a token that is right as well, and for the
+// address alone that guesses. A program that goes on with one wrong token guesses nothing,
+// and whoever is signed in stays so.
+func TestAdminTokensArePaced(t *testing.T) {
+	s := consoleSite(t)
+	cookie := s.signIn("the second")
+	for range 20 {
+		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Bearer withdrawn")
+		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Bearer withdrawn as well")
+		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "")
+		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Basic withdrawn")
+	}
+	for i := range 3 {
+		s.asked(200, "", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
+		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer guess ", i))
+	}
+	for _, token := range []string{"guess 5", "the first"} {
+		got := s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer "+token)
+		if seconds, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || seconds < 1 || seconds > 60 || got.header.Get("WWW-Authenticate") != "" {
+			t.Errorf("%v", got.header)
+		}
+	}
+	s.asked(200, "", "GET", "/admin/jobs", "", "Cookie", cookie)
+	s.asked(200, "", "GET", "/healthz", "")
+
+	elsewhere := http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}}
+	defer elsewhere.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.admin.URL+"/admin/jobs", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer the first")
+	answer, err := elsewhere.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, answer); got.status != 200 {
+		t.Errorf("from elsewhere: %d %s", got.status, got.text)
+	}
+	_ = answer.Body.Close()
+}
+
+// A stream of changes ends with the session of whoever reads it.
+func TestChangeStreamEndsWithItsSession(t *testing.T) {
+	s := consoleSite(t)
+	cookie := s.signIn("the first")
+	_, lines := s.follow(t.Context(), "after=latest", "Cookie", cookie)
+	next(t, lines, "id")
+	s.asked(200, "", "DELETE", "/console/session", "", append(s.fromConsole(), "Cookie", cookie)...)
+	for bound := time.After(time.Minute); ; {
+		select {
+		case _, more := <-lines:
+			if !more {
+				return
+			}
+		case <-bound:
+			t.Fatal("the stream goes on")
+		}
 	}
 }
 

@@ -40,11 +40,11 @@ type (
 		Value int
 	}
 	tagNameBody struct {
-		ID, TagName string
-		Count       tagCount
-		Values      []struct {
-			ID, TagValue string
-			Count        tagCount
+		ID, TagName, ETag string
+		Count             tagCount
+		Values            []struct {
+			ID, TagValue, ETag string
+			Count              tagCount
 		}
 	}
 	operationBody struct {

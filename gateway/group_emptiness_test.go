@@ -219,17 +219,17 @@ providers:
 
 // Instances without rows are gone through for what lies below them.
 func TestEmptinessCheckBelowWhatHasNoRows(t *testing.T) {
-	const catalogs = "/providers/Contoso.Lists/catalogs"
-	item := groupPath("g") + catalogs + "/c/items/i"
+	const folders = "/providers/Contoso.Lists/folders"
+	item := groupPath("g") + folders + "/c/items/i"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/subscriptions/"+subscription { // it is told of that
 			return
 		}
 		for path, body := range map[string]string{
-			catalogs:              `{"value":[{"id":"` + groupPath("g") + catalogs + `/c"},{"id":"` + groupPath("other") + catalogs + `/x"}]}`,
-			catalogs + "/c/items": `{"value":[{"id":"` + item + `"}]}`,
-			"/items/i":            `{"id":"` + item + `","location":"westus"}`,
-			"/items/i/parts":      `{"value":[]}`, // as a sweep asks
+			folders:              `{"value":[{"id":"` + groupPath("g") + folders + `/c"},{"id":"` + groupPath("other") + folders + `/x"}]}`,
+			folders + "/c/items": `{"value":[{"id":"` + item + `"}]}`,
+			"/items/i":           `{"id":"` + item + `","location":"westus"}`,
+			"/items/i/parts":     `{"value":[]}`, // as a sweep asks
 		} {
 			if strings.HasSuffix(r.URL.Path, path) && r.Method == http.MethodDelete {
 				w.WriteHeader(http.StatusConflict)
@@ -251,9 +251,9 @@ providers:
     registration: automatic
     endpoints: {westus: ["` + server.URL + `"], global: ["` + server.URL + `"]}
     resourceTypes:
-      - {name: catalogs, kind: proxyOnly, apiVersions: ["2024-01-01"]}
-      - {name: catalogs/items, kind: tracked, apiVersions: ["2024-01-01"]}
-      - {name: catalogs/items/parts, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: folders, kind: proxyOnly, apiVersions: ["2024-01-01"]}
+      - {name: folders/items, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: folders/items/parts, kind: tracked, apiVersions: ["2024-01-01"]}
 `})
 	s.work()
 	s.blocked(s.group("g"), item)

@@ -142,6 +142,20 @@ func TestGroupPatch(t *testing.T) {
 	}
 	s.want(404, "ResourceGroupNotFound", "PATCH", groupPath("h")+own, `{"tags":{}}`)
 	s.want(409, "InvalidResourceGroupLocation", "PATCH", groupPath("g")+own, eastus)
+	before := s.ok(200, "GET", groupPath("g")+own, "").text
+	for body, code := range map[string]string{
+		`{"location":null}`: "LocationRequired", `{"location":""}`: "LocationRequired", // it cannot be removed
+		`{"tags":{"a":"1","b":null}}`: "InvalidRequestContent", `{"tags":{"a":"1"},"tags":null}`: "InvalidRequestContent",
+		`null`: "InvalidRequestContent", `{"properties":[null]}`: "InvalidRequestContent",
+	} {
+		s.want(400, code, "PATCH", groupPath("g")+own, body)
+	}
+	// Nothing in the envelope can be removed, and nothing that only the service sets.
+	s.ok(200, "PATCH", groupPath("g")+own, `{"properties":null,"id":null,"name":null,"type":null,"etag":null}`)
+	s.ok(200, "PATCH", groupPath("g")+own, `{"properties":{"provisioningState":null}}`)
+	if after := s.ok(200, "GET", groupPath("g")+own, "").text; after != before {
+		t.Errorf("%s became %s", before, after)
+	}
 }
 
 func TestGroupETag(t *testing.T) {

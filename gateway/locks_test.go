@@ -33,7 +33,12 @@ func TestLocksLive(t *testing.T) {
 		s.want(412, "PreconditionFailed", "PUT", at, readOnly, "If-None-Match", "*")
 		s.want(412, "PreconditionFailed", "DELETE", at, "", "If-Match", `"other"`)
 		s.ok(200, "PUT", at, s.ok(200, "GET", at, "").text) // what was read can be written
-		for _, bad := range []string{`{}`, `{"properties":{"level":"None"}}`, `{"properties":{"level":"ReadOnly"},"name":"other"}`, `{"x":1}`, `[]`} {
+		bare := s.ok(200, "PUT", at, `{"properties":{"level":"CanNotDelete"}}`)
+		if null := s.ok(200, "PUT", at, `{"properties":{"level":"CanNotDelete","notes":null,"owners":null}}`); null.text != bare.text {
+			t.Errorf("null is another lock than none: %s, %s", null.text, bare.text)
+		}
+		s.ok(200, "PUT", at, canNotDelete)
+		for _, bad := range []string{`{}`, `{"properties":{"level":"None"}}`, `{"properties":null}`, `{"properties":{"level":"ReadOnly"},"name":"other"}`, `{"x":1}`, `[]`} {
 			s.want(400, "InvalidRequestContent", "PUT", at, bad)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,14 +35,14 @@ func TestTagNames(t *testing.T) {
 	if got := s.ok(200, "GET", names+own, "").text; got != `{"value":[]}` {
 		t.Error(got)
 	}
-	got := s.ok(201, "PUT", names+"/Env"+own, "").text
-	if want := `{"id":"` + names + `/Env","tagName":"Env","count":{"type":"Total","value":0},"values":[]}`; got != want {
-		t.Errorf("%s, want %s", got, want)
+	put := s.ok(201, "PUT", names+"/Env"+own, "")
+	if want := `{"id":"` + names + `/Env","tagName":"Env","count":{"type":"Total","value":0},"values":[],"etag":` + strconv.Quote(put.header.Get("ETag")) + `}`; put.text != want {
+		t.Errorf("%s, want %s", put.text, want)
 	}
 	s.ok(200, "PUT", strings.ToUpper(names)+"/env"+own, "")
-	got = s.ok(201, "PUT", names+"/env/tagValues/prod"+own, "").text
-	if want := `{"id":"` + names + `/Env/tagValues/prod","tagValue":"prod","count":{"type":"Total","value":0}}`; got != want {
-		t.Errorf("%s, want %s", got, want)
+	put = s.ok(201, "PUT", names+"/env/tagValues/prod"+own, "")
+	if want := `{"id":"` + names + `/Env/tagValues/prod","tagValue":"prod","count":{"type":"Total","value":0},"etag":` + strconv.Quote(put.header.Get("ETag")) + `}`; put.text != want {
+		t.Errorf("%s, want %s", put.text, want)
 	}
 	s.ok(200, "PUT", names+"/ENV/tagvalues/prod"+own, "")
 	s.ok(201, "PUT", names+"/ENV/tagvalues/Prod"+own, "") // values have a case
@@ -91,7 +92,7 @@ func TestTagNames(t *testing.T) {
 	for _, scope := range []string{inSubscription, groupPath("g"), m} {
 		s.ok(200, "DELETE", scope+tagsAt+own, "")
 	}
-	got = s.want(409, "TagNameInUse", "DELETE", names+"/env"+own, "").text
+	got := s.want(409, "TagNameInUse", "DELETE", names+"/env"+own, "").text
 	if !strings.Contains(got, "The tag name 'env' cannot be deleted: values are defined for it.") {
 		t.Error(got)
 	}
@@ -107,6 +108,92 @@ func TestTagNames(t *testing.T) {
 	s.subscribe(subscription, tenant, inventory.Warned)
 	s.want(409, "ReadOnlyDisabledSubscription", "PUT", names+"/env"+own, "")
 	s.ok(204, "DELETE", names+"/env"+own, "")
+}
+
+// Names and values of tags have ETags of what was defined. The table is the contract's
+// (addendum, ETags for Resources).
+func TestTagNamePreconditions(t *testing.T) {
+	s := newSite(t, setup{})
+	name := inSubscription + "/tagNames/Env"
+	value := name + "/tagValues/prod"
+	listed := func() tagNameBody {
+		t.Helper()
+		for _, n := range decode[struct{ Value []tagNameBody }](t, s.ok(200, "GET", inSubscription+"/tagNames"+own, "")).Value {
+			if n.TagName == "Env" {
+				return n
+			}
+		}
+		t.Fatal("Env is not listed")
+		return tagNameBody{}
+	}
+	put := func(status int, path string) string {
+		t.Helper()
+		got := s.ok(status, "PUT", path+own, "")
+		etag := got.header.Get("ETag")
+		if !strings.HasPrefix(etag, `W/"`) || decode[tagNameBody](t, got).ETag != etag {
+			t.Errorf("%s: %q\n%s", path, etag, got.text)
+		}
+		return etag
+	}
+	bare := put(201, name)
+	if again := put(200, name); again != bare {
+		t.Error("an identical PUT changed the ETag of the name")
+	}
+	ofValue := put(201, value)
+	full := put(200, strings.ToUpper(inSubscription)+"/tagnames/eNV")
+	if n := listed(); full == bare || n.ETag != full || n.Values[0].ETag != ofValue || put(200, value) != ofValue {
+		t.Errorf("%q %q %q %+v", bare, full, ofValue, n)
+	}
+	// Its use changes nothing of a definition, and defines nothing.
+	s.group("g")
+	s.ok(200, "PUT", groupPath("g")+tagsAt+own, `{"properties":{"tags":{"env":"test","cost":"1"}}}`)
+	if n := listed(); n.ETag != full || n.Values[0].ETag != ofValue || n.Values[1].ETag != "" || n.Values[1].TagValue != "test" {
+		t.Errorf("%+v", n)
+	}
+	s.want(412, "PreconditionFailed", "PUT", inSubscription+"/tagNames/cost"+own, "", "If-Match", "*")
+	s.want(412, "PreconditionFailed", "DELETE", name+own, "", "If-Match", bare) // before it is said that it is in use
+	s.want(409, "TagNameInUse", "DELETE", inSubscription+"/tagNames/cost"+own, "", "If-Match", "*")
+	s.ok(200, "DELETE", groupPath("g")+tagsAt+own, "")
+
+	for _, c := range []struct {
+		method, header, value string
+		absent, present       int // expected statuses
+	}{
+		{"PUT", "If-Match", "", 201, 200},
+		{"PUT", "If-Match", `""`, 201, 200},
+		{"PUT", "If-Match", "*", 412, 200},
+		{"PUT", "If-Match", "CURRENT", 412, 200},
+		{"PUT", "If-Match", `"other", CURRENT`, 412, 200},
+		{"PUT", "If-Match", `W/"other"`, 412, 412},
+		{"PUT", "If-None-Match", "*", 201, 412},
+		{"PUT", "If-None-Match", `W/"other"`, 201, 200},
+		{"PUT", "If-None-Match", "CURRENT", 201, 412},
+		{"DELETE", "If-Match", "", 204, 200},
+		{"DELETE", "If-Match", "*", 204, 200},
+		{"DELETE", "If-Match", "CURRENT", 204, 200},
+		{"DELETE", "If-Match", `W/"other"`, 204, 412},
+		{"DELETE", "If-None-Match", "*", 204, 412},
+	} {
+		for _, present := range []bool{false, true} {
+			for path, etag := range map[string]string{name: bare, value: ofValue} {
+				s.do("DELETE", value+own, "")
+				s.do("DELETE", name+own, "")
+				if path == value || present {
+					s.ok(201, "PUT", name+own, "")
+				}
+				want := c.absent
+				if present {
+					want = c.present
+					s.do("PUT", path+own, "")
+				}
+				code := ""
+				if want == 412 {
+					code = "PreconditionFailed"
+				}
+				s.want(want, code, c.method, path+own, "", c.header, strings.ReplaceAll(c.value, "CURRENT", etag))
+			}
+		}
+	}
 }
 
 func TestCheckResourceName(t *testing.T) {

@@ -70,6 +70,11 @@ func TestTags(t *testing.T) {
 			{"PUT", `{"properties":{"tags":{"a":"` + strings.Repeat("v", 257) + `"}}}`, "InvalidTagValueLength"},
 			{"PUT", `{"properties":{"tags":{` + tagsNumbered(51) + `}}}`, "TagCountExceeded"},
 			{"PATCH", `{"operation":"Merge","properties":{"tags":{` + tagsNumbered(50) + `}}}`, "TagCountExceeded"},
+			{"PUT", `{"properties":{"tags":{"a":null}}}`, "InvalidRequestContent"},
+			{"PUT", `{"properties":null}`, "InvalidRequestContent"},
+			{"PATCH", `{"operation":"Merge","properties":{"tags":{"a":"1","d":null}}}`, "InvalidRequestContent"},
+			{"PATCH", `{"operation":"Replace","properties":{"tags":{"a":null}}}`, "InvalidRequestContent"},
+			{"PATCH", `{"operation":"Replace","properties":null}`, "InvalidRequestContent"},
 			{"PATCH", `{"properties":{"tags":{}}}`, "InvalidRequestContent"},
 			{"PATCH", `{"operation":"Add","properties":{"tags":{}}}`, "InvalidRequestContent"},
 		} {

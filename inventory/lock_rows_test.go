@@ -63,6 +63,7 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	makeGroup(t, s, "rg")
 	lock := Lock{Subscription: "s", Scope: subscriptionScope("s")}
+	anyTag := func(TagName) error { return nil }
 	keep := func(*Lock) (*Lock, error) { return &Lock{Name: "l", ScopeID: lock.Scope, Level: LockCanNotDelete}, nil }
 	spy := &lockSpy{}
 	s.engine.Intercept(func(session engine.Session) engine.Session {
@@ -77,8 +78,8 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 			_, err := s.EditSubscriptionTags(ctx, "s", index.Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil })
 			return err
 		}},
-		{"a tag's name", func(ctx context.Context) error { _, err := s.DefineTag(ctx, "s", "n", ""); return err }},
-		{"its end", func(ctx context.Context) error { _, err := s.RemoveTag(ctx, "s", "n", ""); return err }},
+		{"a tag's name", func(ctx context.Context) error { _, _, err := s.DefineTag(ctx, "s", "n", "", anyTag); return err }},
+		{"its end", func(ctx context.Context) error { _, err := s.RemoveTag(ctx, "s", "n", "", anyTag); return err }},
 		{"a lock", func(ctx context.Context) error {
 			_, _, err := s.EditLock(ctx, "s", "", lock.Scope, "l", keep)
 			return err

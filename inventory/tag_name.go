@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"portico/arm"
 	"portico/inventory/engine"
@@ -17,73 +18,92 @@ type TagName struct {
 	Values []string
 }
 
+// Defines reports whether a value is defined or, with "", the name itself.
+func (n TagName) Defines(value string) bool {
+	return value == "" && n.Name != "" || slices.Contains(n.Values, value)
+}
+
 const (
 	insertTagName = `INSERT INTO tag_names (subscription, name, value, spelling, created) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, name, value) DO NOTHING`
 	selectTagName = `SELECT name, value, spelling FROM tag_names WHERE subscription = ? AND name = ? ORDER BY value`
 	nextTagName   = `SELECT name FROM tag_names WHERE subscription = ? AND name > ? ORDER BY name LIMIT 1`
 	deleteTagName = `DELETE FROM tag_names WHERE subscription = ? AND name = ? AND value = ?`
-	hasTagName    = `SELECT spelling FROM tag_names WHERE subscription = ? AND name = ? AND value = ''`
 	nextTagInUse  = `SELECT tag FROM resource_tags WHERE subscription = ? AND tag > ? ORDER BY tag LIMIT 1`
 )
 
 // DefineTag defines a tag name or, unless it is empty, a value for a defined name;
-// ErrNotFound where the name is not defined. It reports whether that is new. The
-// subscription must admit the change: ErrSubscriptionNotFound,
-// *SubscriptionStateError. The number of names and values is limited: *QuotaError.
-func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created bool, err error) {
-	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
+// ErrNotFound where the name is not defined. It returns the name as it is then, and
+// whether what was asked for is new. check judges the name as it was, the zero TagName
+// where it was not defined: it runs inside the writing transaction and must be pure, and
+// its error is returned as it is. The subscription must admit the change:
+// ErrSubscriptionNotFound, *SubscriptionStateError. The number of names and values is
+// limited: *QuotaError.
+func (s *Store) DefineTag(ctx context.Context, sub, name, value string, check func(TagName) error) (TagName, bool, error) {
+	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (put[TagName], error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, false); err != nil {
-			return false, err
+			return put[TagName]{}, err
+		}
+		defined, err := loadTagName(t, sub, name)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return put[TagName]{}, err
+		}
+		if err := check(defined); err != nil {
+			return put[TagName]{}, err
+		}
+		switch {
+		case defined.Defines(value):
+			return put[TagName]{stored: defined}, nil
+		case value == "":
+			defined.Key, defined.Name = arm.Fold(name), name
+		case defined.Name == "":
+			return put[TagName]{}, ErrNotFound
+		default:
+			defined.Values = append(defined.Values, value)
 		}
 		spelling := name
 		if value != "" {
-			var defined string
-			err := t.One(hasTagName, sub, arm.Fold(name))(&defined)
-			if errors.Is(err, sql.ErrNoRows) {
-				err = ErrNotFound
-			}
-			if err != nil {
-				return false, err
-			}
 			spelling = value
 		}
-		n, err := t.Exec(insertTagName, sub, arm.Fold(name), value, spelling, engine.Micros(t.Now))
-		if err != nil || n == 0 {
-			return false, err
+		if _, err := t.Exec(insertTagName, sub, defined.Key, value, spelling, engine.Micros(t.Now)); err != nil {
+			return put[TagName]{}, err
 		}
 		if err := t.recordTagName(sub, name, value, writeVerb); err != nil {
-			return false, err
+			return put[TagName]{}, err
 		}
-		return true, raiseUsage(t, usage{subscription: sub, typ: countedTagNames}, s.options.Limits.TagNamesPerSubscription)
+		err = raiseUsage(t, usage{subscription: sub, typ: countedTagNames}, s.options.Limits.TagNamesPerSubscription)
+		return put[TagName]{stored: defined, created: true}, err
 	})
+	return result.stored, result.created, err
 }
 
 // ErrHasValues refuses to remove a tag name that has defined values.
 var ErrHasValues = errors.New("inventory: values are defined for the tag")
 
 // RemoveTag removes a defined name or, unless it is empty, a value of it, and reports
-// whether there was one. The subscription must admit it, as for DefineTag.
-func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed bool, err error) {
+// whether there was one. The subscription must admit it, and check judges it, as for
+// DefineTag; but check is not asked where there is nothing to remove.
+func (s *Store) RemoveTag(ctx context.Context, sub, name, value string, check func(TagName) error) (removed bool, err error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, true); err != nil {
 			return false, err
 		}
-		if value == "" {
-			defined, err := loadTagName(t, sub, name)
-			switch {
-			case errors.Is(err, ErrNotFound):
-				return false, nil
-			case err != nil:
-				return false, err
-			case len(defined.Values) > 0:
-				return false, ErrHasValues
-			}
+		defined, err := loadTagName(t, sub, name)
+		if errors.Is(err, ErrNotFound) || err == nil && !defined.Defines(value) {
+			return false, nil
 		}
-		n, err := t.Exec(deleteTagName, sub, arm.Fold(name), value)
-		if err != nil || n == 0 {
+		if err != nil {
+			return false, err
+		}
+		if err := check(defined); err != nil {
+			return false, err
+		}
+		if value == "" && len(defined.Values) > 0 {
+			return false, ErrHasValues
+		}
+		if _, err := t.Exec(deleteTagName, sub, defined.Key, value); err != nil {
 			return false, err
 		}
 		if err := t.recordTagName(sub, name, value, deleteVerb); err != nil {

@@ -13,6 +13,7 @@ import (
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -80,7 +81,7 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 		return nil, nil
 	case answer.Status != http.StatusOK:
 		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
-		pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+		pause, _ := timing.RetryAfter(answer.Header, time.Now())
 		fault.RetryAfter = min(pause, arm.MaxRetryAfter)
 		return nil, fault
 	}

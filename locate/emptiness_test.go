@@ -38,10 +38,10 @@ func TestLookCountsForWhatItSaw(t *testing.T) {
 func TestTypesDownToTheTrackedOne(t *testing.T) {
 	w := newWorld(t)
 	var names []string
-	for _, t := range downToTracked(w.prober.Map.Type("contoso.compute/catalogs/items/parts")) {
+	for _, t := range downToTracked(w.prober.Map.Type("contoso.compute/folders/items/parts")) {
 		names = append(names, t.Name)
 	}
-	if strings.Join(names, " ") != "catalogs catalogs/items" {
+	if strings.Join(names, " ") != "folders folders/items" {
 		t.Errorf("%v", names)
 	}
 	if types := downToTracked(&regions.ResourceType{Kind: regions.ProxyOnly}); len(types) != 1 {

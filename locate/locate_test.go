@@ -56,9 +56,9 @@ providers:
     endpoints: {%s}
     resourceTypes:
       - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01", "2025-01-01"]}
-      - {name: catalogs, kind: proxyOnly, locations: [westus], apiVersions: ["2024-01-01"]}
-      - {name: catalogs/items, kind: tracked, apiVersions: ["2024-01-01"]}
-      - {name: catalogs/items/parts, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: folders, kind: proxyOnly, locations: [westus], apiVersions: ["2024-01-01"]}
+      - {name: folders/items, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: folders/items/parts, kind: tracked, apiVersions: ["2024-01-01"]}
 `, strings.Join(endpoints, ", ")))
 	path := filepath.Join(t.TempDir(), "portico.db")
 	storetest.CreateDatabase(t, path)

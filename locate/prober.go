@@ -14,6 +14,7 @@ import (
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -60,7 +61,7 @@ func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Res
 		return ProbeResult{}, err
 	}
 	var result ProbeResult
-	result.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
+	result.RetryAfter, _ = timing.RetryAfter(answer.Header, time.Now())
 	var observation inventory.Observation
 	if answer.Status == http.StatusOK {
 		observation = inventory.ReadObservation(answer.Body)
@@ -145,7 +146,7 @@ type StatusError struct {
 
 // NewStatusError returns the error for an answer's status and header.
 func NewStatusError(status int, header http.Header) StatusError {
-	after, _ := upstream.RetryAfter(header, time.Now())
+	after, _ := timing.RetryAfter(header, time.Now())
 	return StatusError{status, after}
 }
 

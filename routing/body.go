@@ -104,7 +104,7 @@ func (b Body) CheckTagCount(limit int) *arm.Error {
 func readTags(value []byte, body *Body) *arm.Error {
 	err := jsonscan.Object(value, func(m jsonscan.Member) error {
 		body.TagCount++
-		if m.Value[0] != '"' && !jsonscan.Null(m.Value) {
+		if m.Value[0] != '"' {
 			return errNoText
 		}
 		return nil

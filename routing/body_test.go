@@ -25,7 +25,7 @@ func TestReadObject(t *testing.T) {
 		{`{"loc\u0061tion":"\u0077estus"}`, Body{Location: "westus", HasLocation: true}},
 		{`{"properties":{"location":"a","Location":1,"tags":2},"x":[{"location":3}],"locations":4,"tag":5}`, Body{}},
 		{`{"tags":{}}`, Body{Tags: map[string]string{}, HasTags: true}},
-		{`{"tags":{"a":"1","A":"2","b":null,"\u0063":"\u00e9"}}`, Body{Tags: map[string]string{"a": "1", "A": "2", "b": "", "c": "é"}, HasTags: true}},
+		{`{"tags":{"a":"1","A":"2","b":"","\u0063":"\u00e9"}}`, Body{Tags: map[string]string{"a": "1", "A": "2", "b": "", "c": "é"}, HasTags: true}},
 	} {
 		got, fault := ReadObject([]byte(c.text))
 		if fault != nil || got.Location != c.want.Location || got.HasLocation != c.want.HasLocation ||
@@ -55,6 +55,7 @@ func TestReadObjectRefusals(t *testing.T) {
 		{`{"tags":"a"}`, "The tags are no object. Path 'tags'", "tags"},
 		{`{"tags":[]}`, "The tags are no object. Path 'tags'", "tags"},
 		{`{"tags":{"a":1}}`, "A tag's value is no string. Path 'tags'", "tags"},
+		{`{"tags":{"a":"1","b":null}}`, "A tag's value is no string. Path 'tags'", "tags"},
 		{`{"tags":{"a":{}}}`, "A tag's value is no string. Path 'tags'", "tags"},
 		{`{"tags":{"a":"1","\u0061":"2"}}`, "The tag name 'a' occurs twice. Path 'tags'", "tags"},
 	} {

@@ -33,7 +33,7 @@ func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 		text, err := unescapeQuery(value)
 		switch {
 		case version && (err != nil || seen || text == ""):
-			return q, invalidVersion(value, supported)
+			return q, invalidVersion(versionsIn(raw), supported)
 		case err != nil:
 			return q, arm.NewError(arm.InvalidQueryParameter, name, "a percent sign begins two hexadecimal digits").About(name)
 		case strings.IndexByte(pair, ';') >= 0 && hidesVersion(pair):
@@ -44,6 +44,23 @@ func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 		}
 	}
 	return q, nil
+}
+
+// versionsIn returns all api-versions of a raw query, with commas between them, as ARM
+// quotes them; one with a broken escape as it was sent.
+func versionsIn(raw string) string {
+	var sent []string
+	for pair := range strings.SplitSeq(raw, "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		if name, err := unescapeQuery(key); err != nil || !arm.EqualFold(name, "api-version") {
+			continue
+		}
+		if text, err := unescapeQuery(value); err == nil {
+			value = text
+		}
+		sent = append(sent, value)
+	}
+	return strings.Join(sent, ",")
 }
 
 // hidesVersion reports whether a parser that takes semicolons for separators would find
@@ -79,6 +96,28 @@ func (q Query) Get(name string) (string, bool) {
 		return text, err == nil
 	}
 	return "", false
+}
+
+// CheckOptions refuses an option, a parameter whose name begins with a dollar sign, that
+// is given twice in any casing and encoding, as OData does. It is for requests whose
+// options the front door interprets: elsewhere they are the provider's affair.
+func (q Query) CheckOptions() *arm.Error {
+	if strings.Count(q.Raw, "&") == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for pair := range strings.SplitSeq(q.Raw, "&") {
+		key, _, _ := strings.Cut(pair, "=")
+		name, err := unescapeQuery(key)
+		if err != nil || !strings.HasPrefix(name, "$") {
+			continue
+		}
+		if seen[arm.Fold(name)] {
+			return arm.NewError(arm.InvalidQueryParameter, name, "it is given more than once").About(name)
+		}
+		seen[arm.Fold(name)] = true
+	}
+	return nil
 }
 
 // Without returns the raw query without any parameter of that name.

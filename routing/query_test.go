@@ -25,6 +25,18 @@ func TestParseQuery(t *testing.T) {
 			t.Errorf("%q: got %q, %v; want %q", c.raw, q.APIVersion, fault, c.version)
 		}
 	}
+	for raw, quoted := range map[string]string{
+		"api-version=1&x=2&API%2dVERSION=2":             "1,2",
+		"api-version=1&api-version=1":                   "1,1",
+		"api-version=&api-version=2":                    ",2",
+		"api-version=1&api-version=%zz&api-version=%33": "1,%zz,3",
+		"api-version": "",
+	} {
+		_, fault := parseQuery(raw, []string{"a", "b"})
+		if want := "The api-version '" + quoted + "' is invalid. The supported versions are 'a,b'."; fault == nil || fault.Message != want {
+			t.Errorf("%q: %v, want %s", raw, fault, want)
+		}
+	}
 	for _, c := range []struct {
 		raw    string
 		code   arm.Code
@@ -68,6 +80,29 @@ func TestQueryGet(t *testing.T) {
 		value, there := (Query{Raw: c.raw}).Get(c.name)
 		if value != c.value || there != c.there {
 			t.Errorf("%q: got %q, %v", c.raw, value, there)
+		}
+	}
+}
+
+func TestCheckOptions(t *testing.T) {
+	for raw, twice := range map[string]string{
+		"":                                 "",
+		"$top=1":                           "",
+		"$top=1&$skipToken=a&$filter=b":    "",
+		"a=1&a=2&top=1&$top=1":             "",
+		"%zz=1&%zz=1&&&":                   "",
+		"$top=1&$top=1":                    "$top",
+		"$top&$top":                        "$top",
+		"$skipToken=a&$top=1&$SkipToken=b": "$SkipToken",
+		"%24filter=a&$filter=":             "$filter",
+		"$filter=a&%24FILTER=b":            "$FILTER",
+	} {
+		fault := (Query{Raw: raw}).CheckOptions()
+		if twice == "" && fault == nil {
+			continue
+		}
+		if fault == nil || fault.Code != arm.InvalidQueryParameter || fault.Target != twice || fault.Status != 400 {
+			t.Errorf("%q: %+v, want one about %q", raw, fault, twice)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"portico/regions/health"
+	"portico/timing"
 )
 
 // Bounds of the retries of reads.
@@ -107,6 +108,6 @@ func retryAfter(response *http.Response) time.Duration {
 	if response == nil {
 		return 0
 	}
-	pause, _ := RetryAfter(response.Header, time.Now())
+	pause, _ := timing.RetryAfter(response.Header, time.Now())
 	return pause
 }

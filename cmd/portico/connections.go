@@ -58,6 +58,7 @@ func newTables(settings config.Server, trusted func() []netip.Prefix, registry p
 		}
 		return connections.New(connections.Options{
 			MaxConnections: all, MaxPerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated, Unscanned: unscanned,
+			Describe:  describeRefusal,
 			Trusted:   func(a netip.Addr) bool { return tracing.Within(trusted(), a) },
 			OnRefused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
 		})

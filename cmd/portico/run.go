@@ -137,7 +137,7 @@ func (s *service) publicServer(standard *http.Server, t *connections.Table) serv
 }
 
 // describeRefusal is the content of the answer to what is no request.
-func describeRefusal(why http1.Refusal) (contentType string, content []byte) {
+func describeRefusal(why connections.Refusal) (contentType string, content []byte) {
 	fault := arm.NewError(arm.InvalidRequestURI, why.Why)
 	if why.Header != "" {
 		fault = arm.NewError(arm.InvalidRequestHeader, why.Header, why.Why)

@@ -8,13 +8,27 @@ import (
 	"portico/config/yamltree"
 )
 
-// reservedWords cannot be a segment of a type name (resource reference,
-// Resource Provider and Type Names best-practices).
+// reservedWords cannot be a segment of a namespace or of a type name, in singular or
+// plural (resource reference, Resource Provider and Type Names best-practices).
 func reservedWords() []string {
 	return []string{
 		"deployments", "location", "region", "availability", "provider", "application", "resource",
 		"graph", "policy", "migrate", "templates", "catalog", "gallery", "portal",
 	}
+}
+
+// reserved reports whether a segment is a reserved word, in either number.
+func reserved(segment string) bool {
+	return slices.ContainsFunc(reservedWords(), func(w string) bool { return plural(w) == plural(segment) })
+}
+
+// plural is the plural of a word, of which it may be one already.
+func plural(word string) string {
+	word = arm.Fold(word)
+	if stem, y := strings.CutSuffix(word, "y"); y {
+		return stem + "ies"
+	}
+	return strings.TrimSuffix(word, "s") + "s"
 }
 
 // pathWords have a meaning of their own in a request's path, so that a type of
@@ -44,10 +58,24 @@ func checkNamespace(r *yamltree.Report, at *yamltree.Node, namespace string) boo
 		r.Fault(at, yamltree.QuoteASCII(namespace)+" is no provider namespace", namespaceForm)
 	case oneOfFold(ownNamespaces(), namespace):
 		r.Fault(at, "namespace "+yamltree.Quote(namespace)+" is the gateway's own", "any but "+yamltree.Choice(ownNamespaces()))
+	case oneOfFold(pathWords(), namespace):
+		r.Fault(at, "namespace "+yamltree.Quote(namespace)+" has a meaning of its own in paths", "any but "+yamltree.Choice(pathWords()))
 	default:
-		return true
+		return checkReserved(r, at, "namespace", namespace, strings.Split(namespace, "."))
 	}
 	return false
+}
+
+// checkReserved reports a segment of a name that is a reserved word.
+func checkReserved(r *yamltree.Report, at *yamltree.Node, kind, name string, segments []string) bool {
+	for _, s := range segments {
+		if reserved(s) {
+			r.Fault(at, kind+" "+yamltree.Quote(name)+" uses the reserved word "+yamltree.Quote(s),
+				"any but "+yamltree.Choice(reservedWords())+", in singular or plural")
+			return false
+		}
+	}
+	return true
 }
 
 const typeForm = "segments of ASCII letters and digits, such as virtualMachines or virtualMachines/disks, without the namespace"
@@ -68,14 +96,14 @@ func checkTypeName(r *yamltree.Report, at *yamltree.Node, name string) bool {
 		case !arm.ValidTypeName(s):
 			r.Fault(at, yamltree.QuoteASCII(name)+" is no type name", typeForm)
 			return false
-		case oneOfFold(reservedWords(), s):
-			r.Fault(at, "type "+yamltree.Quote(name)+" uses the reserved word "+yamltree.Quote(s), "any but "+yamltree.Choice(reservedWords()))
-			return false
 		case oneOfFold(pathWords(), s):
 			r.Fault(at, "type "+yamltree.Quote(name)+" uses "+yamltree.Quote(s)+", which has a meaning of its own in paths",
 				"any but "+yamltree.Choice(pathWords()))
 			return false
 		}
+	}
+	if !checkReserved(r, at, "type", name, segments) {
+		return false
 	}
 	for _, s := range segments {
 		if s[0] < 'a' || s[0] > 'z' || !strings.HasSuffix(s, "s") {

@@ -172,7 +172,7 @@ func APIVersion() Rule[string] {
 		Parse:   func(text string) (string, bool) { return text, arm.ValidAPIVersion(text) },
 		Shown:   true,
 		Noun:    "api-version",
-		Allowed: "YYYY-MM-DD, then nothing or one of -preview, -alpha, -beta, -rc, -privatepreview",
+		Allowed: "YYYY-MM-DD of a day that exists, then nothing or one of -preview, -alpha, -beta, -rc, -privatepreview",
 		Schema:  matching(apiVersionPattern),
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"portico/connections"
 )
 
 // parkAfter is how long a connection keeps its buffers and its goroutine's stack while
@@ -87,7 +89,7 @@ func (c *conn) serve(reused bool) {
 		}
 		c.hook(http.StateActive)
 		if err != nil {
-			if why, ok := errors.AsType[*Refusal](err); ok && !c.server.ended.Load() {
+			if why, ok := errors.AsType[*connections.Refusal](err); ok && !c.server.ended.Load() {
 				c.refuse(why)
 			}
 			return

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"portico/connections"
 )
 
 // script is a connection whose client sends a text, in pieces, and then is silent or
@@ -100,7 +102,7 @@ type reading struct {
 type readings struct {
 	mu      sync.Mutex
 	all     []reading
-	refused *Refusal // by this server
+	refused *connections.Refusal // by this server
 }
 
 // handler notes each request, whose content it reads if the last byte of the target's
@@ -133,7 +135,7 @@ func readByOwn(text []byte, step int) (*readings, string) {
 	listener := onceFor(conn)
 	server := New(Options{
 		Handler: &got, ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHead: fuzzHead, ErrorLog: log.New(io.Discard, "", 0),
-		Describe: func(why Refusal) (string, []byte) { got.refused = &why; return "text/plain", nil },
+		Describe: func(why connections.Refusal) (string, []byte) { got.refused = &why; return "text/plain", nil },
 	})
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(listener) }()
@@ -256,8 +258,8 @@ func differ(got, want *readings, text []byte) string {
 }
 
 // stricter reports whether this server may refuse for a reason what net/http reads.
-func stricter(reason *Refusal, next reading, text []byte) bool {
-	is := func(of *Refusal) bool { return *reason == *of }
+func stricter(reason *connections.Refusal, next reading, text []byte) bool {
+	is := func(of *connections.Refusal) bool { return *reason == *of }
 	switch {
 	case is(errTooLarge), is(errManyLines):
 		return len(text) > 4000

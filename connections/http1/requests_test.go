@@ -60,9 +60,9 @@ func TestConnectionsEnd(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, echo, func(s *site) {
-		s.options.Describe = func(why Refusal) (string, []byte) { return "text/x", []byte(why.Header + ": " + why.Why) }
+		s.options.Describe = func(why connections.Refusal) (string, []byte) { return "text/x", []byte(why.Header + ": " + why.Why) }
 	})
-	for text, want := range map[string]*Refusal{
+	for text, want := range map[string]*connections.Refusal{
 		"hello\r\n":                                                                            errRequestLine,
 		"GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n":                                                 errTarget,
 		"GET /a HTTP/1.1\r\nA b\r\n":                                                           errFieldLine,

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"portico/connections"
 	"portico/timing"
 )
 
@@ -23,9 +24,8 @@ type Options struct {
 	ConnState         func(net.Conn, http.ConnState)
 	ConnContext       func(context.Context, net.Conn) context.Context
 	ErrorLog          *log.Logger
-	// Describe returns the content of the answer to what is no request, and its type; nil
-	// for plain text.
-	Describe func(Refusal) (contentType string, content []byte)
+	// Describe words the answers to what is no request; nil: plain text.
+	Describe connections.Describer
 	// HTTP2 serves connections on which a client has agreed to HTTP/2; nil: they are closed.
 	HTTP2 *http.Server
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"portico/timing"
 	"strings"
 	"time"
+
+	"portico/timing"
 )
 
 // Times of a stream of changes.
@@ -53,7 +54,7 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	s := feedStream{listener: l, w: w, out: http.NewResponseController(w), at: wanted.after}
-	for s.send(read) && !l.Draining() && (read.more || timing.Sleep(ctx, feedInterval) == nil) {
+	for l.stays(r) && s.send(read) && !l.Draining() && (read.more || timing.Sleep(ctx, feedInterval) == nil) {
 		wanted.after, wanted.anywhere = read.last, false
 		if read, err = l.readFeed(ctx, wanted); err != nil {
 			return nil // the reader comes back, and is told

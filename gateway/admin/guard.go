@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"portico/arm"
 	"portico/config"
@@ -73,10 +74,12 @@ func (l *listener) askForToken(next http.Handler) http.Handler {
 	tokens := l.Config.Server.AdminTokens
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(tokens) > 0 {
-			token, known := l.callerToken(r)
-			if !known {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="portico admin"`)
-				fail(w, arm.NewError(arm.AuthenticationFailed))
+			token, fault := l.callerToken(r)
+			if fault != nil {
+				if fault.Code == arm.AuthenticationFailed {
+					w.Header().Set("WWW-Authenticate", `Bearer realm="portico admin"`)
+				}
+				fail(w, fault)
 				return
 			}
 			observe.SetTokenName(r.Context(), token.Name)
@@ -92,17 +95,50 @@ func (l *listener) askForToken(next http.Handler) http.Handler {
 
 // callerToken is the token that a request brings or, where it brings none, that of its
 // session.
-func (l *listener) callerToken(r *http.Request) (config.AdminToken, bool) {
+func (l *listener) callerToken(r *http.Request) (config.AdminToken, *arm.Error) {
 	if len(r.Header["Authorization"]) == 0 {
-		return l.session(r)
+		token, ok := l.session(r)
+		if !ok {
+			return token, arm.NewError(arm.AuthenticationFailed)
+		}
+		return token, nil
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	found, known := findToken(l.Config.Server.AdminTokens, strings.TrimSpace(token))
-	return found, known && strings.EqualFold(scheme, "Bearer")
+	if token = strings.TrimSpace(token); token == "" || !strings.EqualFold(scheme, "Bearer") {
+		return config.AdminToken{}, arm.NewError(arm.AuthenticationFailed)
+	}
+	return l.findToken(r, token)
 }
 
-// findToken finds a token. It compares all of them, so that its duration tells nothing.
-func findToken(tokens []config.AdminToken, token string) (found config.AdminToken, known bool) {
+// stays reports whether whoever a request came from may still go on with it: a session may
+// have ended meanwhile.
+func (l *listener) stays(r *http.Request) bool {
+	if len(l.Config.Server.AdminTokens) == 0 || len(r.Header["Authorization"]) > 0 {
+		return true
+	}
+	_, ok := l.sessionUsed(r, false)
+	return ok
+}
+
+// findToken finds the token that a request brings. An address from which several were
+// guessed has to wait, also with the right one: else an answer would tell which it is.
+func (l *listener) findToken(r *http.Request, token string) (config.AdminToken, *arm.Error) {
+	now, from := time.Now(), peerOf(r)
+	if wait := l.Attempts.Wait(from, now); wait > 0 {
+		tooMany := arm.NewError(arm.TooManyRequests, "too many tokens were guessed from this address")
+		tooMany.RetryAfter = wait
+		return config.AdminToken{}, tooMany
+	}
+	found, known := matchToken(l.Config.Server.AdminTokens, token)
+	if !known {
+		l.Attempts.Failed(from, token, now)
+		return found, arm.NewError(arm.AuthenticationFailed)
+	}
+	return found, nil
+}
+
+// matchToken finds a token. It compares all of them, so that its duration tells nothing.
+func matchToken(tokens []config.AdminToken, token string) (found config.AdminToken, known bool) {
 	sum := sha256.Sum256([]byte(token))
 	hash := hex.EncodeToString(sum[:])
 	for _, t := range tokens {

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gorilla/mux"
 
@@ -69,16 +68,9 @@ func (l *listener) signIn(w http.ResponseWriter, r *http.Request) (int, any, err
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}
-	now, from := time.Now(), peerOf(r)
-	if wait := l.Attempts.Wait(from, now); wait > 0 {
-		tooMany := arm.NewError(arm.TooManyRequests, "too many sign-ins failed")
-		tooMany.RetryAfter = wait
-		return 0, nil, tooMany
-	}
-	token, known := findToken(l.Config.Server.AdminTokens, strings.TrimSpace(sent.Token))
-	if !known {
-		l.Attempts.Failed(from, now)
-		return 0, nil, arm.NewError(arm.AuthenticationFailed)
+	token, fault := l.findToken(r, strings.TrimSpace(sent.Token))
+	if fault != nil {
+		return 0, nil, fault
 	}
 	observe.SetTokenName(r.Context(), token.Name)
 	connections.Authenticated(r.Context())
@@ -119,12 +111,17 @@ func cookieName(r *http.Request) string {
 
 // session returns the token of the session that a request belongs to. A token that the
 // configuration has no more has none.
-func (l *listener) session(r *http.Request) (token config.AdminToken, ok bool) {
+func (l *listener) session(r *http.Request) (config.AdminToken, bool) {
+	return l.sessionUsed(r, r.Header.Get(consoleHeader) == byPerson)
+}
+
+// sessionUsed is session; a person's doing keeps it from ending by idleness.
+func (l *listener) sessionUsed(r *http.Request, byPerson bool) (token config.AdminToken, ok bool) {
 	c, err := r.Cookie(cookieName(r))
 	if err != nil {
 		return token, false
 	}
-	hash, ok := l.Sessions.Token(c.Value, r.Header.Get(consoleHeader) == byPerson)
+	hash, ok := l.Sessions.Token(c.Value, byPerson)
 	if !ok {
 		return token, false
 	}

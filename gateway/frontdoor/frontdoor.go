@@ -168,6 +168,9 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 	if fault := x.Request.Check(d.router.Map, ""); fault != nil {
 		return fault
 	}
+	if fault := x.Request.Query.CheckOptions(); fault != nil {
+		return fault
+	}
 	if fault := routing.CheckJSON(content); fault != nil {
 		return fault
 	}

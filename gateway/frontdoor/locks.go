@@ -18,6 +18,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
+	"portico/jsonscan"
 	"portico/routing"
 )
 
@@ -153,6 +154,9 @@ func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock
 	}
 	if n := len(sent.Properties.Owners); n > longestOwners {
 		return l, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The owners take %d bytes, and may take %d. Path 'properties.owners'", n, longestOwners)).About("properties.owners")
+	}
+	if jsonscan.Null(sent.Properties.Owners) {
+		sent.Properties.Owners = nil
 	}
 	l = inventory.Lock{ScopeID: id, Name: lockName(x), Notes: sent.Properties.Notes, Owners: sent.Properties.Owners}
 	want := route.Names{ID: lockOf(l).ID, Name: l.Name, Type: lockType}

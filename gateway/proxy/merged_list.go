@@ -53,6 +53,9 @@ var conditionalHeaders = []string{"If-Match", "If-None-Match", "If-Modified-Sinc
 
 // pageRequest builds the request for a page of a merged list.
 func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d Resolved) (fanout.Request, error) {
+	if fault := x.Request.Query.CheckOptions(); fault != nil {
+		return fanout.Request{}, fault
+	}
 	wanted, err := regionFailure(x)
 	if err != nil {
 		return fanout.Request{}, err
@@ -102,6 +105,9 @@ func (p *Proxy) continuesMergedList(x *exchange.Exchange) bool {
 // emptyList answers a list that no region can hold elements of.
 func (p *Proxy) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
 	q := x.Request
+	if fault := q.Query.CheckOptions(); fault != nil {
+		return fault
+	}
 	if _, err := regionFailure(x); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"portico/upstream"
+	"portico/timing"
 )
 
 // retryAfterMs are headers with a pause in milliseconds: they are not in the contract,
@@ -26,7 +26,7 @@ func (p *Proxy) clampRetryAfter(h http.Header, status int) {
 	if len(h["Retry-After"]) == 0 {
 		return
 	}
-	pause, ok := upstream.RetryAfter(h, time.Now())
+	pause, ok := timing.RetryAfter(h, time.Now())
 	if !ok {
 		delete(h, "Retry-After")
 		return

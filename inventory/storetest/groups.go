@@ -94,7 +94,7 @@ func testQuota(t *testing.T, database Database) {
 			o.Limits = inventory.Limits{TagNamesPerSubscription: 3, LocksPerSubscription: 21}
 		})
 		define := func(name, value string) error {
-			_, err := b.DefineTag(b.ctx, Sub, name, value)
+			_, _, err := b.DefineTag(b.ctx, Sub, name, value, anyTag)
 			return err
 		}
 		b.ok(define("a", ""))
@@ -103,7 +103,7 @@ func testQuota(t *testing.T, database Database) {
 		equal(b, *as[*inventory.QuotaError](b, define("a", "2")), inventory.QuotaError{Kind: inventory.QuotaTagNames, Limit: 3, Current: 3})
 		b.ok(define("A", "1"))                                   // it exists
 		for _, of := range [][2]string{{"a", "1"}, {"a", "1"}} { // the second time it is gone
-			_, err := b.RemoveTag(b.ctx, Sub, of[0], of[1])
+			_, err := b.RemoveTag(b.ctx, Sub, of[0], of[1], anyTag)
 			b.ok(err)
 		}
 		b.ok(define("a", "2"))

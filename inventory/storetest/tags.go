@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 )
 
 var errRefused = errors.New("refused")
+
+// anyTag lets every definition of a tag change.
+func anyTag(inventory.TagName) error { return nil }
 
 func testTags(t *testing.T, database Database) {
 	set := func(tags map[string]string) func(map[string]string) (map[string]string, error) {
@@ -65,11 +69,11 @@ func testTags(t *testing.T, database Database) {
 		b := newBench(t, database)
 		define := func(name, value string) bool {
 			b.Helper()
-			created, err := b.DefineTag(b.ctx, Sub, name, value)
+			_, created, err := b.DefineTag(b.ctx, Sub, name, value, anyTag)
 			b.ok(err)
 			return created
 		}
-		_, err := b.DefineTag(b.ctx, Sub, "Env", "prod")
+		_, _, err := b.DefineTag(b.ctx, Sub, "Env", "prod", anyTag)
 		b.is(err, inventory.ErrNotFound)
 		equal(b, define("Env", ""), true)
 		equal(b, define("ENV", ""), false)
@@ -97,17 +101,68 @@ func testTags(t *testing.T, database Database) {
 
 		remove := func(name, value string) bool {
 			b.Helper()
-			removed, err := b.RemoveTag(b.ctx, Sub, name, value)
+			removed, err := b.RemoveTag(b.ctx, Sub, name, value, anyTag)
 			b.ok(err)
 			return removed
 		}
-		_, err = b.RemoveTag(b.ctx, Sub, "env", "")
+		_, err = b.RemoveTag(b.ctx, Sub, "env", "", anyTag)
 		b.is(err, inventory.ErrHasValues)
 		equal(b, remove("env", "PROD"), false)
 		equal(b, remove("env", "prod"), true)
 		equal(b, remove("Env", "Prod"), true)
 		equal(b, remove("Env", ""), true)
 		equal(b, remove("Env", ""), false)
+	})
+	t.Run("names, by what was there", func(t *testing.T) {
+		b := newBench(t, database)
+		// is judges the name as it is when the transaction writes.
+		is := func(want string) func(inventory.TagName) error {
+			return func(n inventory.TagName) error {
+				if fmt.Sprint(n) == want {
+					return nil
+				}
+				return fmt.Errorf("%w: %v", errRefused, n)
+			}
+		}
+		_, created, err := b.DefineTag(b.ctx, Sub, "Env", "", is("{env Env []}"))
+		b.is(err, errRefused)
+		equal(b, created, false)
+		_, err = b.TagName(b.ctx, Sub, "env")
+		b.is(err, inventory.ErrNotFound)
+		for _, define := range []struct{ value, before, after string }{
+			{"", "{  []}", "{env Env []}"},
+			{"prod", "{env Env []}", "{env Env [prod]}"},
+			{"prod", "{env Env [prod]}", "{env Env [prod]}"},
+			{"", "{env Env [prod]}", "{env Env [prod]}"},
+		} {
+			defined, _, err := b.DefineTag(b.ctx, Sub, "Env", define.value, is(define.before))
+			b.ok(err)
+			equal(b, fmt.Sprint(defined), define.after)
+		}
+		_, err = b.RemoveTag(b.ctx, Sub, "env", "prod", is("{env Env []}"))
+		b.is(err, errRefused)
+		_, err = b.RemoveTag(b.ctx, Sub, "env", "", is("{env Env []}"))
+		b.is(err, errRefused) // before it is said that values are defined
+		_, err = b.RemoveTag(b.ctx, Sub, "env", "prod", is("{env Env [prod]}"))
+		b.ok(err)
+		_, err = b.RemoveTag(b.ctx, Sub, "env", "prod", is("whatever"))
+		b.ok(err) // what is absent is not judged
+
+		// Of many who saw the same, one wins.
+		var wait sync.WaitGroup
+		var won atomic.Int64
+		for i := range 8 {
+			wait.Go(func() {
+				switch _, _, err := b.DefineTag(b.ctx, Sub, "env", fmt.Sprint("v", i), is("{env Env []}")); {
+				case err == nil:
+					won.Add(1)
+				case !errors.Is(err, errRefused):
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		equal(b, won.Load(), int64(1))
 	})
 	t.Run("advisory leases", func(t *testing.T) {
 		b := newBench(t, database)

@@ -17,7 +17,7 @@ import (
 	"portico/inventory/index"
 	"portico/jsonscan"
 	"portico/regions"
-	"portico/upstream"
+	"portico/timing"
 )
 
 // Target returns a polling URL as it is on the front door, and reports whether the
@@ -48,7 +48,7 @@ func OfAnswer(status int, header http.Header, public *url.URL, endpoint *regions
 			continue
 		}
 		if target, own := Target(values[0], public, endpoint); own {
-			pause, _ := upstream.RetryAfter(header, time.Now())
+			pause, _ := timing.RetryAfter(header, time.Now())
 			return &inventory.Poll{
 				Path: target.EscapedPath(), Query: target.RawQuery, RetryAfter: pause, Status: name != "Location",
 				TenantID: caller.TenantID, ObjectID: caller.ObjectID,
@@ -152,6 +152,6 @@ const longestPause = 10 * time.Minute
 
 // RetryAfter is the pause that an answer asks for, within bounds; 0: none.
 func RetryAfter(header http.Header) time.Duration {
-	pause, _ := upstream.RetryAfter(header, time.Now())
+	pause, _ := timing.RetryAfter(header, time.Now())
 	return min(pause, longestPause)
 }

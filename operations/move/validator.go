@@ -124,7 +124,7 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from,
 	if err != nil {
 		return unanswered(err, c), ctx.Err()
 	}
-	after, _ := upstream.RetryAfter(got.Header, time.Now())
+	after, _ := timing.RetryAfter(got.Header, time.Now())
 	result := plan.Result{Outcome: outcomeOf(got.Status), After: after, Text: failure.OfAnswer(got.Status, got.Body)}
 	switch got.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:

@@ -20,6 +20,7 @@ import (
 	"portico/locate"
 	"portico/operations/async"
 	"portico/operations/failure"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -117,7 +118,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
+	asked, slowed := timing.RetryAfter(answer.Header, time.Now())
 	missing := follow.Progress
 	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
 	switch progress := async.Read(follow.Status, answer.Status, answer.Body); progress {

@@ -68,7 +68,7 @@ func (rs *regionSweep) get(ctx context.Context, prober locate.Prober, path, quer
 		if err != nil || answer.Status != http.StatusTooManyRequests || try == triesAtMost {
 			return answer, err
 		}
-		pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+		pause, _ := timing.RetryAfter(answer.Header, time.Now())
 		if err := timing.Sleep(ctx, min(max(pause, time.Second), longestThrottle)); err != nil {
 			return answer, err
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"portico/events"
-	"portico/upstream"
+	"portico/timing"
 )
 
 // Bounds of what a receiver may answer. Only the status and Retry-After are looked at.
@@ -142,7 +142,7 @@ func (r *receiver) post(ctx context.Context, id, kind string, body []byte) Outco
 
 func outcomeOf(answer *http.Response) Outcome {
 	o := Outcome{Status: answer.StatusCode}
-	o.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
+	o.RetryAfter, _ = timing.RetryAfter(answer.Header, time.Now())
 	switch s := o.Status; {
 	case s >= 200 && s < 300:
 		o.Name = outcomeDelivered

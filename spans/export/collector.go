@@ -9,11 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"portico/timing"
 )
 
 // Credentials are by what a collector is called. They do not change.
@@ -42,8 +43,8 @@ func TracesURL(collector string) (string, error) { return url.JoinPath(collector
 // only if all was.
 const maxAnswer = 64 << 10
 
-// longestAsked bounds the pause that a collector asks for, in seconds.
-const longestAsked = 30
+// longestAsked bounds the pause that a collector asks for.
+const longestAsked = 30 * time.Second
 
 // refusal is the answer of a collector that did not take spans.
 type refusal struct {
@@ -107,8 +108,8 @@ func (c *Collector) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpa
 		return err
 	}
 	if answer.StatusCode/100 != 2 {
-		after, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
-		return &refusal{answer.StatusCode, time.Duration(max(0, min(after, longestAsked))) * time.Second}
+		after, _ := timing.RetryAfter(answer.Header, time.Now())
+		return &refusal{answer.StatusCode, min(after, longestAsked)}
 	}
 	return nil
 }

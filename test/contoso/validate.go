@@ -98,7 +98,7 @@ func checkTags(members object) error {
 	}
 	for _, t := range tags {
 		var value string
-		if json.Unmarshal(t.value, &value) != nil {
+		if isNull(t.value) || json.Unmarshal(t.value, &value) != nil {
 			return invalidContent("The values of tags must be strings.")
 		}
 		switch {

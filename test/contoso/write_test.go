@@ -103,6 +103,7 @@ func TestPutRefuses(t *testing.T) {
 		{"InvalidRequestContent", vm, in(`"kind":{}`)},
 		{"InvalidRequestContent", vm, in(`"managedBy":1`)},
 		{"InvalidRequestContent", vm, in(`"zones":"1"`)},
+		{"InvalidRequestContent", vm, in(`"tags":{"k":null}`)},
 		{"InvalidTagNameLength", vm, in(`"tags":{"` + strings.Repeat("k", 513) + `":""}`)},
 		{"InvalidTagValueLength", vm, in(`"tags":{"k":"` + strings.Repeat("v", 257) + `"}`)},
 		{"InvalidTagNameCharacters", vm, in(`"tags":{"a/b":""}`)},
@@ -136,12 +137,17 @@ func TestPatchMergesAndReplacesTagsWhole(t *testing.T) {
 	s.get(vm+version).want(nil, "kind")
 	s.do(200, "PATCH", vm+version, `{"id":"`+strings.ToUpper(vm)+`","name":"VM1","location":"West US","properties":{"provisioningState":"Succeeded"}}`)
 	s.do(200, "PATCH", vm+version, `{"properties":null}`).want(map[string]string{"provisioningState": "Succeeded"}, "properties")
+	// A patch of what is not there begins from nothing, and leaves no null behind.
+	s.do(200, "PATCH", vm+version, `{"properties":{"a":{"x":null,"y":{"z":null}},"b":[null],"provisioningState":null}}`).
+		want(map[string]any{"provisioningState": "Succeeded", "a": map[string]any{"y": map[string]any{}}, "b": []any{nil}}, "properties")
+	s.do(200, "PUT", vm+version, `{"location":"westus","properties":null}`).want(map[string]string{"provisioningState": "Succeeded"}, "properties")
 }
 
 func TestPatchRefuses(t *testing.T) {
 	s := newSite(t, "westus")
 	s.refused(404, "ResourceNotFound", "PATCH", vm+version, `{"tags":{}}`)
 	s.do(201, "PUT", vm+version, westVM)
+	s.refused(400, "InvalidRequestContent", "PATCH", vm+version, `{"tags":{"k":null}}`)
 	for _, body := range []string{`{"name":"x"}`, `{"id":"/x"}`, `{"type":"a/b"}`, `{"location":"eastus"}`, `{"location":null}`} {
 		s.refused(400, "PropertyChangeNotAllowed", "PATCH", vm+version, body)
 	}

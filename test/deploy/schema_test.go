@@ -107,7 +107,7 @@ func beyondSchema() []string {
 		"health_path_words", "health_paths", "include_bad_pattern", "include_cycle", "include_given_twice",
 		"include_missing", "include_self", "include_syntax", "include_twice", "limits_content_memory",
 		"listen_open_without_auth", "listen_open_without_tls", "listen_same", "lists_memory", "lists_memory_alone", "lists_total_memory",
-		"namespace_twice", "namespaces_owned", "provider_without_global", "region_display_name", "region_paired",
+		"namespace_twice", "namespaces_owned", "namespaces_reserved", "provider_without_global", "region_display_name", "region_paired",
 		"region_twice", "regions_empty", "regions_missing", "server_missing", "server_region", "sinks_check", "store_dsn",
 		"store_dsn_postgres", "store_postgres_without_dsn", "template_subservice", "template_subservice_provider",
 		"tls_empty", "tls_no_key", "tls_unreadable", "tracing_plain", "type_global_without_endpoint", "type_location_twice",

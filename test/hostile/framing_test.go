@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,21 +81,44 @@ func testNothingFollows(t *testing.T, server string) {
 func TestBytesThatAreNoRequest(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
-		w := newWorld(t, options{TLS: secure, Server: ownServer})
-		for text, want := range map[string]shortAnswer{
-			"\x00\r\n":                               {400, "InvalidRequestUri", true},
-			"GET /subscriptions HTTP/1.1\r\n\r\n":    {400, "InvalidRequestHeader", true},
-			"GET /subscriptions HTTP/1.1\r\nA b\r\n": {400, "InvalidRequestHeader", true},
-			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer\r\n " + alice.Raw + "\r\n":  {400, "InvalidRequestHeader", true},
-			"GET /subscriptions HTTP/1.2\r\nHost: portico\r\n\r\n":                                             {505, "InvalidRequestUri", true},
-			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nTransfer-Encoding: gzip\r\n\r\n":                  {501, "InvalidRequestHeader", true},
-			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nExpect: x\r\n\r\n":                                {417, "InvalidRequestHeader", true},
-			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: " + strings.Repeat("x", 20<<10) + "\r\n\r\n": {431, "InvalidRequestHeader", true},
-		} {
-			s := w.open(t, secure)
-			got := s.answers(t, 2, func(to io.Writer, text string) error { _, err := io.WriteString(to, text); return err }, text+strings.Join(subscriptionGET(w, alice.Raw), "\r\n")+"\r\n\r\n")
-			if len(got) != 1 || got[0] != want {
-				t.Errorf("%.60q: %+v, want %+v", text, got, want)
+		for _, server := range []string{ownServer, goServer} {
+			w := newWorld(t, options{TLS: secure, Server: server})
+			refused := map[string]shortAnswer{
+				"GET /subscriptions HTTP/1.1\r\n\r\n":                                                              {400, "InvalidRequestHeader", true},
+				"GET /subscriptions HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n":                                        {400, "InvalidRequestHeader", true},
+				"GET /subscriptions HTTP/1.1\r\nA b\r\n":                                                           {400, "InvalidRequestHeader", true},
+				"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: \x01\r\n\r\n":                                {400, "InvalidRequestHeader", true},
+				"GET /subscriptions HTTP/3.0\r\nHost: portico\r\n\r\n":                                             {505, "InvalidRequestUri", true},
+				"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nTransfer-Encoding: gzip\r\n\r\n":                  {501, "InvalidRequestHeader", true},
+				"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nExpect: x\r\n\r\n":                                {417, "InvalidRequestHeader", true},
+				"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: " + strings.Repeat("x", 20<<10) + "\r\n\r\n": {431, "InvalidRequestHeader", true},
+			}
+			if server == ownServer { // the other does not say where it is malformed, and reads the rest
+				refused["\x00\r\n"] = shortAnswer{400, "InvalidRequestUri", true}
+				refused["GET /subscriptions HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer\r\n "+alice.Raw+"\r\n"] = shortAnswer{400, "InvalidRequestHeader", true}
+				refused["GET /subscriptions HTTP/1.2\r\nHost: portico\r\n\r\n"] = shortAnswer{505, "InvalidRequestUri", true}
+			} else {
+				refused["\x00\r\n"] = shortAnswer{400, "InvalidRequestHeader", true}
+			}
+			good := strings.Join(subscriptionGET(w, alice.Raw), "\r\n") + "\r\n\r\n"
+			for text, want := range refused {
+				for _, before := range []string{"", good} {
+					all := []shortAnswer{{status: 200}, want}[1-len(before)/len(good):]
+					s := w.open(t, secure)
+					if got := s.answers(t, len(all)+1, atOnce, before+text+good); !slices.Equal(got, all) {
+						t.Errorf("%q, TLS %v, %.60q: %+v, want %+v", server, secure, text, got, all)
+					}
+				}
+			}
+			if secure {
+				s := w.socket(t, w.Portico.URL, "127.0.0.1")
+				if got := s.answers(t, 2, atOnce, good); !slices.Equal(got, []shortAnswer{{400, "InvalidRequestUri", true}}) {
+					t.Errorf("%q: without TLS: %+v", server, got)
+				}
+			}
+			admin := w.socket(t, w.Portico.AdminURL, "127.0.0.1")
+			if got := admin.answers(t, 2, atOnce, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n"); !slices.Equal(got, []shortAnswer{{417, "InvalidRequestHeader", true}}) {
+				t.Errorf("the admin listener: %+v", got)
 			}
 		}
 	}

@@ -252,6 +252,11 @@ func bodyMembers(t *testing.T, w *world) {
 			want{status: 201, reaches: "raw westus"}},
 		row{"other members twice", message{method: "PUT", target: g + "/providers/Contoso.Raw/things/twice" + q, body: `{"location":"westus","x":1,"x":2,"X":3}`}, want{status: 201, reaches: "raw westus"}},
 		row{"tags are null", message{method: "PUT", target: vm + q, body: `{"location":"westus","tags":null}`}, want{status: 200, reaches: "westus"}},
+		row{"a tag is null", message{method: "PUT", target: vm + q, body: `{"location":"westus","tags":{"a":null}}`}, invalid},
+		row{"a tag is null in a patch", message{method: "PATCH", target: vm + q, body: `{"tags":{"a":null}}`}, invalid},
+		row{"the envelope is null in a patch", message{method: "PATCH", target: vm + q, body: `{"properties":null}`}, want{status: 200, reaches: "westus"}},
+		row{"a group's envelope is null in a patch", message{method: "PATCH", target: g + q, body: `{"properties":null}`}, want{status: 200}},
+		row{"a group's location is null in a patch", message{method: "PATCH", target: g + q, body: `{"location":null}`}, want{status: 400, code: "LocationRequired", about: "location"}},
 		row{"the location of a patch is the provider's affair", message{method: "PATCH", target: vm + q, body: `{"location":"eastus"}`}, want{status: 400, reaches: "westus"}},
 	)
 	w.table(t, rows)

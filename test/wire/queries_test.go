@@ -61,14 +61,43 @@ func testQueries(t *testing.T, w *world) {
 		row{"Q1 a version behind another parameter's semicolon", message{target: vm + "?" + V + "&x=1;api-version=2023-01-01"}, invalidVersion("1;api-version=2023-01-01", typeVersions)},
 		row{"Q1 any other semicolon is passed on", message{target: w.thing(t, g, "queries", "westus") + "?" + V + "&$expand=a(b;c)"}, want{status: 200, reaches: "raw westus"}},
 		row{"the version's name in another casing", message{target: vm + "?API-VERSION=2024-01-01"}, want{status: 200, reaches: "westus"}},
-		row{"Q2 twice, one in another casing", message{target: vm + "?api-version=2024-01-01&Api-Version=2023-01-01"}, invalidVersion("2023-01-01", typeVersions)},
+		row{"Q2 twice, one in another casing", message{target: vm + "?api-version=2024-01-01&Api-Version=2023-01-01"}, invalidVersion("2024-01-01,2023-01-01", typeVersions)},
+		row{"Q2 the same version twice", message{target: vm + "?" + V + "&" + V}, invalidVersion("2024-01-01,2024-01-01", typeVersions)},
 		row{"%zz in another parameter", message{target: vm + "?" + V + "&x=%zz"}, want{status: 400, code: "InvalidQueryParameter", about: "x",
 			text: "The query parameter 'x' is invalid: a percent sign begins two hexadecimal digits."}},
 	)
 	w.table(t, rows)
 
+	t.Run("options given twice", func(t *testing.T) { optionsTwice(t, w, g, vm) })
 	t.Run("Q3", func(t *testing.T) { skipTokenSpelling(t, w) })
 	t.Run("the next page keeps the public address", func(t *testing.T) { pageAddress(t, w) })
+}
+
+// An option that is given twice is refused wherever the gateway reads options, and is the
+// provider's affair elsewhere.
+func optionsTwice(t *testing.T, w *world, g, vm string) {
+	w.must(t, message{method: "PUT", target: g + "/providers/Contoso.Compute/virtualMachines/e?" + V, body: located("eastus")}, 201)
+	empty := w.group(t, "queries-empty")
+	var rows []row
+	for name, path := range map[string]string{
+		"subscriptions": "/subscriptions", "groups": S + "/resourceGroups", "resources": S + "/resources", "tag names": S + "/tagNames", "locks": g + "/providers/Microsoft.Authorization/locks",
+		"a merged list": g + "/providers/Contoso.Compute/virtualMachines", "a merged list of nothing": empty + "/providers/Contoso.Raw/pages", "a group": g,
+	} {
+		for query, about := range map[string]string{
+			"$skipToken=a&$skipToken=a":     "$skipToken",
+			"$skiptoken=&%24skipToken=a":    "$skipToken",
+			"$top=1&$TOP=1":                 "$TOP",
+			"$top=1&$filter=&%24%66ilter=a": "$filter",
+		} {
+			rows = append(rows, row{name + " " + query, message{target: path + "?" + V + "&" + query}, want{status: 400, code: "InvalidQueryParameter", about: about,
+				text: "The query parameter '" + about + "' is invalid: it is given more than once."}})
+		}
+	}
+	rows = append(rows,
+		row{"a resource", message{target: vm + "?" + V + "&$top=1&$top=2&$expand=a&$expand=b"}, want{status: 200, reaches: "westus"}},
+		row{"a list of one region", message{target: vm + "/disks?" + V + "&$filter=a&$filter=b"}, want{status: 200, reaches: "westus"}},
+	)
+	w.table(t, rows)
 }
 
 type page struct {

@@ -306,6 +306,8 @@ func (w *world) wordsOfMoves(t *testing.T) {
 				text: "Identifier '" + vm + "/disks/d' is not a top level resource."}},
 			{action + " a type that does not move", post(ask(to, from+"/providers/Contoso.None/things/t")), want{status: 400, code: "ResourceMoveValidationFailed", about: "Contoso.None/things",
 				text: "Resource move is not supported for resource types 'Contoso.None/things'"}},
+			{action + " of an empty list", post(`{"targetResourceGroup":"` + to + `","resources":[]}`), want{status: 400, code: "InvalidRequestContent", about: "resources",
+				text: "The request content was invalid and could not be deserialized: 'The resources are a list of at least one resource ID. Path 'resources''."}},
 			{action + " to no group", post(ask("elsewhere", vm)), linked("elsewhere", "targetResourceGroup")},
 			{action + " of no resource", post(ask(to, vm, "elsewhere")), linked("elsewhere", "resources[1]")},
 			{action + " to an absent group", post(ask(S+"/resourceGroups/words-absent", vm)), want{status: 400, code: "ResourceGroupNotFound", about: S + "/resourceGroups/words-absent",

@@ -1,30 +1,32 @@
 package console
 
 import (
+	"crypto/sha256"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"portico/connections"
 )
 
-// Bounds of failed sign-ins.
+// Bounds of tokens that are guessed.
 const (
-	mostFailures  = 5 // of one address within failureTime
+	mostFailures  = 5 // different ones, by one address within failureTime
 	failureTime   = time.Minute
 	mostAddresses = 1024
 )
 
-// Attempts paces failed sign-ins by address. The zero value has seen none. It is safe for
-// concurrent use.
+// Attempts paces guesses of a token by address: sign-ins, and requests that bring one. The
+// zero value has seen none. It is safe for concurrent use.
 type Attempts struct {
 	mu     sync.Mutex
 	failed map[netip.Prefix]*failures
 }
 
 type failures struct {
-	count int
-	first time.Time
+	first   time.Time
+	guesses [][sha256.Size]byte // their hashes
 }
 
 // Wait returns how long an address has to wait before it may try again; 0: it may now.
@@ -32,14 +34,16 @@ func (a *Attempts) Wait(from netip.Addr, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := a.failed[connections.Network(from)]
-	if f == nil || f.count < mostFailures {
+	if f == nil || len(f.guesses) < mostFailures {
 		return 0
 	}
 	return max(0, failureTime-now.Sub(f.first))
 }
 
-// Failed counts a failure of an address.
-func (a *Attempts) Failed(from netip.Addr, now time.Time) {
+// Failed counts a guess of an address. One of before is none: a program whose token was
+// withdrawn goes on with it, and must not keep others of its address out.
+func (a *Attempts) Failed(from netip.Addr, guess string, now time.Time) {
+	hash := sha256.Sum256([]byte(guess))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.failed == nil {
@@ -52,7 +56,9 @@ func (a *Attempts) Failed(from netip.Addr, now time.Time) {
 		f = &failures{first: now}
 		a.failed[at] = f
 	}
-	f.count++
+	if len(f.guesses) < mostFailures && !slices.Contains(f.guesses, hash) {
+		f.guesses = append(f.guesses, hash)
+	}
 }
 
 // makeRoom forgets addresses whose time is over and, where as many are left as may, the

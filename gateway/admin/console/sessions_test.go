@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -61,11 +62,12 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestAttemptsArePaced(t *testing.T) {
 	var a Attempts
 	now, from, other := time.Now(), netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
-	for range mostFailures {
+	for i := range mostFailures {
 		if a.Wait(from, now) != 0 {
 			t.Fatal("it has to wait too soon")
 		}
-		a.Failed(from, now)
+		a.Failed(from, strconv.Itoa(i), now)
+		a.Failed(from, strconv.Itoa(i), now) // again: no further guess
 	}
 	if wait := a.Wait(from, now.Add(time.Second)); wait != failureTime-time.Second {
 		t.Errorf("it waits for %v", wait)
@@ -75,9 +77,9 @@ func TestAttemptsArePaced(t *testing.T) {
 	}
 	six := netip.MustParseAddr("2001:db8::1")
 	for i := range 3 * mostAddresses {
-		a.Failed(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now.Add(time.Duration(i)))
+		a.Failed(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), "guess", now.Add(time.Duration(i)))
 		if i < mostFailures {
-			a.Failed(six.Next(), now.Add(failureTime))
+			a.Failed(six.Next(), strconv.Itoa(i), now.Add(failureTime))
 		}
 	}
 	if len(a.failed) > mostAddresses {

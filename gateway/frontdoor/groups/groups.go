@@ -91,7 +91,7 @@ type groupContent struct {
 	Properties groupProperties   `json:"properties"`
 	ETag       string            `json:"etag"`
 
-	hasTags, hasManagedBy bool
+	hasLocation, hasTags, hasManagedBy bool
 }
 
 // longestManager is the longest ID of what manages a group.
@@ -113,6 +113,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 		return sent, fault
 	}
 	_ = jsonscan.Object(content, func(m jsonscan.Member) error {
+		sent.hasLocation = sent.hasLocation || string(m.Key) == "location"
 		sent.hasTags = sent.hasTags || string(m.Key) == "tags"
 		// The decoder takes the member in any casing.
 		sent.hasManagedBy = sent.hasManagedBy || bytes.EqualFold(m.Key, []byte("managedBy"))
@@ -144,7 +145,7 @@ func (sent groupContent) checkState(state index.GroupState) error {
 }
 
 // edit answers a PUT, which replaces what the content lacks, and a PATCH, which
-// keeps it.
+// keeps it and removes what is null (RFC 7396).
 func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	sent, contentErr := readGroup(x, req.Content, g.TagLimit)
 	conditions := route.Preconditions(r, x)
@@ -159,7 +160,7 @@ func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 		if err := cmp.Or(conditions(next.ETag), contentErr); err != nil {
 			return nil, err
 		}
-		if !patches || sent.Location != "" {
+		if !patches || sent.hasLocation {
 			next.Location = arm.Location(sent.Location)
 		}
 		if err := g.check(sent, current, next.Location); err != nil {

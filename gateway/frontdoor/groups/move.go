@@ -136,8 +136,10 @@ func (m *moveCheck) read(content []byte) *arm.Error {
 	switch {
 	case sent.Target == nil:
 		return missingMember("targetResourceGroup")
-	case sent.Resources == nil || len(*sent.Resources) == 0:
+	case sent.Resources == nil:
 		return missingMember("resources")
+	case len(*sent.Resources) == 0:
+		return arm.NewError(arm.InvalidRequestContent, "The resources are a list of at least one resource ID. Path 'resources'").About("resources")
 	}
 	to, fault := routing.ClassifyID(m.Router.Map, http.MethodGet, *sent.Target)
 	name := ""

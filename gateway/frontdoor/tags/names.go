@@ -1,6 +1,7 @@
 package tags
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -42,12 +43,14 @@ type tagNameBody struct {
 	TagName string         `json:"tagName"`
 	Count   tagCount       `json:"count"`
 	Values  []tagValueBody `json:"values"`
+	ETag    string         `json:"etag,omitempty"`
 }
 
 type tagValueBody struct {
 	ID       string   `json:"id"`
 	TagValue string   `json:"tagValue"`
 	Count    tagCount `json:"count"`
+	ETag     string   `json:"etag,omitempty"`
 }
 
 type tagCount struct {
@@ -134,15 +137,51 @@ func tagNameOf(subscription string, defined inventory.TagName, use tagUse) tagNa
 		name = use.spelling
 	}
 	body := tagNameBody{
-		ID: "/subscriptions/" + subscription + "/tagNames/" + name, TagName: name,
-		Count: tagCount{"Total", use.total}, Values: []tagValueBody{},
+		ID: tagNameID(subscription, name), TagName: name,
+		Count: tagCount{"Total", use.total}, Values: []tagValueBody{}, ETag: tagETag(subscription, defined, ""),
 	}
 	values := slices.Concat(defined.Values, slices.Collect(maps.Keys(use.values)))
 	slices.Sort(values)
 	for _, value := range slices.Compact(values) {
-		body.Values = append(body.Values, tagValueBody{body.ID + "/tagValues/" + value, value, tagCount{"Total", use.values[value]}})
+		body.Values = append(body.Values, tagValueOf(subscription, name, value, defined, use))
 	}
 	return body
+}
+
+func tagValueOf(subscription, name, value string, defined inventory.TagName, use tagUse) tagValueBody {
+	return tagValueBody{
+		ID: tagValueID(subscription, name, value), TagValue: value,
+		Count: tagCount{"Total", use.values[value]}, ETag: tagETag(subscription, defined, value),
+	}
+}
+
+func tagNameID(subscription, name string) string {
+	return "/subscriptions/" + subscription + "/tagNames/" + name
+}
+
+func tagValueID(subscription, name, value string) string {
+	return tagNameID(subscription, name) + "/tagValues/" + value
+}
+
+// tagETag is the entity tag of a defined name or, unless it is empty, of a value that is
+// defined for it; "" for what is not defined. It is over what clients define: how often
+// a tag is in use, and with which values, is not theirs to write there, and changes with
+// every resource.
+func tagETag(subscription string, defined inventory.TagName, value string) string {
+	switch {
+	case !defined.Defines(value):
+		return ""
+	case value != "":
+		return arm.WeakETag(struct {
+			ID       string `json:"id"`
+			TagValue string `json:"tagValue"`
+		}{tagValueID(subscription, defined.Name, value), value})
+	}
+	return arm.WeakETag(struct {
+		ID      string   `json:"id"`
+		TagName string   `json:"tagName"`
+		Values  []string `json:"values"`
+	}{tagNameID(subscription, defined.Name), defined.Name, slices.Sorted(slices.Values(defined.Values))})
 }
 
 // list lists the names of tags that are defined, and those that
@@ -211,7 +250,10 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	if fault != nil {
 		return fault
 	}
-	created, err := g.Store.DefineTag(r.Context(), req.Subscription.ID, name, value)
+	conditions := route.Preconditions(r, x)
+	defined, created, err := g.Store.DefineTag(r.Context(), req.Subscription.ID, name, value, func(current inventory.TagName) error {
+		return conditions(tagETag(req.Subscription.ID, current, value))
+	})
 	var quota *inventory.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -225,21 +267,17 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	if err != nil {
 		return err
 	}
-	body, err := g.one(r.Context(), req.Subscription.ID, uses, arm.Fold(name))
+	use, err := uses.count(r.Context(), defined.Key)
 	if err != nil {
 		return err
 	}
 	status := route.StatusOf(created)
 	if value == "" {
-		return x.Answer(w, status, body)
+		body := tagNameOf(req.Subscription.ID, defined, use)
+		return route.AnswerTagged(w, r, x, status, body.ETag, body)
 	}
-	shown := tagValueBody{body.ID + "/tagValues/" + value, value, tagCount{Type: "Total"}}
-	for _, v := range body.Values {
-		if v.TagValue == value {
-			shown = v
-		}
-	}
-	return x.Answer(w, status, shown)
+	body := tagValueOf(req.Subscription.ID, defined.Name, value, defined, use)
+	return route.AnswerTagged(w, r, x, status, body.ETag, body)
 }
 
 // delete removes a name without values, or a value; neither while it is in
@@ -249,27 +287,41 @@ func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if fault != nil {
 		return fault
 	}
-	uses, err := g.uses(r.Context(), req.Subscription)
+	inUse, err := g.inUse(r.Context(), req.Subscription, name, value)
 	if err != nil {
 		return err
 	}
-	use, err := uses.count(r.Context(), arm.Fold(name))
-	switch {
-	case err != nil:
-		return err
-	case value == "" && use.total > 0:
-		return arm.NewError(arm.TagNameInUse, name, "it is in use").About("tagName")
-	case value != "" && use.values[value] > 0:
-		return arm.NewError(arm.TagValueInUse, value, name).About("tagValue")
-	}
-	removed, err := g.Store.RemoveTag(r.Context(), req.Subscription.ID, name, value)
+	conditions := route.Preconditions(r, x)
+	removed, err := g.Store.RemoveTag(r.Context(), req.Subscription.ID, name, value, func(current inventory.TagName) error {
+		return cmp.Or(conditions(tagETag(req.Subscription.ID, current, value)), inUse)
+	})
 	switch {
 	case errors.Is(err, inventory.ErrHasValues):
 		return arm.NewError(arm.TagNameInUse, name, "values are defined for it").About("tagName")
 	case err != nil:
 		return admission.Refusal(x, err)
+	case inUse != nil: // and not defined
+		return inUse
 	case !removed:
 		return x.Answer(w, http.StatusNoContent, nil)
 	}
 	return x.Answer(w, http.StatusOK, nil)
+}
+
+// inUse returns what refuses to remove a name, or a value, that is in use.
+func (g Names) inUse(ctx context.Context, s inventory.Subscription, name, value string) (refusal, err error) {
+	uses, err := g.uses(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	use, err := uses.count(ctx, arm.Fold(name))
+	switch {
+	case err != nil:
+		return nil, err
+	case value == "" && use.total > 0:
+		return arm.NewError(arm.TagNameInUse, name, "it is in use").About("tagName"), nil
+	case value != "" && use.values[value] > 0:
+		return arm.NewError(arm.TagValueInUse, value, name).About("tagValue"), nil
+	}
+	return nil, nil
 }

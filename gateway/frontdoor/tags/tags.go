@@ -63,6 +63,12 @@ type tagsProperties struct {
 	Tags map[string]string `json:"tags"`
 }
 
+// sentTags are tags as clients send them. To delete one by its name alone, they send null
+// for its value.
+type sentTags struct {
+	Tags map[string]*string `json:"tags"`
+}
+
 func tagsOf(scopeID string, tags map[string]string) tagsBody {
 	if tags == nil {
 		tags = map[string]string{}
@@ -107,8 +113,8 @@ func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeI
 	}
 	var sent struct {
 		tagsBody
-		Operation  string          `json:"operation"`
-		Properties *tagsProperties `json:"properties"`
+		Operation  string    `json:"operation"`
+		Properties *sentTags `json:"properties"`
 	}
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		e.fault = fault
@@ -118,7 +124,15 @@ func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeI
 		e.fault = arm.NewError(arm.InvalidRequestContent, "The properties are required. Path 'properties'").About("properties")
 		return e
 	}
-	e.sent = sent.Properties.Tags
+	e.sent = make(map[string]string, len(sent.Properties.Tags))
+	var null []string
+	for name, value := range sent.Properties.Tags {
+		if value == nil {
+			null = append(null, name)
+			value = new(string)
+		}
+		e.sent[name] = *value
+	}
 	want := route.Names{ID: scopeID + tagsSuffix, Name: "default", Type: tagsType}
 	if fault := (route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}).Check(want); fault != nil {
 		e.fault = fault
@@ -130,6 +144,8 @@ func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeI
 	}
 	if !known {
 		e.fault = arm.NewError(arm.InvalidRequestContent, "The operation of a PATCH is Merge, Replace or Delete; no other request has one. Path 'operation'").About("operation")
+	} else if len(null) > 0 && e.operation != arm.TagDelete {
+		e.fault = arm.NewError(arm.InvalidRequestContent, "A tag's value is no string. Path 'properties.tags'").About("properties.tags")
 	} else if fault := arm.CheckTags(e.sent, len(e.sent)); fault != nil && e.operation != arm.TagDelete {
 		e.fault = fault
 	}

@@ -1,4 +1,4 @@
-package upstream
+package timing
 
 import (
 	"net/http"

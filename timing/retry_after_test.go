@@ -1,11 +1,9 @@
-package upstream_test
+package timing
 
 import (
 	"net/http"
 	"testing"
 	"time"
-
-	"portico/upstream"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -14,12 +12,12 @@ func TestRetryAfter(t *testing.T) {
 		"0": 0, " 15 ": 15 * time.Second, "-3": 0, "99999": 99999 * time.Second,
 		"Mon, 06 May 2024 07:09:09 GMT": time.Minute, "Mon, 06 May 2024 07:00:00 GMT": 0,
 	} {
-		if got, ok := upstream.RetryAfter(http.Header{"Retry-After": {sent}}, now); !ok || got != want {
+		if got, ok := RetryAfter(http.Header{"Retry-After": {sent}}, now); !ok || got != want {
 			t.Errorf("%q: %v, %v; want %v", sent, got, ok, want)
 		}
 	}
 	for _, sent := range []string{"", "soon", "1.5"} {
-		if got, ok := upstream.RetryAfter(http.Header{"Retry-After": {sent}}, now); ok || got != 0 {
+		if got, ok := RetryAfter(http.Header{"Retry-After": {sent}}, now); ok || got != 0 {
 			t.Errorf("%q: %v, %v", sent, got, ok)
 		}
 	}
