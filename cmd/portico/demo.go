@@ -26,6 +26,12 @@ import (
 //go:embed demo.yaml
 var demoConfig string
 
+// The demo's subscription, and the tenant that it belongs to.
+const (
+	demoSubscription = "00000000-0000-0000-0000-000000000001"
+	demoTenant       = "00000000-0000-0000-0000-0000000000aa"
+)
+
 // demoRegions are the regional endpoints of contoso that the demo runs.
 var demoRegions = []string{"westus", "eastus", "northeurope", arm.GlobalLocation}
 
@@ -46,6 +52,8 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 	}
 	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "address of the gateway")
 	c.Flags().StringVar(&d.admin, "admin", "127.0.0.1:8081", "address of the admin listener")
+	c.Flags().StringArrayVar(&d.providers, "provider", nil, "put a provider of your own there too: URL, or REGION=URL for each of its regions")
+	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that says which types that provider serves")
 	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder that keeps the gateway's store and the provider's state")
 	return c
 }
@@ -53,11 +61,17 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 // demo is one process with everything in it.
 type demo struct {
 	listen, admin, data string
+	providers           []string // addresses of a provider of the user's
+	types               string   // the file that describes it
+	guest               *guest
 	log                 *zap.Logger
 	out                 io.Writer
 }
 
 func (d *demo) run(ctx context.Context) (err error) {
+	if d.guest, err = readGuest(d.providers, d.types); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(d.data, 0o700); err != nil {
 		return err
 	}
@@ -103,10 +117,15 @@ func (d *demo) configure(public, admin net.Addr, endpoints map[string]string) (*
 	if err != nil {
 		return nil, err
 	}
+	further, err := d.guest.providers()
+	if err != nil {
+		return nil, err
+	}
 	var text bytes.Buffer
 	if err := t.Execute(&text, map[string]any{
 		"Public": "http://" + public.String(), "Listen": public.String(), "Admin": admin.String(),
 		"Store": fmt.Sprintf("%q", filepath.Join(folder, "portico.db")), "Endpoints": endpoints,
+		"Providers": further, "Subscription": demoSubscription, "Tenant": demoTenant, "FurtherSubscription": d.guest.subscription(),
 	}); err != nil {
 		return nil, err
 	}
@@ -165,13 +184,6 @@ func (d *demo) explain(cfg *config.Config) {
 	group := url + "/subscriptions/" + cfg.Subscriptions[0].ID + "/resourceGroups/demo"
 	machines := "/providers/Contoso.Compute/virtualMachines"
 	const groupVersion, version = "?api-version=2021-04-01", "?api-version=2024-01-01"
-	send := func(method, url, body string, options ...string) string {
-		line := "curl -sS -X " + method
-		for _, o := range options {
-			line += " " + o
-		}
-		return line + " -H 'Content-Type: application/json' -d '" + body + "' '" + url + "'"
-	}
 	machine := func(name, location string) string {
 		return send("PUT", group+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`)
 	}
@@ -201,4 +213,12 @@ Create a group, and a resource in each of three regions:
 	} {
 		fmt.Fprintln(d.out, line)
 	}
+	if d.guest == nil {
+		return
+	}
+	fmt.Fprintln(d.out, "Your provider stands beside contoso:")
+	for _, line := range d.guest.try(group, url+"/subscriptions/"+demoSubscription) {
+		fmt.Fprintln(d.out, line)
+	}
+	fmt.Fprintln(d.out)
 }

@@ -5,51 +5,51 @@ import (
 	"strings"
 	"testing"
 
+	"portico/certify/contract"
 	"portico/test/contoso"
-	"portico/test/contract"
 )
 
 // noticed lists for each deliberate break of the reference provider the cases that
 // check the broken rule. Each of them must fail.
 var noticed = map[string][]string{
-	"case-sensitive-names":         {"arguments/group and names match in any casing"},
-	"normalised-casing":            {"arguments/the latest casing is returned"},
-	"name-from-body":               {"put/name, type and id come from the URL"},
-	"mutable-location":             {"put/location never changes", "patch/location, type and name stay"},
-	"tags-merged-on-patch":         {"patch/tags are replaced whole"},
-	"properties-replaced-on-patch": {"patch/properties follow merge-patch"},
-	"sku-patch-clears-rest":        {"patch/sku alone"},
-	"delete-absent-404":            {"delete/of what never was", "delete/200, then 204"},
-	"put-existing-409":             {"put/overwrites with 200"},
-	"empty-next-link":              {"list/every page is reached"},
-	"page-loses-item":              {"list/every page is reached", "list/top"},
-	"next-link-from-host":          {"list/every page is reached"},
-	"etag-strong":                  {"etag/is weak"},
-	"etag-header-missing":          {"etag/header, body and list item"},
-	"if-match-ignored":             {"etag/a refused write changes nothing", "etag/of concurrent writers one wins", "etag/table: PUT of what is there, If-Match {old}", "etag/table: DELETE of what is there, If-Match {old}"},
-	"if-none-match-ignored":        {"etag/If-None-Match on GET", "etag/table: PUT of what is there, If-None-Match *"},
-	"old-version-ignores-if-match": {"etag/version without tags"},
-	"provisioning-state-accepted":  {"state/a differing one is refused"},
-	"async-put-terminal-at-once":   {"async put/creates in a state that is not terminal", "async put/updates in a state that is not terminal"},
-	"async-202-visible":            {"202 put/invisible until it is done"},
-	"async-202-body":               {"202 put/invisible until it is done", "202 patch/while it runs", "202 delete/while it runs", "202 post/while it runs"},
-	"location-relative":            {"202 patch/while it runs", "202 delete/while it runs", "202 post/while it runs"},
-	"location-from-host":           {"202 patch/while it runs", "202 delete/while it runs", "202 post/while it runs"},
-	"status-poll-202":              {"operation/while it runs"},
-	"location-result-differs":      {"202 put/ends as the synchronous call would have"},
-	"operation-seen-by-others":     {"poll/by somebody else", "poll/in another subscription"},
-	"operation-id-is-request-id":   {"poll/the id appears nowhere else"},
-	"failed-update-kept":           {"async put/a failed update is reverted"},
-	"children-survive":             {"child/goes with its parent"},
-	"refuse-ignored":               {"child/keeps its parent"},
-	"proxy-child-has-tags":         {"child/proxy-only has no tags and no location"},
-	"request-id-is-routing-id":     {"header/request id"},
-	"system-data-dropped":          {"header/systemData"},
-	"skus-missing-404":             {"skus/where none is valid"},
-	"unregistered-list-403":        {"subscription/list of an unregistered one"},
-	"check-name-wrong":             {"name/free, taken or invalid"},
+	"case-sensitive-names":         {"arguments/group-and-names-match-in-any-casing"},
+	"normalised-casing":            {"arguments/the-latest-casing-is-returned"},
+	"name-from-body":               {"put/name-type-and-id-come-from-the-url"},
+	"mutable-location":             {"put/location-never-changes", "patch/location-type-and-name-stay"},
+	"tags-merged-on-patch":         {"patch/tags-are-replaced-whole"},
+	"properties-replaced-on-patch": {"patch/properties-follow-merge-patch"},
+	"sku-patch-clears-rest":        {"patch/sku-alone"},
+	"delete-absent-404":            {"delete/of-what-never-was", "delete/200-then-204"},
+	"put-existing-409":             {"put/overwrites-with-200"},
+	"empty-next-link":              {"list/every-page-is-reached"},
+	"page-loses-item":              {"list/every-page-is-reached", "list/top"},
+	"next-link-from-host":          {"list/every-page-is-reached"},
+	"etag-strong":                  {"etag/is-weak"},
+	"etag-header-missing":          {"etag/header-body-and-list-item"},
+	"if-match-ignored":             {"etag/a-refused-write-changes-nothing", "etag/of-concurrent-writers-one-wins", "etag/table-put-present-if-match-old", "etag/table-delete-present-if-match-old"},
+	"if-none-match-ignored":        {"etag/if-none-match-on-get", "etag/table-put-present-if-none-match-any"},
+	"old-version-ignores-if-match": {"etag/version-without-tags"},
+	"provisioning-state-accepted":  {"state/a-differing-one-is-refused"},
+	"async-put-terminal-at-once":   {"async-put/creates-in-a-state-that-is-not-terminal", "async-put/updates-in-a-state-that-is-not-terminal"},
+	"async-202-visible":            {"202-put/invisible-until-it-is-done"},
+	"async-202-body":               {"202-put/invisible-until-it-is-done", "202-patch/while-it-runs", "202-delete/while-it-runs", "202-post/while-it-runs"},
+	"location-relative":            {"202-patch/while-it-runs", "202-delete/while-it-runs", "202-post/while-it-runs"},
+	"location-from-host":           {"202-patch/while-it-runs", "202-delete/while-it-runs", "202-post/while-it-runs"},
+	"status-poll-202":              {"operation/while-it-runs"},
+	"location-result-differs":      {"202-put/ends-as-the-synchronous-call-would-have"},
+	"operation-seen-by-others":     {"poll/by-somebody-else", "poll/in-another-subscription"},
+	"operation-id-is-request-id":   {"poll/the-id-appears-nowhere-else"},
+	"failed-update-kept":           {"async-put/a-failed-update-is-reverted"},
+	"children-survive":             {"child/goes-with-its-parent"},
+	"refuse-ignored":               {"child/keeps-its-parent"},
+	"proxy-child-has-tags":         {"child/proxy-only-has-no-tags-and-no-location"},
+	"request-id-is-routing-id":     {"header/request-id"},
+	"system-data-dropped":          {"header/systemdata"},
+	"skus-missing-404":             {"skus/where-none-is-valid"},
+	"unregistered-list-403":        {"subscription/list-of-an-unregistered-one"},
+	"check-name-wrong":             {"name/free-taken-or-invalid"},
 	"action-unknown-200":           {"action/unknown"},
-	"head-with-body":               {"get/head has no body on the wire"},
+	"head-with-body":               {"get/head-has-no-body-on-the-wire"},
 }
 
 // TestBreaks checks that the suite notices each rule that the reference provider can be
@@ -108,7 +108,7 @@ func tryBroken(t *testing.T, breaks ...string) []string {
 	}
 	var failed []string
 	for _, r := range recorder.Results() {
-		if !r.Held() {
+		if r.Outcome == contract.Broken || r.Outcome == contract.Unreached {
 			failed = append(failed, r.Case)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"portico/test/contract"
+	"portico/certify/contract"
+	"portico/certify/report"
 	"portico/test/harness"
 )
 
@@ -52,7 +53,7 @@ func startProviders(t *testing.T, args ...string) map[string]string {
 func write(t *testing.T, results []contract.Result) {
 	t.Helper()
 	var table strings.Builder
-	if err := contract.WriteReport(&table, results); err != nil {
+	if err := report.Text(&table, results); err != nil {
 		t.Fatal(err)
 	}
 	t.Log("\n" + table.String())
@@ -60,7 +61,7 @@ func write(t *testing.T, results []contract.Result) {
 
 func TestStraight(t *testing.T) {
 	t.Parallel()
-	write(t, contract.Run(t, contract.Target{
+	write(t, run(t, contract.Target{
 		Adapter:     contract.Straight(startProviders(t)),
 		Description: describe(t),
 	}))
@@ -106,7 +107,7 @@ func throughPortico(t *testing.T, endpoints map[string]string, extra string) {
 		},
 	})
 	declareProviders(t, p, endpoints)
-	write(t, contract.Run(t, contract.Target{
+	write(t, run(t, contract.Target{
 		Adapter: contract.ThroughDoor(contract.Door{
 			URL: p.URL, Regions: harness.RegionNames(), HasGlobal: true,
 			Subscription: harness.SubscriptionID, Sibling: siblingSubscription,

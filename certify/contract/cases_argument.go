@@ -8,7 +8,7 @@ import (
 func argumentCases() []Case {
 	cases := []Case{
 		{
-			Name: "arguments/group and names match in any casing", Section: putResource, On: writable,
+			ID: "arguments/group-and-names-match-in-any-casing", Profile: Core, Section: putResource, On: writable,
 			Rule: "a resource made in group rG1 is the one that is read in RG1",
 			Run: func(s *Scene) {
 				s.made()
@@ -21,7 +21,7 @@ func argumentCases() []Case {
 			},
 		},
 		{
-			Name: "arguments/the latest casing is returned", Section: putResource, On: writable,
+			ID: "arguments/the-latest-casing-is-returned", Profile: Core, Section: putResource, On: writable,
 			Rule: "the most recently specified casing of group and name is returned, and no other; reading changes nothing",
 			Run: func(s *Scene) {
 				s.made().named(s.id)
@@ -37,7 +37,7 @@ func argumentCases() []Case {
 			},
 		},
 		{
-			Name: "arguments/type is the namespace and the type", Section: getResource, On: writable,
+			ID: "arguments/type-is-the-namespace-and-the-type", Profile: Core, Section: getResource, On: writable,
 			Rule: "type includes the namespace and the type of the entity; id is neither encoded nor has it a host or api-version",
 			Run: func(s *Scene) {
 				id := beside(s.id, "A name (of its own) - ö")
@@ -48,7 +48,7 @@ func argumentCases() []Case {
 			},
 		},
 		{
-			Name: "arguments/api-version is required", Section: arguments, On: isTop, Once: true,
+			ID: "arguments/api-version-is-required", Profile: Core, Section: arguments, On: isTop, Once: true,
 			Rule: "a request without an api-version, or with one of no use, is refused",
 			Run: func(s *Scene) {
 				s.made()
@@ -59,12 +59,12 @@ func argumentCases() []Case {
 			},
 		},
 	}
-	for _, row := range []struct{ why, name string }{
-		{"<", "a%3Cb"}, {">", "a%3Eb"}, {"%", "a%25b"}, {"&", "a%26b"}, {":", "a%3Ab"}, {`\`, "a%5Cb"}, {"?", "a%3Fb"},
-		{"a control character", "a%0Ab"}, {"more than 260 characters", strings.Repeat("n", 261)},
+	for _, row := range []struct{ what, name string }{
+		{"less-than", "a%3Cb"}, {"greater-than", "a%3Eb"}, {"percent", "a%25b"}, {"ampersand", "a%26b"}, {"colon", "a%3Ab"},
+		{"backslash", "a%5Cb"}, {"question-mark", "a%3Fb"}, {"control-character", "a%0Ab"}, {"261-characters", strings.Repeat("n", 261)},
 	} {
 		cases = append(cases, Case{
-			Name: "arguments/a name cannot have " + row.why, Section: arguments, On: isTop, Once: true,
+			ID: "arguments/name-with-" + row.what, Profile: Core, Section: arguments, On: isTop, Once: true,
 			Rule: "the name cannot include <, >, %, &, :, \\, ?, / or control characters, nor exceed 260 characters",
 			Run: func(s *Scene) {
 				bad := escape(collection(s.id)) + "/" + row.name + "?api-version=" + s.Type.version()
@@ -72,11 +72,11 @@ func argumentCases() []Case {
 			},
 		})
 	}
-	for _, row := range []struct{ why, group string }{
-		{"end with a dot", "group."}, {"have a space", "a%20group"}, {"have a star", "a*"}, {"exceed 90 characters", strings.Repeat("g", 91)},
+	for _, row := range []struct{ what, group string }{
+		{"final-dot", "group."}, {"space", "a%20group"}, {"star", "a*"}, {"91-characters", strings.Repeat("g", 91)},
 	} {
 		cases = append(cases, Case{
-			Name: "arguments/a group cannot " + row.why, Section: arguments, On: isTop, Once: true,
+			ID: "arguments/group-with-" + row.what, Profile: Core, Section: arguments, On: isTop, Once: true,
 			Rule: "a group name has at most 90 letters, digits and -_(). and does not end with a dot",
 			Run: func(s *Scene) {
 				bad := collection(s.group) + "/" + row.group + "/providers/" + s.Type.FullName() + "/a?api-version=" + s.Type.version()

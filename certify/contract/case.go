@@ -5,9 +5,17 @@ import "slices"
 // Case is one rule, and how to check it. Most run once for each resource type that the
 // rule concerns.
 type Case struct {
-	Name    string // family/what
+	// ID is stable over versions of the suite: "family/what". An id that was once
+	// released is never given to another rule.
+	ID      string
+	Profile Profile
 	Section string // of the contract
-	Rule    string
+	// Guideline is the number of Microsoft's resource provider guideline that says the
+	// same, "RPC-Put-V1-01"; "" where none does.
+	Guideline string
+	Rule      string
+	// Disruptive cases may disturb others who use the provider; they run only on request.
+	Disruptive bool
 	// Through says what a front door changes in the rule; "" for nothing.
 	Through string
 	// On selects the types; nil is for a case that concerns none in particular, and runs

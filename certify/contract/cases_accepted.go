@@ -10,7 +10,7 @@ import (
 func acceptedCases() []Case {
 	return []Case{
 		{
-			Name: "202 patch/while it runs", Section: asyncPatch, On: asyncTypes,
+			ID: "202-patch/while-it-runs", Profile: Asynchronous, Section: asyncPatch, On: asyncTypes,
 			Rule: "202 without a body, with a Location; a provisioningState becomes one that is not terminal",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
@@ -23,7 +23,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202 patch/ends as the synchronous call would have", Section: asyncPatch, On: asyncTypes,
+			ID: "202-patch/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: asyncPatch, On: asyncTypes,
 			Rule: "on completion the Location returns what would have been the successful response",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
@@ -38,7 +38,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202 patch/a failed one is reverted", Section: asyncPatch, On: asyncTypes,
+			ID: "202-patch/a-failed-one-is-reverted", Profile: Asynchronous, Section: asyncPatch, On: asyncTypes,
 			Rule: "a PATCH that failed leaves the resource as it was, in the state Failed; its Location answers with the error",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
@@ -53,7 +53,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202 delete/while it runs", Section: asyncDelete, On: asyncTypes,
+			ID: "202-delete/while-it-runs", Profile: Asynchronous, Section: asyncDelete, On: asyncTypes,
 			Rule: "202 without a body, with a Location; a provisioningState becomes one that is not terminal",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
@@ -66,7 +66,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202 delete/ends with the resource", Section: asyncDelete, On: asyncTypes,
+			ID: "202-delete/ends-with-the-resource", Profile: Asynchronous, Section: asyncDelete, On: asyncTypes,
 			Rule: "on completion the Location returns 200 or 204 and the resource disappears",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
@@ -83,7 +83,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202 delete/a failed one leaves the resource", Section: asyncDelete, On: asyncTypes,
+			ID: "202-delete/a-failed-one-leaves-the-resource", Profile: Asynchronous, Section: asyncDelete, On: asyncTypes,
 			Rule: "the resource disappears only if the DELETE completes successfully",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
@@ -99,7 +99,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202 post/while it runs", Section: asyncPost, On: hasActions,
+			ID: "202-post/while-it-runs", Profile: Asynchronous, Section: asyncPost, On: hasActions,
 			Rule: "202 without a body, with a Location",
 			Run: func(s *Scene) {
 				s.made()
@@ -112,7 +112,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202 post/ends as the synchronous call would have", Section: asyncPost, On: hasActions,
+			ID: "202-post/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: asyncPost, On: hasActions,
 			Rule: "on completion the Location returns what would have been the successful response; 200 or 204 where there is none",
 			Run: func(s *Scene) {
 				s.made()
@@ -131,7 +131,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202/Retry-After is an integer of seconds", Section: accepted, On: isTop, Once: true,
+			ID: "202/retry-after-is-an-integer-of-seconds", Profile: Asynchronous, Section: accepted, On: isTop, Once: true,
 			Rule:    "Retry-After, on the first answer and on polls, is in whole seconds, from 10 to 600",
 			Through: "what a provider sends outside these bounds is brought inside",
 			Run: func(s *Scene) {
@@ -155,7 +155,7 @@ func acceptedCases() []Case {
 			},
 		},
 		{
-			Name: "202/the URL lies in one of the contract's places", Section: accepted, On: isTop,
+			ID: "202/the-url-lies-in-one-of-the-contracts-places", Profile: Asynchronous, Section: accepted, On: isTop,
 			Rule: "the Location is below the subscription's provider, its location, or the resource; each can be polled",
 			Run: func(s *Scene) {
 				if len(s.Description.Asynchrony.Places) == 0 {

@@ -210,7 +210,7 @@ func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{call: c, ids: sent, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+	return &Answer{call: c, ids: sent, sent: r, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
 }
 
 // prepare registers what the first write needs; only a front door requires that.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 )
 
@@ -20,33 +20,10 @@ type Target struct {
 	OnceEach bool
 	// Workers is how many cases run at once, 16 if zero.
 	Workers int
-}
-
-// Run checks every case on the target, and fails t for each broken rule, in a subtest
-// named after the case.
-func Run(t *testing.T, target Target) []Result {
-	t.Helper()
-	var r Recorder
-	if err := Try(t.Context(), target, &r); err != nil {
-		t.Fatal(err)
-	}
-	results := r.Results()
-	for _, result := range results {
-		name := result.Case
-		if result.Type != "" {
-			name += " on " + result.Type
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Logf("%s: %s", result.Section, result.Rule)
-			if target.Adapter.Through && result.Through != "" {
-				t.Logf("through the front door: %s", result.Through)
-			}
-			for _, f := range result.Faults {
-				t.Errorf("\nexpected: %s\ngot:      %s", f.Expected, f.Got)
-			}
-		})
-	}
-	return results
+	// Claimed are the profiles that the provider claims; nil means all.
+	Claimed []Profile
+	// Disruptive runs the disruptive cases too.
+	Disruptive bool
 }
 
 // Try checks every case on the target and reports each. Its error means that the suite
@@ -67,9 +44,7 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	for range workers {
 		done.Go(func() {
 			for t := range trials {
-				if result, tried := t.run(ctx, target); tried {
-					to.Report(result)
-				}
+				to.Report(t.run(ctx, target))
 			}
 		})
 	}
@@ -118,16 +93,28 @@ const sceneLimit = 2 * time.Minute
 // scenes numbers scenes, so that no two share a group or a name.
 var scenes atomic.Int64
 
-// run runs the trial. It returns false if the description gives no means to.
-func (t trial) run(ctx context.Context, target Target) (result Result, tried bool) {
-	result = Result{Case: t.Name, Section: t.Section, Rule: t.Rule, Through: t.Through}
+// run runs the trial, or says why it is left out.
+func (t trial) run(ctx context.Context, target Target) Result {
+	result := Result{
+		Case: t.ID, Profile: t.Profile, Section: t.Section, Guideline: t.Guideline, Rule: t.Rule, Through: t.Through,
+		Outcome: LeftOut, Began: time.Now(),
+	}
 	if t.on != nil {
 		result.Type = t.on.FullName()
+	}
+	switch {
+	case target.Claimed != nil && !slices.Contains(target.Claimed, t.Profile):
+		result.Why = fmt.Sprintf("the profile %s is not claimed", t.Profile)
+		return result
+	case t.Disruptive && !target.Disruptive:
+		result.Why = "the case is disruptive"
+		return result
 	}
 	ctx, cancel := context.WithTimeout(ctx, sceneLimit)
 	defer cancel()
 	s := newScene(ctx, target, t.on, scenes.Add(1))
 	s.play(t.Run)
-	result.Faults = s.faults
-	return result, !s.untried || len(s.faults) > 0
+	result.Outcome, result.Why = s.outcome()
+	result.Faults, result.Took = s.faults, time.Since(result.Began)
+	return result
 }

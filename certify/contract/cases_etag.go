@@ -14,7 +14,7 @@ import (
 func etagCases() []Case {
 	return []Case{
 		{
-			Name: "etag/header, body and list item", Section: getResource, On: hasETags,
+			ID: "etag/header-body-and-list-item", Profile: ETags, Section: getResource, On: hasETags,
 			Rule: "an etag in the body is also in the header; each list item has its own",
 			Run: func(s *Scene) {
 				made := s.made()
@@ -29,7 +29,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/is weak", Section: etagSpec, On: hasETags,
+			ID: "etag/is-weak", Profile: ETags, Section: etagSpec, On: hasETags,
 			Rule: `the tag has the prefix W/, which marks a weak validator, and is quoted`,
 			Run: func(s *Scene) {
 				tag := s.made().etag()
@@ -37,7 +37,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/changes with the resource", Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && hasChange(t) },
+			ID: "etag/changes-with-the-resource", Profile: ETags, Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && hasChange(t) },
 			Rule: "a request that modifies a resource makes a new etag, and the answer has it; reading makes none",
 			Run: func(s *Scene) {
 				first := s.made().etag()
@@ -53,7 +53,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/is the same in every api-version", Section: etagSpec, On: hasETags,
+			ID: "etag/is-the-same-in-every-api-version", Profile: ETags, Section: etagSpec, On: hasETags,
 			Rule: "the etag does not depend on the api-version of the request",
 			Run: func(s *Scene) {
 				tag := s.made().etag()
@@ -66,7 +66,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/the body's own is ignored", Section: putResource, On: hasETags,
+			ID: "etag/the-bodys-own-is-ignored", Profile: ETags, Section: putResource, On: hasETags,
 			Rule: "etag is not writable: one in the body of a PUT has no effect",
 			Run: func(s *Scene) {
 				s.made()
@@ -75,7 +75,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/If-None-Match on GET", Section: etags, On: hasETags,
+			ID: "etag/if-none-match-on-get", Profile: ETags, Section: etags, On: hasETags,
 			Rule: "a GET whose If-None-Match names the tag, in a list, weakly or by *, is 304 without a body; another is 200",
 			Run: func(s *Scene) {
 				tag := s.made().etag()
@@ -88,7 +88,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/a refused write changes nothing", Section: etags, On: func(t *Type) bool { return hasETags(t) && hasChange(t) },
+			ID: "etag/a-refused-write-changes-nothing", Profile: ETags, Section: etags, On: func(t *Type) bool { return hasETags(t) && hasChange(t) },
 			Rule: "what 412 answers was not applied, and its body is an error",
 			Run: func(s *Scene) {
 				s.made()
@@ -102,7 +102,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/version without tags", Section: etagClients, On: hasOldVersion,
+			ID: "etag/version-without-tags", Profile: ETags, Section: etagClients, On: hasOldVersion,
 			Rule: "an api-version from before etags shows none, and a write with If-Match is 406",
 			Run: func(s *Scene) {
 				tag := s.made().etag()
@@ -121,7 +121,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/of concurrent writers one wins", Section: etags, On: func(t *Type) bool { return hasETags(t) && isTracked(t) },
+			ID: "etag/of-concurrent-writers-one-wins", Profile: ETags, Section: etags, On: func(t *Type) bool { return hasETags(t) && isTracked(t) },
 			Rule: "preconditions are evaluated with the write: of 50 concurrent PATCHes with one If-Match one gets 200, the others 412",
 			Run: func(s *Scene) {
 				tag := s.made().etag()
@@ -132,7 +132,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/of concurrent creators one wins", Section: etags, On: func(t *Type) bool { return hasETags(t) && isTracked(t) },
+			ID: "etag/of-concurrent-creators-one-wins", Profile: ETags, Section: etags, On: func(t *Type) bool { return hasETags(t) && isTracked(t) },
 			Rule: "of 20 concurrent PUTs with If-None-Match: * one creates, with 201, and the others get 412",
 			Run: func(s *Scene) {
 				statuses := s.race(20, http.MethodPut, "If-None-Match", "*", func(int) any { return s.body(s.Type) })
@@ -140,7 +140,7 @@ func etagCases() []Case {
 			},
 		},
 		{
-			Name: "etag/does not follow the state", Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && asyncTypes(t) },
+			ID: "etag/does-not-follow-the-state", Profile: ETags, Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && asyncTypes(t) },
 			Rule: "what changes by itself is no part of the etag: the end of an operation that applied what was asked changes none",
 			Run: func(s *Scene) {
 				s.made()
@@ -240,20 +240,22 @@ var etagRows = []struct {
 	{"DELETE", true, "If-Match", "{old}", 412},
 }
 
+// valueWords name the values of the table in the ids of its cases.
+var valueWords = map[string]string{
+	"": "empty", "*": "any", `W/"xyz"`: "other", "{tag}": "current", "{strong}": "current-strong", "{old}": "old",
+	`W/"xyz", {tag}`: "list-with-current", `"abc", {tag}`: "list-with-current", `"abc",{tag}`: "list-without-space", `W/"xyz", "abc"`: "list-of-others",
+}
+
 // etagTable makes a case of each row of the contract's table.
 func etagTable() []Case {
 	var cases []Case
 	for _, row := range etagRows {
-		there := "of what is not there"
+		there := "absent"
 		if row.exists {
-			there = "of what is there"
-		}
-		value := row.value
-		if value == "" {
-			value = "empty"
+			there = "present"
 		}
 		cases = append(cases, Case{
-			Name: "etag/table: " + row.method + " " + there + ", " + row.header + " " + value, Section: etags, On: hasETags,
+			ID: "etag/table-" + strings.ToLower(row.method+"-"+there+"-"+row.header) + "-" + valueWords[row.value], Profile: ETags, Section: etags, On: hasETags,
 			Rule: "the table of preconditions; lists and *, weak comparison, an empty value counts as absent",
 			Run: func(s *Scene) {
 				condition := with(row.header, s.tableValue(row.value, row.exists))

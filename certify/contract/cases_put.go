@@ -8,7 +8,7 @@ import (
 func putCases() []Case {
 	return []Case{
 		{
-			Name: "put/creates with 201", Section: putResource, On: writable,
+			ID: "put/creates-with-201", Profile: Core, Section: putResource, On: writable,
 			Rule: "a PUT of what is not there answers 201 with at least what was sent, and with what a GET would show",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
@@ -19,7 +19,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/overwrites with 200", Section: putResource, On: hasOther,
+			ID: "put/overwrites-with-200", Profile: Core, Section: putResource, On: hasOther,
 			Rule: "a PUT is always allowed to overwrite an existing resource; what it does not name is gone",
 			Run: func(s *Scene) {
 				s.made()
@@ -36,7 +36,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/replaces tags", Section: putResource, On: isTracked,
+			ID: "put/replaces-tags", Profile: Tags, Section: putResource, On: isTracked,
 			Rule: "a PUT replaces the resource: tags that it does not carry are gone",
 			Run: func(s *Scene) {
 				s.made(Object{"tags": Object{"one": "1", "two": "2"}}).shows(Object{"tags": Object{"one": "1", "two": "2"}})
@@ -47,7 +47,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/name, type and id come from the URL", Section: putResource, On: writable,
+			ID: "put/name-type-and-id-come-from-the-url", Profile: Core, Section: putResource, On: writable,
 			Rule: "the group name and the resource name come from the URL and not from the body",
 			Run: func(s *Scene) {
 				strange := Object{"name": "somebody-else", "id": beside(s.id, "somebody-else"), "type": "Else.Where/things"}
@@ -58,7 +58,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/what was read can be put", Section: putResource, On: writable,
+			ID: "put/what-was-read-can-be-put", Profile: Core, Section: putResource, On: writable,
 			Rule: "the body of a GET, put back as it is, is accepted and changes nothing",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
@@ -69,7 +69,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/location ignores case and spaces", Section: putResource, On: isTracked,
+			ID: "put/location-ignores-case-and-spaces", Profile: TrackedResources, Section: putResource, On: isTracked,
 			Rule: `"West US", "westus" and "West us" are the same location`,
 			Run: func(s *Scene) {
 				where := s.place(s.Type)
@@ -79,7 +79,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/location never changes", Section: putResource, On: isTop,
+			ID: "put/location-never-changes", Profile: TrackedResources, Section: putResource, On: isTop,
 			Rule:    "the region of a resource never changes after it is created: another is 400",
 			Through: "of a region that the type is served in: 409 InvalidResourceLocation, by the gateway",
 			Run: func(s *Scene) {
@@ -94,7 +94,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/location is required", Section: putResource, On: isTop,
+			ID: "put/location-is-required", Profile: TrackedResources, Section: putResource, On: isTop,
 			Rule: "location is required, and one that is not served is refused",
 			Run: func(s *Scene) {
 				s.put(s.id, overlay(s.Type.Contract.Body)).refused(400)
@@ -103,7 +103,7 @@ func putCases() []Case {
 			},
 		},
 		{
-			Name: "put/no such group", Section: putResource, On: isTop, Side: ThroughOnly,
+			ID: "put/no-such-group", Profile: Core, Section: putResource, On: isTop, Side: ThroughOnly,
 			Rule:    "if the subscription or the resource group does not exist, 404 is returned",
 			Through: "the gateway answers, with ResourceGroupNotFound and SubscriptionNotFound; providers are not asked",
 			Run: func(s *Scene) {

@@ -5,10 +5,11 @@
 //
 //	d, err := contract.Load(text)
 //	…
-//	contract.Run(t, contract.Target{
+//	var found contract.Recorder
+//	err = contract.Try(ctx, contract.Target{
 //		Adapter:     contract.Straight(map[string]string{"westus": "http://127.0.0.1:9000"}),
 //		Description: d,
-//	})
+//	}, &found)
 //
 // A [Case] is one rule: the section of the contract that demands it, the rule in
 // a sentence, the types that it applies to and what to try. [Try] runs every case

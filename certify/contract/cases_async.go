@@ -17,7 +17,7 @@ func stateCases() []Case {
 	}
 	return []Case{
 		{
-			Name: "state/a matching one is ignored", Section: stateProperty, On: writable,
+			ID: "state/a-matching-one-is-ignored", Profile: Asynchronous, Section: stateProperty, On: writable,
 			Rule: "a provisioningState that matches the value on the server is ignored",
 			Run: func(s *Scene) {
 				now := s.made().state()
@@ -25,7 +25,7 @@ func stateCases() []Case {
 			},
 		},
 		{
-			Name: "state/a differing one is refused", Section: stateProperty, On: writable,
+			ID: "state/a-differing-one-is-refused", Profile: Asynchronous, Section: stateProperty, On: writable,
 			Rule: "a provisioningState that does not match the value on the server is 400",
 			Run: func(s *Scene) {
 				s.made()
@@ -36,7 +36,7 @@ func stateCases() []Case {
 			},
 		},
 		{
-			Name: "state/a differing one is refused during an operation", Section: stateProperty, On: asyncTypes,
+			ID: "state/a-differing-one-is-refused-during-an-operation", Profile: Asynchronous, Section: stateProperty, On: asyncTypes,
 			Rule: "the value on the server is the one of this moment",
 			Run: func(s *Scene) {
 				s.put(s.id, s.body(s.Type), s.long(s.shown()[0])).status(201)
@@ -134,7 +134,7 @@ func (s *Scene) result(begun *Answer) *Answer {
 func asyncPutCases() []Case {
 	return []Case{
 		{
-			Name: "async put/creates in a state that is not terminal", Section: asyncPut, On: asyncTypes,
+			ID: "async-put/creates-in-a-state-that-is-not-terminal", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "201 with a provisioningState that is not terminal and the target's properties; GETs are 200 and show the same while it runs",
 			Run: func(s *Scene) {
 				for _, p := range s.shown() {
@@ -148,7 +148,7 @@ func asyncPutCases() []Case {
 			},
 		},
 		{
-			Name: "async put/updates in a state that is not terminal", Section: asyncPut, On: asyncTypes,
+			ID: "async-put/updates-in-a-state-that-is-not-terminal", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "200 with a provisioningState that is not terminal; properties reflect the update that is in progress",
 			Run: func(s *Scene) {
 				for _, p := range s.shown() {
@@ -160,7 +160,7 @@ func asyncPutCases() []Case {
 			},
 		},
 		{
-			Name: "async put/ends in Succeeded", Section: asyncPut, On: asyncTypes,
+			ID: "async-put/ends-in-succeeded", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "after provisioning completes the state is terminal, and is returned on all later GETs",
 			Run: func(s *Scene) {
 				for _, p := range s.shown() {
@@ -178,7 +178,7 @@ func asyncPutCases() []Case {
 			},
 		},
 		{
-			Name: "async put/a failed update is reverted", Section: asyncPut, On: asyncTypes,
+			ID: "async-put/a-failed-update-is-reverted", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "if an update failed the properties are reverted to their previous state, and the provisioningState tells of the failure",
 			Run: func(s *Scene) {
 				a := s.Description.Asynchrony
@@ -199,7 +199,7 @@ func asyncPutCases() []Case {
 			},
 		},
 		{
-			Name: "async put/a failed creation", Section: asyncPut, On: asyncTypes,
+			ID: "async-put/a-failed-creation", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "a creation that failed shows Failed, or the resource is not there",
 			Run: func(s *Scene) {
 				for _, p := range s.shown() {
@@ -218,7 +218,7 @@ func asyncPutCases() []Case {
 func acceptedPutCases() []Case {
 	return []Case{
 		{
-			Name: "202 put/invisible until it is done", Section: accepted, On: asyncTypes,
+			ID: "202-put/invisible-until-it-is-done", Profile: Asynchronous, Section: accepted, On: asyncTypes,
 			Rule: "a resource whose creation was answered with 202 is not visible before the operation completes: GETs are 404 and collections lack it",
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {
@@ -230,7 +230,7 @@ func acceptedPutCases() []Case {
 			},
 		},
 		{
-			Name: "202 put/ends as the synchronous call would have", Section: accepted, On: asyncTypes,
+			ID: "202-put/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: accepted, On: asyncTypes,
 			Rule: "when complete, the Location answers exactly as the synchronous operation would have, and the resource is visible",
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {
@@ -247,7 +247,7 @@ func acceptedPutCases() []Case {
 			},
 		},
 		{
-			Name: "202 put/a failed creation", Section: accepted, On: asyncTypes,
+			ID: "202-put/a-failed-creation", Profile: Asynchronous, Section: accepted, On: asyncTypes,
 			Rule: "a creation that failed makes nothing; its Location answers with the error",
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {

@@ -17,8 +17,9 @@ type Answer struct {
 	Header http.Header
 	Body   []byte
 
-	s   *Scene
-	doc any
+	s    *Scene
+	sent *http.Request
+	doc  any
 }
 
 // String is the call, formatted for a report.

@@ -23,8 +23,11 @@ type Scene struct {
 	group  string // the group's id
 	id     string // of the case's resource
 
-	faults  []Fault
-	untried bool // the description lacks what the case needs
+	faults    []Fault
+	preparing int     // how many calls of prepare are under way
+	unreached bool    // what the case needs was not to be had
+	untried   bool    // the description lacks what the case needs
+	last      *Answer // the latest
 }
 
 // stop ends a scene whose further steps would be meaningless.
@@ -45,13 +48,36 @@ func (s *Scene) play(run func(*Scene)) {
 			panic(failure)
 		}
 	}()
-	if err := s.Adapter.putGroup(s.ctx, s.group, s.region); err != nil {
-		s.fatal("the scene's resource group can be made", err.Error())
-	}
-	if s.Type != nil {
-		s.id = s.home(s.Type) + "/Name-" + fmt.Sprint(s.number)
-	}
+	s.prepare(func() {
+		if err := s.Adapter.putGroup(s.ctx, s.group, s.region); err != nil {
+			s.fatal("the scene's resource group can be made", err.Error())
+		}
+		if s.Type != nil {
+			s.id = s.home(s.Type) + "/Name-" + fmt.Sprint(s.number)
+		}
+	})
 	run(s)
+}
+
+// prepare does what a case needs before it can try its rule. A fault in it is that of
+// another rule: it ends the scene, and the case counts as unreached.
+func (s *Scene) prepare(do func()) {
+	s.preparing++
+	do()
+	s.preparing--
+}
+
+// outcome is what the scene found out, and why if it is neither kept nor broken.
+func (s *Scene) outcome() (Outcome, string) {
+	switch {
+	case s.unreached:
+		return Unreached, "what the case needs first was not to be had"
+	case len(s.faults) > 0:
+		return Broken, ""
+	case s.untried:
+		return LeftOut, "the description gives no means to try it"
+	}
+	return Kept, ""
 }
 
 // home creates the parent or host of a resource of the type, if it needs one, and
@@ -206,6 +232,7 @@ func (s *Scene) do(c call) *Answer {
 	}
 	a.s = s
 	a.doc = decode(a.Body)
+	s.last = a
 	return a
 }
 
@@ -231,14 +258,20 @@ func (s *Scene) post(path string, body any, options ...option) *Answer {
 
 // made creates the scene's resource; most cases begin so.
 func (s *Scene) made(further ...Object) *Answer {
-	return s.put(s.id, s.body(s.Type, further...)).status(201)
+	var made *Answer
+	s.prepare(func() { made = s.put(s.id, s.body(s.Type, further...)).status(201) })
+	return made
 }
 
 // fault records a broken rule.
 func (s *Scene) fault(expected, got string) {
-	f := Fault{expected, got}
-	if !slices.Contains(s.faults, f) { // polls may repeat the same fault
-		s.faults = append(s.faults, f)
+	same := func(f Fault) bool { return f.Expected == expected && f.Got == got }
+	if !slices.ContainsFunc(s.faults, same) { // polls may repeat the same fault
+		s.faults = append(s.faults, Fault{expected, got, s.last.exchange()})
+	}
+	if s.preparing > 0 {
+		s.unreached = true
+		panic(stop{})
 	}
 }
 

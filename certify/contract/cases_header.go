@@ -8,7 +8,7 @@ import (
 func headerCases() []Case {
 	return []Case{
 		{
-			Name: "header/request id", Section: tracing, On: isTop,
+			ID: "header/request-id", Profile: Core, Section: tracing, On: isTop,
 			Rule: "every answer has an x-ms-request-id of its own, which is not the routing id",
 			Run: func(s *Scene) {
 				seen := map[string]bool{}
@@ -22,7 +22,7 @@ func headerCases() []Case {
 			},
 		},
 		{
-			Name: "header/systemData", Section: systemData, On: isTracked,
+			ID: "header/systemdata", Profile: TrackedResources, Section: systemData, On: isTracked,
 			Rule:    "a provider keeps the systemData that it is sent: the creation's with the first write, the modification's with each",
 			Through: "the gateway makes it, from who calls",
 			Run: func(s *Scene) {
@@ -35,7 +35,7 @@ func headerCases() []Case {
 			},
 		},
 		{
-			Name: "header/errors have the envelope", Section: operationFormat, On: isTop, Once: true,
+			ID: "header/errors-have-the-envelope", Profile: Core, Section: operationFormat, On: isTop, Once: true,
 			Rule: "every error has error.code and error.message, as JSON",
 			Run: func(s *Scene) {
 				for _, a := range []*Answer{

@@ -16,7 +16,7 @@ func bodyCases() []Case {
 	}
 	cases := []Case{
 		{
-			Name: "body/kept members", Section: putResource, Rule: "plan, kind, managedBy, identity, sku and tags are validated, persisted and returned",
+			ID: "body/kept-members", Profile: Core, Section: putResource, Rule: "plan, kind, managedBy, identity, sku and tags are validated, persisted and returned",
 			On: func(t *Type) bool { return len(t.Contract.Kept) > 0 },
 			Run: func(s *Scene) {
 				s.made(s.Type.Contract.Kept).shows(s.Type.Contract.Kept)
@@ -28,7 +28,7 @@ func bodyCases() []Case {
 			},
 		},
 		{
-			Name: "body/refused members", Section: putResource, Rule: "sku without a name, plan without name, publisher or product, and the like are refused",
+			ID: "body/refused-members", Profile: Core, Section: putResource, Rule: "sku without a name, plan without name, publisher or product, and the like are refused",
 			On: func(t *Type) bool { return len(t.Contract.Refused) > 0 },
 			Run: func(s *Scene) {
 				for _, row := range s.Type.Contract.Refused {
@@ -39,7 +39,7 @@ func bodyCases() []Case {
 			},
 		},
 		{
-			Name: "body/members in any order", Section: putResource, On: isTop,
+			ID: "body/members-in-any-order", Profile: Core, Section: putResource, On: isTop,
 			Rule: "the order of the members in a request is unspecified and not relied on",
 			Run: func(s *Scene) {
 				where := show(s.place(s.Type))
@@ -49,7 +49,7 @@ func bodyCases() []Case {
 			},
 		},
 		{
-			Name: "body/no JSON object", Section: putResource, On: writable,
+			ID: "body/no-json-object", Profile: Core, Section: putResource, On: writable,
 			Rule: "a body that is no well-formed JSON object is refused with the error envelope",
 			Run: func(s *Scene) {
 				for _, body := range []string{`{"location":`, `[]`, `"text"`, `{} {}`} {
@@ -64,24 +64,24 @@ func bodyCases() []Case {
 		members Object
 		status  int
 	}{
-		{"15 tags are accepted", tags(15), 201},
-		{"a tag name of 512 characters is accepted", Object{"tags": Object{strings.Repeat("k", 512): "v"}}, 201},
-		{"a tag value of 256 characters is accepted", Object{"tags": Object{"k": strings.Repeat("v", 256)}}, 201},
-		{"a tag name of 513 characters is refused", Object{"tags": Object{strings.Repeat("k", 513): "v"}}, 400},
-		{"a tag value of 257 characters is refused", Object{"tags": Object{"k": strings.Repeat("v", 257)}}, 400},
-		{"a tag name with < is refused", Object{"tags": Object{"a<b": "v"}}, 400},
-		{"a tag name with > is refused", Object{"tags": Object{"a>b": "v"}}, 400},
-		{"a tag name with % is refused", Object{"tags": Object{"a%b": "v"}}, 400},
-		{"a tag name with & is refused", Object{"tags": Object{"a&b": "v"}}, 400},
-		{`a tag name with \ is refused`, Object{"tags": Object{`a\b`: "v"}}, 400},
-		{"a tag name with ? is refused", Object{"tags": Object{"a?b": "v"}}, 400},
-		{"a tag name with / is refused", Object{"tags": Object{"a/b": "v"}}, 400},
-		{"a tag name with a control character is refused", Object{"tags": Object{"a\tb": "v"}}, 400},
-		{"tags that are no object are refused", Object{"tags": []any{"a"}}, 400},
-		{"a tag value that is no string is refused", Object{"tags": Object{"a": 1}}, 400},
+		{"15-are-accepted", tags(15), 201},
+		{"name-of-512-is-accepted", Object{"tags": Object{strings.Repeat("k", 512): "v"}}, 201},
+		{"value-of-256-is-accepted", Object{"tags": Object{"k": strings.Repeat("v", 256)}}, 201},
+		{"name-of-513-is-refused", Object{"tags": Object{strings.Repeat("k", 513): "v"}}, 400},
+		{"value-of-257-is-refused", Object{"tags": Object{"k": strings.Repeat("v", 257)}}, 400},
+		{"name-with-less-than-is-refused", Object{"tags": Object{"a<b": "v"}}, 400},
+		{"name-with-greater-than-is-refused", Object{"tags": Object{"a>b": "v"}}, 400},
+		{"name-with-percent-is-refused", Object{"tags": Object{"a%b": "v"}}, 400},
+		{"name-with-ampersand-is-refused", Object{"tags": Object{"a&b": "v"}}, 400},
+		{"name-with-backslash-is-refused", Object{"tags": Object{`a\b`: "v"}}, 400},
+		{"name-with-question-mark-is-refused", Object{"tags": Object{"a?b": "v"}}, 400},
+		{"name-with-slash-is-refused", Object{"tags": Object{"a/b": "v"}}, 400},
+		{"name-with-control-character-is-refused", Object{"tags": Object{"a\tb": "v"}}, 400},
+		{"no-object-is-refused", Object{"tags": []any{"a"}}, 400},
+		{"value-that-is-no-string-is-refused", Object{"tags": Object{"a": 1}}, 400},
 	} {
 		cases = append(cases, Case{
-			Name: "body/" + row.what, Section: putResource, On: isTop, Once: true,
+			ID: "tags/" + row.what, Profile: Tags, Section: putResource, On: isTop, Once: true,
 			Rule: "a tag has a key of at most 512 and a value of at most 256 characters; its name has none of <>%&\\?/ and no control characters",
 			Run: func(s *Scene) {
 				a := s.put(s.id, s.body(s.Type, row.members)).status(row.status)

@@ -22,7 +22,7 @@ func (d *Description) children(of *Type) []*Type {
 func childCases() []Case {
 	return []Case{
 		{
-			Name: "child/of a parent that is not there", Section: nested, On: isNested,
+			ID: "child/of-a-parent-that-is-not-there", Profile: Nested, Section: nested, On: isNested,
 			Rule:    "a nested resource hangs below its parent: without it, everything is 404",
 			Through: "of a tracked parent: ParentResourceNotFound, or ResourceNotFound of what cannot be there, by the gateway",
 			Run: func(s *Scene) {
@@ -33,7 +33,7 @@ func childCases() []Case {
 			},
 		},
 		{
-			Name: "child/parents are apart", Section: nested, On: isNested,
+			ID: "child/parents-are-apart", Profile: Nested, Section: nested, On: isNested,
 			Rule: "children of one parent are not another's",
 			Run: func(s *Scene) {
 				s.made()
@@ -47,7 +47,7 @@ func childCases() []Case {
 			},
 		},
 		{
-			Name: "child/goes with its parent", Section: designing, On: func(t *Type) bool { return isNested(t) && t.parent.DeletionPolicy != "refuse" },
+			ID: "child/goes-with-its-parent", Profile: Nested, Section: designing, On: func(t *Type) bool { return isNested(t) && t.parent.DeletionPolicy != "refuse" },
 			Rule: "a nested resource is deleted when its parent is; it does not come back with a new one",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
@@ -60,7 +60,7 @@ func childCases() []Case {
 			},
 		},
 		{
-			Name: "child/goes with its parent's asynchronous delete", Section: designing, On: func(t *Type) bool { return isNested(t) && t.parent.DeletionPolicy != "refuse" },
+			ID: "child/goes-with-its-parents-asynchronous-delete", Profile: Nested, Section: designing, On: func(t *Type) bool { return isNested(t) && t.parent.DeletionPolicy != "refuse" },
 			Rule: "the same, when the parent's DELETE was answered with 202",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
@@ -71,7 +71,7 @@ func childCases() []Case {
 			},
 		},
 		{
-			Name: "child/keeps its parent", Section: groupDeletes, On: func(t *Type) bool { return isNested(t) && t.parent.DeletionPolicy == "refuse" },
+			ID: "child/keeps-its-parent", Profile: Nested, Section: groupDeletes, On: func(t *Type) bool { return isNested(t) && t.parent.DeletionPolicy == "refuse" },
 			Rule: "a delete that is invalid until a related resource is deleted is 4xx, deletes nothing, and succeeds afterwards",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
@@ -87,7 +87,7 @@ func childCases() []Case {
 			},
 		},
 		{
-			Name: "child/proxy-only has no tags and no location", Section: designing, On: func(t *Type) bool { return t.Kind != Tracked && writable(t) },
+			ID: "child/proxy-only-has-no-tags-and-no-location", Profile: Nested, Section: designing, On: func(t *Type) bool { return t.Kind != Tracked && writable(t) },
 			Rule: "location and tags are not applicable to a resource that is not tracked; it shows none, whatever was sent",
 			Run: func(s *Scene) {
 				s.put(s.id, s.body(s.Type, Object{"tags": Object{"a": "b"}})).status(201).lacks("tags").lacks("location")
@@ -100,7 +100,7 @@ func childCases() []Case {
 			},
 		},
 		{
-			Name: "child/deep insert", Section: designing, On: func(t *Type) bool { return t.Contract.DeepInsert != "" },
+			ID: "child/deep-insert", Profile: Nested, Section: designing, On: func(t *Type) bool { return t.Contract.DeepInsert != "" },
 			Rule: "a proxy-only resource can be PUT with its parent in a single call, is then a resource like any other, and goes with the parent",
 			Run: func(s *Scene) {
 				name := s.Type.Contract.DeepInsert
@@ -154,7 +154,7 @@ func extensionCases() []Case {
 	}
 	return []Case{
 		{
-			Name: "extension/on a resource", Section: designing, On: on,
+			ID: "extension/on-a-resource", Profile: Extensions, Section: designing, On: on,
 			Rule: "an extension resource can hang on a resource, and is found there alone",
 			Run: func(s *Scene) {
 				host := s.Description.host()
@@ -164,12 +164,12 @@ func extensionCases() []Case {
 			},
 		},
 		{
-			Name: "extension/on a group", Section: designing, On: on,
+			ID: "extension/on-a-group", Profile: Extensions, Section: designing, On: on,
 			Rule: "an extension resource can hang on a group, and is found there alone",
 			Run:  func(s *Scene) { scoped(s, s.group) },
 		},
 		{
-			Name: "extension/on a subscription", Section: designing, On: on,
+			ID: "extension/on-a-subscription", Profile: Extensions, Section: designing, On: on,
 			Rule: "an extension resource can hang on a subscription, and is found there alone",
 			Run:  func(s *Scene) { scoped(s, "/subscriptions/"+s.Adapter.Subscription) },
 		},

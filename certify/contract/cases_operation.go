@@ -13,7 +13,7 @@ import (
 func operationCases() []Case {
 	return []Case{
 		{
-			Name: "operation/while it runs", Section: operationFormat, On: asyncTypes,
+			ID: "operation/while-it-runs", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
 			Rule: "reading it is always 200; status is required; id and name match the URL; times are ISO 8601; no properties, no error",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
@@ -24,7 +24,7 @@ func operationCases() []Case {
 			},
 		},
 		{
-			Name: "operation/that succeeded", Section: operationFormat, On: asyncTypes,
+			ID: "operation/that-succeeded", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
 			Rule: "status Succeeded, without an error",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Short)
@@ -33,7 +33,7 @@ func operationCases() []Case {
 			},
 		},
 		{
-			Name: "operation/that failed or was canceled", Section: operationFormat, On: asyncTypes,
+			ID: "operation/that-failed-or-was-canceled", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
 			Rule: "status Failed or Canceled with error.code and error.message, without properties; reading it is still 200",
 			Run: func(s *Scene) {
 				d := s.Description.Asynchrony
@@ -98,7 +98,7 @@ func (s *Scene) inPlace(begun *Answer, form Place) {
 func pollerCases() []Case {
 	return []Case{
 		{
-			Name: "poll/by somebody else", Section: resultRules, On: isTop,
+			ID: "poll/by-somebody-else", Profile: Asynchronous, Section: resultRules, On: isTop,
 			Rule:    "an operation is 404 to another caller of the same tenant and to another tenant; to who began it, it stays readable",
 			Through: "another tenant does not see the subscription: 404 SubscriptionNotFound, by the gateway",
 			Run: func(s *Scene) {
@@ -112,7 +112,7 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			Name: "poll/after its end, by somebody else", Section: resultRules, On: isTop,
+			ID: "poll/after-its-end-by-somebody-else", Profile: Asynchronous, Section: resultRules, On: isTop,
 			Rule: "the same once the operation has ended",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Short)
@@ -126,7 +126,7 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			Name: "poll/in another subscription", Section: resultRules, On: isTop,
+			ID: "poll/in-another-subscription", Profile: Asynchronous, Section: resultRules, On: isTop,
 			Rule: "an operation id that does not exist in the subscription is 404",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
@@ -136,7 +136,7 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			Name: "poll/of an id that nobody gave", Section: resultRules, On: isTop,
+			ID: "poll/of-an-id-that-nobody-gave", Profile: Asynchronous, Section: resultRules, On: isTop,
 			Rule: "an operation id that does not exist is 404",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
@@ -152,7 +152,7 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			Name: "poll/by a caller without an object id", Section: resultRules, On: isTop, Side: StraightOnly,
+			ID: "poll/by-a-caller-without-an-object-id", Profile: Asynchronous, Section: resultRules, On: isTop, Side: StraightOnly,
 			Rule: "where there is no object id, x-ms-client-puid tells who began the operation",
 			Run: func(s *Scene) {
 				begun := s.operationBy(Passport, s.Description.Asynchrony.Long)
@@ -164,7 +164,7 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			Name: "poll/the id appears nowhere else", Section: resultRules, On: isTop,
+			ID: "poll/the-id-appears-nowhere-else", Profile: Asynchronous, Section: resultRules, On: isTop,
 			Rule: "the operation's id is not exposed by other means: it is neither a correlation nor a request id",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
@@ -178,7 +178,7 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			Name: "poll/after more than a day", Section: moreThanADay, On: func(t *Type) bool { return t.Contract.LongRun.Action != "" },
+			ID: "poll/after-more-than-a-day", Profile: Asynchronous, Section: moreThanADay, On: func(t *Type) bool { return t.Contract.LongRun.Action != "" },
 			Rule: "the latest status of such an operation is read from a proxy resource, at any time and by anybody who may read",
 			Run: func(s *Scene) {
 				run := s.Type.Contract.LongRun

@@ -32,7 +32,7 @@ func subscriptionCases() []Case {
 	}
 	cases := []Case{
 		{
-			Name: "subscription/notices in any order", Section: lifecycle, On: isTop, Side: StraightOnly,
+			ID: "subscription/notices-in-any-order", Profile: Subscriptions, Section: lifecycle, On: isTop, Side: StraightOnly,
 			Rule: "PUT /subscriptions/{id} is accepted in any order of states and any number of times",
 			Run: func(s *Scene) {
 				subscription, _ := in(s)
@@ -42,7 +42,7 @@ func subscriptionCases() []Case {
 			},
 		},
 		{
-			Name: "subscription/list of an unregistered one", Section: getResource, On: isTop, Side: StraightOnly,
+			ID: "subscription/list-of-an-unregistered-one", Profile: Subscriptions, Section: getResource, On: isTop, Side: StraightOnly,
 			Rule: "the list of a subscription that is not registered is empty or 404, never 5xx or 403",
 			Run: func(s *Scene) {
 				subscription, _ := in(s)
@@ -51,7 +51,7 @@ func subscriptionCases() []Case {
 			},
 		},
 		{
-			Name: "subscription/deleted", Section: lifecycle, On: isTop, Side: StraightOnly,
+			ID: "subscription/deleted", Profile: Subscriptions, Section: lifecycle, On: isTop, Side: StraightOnly,
 			Rule: "Deleted: the provider deletes what the subscription has; no DELETE comes for it",
 			Run: func(s *Scene) {
 				subscription, id := in(s)
@@ -66,7 +66,7 @@ func subscriptionCases() []Case {
 	}
 	for _, row := range rows {
 		cases = append(cases, Case{
-			Name: "subscription/while it is " + row.state, Section: lifecycle, On: isTop, Side: StraightOnly,
+			ID: "subscription/while-" + strings.ToLower(row.state), Profile: Subscriptions, Section: lifecycle, On: isTop, Side: StraightOnly,
 			Rule: "Registered: everything; Warned and Suspended: GET and DELETE; Unregistered: GET alone",
 			Run: func(s *Scene) {
 				subscription, id := in(s)

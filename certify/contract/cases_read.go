@@ -17,7 +17,7 @@ import (
 func readCases() []Case {
 	return []Case{
 		{
-			Name: "get/what is not there", Section: getResource, On: func(*Type) bool { return true },
+			ID: "get/what-is-not-there", Profile: Core, Section: getResource, On: func(*Type) bool { return true },
 			Rule:    "if the resource does not exist, 404 is returned, with an error",
 			Through: "of a tracked resource that the gateway does not know: its own ResourceNotFound",
 			Run: func(s *Scene) {
@@ -28,14 +28,14 @@ func readCases() []Case {
 			},
 		},
 		{
-			Name: "get/no such type", Section: getResource, On: isTop, Once: true,
+			ID: "get/no-such-type", Profile: Core, Section: getResource, On: isTop, Once: true,
 			Rule: "a type that the provider does not have is 404",
 			Run: func(s *Scene) {
 				s.get(s.group+"/providers/"+s.Type.provider.Namespace+"/noSuchThings/a", at(s.Type.version())).refused(404)
 			},
 		},
 		{
-			Name: "get/head", Section: httpSemantics, On: writable,
+			ID: "get/head", Profile: Core, Section: httpSemantics, On: writable,
 			Rule:    "HEAD answers 200 where GET does, and 404, and never has a body",
 			Through: "the gateway answers 204 where the resource is",
 			Run: func(s *Scene) {
@@ -45,7 +45,7 @@ func readCases() []Case {
 			},
 		},
 		{
-			Name: "get/head has no body on the wire", Section: httpSemantics, On: isTop, Once: true,
+			ID: "get/head-has-no-body-on-the-wire", Profile: Core, Section: httpSemantics, On: isTop, Once: true,
 			Rule:    "the answer of HEAD ends with its header",
 			Through: "as without",
 			Run: func(s *Scene) {
@@ -98,7 +98,7 @@ func (s *Scene) rawHead(id string) ([]byte, error) {
 func listCases() []Case {
 	return []Case{
 		{
-			Name: "list/of what it hangs on", Section: getResource, On: writable,
+			ID: "list/of-what-it-hangs-on", Profile: Core, Section: getResource, On: writable,
 			Rule: "a collection has each of its resources once, as a GET shows it, and nothing else",
 			Run: func(s *Scene) {
 				s.check(len(s.walk(collection(s.id)).items) == 0, "a collection without resources is empty", "it is not")
@@ -118,7 +118,7 @@ func listCases() []Case {
 			},
 		},
 		{
-			Name: "list/of a subscription", Section: getResource, On: func(t *Type) bool { return isTop(t) && writable(t) },
+			ID: "list/of-a-subscription", Profile: TrackedResources, Section: getResource, On: func(t *Type) bool { return isTop(t) && writable(t) },
 			Rule: "the collection of a type under a subscription has its resources of every group",
 			Run: func(s *Scene) {
 				s.made()
@@ -127,7 +127,7 @@ func listCases() []Case {
 			},
 		},
 		{
-			Name: "list/over several regions", Section: getResource, On: func(t *Type) bool { return isTop(t) && !t.global() }, Side: ThroughOnly,
+			ID: "list/over-several-regions", Profile: TrackedResources, Section: getResource, On: func(t *Type) bool { return isTop(t) && !t.global() }, Side: ThroughOnly,
 			Rule:    "each regional endpoint is asked that has such resources, and the answers are one collection",
 			Through: "the gateway puts it together, for a group and for a subscription",
 			Run: func(s *Scene) {
@@ -147,7 +147,7 @@ func listCases() []Case {
 			},
 		},
 		{
-			Name: "list/groups are apart", Section: getResource, On: isTop,
+			ID: "list/groups-are-apart", Profile: Core, Section: getResource, On: isTop,
 			Rule: "a group's collection has resources of that group alone, whatever the names",
 			Run: func(s *Scene) {
 				s.made()
@@ -162,7 +162,7 @@ func listCases() []Case {
 			},
 		},
 		{
-			Name: "list/every page is reached", Section: paging, On: func(t *Type) bool { return t.Kind != Extension && writable(t) },
+			ID: "list/every-page-is-reached", Profile: Core, Section: paging, On: func(t *Type) bool { return t.Kind != Extension && writable(t) },
 			Rule:    "following nextLink until it is absent or null reaches every resource once; nextLink is never an empty string",
 			Through: "nextLink leads to the public URL; a list over several regions may come on one page",
 			Run: func(s *Scene) {
@@ -179,7 +179,7 @@ func listCases() []Case {
 			},
 		},
 		{
-			Name: "list/top", Section: paging, On: func(t *Type) bool { return t.Kind != Extension && writable(t) },
+			ID: "list/top", Profile: Core, Section: paging, On: func(t *Type) bool { return t.Kind != Extension && writable(t) },
 			Rule: "$top is the maximum number of records returned; the rest is reached by nextLink",
 			Run: func(s *Scene) {
 				want := s.several(3)
@@ -190,7 +190,7 @@ func listCases() []Case {
 			},
 		},
 		{
-			Name: "list/nextLink keeps the client's query", Section: paging, On: isTop, Side: StraightOnly,
+			ID: "list/nextlink-keeps-the-clients-query", Profile: Core, Section: paging, On: isTop, Side: StraightOnly,
 			Rule: "nextLink is {refererHeaderUrl} with a $skipToken; the client's query parameters stay",
 			Run: func(s *Scene) {
 				s.several(3)
@@ -207,19 +207,19 @@ func listCases() []Case {
 			},
 		},
 		{
-			Name: "list/an empty collection", Section: paging, On: isTop,
+			ID: "list/an-empty-collection", Profile: Core, Section: paging, On: isTop,
 			Rule: "when there are none and all parents exist, the collection is empty: 200, value [], nextLink absent or null",
 			Run: func(s *Scene) {
 				s.get(collection(s.id)).status(200).emptyList()
 			},
 		},
 		{
-			Name: "list/of an unknown subscription", Section: getResource, On: isTop, Side: StraightOnly,
+			ID: "list/of-an-unknown-subscription", Profile: Core, Section: getResource, On: isTop, Side: StraightOnly,
 			Rule: "the list of a subscription that the provider was never told of is empty or 404, never 5xx or 403",
 			Run:  func(s *Scene) { s.emptyOrAbsent(s.Adapter.Sibling) },
 		},
 		{
-			Name: "list/of an unregistered subscription", Section: getResource, On: isTop, Side: ThroughOnly,
+			ID: "list/of-an-unregistered-subscription", Profile: Core, Section: getResource, On: isTop, Side: ThroughOnly,
 			Rule:    "the list of a subscription that is not registered is empty or 404, never 5xx or 403",
 			Through: "the gateway answers 200 and an empty list; providers are not asked",
 			Run:     func(s *Scene) { s.emptyOrAbsent(s.Adapter.Sibling) },

@@ -5,7 +5,7 @@ func patchCases() []Case {
 	tagged := Object{"tags": Object{"tag1": "1", "tag2": "2"}}
 	return []Case{
 		{
-			Name: "patch/tags are replaced whole", Section: patchResource, On: isTracked,
+			ID: "patch/tags-are-replaced-whole", Profile: Tags, Section: patchResource, On: isTracked,
 			Rule: "a resource with tag1 and tag2 that is patched with tag3 has tag3 alone",
 			Run: func(s *Scene) {
 				body := s.body(s.Type, tagged)
@@ -19,7 +19,7 @@ func patchCases() []Case {
 			},
 		},
 		{
-			Name: "patch/properties follow merge-patch", Section: patchResource, On: hasChange,
+			ID: "patch/properties-follow-merge-patch", Profile: Core, Section: patchResource, On: hasChange,
 			Rule: "the fields inside the properties envelope are patched as RFC 7396 says; everything else stays",
 			Run: func(s *Scene) {
 				further := Object{}
@@ -40,7 +40,7 @@ func patchCases() []Case {
 			},
 		},
 		{
-			Name: "patch/answers with the updated resource", Section: patchResource, On: hasChange,
+			ID: "patch/answers-with-the-updated-resource", Profile: Core, Section: patchResource, On: hasChange,
 			Rule: "the response body contains the updated resource",
 			Run: func(s *Scene) {
 				s.made()
@@ -50,7 +50,7 @@ func patchCases() []Case {
 			},
 		},
 		{
-			Name: "patch/sku alone", Section: patchResource, On: hasSKU,
+			ID: "patch/sku-alone", Profile: Core, Section: patchResource, On: hasSKU,
 			Rule: "a PATCH of sku updates the sku and does not affect any of the other properties",
 			Run: func(s *Scene) {
 				with := overlay(tagged, s.Type.Contract.Kept, Object{"sku": s.Type.Contract.SKU})
@@ -62,7 +62,7 @@ func patchCases() []Case {
 			},
 		},
 		{
-			Name: "patch/location, type and name stay", Section: patchResource, On: isTop,
+			ID: "patch/location-type-and-name-stay", Profile: Core, Section: patchResource, On: isTop,
 			Rule: "a user cannot change the location, type or name of a resource with a PATCH",
 			Run: func(s *Scene) {
 				s.made()
@@ -75,7 +75,7 @@ func patchCases() []Case {
 			},
 		},
 		{
-			Name: "patch/of what is not there", Section: patchResource, On: writable,
+			ID: "patch/of-what-is-not-there", Profile: Core, Section: patchResource, On: writable,
 			Rule: "if the resource does not exist, 404 is returned",
 			Run: func(s *Scene) {
 				s.patch(s.id, Object{"properties": Object{}}).refused(404)
@@ -103,7 +103,7 @@ func removed(at string, patch Object) []string {
 func deleteCases() []Case {
 	return []Case{
 		{
-			Name: "delete/200, then 204", Section: deleteResource, On: writable,
+			ID: "delete/200-then-204", Profile: Core, Section: deleteResource, On: writable,
 			Rule: "200 if the object exists and was deleted, 204 if it does not exist; no body; it is then gone",
 			Run: func(s *Scene) {
 				s.made()
@@ -114,13 +114,13 @@ func deleteCases() []Case {
 			},
 		},
 		{
-			Name: "delete/of what never was", Section: deleteResource, On: writable,
+			ID: "delete/of-what-never-was", Profile: Core, Section: deleteResource, On: writable,
 			Rule:    "204 is used if the resource does not exist and the request is well formed",
 			Through: "of a tracked resource that the gateway does not know: 204, by the gateway",
 			Run:     func(s *Scene) { s.remove(beside(s.id, "never")).status(204).empty() },
 		},
 		{
-			Name: "delete/and made anew", Section: deleteResource, On: writable,
+			ID: "delete/and-made-anew", Profile: Core, Section: deleteResource, On: writable,
 			Rule: "a resource that was deleted can be created again, from its new body alone",
 			Run: func(s *Scene) {
 				s.made()

@@ -8,7 +8,7 @@ import (
 func actionCases() []Case {
 	return []Case{
 		{
-			Name: "action/answers", Section: asyncPost, On: hasActions,
+			ID: "action/answers", Profile: Core, Section: asyncPost, On: hasActions,
 			Rule: "an action that is done at once answers 200 or 204, in any casing of its name",
 			Run: func(s *Scene) {
 				s.made()
@@ -23,7 +23,7 @@ func actionCases() []Case {
 			},
 		},
 		{
-			Name: "action/unknown", Section: asyncPost, On: isTop,
+			ID: "action/unknown", Profile: Core, Section: asyncPost, On: isTop,
 			Rule: "an action that the type does not have is refused",
 			Run: func(s *Scene) {
 				s.made()
@@ -31,7 +31,7 @@ func actionCases() []Case {
 			},
 		},
 		{
-			Name: "action/on what is not there", Section: asyncPost, On: hasActions,
+			ID: "action/on-what-is-not-there", Profile: Core, Section: asyncPost, On: hasActions,
 			Rule: "an action on a resource that does not exist is 404",
 			Run: func(s *Scene) {
 				for _, action := range s.Type.Contract.Actions {

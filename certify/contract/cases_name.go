@@ -11,7 +11,7 @@ import (
 func nameCases() []Case {
 	return []Case{
 		{
-			Name: "name/free, taken or invalid", Section: nameCheck, On: isTop,
+			ID: "name/free-taken-or-invalid", Profile: Core, Section: nameCheck, On: isTop,
 			Rule:    "nameAvailable tells whether a name is free; where it is not, reason is AlreadyExists or Invalid, with a message",
 			Through: "a call without a location goes to the global endpoint, which knows the names of global types alone",
 			Run: func(s *Scene) {
@@ -46,7 +46,7 @@ func nameCases() []Case {
 			},
 		},
 		{
-			Name: "skus/of a resource", Section: skus, On: func(t *Type) bool { return t.Contract.HasSKUs },
+			ID: "skus/of-a-resource", Profile: SKUs, Section: skus, On: func(t *Type) bool { return t.Contract.HasSKUs },
 			Rule: "200 with resourceType, sku.name and, where it scales, capacity, of each SKU that the resource can change to",
 			Run: func(s *Scene) {
 				s.made(s.Type.Contract.Kept)
@@ -58,7 +58,7 @@ func nameCases() []Case {
 			},
 		},
 		{
-			Name: "skus/where none is valid", Section: skus, On: func(t *Type) bool { return t.Contract.SKUs && !t.Contract.HasSKUs },
+			ID: "skus/where-none-is-valid", Profile: SKUs, Section: skus, On: func(t *Type) bool { return t.Contract.SKUs && !t.Contract.HasSKUs },
 			Rule: "if no SKUs are valid, 200 and an empty array",
 			Run: func(s *Scene) {
 				s.made()
@@ -66,12 +66,12 @@ func nameCases() []Case {
 			},
 		},
 		{
-			Name: "skus/of what is not there", Section: skus, On: func(t *Type) bool { return t.Contract.SKUs },
+			ID: "skus/of-what-is-not-there", Profile: SKUs, Section: skus, On: func(t *Type) bool { return t.Contract.SKUs },
 			Rule: "if the resource does not exist, 404 is returned",
 			Run:  func(s *Scene) { s.get(beside(s.id, "absent") + "/skus").refused(404) },
 		},
 		{
-			Name: "operations/list", Section: operationsList, On: isTop, Once: true,
+			ID: "operations/list", Profile: Core, Section: operationsList, On: isTop, Once: true,
 			Rule: "GET /providers/{namespace}/operations lists what can be done, each with a name and how to display it",
 			Run: func(s *Scene) {
 				for _, p := range s.Description.Providers {

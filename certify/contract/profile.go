@@ -1,0 +1,43 @@
+package contract
+
+// Profile is a part of the contract that a provider claims to keep. What it does not
+// claim is left out of a run and counted as such.
+type Profile string
+
+// The profiles.
+const (
+	Core               Profile = "core"
+	TrackedResources   Profile = "tracked"
+	Nested             Profile = "nested"
+	Extensions         Profile = "extension"
+	Asynchronous       Profile = "asynchronous"
+	Tags               Profile = "tags"
+	ETags              Profile = "etags"
+	Moves              Profile = "move"
+	SKUs               Profile = "skus"
+	Subscriptions      Profile = "subscriptions"
+	ResourceCreatedFor Profile = "resourceCreatedFor"
+)
+
+// ProfileDescription says what a profile holds.
+type ProfileDescription struct {
+	Name  Profile
+	About string // one sentence
+}
+
+// Profiles are all profiles, in the order of reports.
+func Profiles() []ProfileDescription {
+	return []ProfileDescription{
+		{Core, "What every provider must: names, bodies, PUT, PATCH, GET, DELETE, lists, actions and errors."},
+		{TrackedResources, "Resources with a location, which the front door keeps in its index."},
+		{Nested, "Children below other resources."},
+		{Extensions, "Resources below any scope."},
+		{Asynchronous, "Operations that outlive the request that began them."},
+		{Tags, "The tags of tracked resources."},
+		{ETags, "Entity tags and preconditions."},
+		{Moves, "Moves of resources to other groups and subscriptions."},
+		{SKUs, "SKUs of a resource and the change between them."},
+		{Subscriptions, "Notices of the life cycle of subscriptions."},
+		{ResourceCreatedFor, "Resources that a provider makes in its own subscription for those of its users."},
+	}
+}

@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// The way in, as docs/providers.md has it: its provider, its certify.yaml and its
+// commands, put behind a demonstration. The requests that this prints then work.
+func TestDemoWithAProviderOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	provider := startFirstProvider(t)
+	writeCertifyFile(t, dir, provider)
+	address, admin := harness.FreeAddress(t), harness.FreeAddress(t)
+	demo := harness.Start(t, "portico demo", dir, harness.Build(t).Portico,
+		"demo", "--listen", address, "--admin", admin, "--data", "data", "--provider", provider)
+	lines := eventually(t, "requests to the provider", func() ([]string, bool) {
+		_, own, _ := strings.Cut(demo.Stdout(), "Your provider")
+		lines := curlLines(own)
+		return lines, len(lines) == 2
+	})
+	eventually(t, "a ready demo", func() (struct{}, bool) {
+		status, err := get(t, "http://"+admin+"/readyz")
+		return struct{}{}, err == nil && status == 200
+	})
+	all := curlLines(demo.Stdout())
+	group := slices.IndexFunc(all, func(line string) bool { return kindOf(line) == "put group" })
+	run(t, dir, all[group])
+	if made := body200(t, run(t, dir, lines[0])); !strings.Contains(made, `"size":"small"`) {
+		t.Errorf("%s\nshows %s", lines[0], made)
+	}
+	if list := body200(t, run(t, dir, lines[1])); !strings.Contains(list, "/providers/Acme.Stuff/widgets/first") {
+		t.Errorf("%s\nshows %s", lines[1], list)
+	}
+	demo.Stop(t, syscall.SIGINT)
+}
+
+// startFirstProvider runs the provider of the documentation and returns its URL.
+func startFirstProvider(t *testing.T) string {
+	t.Helper()
+	program, err := filepath.Abs(filepath.FromSlash("../../docs/first-provider.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := harness.Start(t, "first provider", t.TempDir(), "node", program, "0", "westus")
+	const prefix = "serving Acme.Stuff/widgets in westus on "
+	return strings.TrimPrefix(p.WaitLine(t, prefix), prefix)
+}
+
+// writeCertifyFile writes the documentation's certify.yaml for a provider at the URL.
+func writeCertifyFile(t *testing.T, dir, provider string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.FromSlash("../../docs/providers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?s)```yaml\n(subscription: .*?)```").FindSubmatch(page)
+	if found == nil {
+		t.Fatal("docs/providers.md shows no certify.yaml")
+	}
+	text := strings.ReplaceAll(string(found[1]), "http://127.0.0.1:9000", provider)
+	if err := os.WriteFile(filepath.Join(dir, "certify.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
