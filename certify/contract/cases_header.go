@@ -26,7 +26,7 @@ func headerCases() []Case {
 			Rule:    "a provider keeps the systemData that it is sent: the creation's with the first write, the modification's with each",
 			Through: "the gateway makes it, from who calls",
 			Run: func(s *Scene) {
-				owner, colleague := s.Adapter.identities[Owner].Name, s.Adapter.identities[Colleague].Name
+				owner, colleague := s.named(Owner), s.named(Colleague)
 				s.made().says("systemData.createdAt").says("systemData.lastModifiedAt")
 				read := s.get(s.id).status(200).shows(Object{"systemData": Object{"createdBy": owner, "lastModifiedBy": owner}})
 				created := text(read.doc, "systemData.createdAt")

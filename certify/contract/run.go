@@ -24,7 +24,16 @@ type Target struct {
 	Claimed []Profile
 	// Disruptive runs the disruptive cases too.
 	Disruptive bool
+	// Group is the name of the resource group below which everything is made.
+	Group string
+	// Limits bound a call, a wait and a case; those of zero are the suite's own.
+	Limits Limits
+	// Cases limits the suite to these ids; nil means all.
+	Cases []string
 }
+
+// Limits bound parts of a run.
+type Limits struct{ Call, Wait, Scene time.Duration }
 
 // Try checks every case on the target and reports each. Its error means that the suite
 // could not run, never that a rule was broken.
@@ -63,10 +72,16 @@ type trial struct {
 	on *Type
 }
 
+// Trials is how many results a run on the target has.
+func Trials(target Target) int { return len(plan(target)) }
+
 // plan lists the trials for the target.
 func plan(target Target) []trial {
 	var trials []trial
 	for _, c := range All() {
+		if target.Cases != nil && !slices.Contains(target.Cases, c.ID) {
+			continue
+		}
 		if c.Side == StraightOnly && target.Adapter.Through || c.Side == ThroughOnly && !target.Adapter.Through {
 			continue
 		}
@@ -93,9 +108,18 @@ const sceneLimit = 2 * time.Minute
 // scenes numbers scenes, so that no two share a group or a name.
 var scenes atomic.Int64
 
-// run runs the trial, or says why it is left out.
-func (t trial) run(ctx context.Context, target Target) Result {
-	result := Result{
+// stopped is why a case is left out of a run that ended before.
+const stopped = "the run was stopped"
+
+// run runs the trial, or says why it is left out. A case that fails by itself, at an answer
+// that nobody thought of, must not end the run: what it made would stay.
+func (t trial) run(ctx context.Context, target Target) (result Result) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			result.Outcome, result.Why = Unreached, fmt.Sprintf("the case itself failed: %v", failure)
+		}
+	}()
+	result = Result{
 		Case: t.ID, Profile: t.Profile, Section: t.Section, Guideline: t.Guideline, Rule: t.Rule, Through: t.Through,
 		Outcome: LeftOut, Began: time.Now(),
 	}
@@ -109,11 +133,18 @@ func (t trial) run(ctx context.Context, target Target) Result {
 	case t.Disruptive && !target.Disruptive:
 		result.Why = "the case is disruptive"
 		return result
+	case ctx.Err() != nil:
+		result.Why = stopped
+		return result
 	}
-	ctx, cancel := context.WithTimeout(ctx, sceneLimit)
+	limited, cancel := context.WithTimeout(ctx, sceneLimit)
 	defer cancel()
-	s := newScene(ctx, target, t.on, scenes.Add(1))
+	s := newScene(limited, target, t.on, scenes.Add(1))
 	s.play(t.Run)
+	if ctx.Err() != nil {
+		result.Why = stopped
+		return result
+	}
 	result.Outcome, result.Why = s.outcome()
 	result.Faults, result.Took = s.faults, time.Since(result.Began)
 	return result

@@ -27,6 +27,7 @@ type Scene struct {
 	preparing int     // how many calls of prepare are under way
 	unreached bool    // what the case needs was not to be had
 	untried   bool    // the description lacks what the case needs
+	lacking   string  // what that is, if more can be said
 	last      *Answer // the latest
 }
 
@@ -74,6 +75,8 @@ func (s *Scene) outcome() (Outcome, string) {
 		return Unreached, "what the case needs first was not to be had"
 	case len(s.faults) > 0:
 		return Broken, ""
+	case s.lacking != "":
+		return LeftOut, s.lacking
 	case s.untried:
 		return LeftOut, "the description gives no means to try it"
 	}
@@ -226,6 +229,7 @@ func (s *Scene) call(method, path string, body any, options ...option) *Answer {
 
 // do makes a call; without an answer the scene ends.
 func (s *Scene) do(c call) *Answer {
+	s.needs(c.caller)
 	a, err := s.Adapter.send(s.ctx, c)
 	if err != nil {
 		s.fatal(c.String()+" is answered", err.Error())

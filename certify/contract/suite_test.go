@@ -131,7 +131,7 @@ func TestEveryCaseCanFail(t *testing.T) {
 	try("refusing everything", http.StatusTeapot, straight)
 	try("answering nothing", http.StatusOK, straight)
 	try("a door that answers nothing", http.StatusOK, func(url string) *Adapter {
-		return ThroughDoor(Door{URL: url, Regions: []string{"westus"}, HasGlobal: true, Subscription: "s", Sibling: "t"})
+		return ThroughDoor(Door{URL: url, Regions: []string{"westus"}, HasGlobal: true, Subscription: "s", Sibling: "t", Owner: Token{"o", "o"}, Colleague: Token{"c", "c"}, Stranger: Token{"x", "x"}})
 	})
 	for _, c := range All() {
 		if !tried[c.ID] {
