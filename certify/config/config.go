@@ -8,7 +8,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -224,6 +223,7 @@ func (r *reader) readEndpoints(o *setting.Object) {
 		return
 	}
 	r.c.Endpoints = map[string]string{}
+	regional := false
 	seen := r.Unique("endpoint of region")
 	for _, e := range n.Entries {
 		region := arm.Location(e.Key.Text)
@@ -231,6 +231,7 @@ func (r *reader) readEndpoints(o *setting.Object) {
 			r.Fault(e.Key, yamltree.Quote(e.Key.Text)+" is no region", "a letter followed by letters and digits, such as westus; or global")
 			continue
 		}
+		regional = regional || region != arm.GlobalLocation
 		if e.Value.Kind != yamltree.Scalar {
 			r.Fault(e.Value, fmt.Sprintf("endpoints.%s is %s, not a single value", region, e.Value.Kind), rule.AddressForm)
 			continue
@@ -244,7 +245,7 @@ func (r *reader) readEndpoints(o *setting.Object) {
 			r.c.Endpoints[region] = u.String()
 		}
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(r.c.Endpoints)), func(region string) bool { return region != arm.GlobalLocation }) {
+	if !regional {
 		r.Fault(n, "endpoints has no region", "at least one beside global, such as westus: https://host")
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -85,6 +86,12 @@ func (c *Config) door(ctx context.Context, client *http.Client) (*contract.Adapt
 	}), nil
 }
 
+// knownType is a type as a front door shows it.
+type knownType struct {
+	ResourceType string   `json:"resourceType"`
+	Locations    []string `json:"locations"`
+}
+
 // regions are those in which a front door has all described types that are not global.
 func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, error) {
 	names, err := c.displayNames(ctx, client)
@@ -92,39 +99,25 @@ func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, er
 		return nil, err
 	}
 	var common []string
-	regional := 0
+	first := true
 	for _, p := range c.Description.Providers {
-		var there struct {
-			ResourceTypes []struct {
-				ResourceType string   `json:"resourceType"`
-				Locations    []string `json:"locations"`
-			} `json:"resourceTypes"`
+		var known struct {
+			ResourceTypes []knownType `json:"resourceTypes"`
 		}
-		if err := c.ask(ctx, client, "/providers/"+p.Namespace+"?api-version=2021-04-01", &there); err != nil {
+		if err := c.ask(ctx, client, "/providers/"+p.Namespace+"?api-version=2021-04-01", &known); err != nil {
 			return nil, err
 		}
 		for _, t := range p.ResourceTypes {
-			i := slices.IndexFunc(there.ResourceTypes, func(known struct {
-				ResourceType string   `json:"resourceType"`
-				Locations    []string `json:"locations"`
-			}) bool {
-				return arm.EqualFold(known.ResourceType, t.Name)
-			})
+			i := slices.IndexFunc(known.ResourceTypes, func(k knownType) bool { return arm.EqualFold(k.ResourceType, t.Name) })
 			if i < 0 {
 				return nil, fmt.Errorf("the front door does not know the type %s", t.FullName())
 			}
 			if t.Routing == contract.Global {
 				continue
 			}
-			var here []string
-			for _, location := range there.ResourceTypes[i].Locations {
-				if name, known := names[location]; known {
-					location = name
-				}
-				here = append(here, arm.Location(location))
-			}
-			if regional++; regional == 1 {
-				common = here
+			here := locations(known.ResourceTypes[i], names)
+			if first {
+				common, first = here, false
 			}
 			common = slices.DeleteFunc(common, func(region string) bool { return !slices.Contains(here, region) })
 		}
@@ -133,6 +126,15 @@ func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, er
 		return nil, fmt.Errorf("the front door has no region in which all types of %s are", strings.Join(namespaces(c.Description), ", "))
 	}
 	return common, nil
+}
+
+// locations are a type's regions, by their names.
+func locations(t knownType, names map[string]string) []string {
+	all := make([]string, len(t.Locations))
+	for i, location := range t.Locations {
+		all[i] = arm.Location(cmp.Or(names[location], location))
+	}
+	return all
 }
 
 func namespaces(d *contract.Description) []string {

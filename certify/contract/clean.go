@@ -18,7 +18,7 @@ import (
 const (
 	firstPause    = 100 * time.Millisecond
 	longestPause  = 5 * time.Second
-	vainRounds    = 7 // without progress, where nothing says that there will be some
+	vainRounds    = 6 // without progress, where nothing says that there will be some
 	workersAtOnce = 4
 )
 
@@ -159,7 +159,7 @@ func (l *Ledger) remove(ctx context.Context, t *thing) fate {
 			return going
 		}
 		t.deleted = got.Status == http.StatusAccepted
-		if got.Status == http.StatusTooManyRequests || got.Status == http.StatusServiceUnavailable {
+		if got.Status >= http.StatusBadRequest && got.Header.Get("Retry-After") != "" {
 			return going
 		}
 	}
@@ -234,8 +234,8 @@ func (l *Ledger) unnamed(ctx context.Context, known []*thing) []*thing {
 		seen[strings.ToLower(t.path)] = true
 	}
 	var found []*thing
-	for group := range l.sweep {
-		for _, id := range l.target.list(ctx, group).ids {
+	for _, group := range l.groups {
+		for _, id := range l.target.list(ctx, plain(group)).ids {
 			path := escape(id.id)
 			if _, own := l.ownGroup(path); own && !seen[strings.ToLower(path)] {
 				found = append(found, &thing{kind: resource, path: path, region: id.region, certain: true})

@@ -25,7 +25,7 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	things map[string]*thing // by path, in lower case
-	sweep  map[string]bool   // groups of the run, whose lists show what no call named
+	groups map[string]string // those of the run, by their ids in lower case: their lists show what no call named
 }
 
 // thing is something that a run may have made.
@@ -53,7 +53,7 @@ const (
 // adapter. A write that has begun is finished, for at most the limit, even if the run ends
 // meanwhile: one that is broken off could take effect after its resource was removed.
 func Keep(target Target, limit time.Duration) *Ledger {
-	l := &Ledger{target: target, next: target.Adapter.Client.Transport, limit: limit, things: map[string]*thing{}, sweep: map[string]bool{}}
+	l := &Ledger{target: target, next: target.Adapter.Client.Transport, limit: limit, things: map[string]*thing{}, groups: map[string]string{}}
 	if l.next == nil {
 		l.next = http.DefaultTransport
 	}
@@ -124,7 +124,7 @@ func (l *Ledger) note(r *http.Request) *thing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if group, own := l.ownGroup(path); own {
-		l.sweep[group] = true
+		l.groups[strings.ToLower(group)] = group
 	}
 	key := t.region + strings.ToLower(path)
 	if known := l.things[key]; known != nil {
@@ -145,7 +145,7 @@ func (l *Ledger) noteMove(r *http.Request) {
 	if group, own := l.ownGroup(body.Target); own {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.sweep[group] = true
+		l.groups[strings.ToLower(group)] = group
 	}
 }
 
@@ -198,11 +198,11 @@ func (l *Ledger) regionOf(u *url.URL) string {
 	return ""
 }
 
-// ownGroup is the group that a path lies in, in lower case, and whether it is the run's
+// ownGroup is the group that a path lies in, and whether it is the run's
 // own: that of the target, or one that is numbered after it.
 func (l *Ledger) ownGroup(path string) (group string, own bool) {
-	segments := strings.Split(strings.Trim(strings.ToLower(path), "/"), "/")
-	if len(segments) < 4 || segments[0] != "subscriptions" || segments[2] != "resourcegroups" {
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	if len(segments) < 4 || !strings.EqualFold(segments[0], "subscriptions") || !strings.EqualFold(segments[2], "resourceGroups") {
 		return "", false
 	}
 	name, err := url.PathUnescape(segments[3])
