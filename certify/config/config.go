@@ -91,7 +91,7 @@ func WriteReference(b *strings.Builder) {
 const (
 	defaultParallel = 4
 	mostParallel    = 64
-	defaultCall     = time.Minute
+	defaultCall     = 75 * time.Second // beyond a front door's minute, so that a slow answer is seen
 	defaultWait     = 2 * time.Minute
 	defaultCase     = 10 * time.Minute
 	defaultRun      = 2 * time.Hour

@@ -33,9 +33,3 @@ func (s *Scene) named(caller Caller) string {
 	}
 	return name
 }
-
-// leave ends a scene for want of something.
-func (s *Scene) leave(why string) {
-	s.lacking = why
-	s.pass()
-}

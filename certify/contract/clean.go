@@ -16,7 +16,7 @@ import (
 
 // How often it is tried to remove what cannot be removed at once.
 const (
-	firstPause    = 100 * time.Millisecond
+	shortestPause = 100 * time.Millisecond
 	longestPause  = 5 * time.Second
 	vainRounds    = 6 // without progress, where nothing says that there will be some
 	workersAtOnce = 4
@@ -79,7 +79,7 @@ func ofKind(all []*thing, k kind) []*thing {
 // rounds tries to remove things, again and again while that helps or may help soon, and
 // returns those that remain.
 func (l *Ledger) rounds(ctx context.Context, things []*thing) []*thing {
-	pause, vain := firstPause, 0
+	pause, vain := shortestPause, 0
 	for len(things) > 0 && ctx.Err() == nil && vain < vainRounds {
 		fates := l.round(ctx, things)
 		var remaining []*thing
@@ -94,7 +94,7 @@ func (l *Ledger) rounds(ctx context.Context, things []*thing) []*thing {
 		things = remaining
 		switch {
 		case progress:
-			pause, vain = firstPause, 0
+			pause, vain = shortestPause, 0
 			continue
 		case !waiting:
 			vain++

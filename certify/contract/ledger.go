@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -53,6 +54,7 @@ const (
 // adapter. A write that has begun is finished, for at most the limit, even if the run ends
 // meanwhile: one that is broken off could take effect after its resource was removed.
 func Keep(target Target, limit time.Duration) *Ledger {
+	target.Group = cmp.Or(target.Group, usualGroup)
 	l := &Ledger{target: target, next: target.Adapter.Client.Transport, limit: limit, things: map[string]*thing{}, groups: map[string]string{}}
 	if l.next == nil {
 		l.next = http.DefaultTransport

@@ -1,12 +1,10 @@
 package contract
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // found is a resource that a list shows, and the region whose endpoint listed it.
@@ -35,7 +33,7 @@ func Occupied(ctx context.Context, target Target) ([]string, error) {
 
 // ask makes a call of the suite's own, in bounded time.
 func (target Target) ask(ctx context.Context, c call) (*Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(target.Limits.Call, time.Minute))
+	ctx, cancel := context.WithTimeout(ctx, target.Limits.orDefault().Call)
 	defer cancel()
 	return target.Adapter.send(ctx, c)
 }

@@ -1,16 +1,18 @@
 package contract_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/certify/contract"
 	"portico/test/contoso"
 )
 
-// noticed lists for each deliberate break of the reference provider the cases that
-// check the broken rule. Each of them must fail.
+// noticed lists for each deliberate break of the reference provider the cases that check
+// the broken rule. These are broken, and no others.
 var noticed = map[string][]string{
 	"case-sensitive-names":         {"arguments/group-and-names-match-in-any-casing"},
 	"normalised-casing":            {"arguments/the-latest-casing-is-returned"},
@@ -52,8 +54,14 @@ var noticed = map[string][]string{
 	"head-with-body":               {"get/head-has-no-body-on-the-wire"},
 }
 
-// TestBreaks checks that the suite notices each rule that the reference provider can be
-// told to break, in the right cases; without a break it notices nothing.
+// prevented lists the cases that a break keeps from being tried.
+var prevented = map[string][]string{}
+
+// limits suit a provider whose operations end soon.
+var limits = contract.Limits{Wait: 20 * time.Second, Pause: 50 * time.Millisecond}
+
+// TestBreaks checks that of each rule that the reference provider can be told to break the
+// suite names the cases that hold it, and no other; without a break it names none.
 func TestBreaks(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -66,19 +74,31 @@ func TestBreaks(t *testing.T) {
 		}
 		t.Run(b.Name, func(t *testing.T) {
 			t.Parallel()
-			failed := tryBroken(t, b.Name)
-			for _, name := range cases {
-				if !slices.Contains(failed, name) {
-					t.Errorf("the case %q does not notice that %s: %s\ncases that failed: %s", name, b.Section, b.Description, strings.Join(failed, "; "))
+			broken, unreached := tryBroken(t, b.Name)
+			for _, id := range cases {
+				if broken[id] == nil {
+					t.Errorf("the case %s does not notice that %s: %s", id, b.Section, b.Description)
 				}
 			}
-			t.Logf("%d cases notice it: %s", len(failed), strings.Join(failed, "; "))
+			for id, faults := range broken {
+				if !slices.Contains(cases, id) {
+					t.Errorf("the case %s is broken, whose rule is another than that %s: %s\n%s", id, b.Section, b.Description, tell(faults))
+				}
+			}
+			for id, faults := range unreached {
+				if !slices.Contains(prevented[b.Name], id) {
+					t.Errorf("the case %s is not reached, although %s does not prevent it\n%s", id, b.Name, tell(faults))
+				}
+			}
 		})
 	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
-		if failed := tryBroken(t); len(failed) > 0 {
-			t.Errorf("without a break these cases fail: %s", strings.Join(failed, "; "))
+		broken, unreached := tryBroken(t)
+		for _, found := range []map[string][]contract.Fault{broken, unreached} {
+			for id, faults := range found {
+				t.Errorf("without a break the case %s fails:\n%s", id, tell(faults))
+			}
 		}
 	})
 	for name := range noticed {
@@ -88,9 +108,18 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// tryBroken runs the suite against one endpoint with the breaks and returns the cases
-// that failed, each once.
-func tryBroken(t *testing.T, breaks ...string) []string {
+// tell describes faults.
+func tell(faults []contract.Fault) string {
+	var text strings.Builder
+	for _, f := range faults {
+		fmt.Fprintf(&text, "  expected: %s\n  got:      %s\n", f.Expected, f.Got)
+	}
+	return text.String()
+}
+
+// tryBroken runs the suite against one endpoint with the breaks, and returns the faults of
+// the cases that are broken, and of those that are not reached, by their ids.
+func tryBroken(t *testing.T, breaks ...string) (broken, unreached map[string][]contract.Fault) {
 	t.Helper()
 	var args []string
 	for _, name := range breaks {
@@ -102,15 +131,20 @@ func tryBroken(t *testing.T, breaks ...string) []string {
 		Adapter:     contract.Straight(map[string]string{"westus": endpoint}),
 		Description: describe(t),
 		OnceEach:    true,
+		Workers:     8,
+		Limits:      limits,
 	}, &recorder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var failed []string
+	broken, unreached = map[string][]contract.Fault{}, map[string][]contract.Fault{}
 	for _, r := range recorder.Results() {
-		if r.Outcome == contract.Broken || r.Outcome == contract.Unreached {
-			failed = append(failed, r.Case)
+		switch r.Outcome {
+		case contract.Broken:
+			broken[r.Case] = r.Faults
+		case contract.Unreached:
+			unreached[r.Case] = r.Faults
 		}
 	}
-	return slices.Compact(failed)
+	return broken, unreached
 }
