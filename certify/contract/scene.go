@@ -265,9 +265,10 @@ func (s *Scene) made(further ...Object) *Answer {
 
 // fault records a broken rule.
 func (s *Scene) fault(expected, got string) {
-	same := func(f Fault) bool { return f.Expected == expected && f.Got == got }
+	fault := s.Adapter.newFault(expected, got, s.last)
+	same := func(f Fault) bool { return f.Expected == fault.Expected && f.Got == fault.Got }
 	if !slices.ContainsFunc(s.faults, same) { // polls may repeat the same fault
-		s.faults = append(s.faults, Fault{expected, got, s.last.exchange()})
+		s.faults = append(s.faults, fault)
 	}
 	if s.preparing > 0 {
 		s.unreached = true
