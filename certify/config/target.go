@@ -185,7 +185,7 @@ func (c *Config) ask(ctx context.Context, client *http.Client, path string, into
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: the front door answers %d: %.300q", r.URL, resp.StatusCode, body)
+		return fmt.Errorf("GET %s: the front door answers %d: %.300q", r.URL, resp.StatusCode, strings.ReplaceAll(string(body), c.Portico.Owner.Raw, "(removed)"))
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("GET %s: the front door answers no JSON: %w", r.URL, err)

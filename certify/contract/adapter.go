@@ -243,7 +243,7 @@ func (a *Adapter) prepare(ctx context.Context, d *Description) error {
 			return err
 		}
 		if got.Status != http.StatusOK {
-			return fmt.Errorf("registering %s: %d %s", p.Namespace, got.Status, got.Body)
+			return fmt.Errorf("registering %s: %d %s", p.Namespace, got.Status, a.showText(string(got.Body)))
 		}
 	}
 	return nil
@@ -262,7 +262,7 @@ func (a *Adapter) putGroup(ctx context.Context, group, region string) error {
 		return err
 	}
 	if got.Status != http.StatusCreated && got.Status != http.StatusOK {
-		return fmt.Errorf("making the group: %d %s", got.Status, got.Body)
+		return fmt.Errorf("making the group: %d %s", got.Status, a.showText(string(got.Body)))
 	}
 	return nil
 }

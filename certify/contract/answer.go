@@ -34,7 +34,11 @@ func (c call) String() string {
 	}
 	var notes []string
 	for name, values := range c.header {
-		notes = append(notes, name+": "+clip(strings.Join(values, ", "), 60))
+		value := clip(strings.Join(values, ", "), 60)
+		if secretHeader(name) {
+			value = concealed
+		}
+		notes = append(notes, name+": "+value)
 	}
 	slices.Sort(notes)
 	if len(notes) > 0 {

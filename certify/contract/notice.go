@@ -29,7 +29,7 @@ func Announce(ctx context.Context, target Target) (refusals []string, err error)
 				return nil, fmt.Errorf("the endpoint of %s: %w", region, err)
 			}
 			if got.Status >= http.StatusMultipleChoices {
-				refusals = append(refusals, fmt.Sprintf("%s refuses to be told of the subscription: %s", region, got))
+				refusals = append(refusals, fmt.Sprintf("%s refuses to be told of the subscription: %s", region, a.showText(got.String())))
 				break
 			}
 		}

@@ -107,7 +107,7 @@ func (target Target) each(ctx context.Context, path string, visit func(item any)
 			return err
 		}
 		if a.Status != http.StatusOK {
-			return fmt.Errorf("%s is answered with %d: %s", path, a.Status, clip(string(a.Body), 200))
+			return fmt.Errorf("%s is answered with %d: %s", path, a.Status, target.Adapter.showText(clip(string(a.Body), 200)))
 		}
 		a.doc = decode(a.Body)
 		for _, item := range values(a) {

@@ -343,13 +343,13 @@ func (s *Scene) fault(expected, got string) { s.faultOf(s.last, expected, got) }
 
 // faultOf records a broken rule, shown by an answer.
 func (s *Scene) faultOf(a *Answer, expected, got string) {
-	found := Fault{expected, got, a.exchange()}
+	found := s.Adapter.newFault(expected, got, a)
 	if s.preparing > 0 {
 		s.obstacles = append(s.obstacles, found)
 		s.unreached = "what the case needs first was not to be had"
 		panic(stop{})
 	}
-	same := func(f Fault) bool { return f.Expected == expected && f.Got == got }
+	same := func(f Fault) bool { return f.Expected == found.Expected && f.Got == found.Got }
 	if !slices.ContainsFunc(s.faults, same) { // polls may repeat the same fault
 		s.faults = append(s.faults, found)
 	}
@@ -379,7 +379,7 @@ func (s *Scene) unlessStopped(err error) {
 	}
 	s.unreached = fmt.Sprintf("the case was ended: %v", context.Cause(s.ctx))
 	if s.last != nil {
-		s.obstacles = append(s.obstacles, Fault{"the case ends within its limit", err.Error(), s.last.exchange()})
+		s.obstacles = append(s.obstacles, s.Adapter.newFault("the case ends within its limit", err.Error(), s.last))
 	}
 	panic(stop{})
 }
