@@ -26,7 +26,8 @@ type resultsDocument struct {
 	Profiles []Verdict `json:"profiles"`
 }
 
-func writeResults(w io.Writer, r Run) error {
+// WriteResults writes results.json.
+func WriteResults(w io.Writer, r Run) error {
 	document := resultsDocument{Format: resultsFormat, Run: r, Profiles: r.Verdicts()}
 	document.Results = r.sorted()
 	filled(&document.Results)

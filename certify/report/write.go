@@ -25,7 +25,7 @@ func Write(dir string, r Run) error {
 		name  string
 		write func(io.Writer, Run) error
 	}{
-		{ResultsFile, writeResults}, {JUnitFile, writeJUnit}, {HTMLFile, writeHTML},
+		{ResultsFile, WriteResults}, {JUnitFile, writeJUnit}, {HTMLFile, writeHTML},
 	} {
 		var text bytes.Buffer
 		if err := file.write(&text, r); err != nil {
