@@ -130,18 +130,18 @@ func (r *reader) rows() []*setting.Setting {
 			tlsfiles.CheckFile(r.Reader, o, "ca", &c.TLS.CA)
 			tlsfiles.CheckPair(r.Reader, o, &c.TLS.Cert, &c.TLS.Key)
 		}).IfGiven(),
-		setting.Free("providers", "list of mappings", "A part of a region map: the namespaces, and the types of each. See [Providers](#providers).", leave).Default("required"),
-		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Samples](#samples).", leave).Default("none"),
+		setting.Free("providers", "list of mappings", "A part of a region map: the namespaces, and the types of each. See [The types](#the-types).", leave).Default("required"),
+		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).Default("none"),
 		setting.List("specifications", rule.File(), "OpenAPI documents (2 or 3, also as TypeSpec writes them) from which the bodies of types without a sample are made. "+
 			"A sample is better where a body must name something that exists.", func(at *yamltree.Node, name string) {
 			r.document, r.places = append(r.document, name), append(r.places, at)
 		}).Default("none"),
-		setting.List("profiles", profile(), "The [profiles](#profiles) that the provider claims to keep. What it does not claim is left out.",
+		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. What it does not claim is left out.",
 			func(_ *yamltree.Node, name string) { c.Profiles = append(c.Profiles, contract.Profile(name)) }).AtLeastOne(strings.Join(ProfileNames(), ", ")),
 		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Run the cases that may disturb others who use the provider, too."),
 		setting.Value("pageSize", new(string), headerName(), "", "The header by which a request asks for small pages of a list.").Default("none: `$top` alone makes small pages"),
 		setting.Free("asynchrony", "mapping", "The headers by which a request asks for an asynchronous answer. A provider that has none leaves this out; "+
-			"how it answers by itself is found out. See [Asynchrony](#asynchrony).", leave).Default("none"),
+			"how it answers by itself is found out. See [Asynchronous answers](#asynchronous-answers).", leave).Default("none"),
 		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "How many cases run at once."),
 		setting.Mapping("limits", "Bounds of a run.",
 			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. One that takes longer counts as one without an answer."),
