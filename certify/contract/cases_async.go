@@ -36,6 +36,7 @@ func stateCases() []Case {
 			Rule: "a provisioningState that matches the value on the server is ignored",
 			Run: func(s *Scene) {
 				s.made()
+				s.overwritable(s.id)
 				s.put(s.id, sent(s, current(s))).done()
 			},
 		},
@@ -44,6 +45,7 @@ func stateCases() []Case {
 			Rule: "a provisioningState that does not match the value on the server is 400",
 			Run: func(s *Scene) {
 				s.made()
+				s.overwritable(s.id)
 				current(s)
 				for _, value := range []string{"Creating", "Failed", "Mine"} {
 					s.put(s.id, sent(s, value)).refused(400)
@@ -59,7 +61,14 @@ func stateCases() []Case {
 				}
 				p := s.shown()[0]
 				s.prepare(func() { s.begins(&p, s.put(s.id, s.body(s.Type), s.long(p))) })
-				s.put(s.id, sent(s, "Succeeded")).refused(400)
+				if terminal(current(s)) {
+					s.leave("the state is terminal at once")
+				}
+				a := s.put(s.id, sent(s, "Succeeded"))
+				if a.Status == http.StatusConflict {
+					s.leave("the provider refuses every write while an operation runs")
+				}
+				a.refused(400)
 			},
 		},
 	}
@@ -171,6 +180,15 @@ func (s *Scene) ended(id string) *Answer {
 	})
 }
 
+// endedIn waits until a resource is in a state, or gone: one that shows another terminal
+// state before breaks another rule.
+func (s *Scene) endedIn(state, id string) *Answer {
+	return s.await(id+" shows the provisioningState "+state, func() (*Answer, bool) {
+		a := s.get(id)
+		return a, a.Status == 404 || a.Status == 200 && a.state() == state
+	})
+}
+
 // statusEnded waits until the operation resource has a terminal status. What its polls
 // answer meanwhile is a rule of its own.
 func (s *Scene) statusEnded(begun *Answer) *Answer {
@@ -221,6 +239,7 @@ func asyncPutCases() []Case {
 				for _, p := range s.shown() {
 					id := s.variant(p)
 					s.create(id, s.body(s.Type))
+					s.overwritable(id)
 					begun := s.beginsShown(&p, s.put(id, s.other(s.Type), s.long(p)))
 					if p.natural {
 						s.stateTold(begun, id)
@@ -277,7 +296,7 @@ func asyncPutCases() []Case {
 						request := s.failing(p, asked)
 						s.create(id, body)
 						s.prepare(func() { s.put(id, s.other(s.Type), request).done() })
-						s.ended(id).status(200).inState(outcome).shows(body)
+						s.endedIn(outcome, id).status(200).shows(body)
 					}
 				}
 			},
@@ -290,9 +309,7 @@ func asyncPutCases() []Case {
 					id := s.variant(p)
 					request := s.failing(p, s.Description.Asynchrony.Failed)
 					s.prepare(func() { s.put(id, s.body(s.Type), request).done() })
-					if a := s.ended(id); a.Status == http.StatusOK {
-						a.inState("Failed")
-					}
+					s.endedIn("Failed", id)
 				}
 			},
 		},

@@ -80,6 +80,7 @@ func putCases() []Case {
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				s.made()
+				s.overwritable(s.id)
 				read, _ := s.read(s.id).doc.(Object)
 				again, _ := mergePatch(read, s.Type.hidden(body)).(Object)
 				s.settled(s.put(s.id, again).done(), s.id)
@@ -160,9 +161,10 @@ func locationCases() []Case {
 				if len(where) > 4 {
 					spaced = strings.ToUpper(where[:1]) + where[1:len(where)-2] + " " + strings.ToUpper(where[len(where)-2:])
 				}
-				for _, spelled := range []string{strings.ToUpper(where), spaced} {
-					s.settled(s.put(s.id, s.body(s.Type, Object{"location": spelled})).done(), s.id)
-					read := s.read(s.id)
+				for i, spelled := range []string{strings.ToUpper(where), spaced} {
+					id := beside(s.id, string(rune('a'+i)))
+					s.settled(s.put(id, s.body(s.Type, Object{"location": spelled})).done(), id)
+					read := s.read(id)
 					got, _ := lookup(read.doc, "location")
 					read.check(samePlace(got, where), "the location is "+where, "%s", show(got))
 				}

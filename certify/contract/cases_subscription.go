@@ -76,6 +76,7 @@ func subscriptionCases() []Case {
 			Run: func(s *Scene) {
 				subscription, id := in(s)
 				s.create(id, s.body(s.Type))
+				s.overwritable(id)
 				s.prepare(func() { notice(s, subscription, row.state).done() })
 				defer leave(s, subscription)
 				try := func(a *Answer, status int) {

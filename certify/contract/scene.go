@@ -326,6 +326,10 @@ func (s *Scene) changed(id string, body any, options ...option) *Answer {
 	return changed
 }
 
+// overwritable makes sure that the provider lets a resource be overwritten, before a rule
+// about that is tried.
+func (s *Scene) overwritable(id string) { s.create(id, s.body(s.Type)) }
+
 // removed prepares the absence of a resource.
 func (s *Scene) removed(id string, options ...option) {
 	s.prepare(func() { s.settled(s.remove(id, options...).done(), id) })
@@ -386,7 +390,9 @@ func (s *Scene) unlessStopped(err error) {
 
 // check records a fault of the latest call unless ok.
 func (s *Scene) check(ok bool, expected, got string, args ...any) {
-	s.last.check(ok, expected, got, args...)
+	if !ok {
+		s.fault(expected, fmt.Sprintf(got, args...))
+	}
 }
 
 // headers merges sets of headers.
