@@ -76,10 +76,10 @@ func Load(file string) (*Config, error) {
 // reader is what one reading knows.
 type reader struct {
 	*files.Reader
-	c        *Config
-	token    [3]string // the files of the callers' tokens
-	document []string  // specifications
-	places   []*yamltree.Node
+	c         *Config
+	token     [3]string // the files of the callers' tokens
+	documents []string  // specifications
+	places    []*yamltree.Node
 }
 
 // WriteReference writes the reference of the file as Markdown.
@@ -134,7 +134,7 @@ func (r *reader) rows() []*setting.Setting {
 		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).Default("none"),
 		setting.List("specifications", rule.File(), "OpenAPI documents (2 or 3, also as TypeSpec writes them) from which the bodies of types without a sample are made. "+
 			"A sample is better where a body must name something that exists.", func(at *yamltree.Node, name string) {
-			r.document, r.places = append(r.document, name), append(r.places, at)
+			r.documents, r.places = append(r.documents, name), append(r.places, at)
 		}).Default("none"),
 		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. What it does not claim is left out.",
 			func(_ *yamltree.Node, name string) { c.Profiles = append(c.Profiles, contract.Profile(name)) }).AtLeastOne(strings.Join(ProfileNames(), ", ")),

@@ -171,6 +171,37 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+const widgetsDocument = `{"swagger": "2.0", "info": {"title": "Acme", "version": "2024-01-01"}, "paths": {
+  "/subscriptions/{s}/resourceGroups/{g}/providers/Acme.Stuff/plans/{name}": {"put": {
+    "parameters": [{"name": "body", "in": "body", "schema": {"$ref": "#/definitions/Plan"}}], "responses": {"200": {"description": "OK"}}}}},
+  "definitions": {"Plan": {"type": "object", "required": ["location", "properties"], "properties": {
+    "location": {"type": "string"}, "properties": {"type": "object", "required": ["length"], "properties": {"length": LENGTH}}}}}}`
+
+// Types without a sample take their bodies from the provider's own documents.
+func TestSpecifications(t *testing.T) {
+	plan := "  Acme.Stuff/plans: {create: {properties: {}}, update: {sku: {name: P1}}}\n"
+	with := func(length string) string {
+		file := write(t, "plans.json", strings.Replace(widgetsDocument, "LENGTH", length, 1))
+		return strings.Replace(acme, plan, "", 1) + "specifications: [" + file + "]\n"
+	}
+	c := load(t, with(`{"type": "integer", "minimum": 3, "maximum": 9}`))
+	of := c.Description.Providers[0].ResourceTypes[2].Contract
+	length, _ := of.Body["properties"].(contract.Object)["length"].(float64)
+	another, _ := of.Change["length"].(float64)
+	if length < 3 || length > 9 || another < 3 || another > 9 || length == another || of.Body["location"] != nil {
+		t.Errorf("%+v", of)
+	}
+	for what, row := range map[string]struct{ text, fault string }{
+		"a document that is not there": {acme + "specifications: [nowhere.json]\n", "certify.yaml:16: specifications: "},
+		"a member without a value":     {with(`{"type": "string", "pattern": "^(?=a)b$"}`), "certify.yaml:15: specifications: "},
+	} {
+		_, err := Load(write(t, "certify.yaml", row.text))
+		if err == nil || !strings.Contains(err.Error(), row.fault) || !strings.Contains(err.Error(), "(allowed: an OpenAPI document, and a sample") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // Tokens come from files, whose content no fault quotes.
 func TestTokens(t *testing.T) {
 	way := func(content string) string {

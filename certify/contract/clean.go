@@ -37,7 +37,7 @@ func (l *Ledger) Clean(ctx context.Context) (left []string) {
 	}
 	for _, t := range append(remaining, l.foreign(ctx)...) {
 		if t.certain {
-			left = append(left, plain(t.path))
+			left = append(left, unescape(t.path))
 		}
 	}
 	slices.Sort(left)
@@ -45,16 +45,16 @@ func (l *Ledger) Clean(ctx context.Context) (left []string) {
 }
 
 // noted are the things that are right, those below others before these.
-func (l *Ledger) noted(right func(*thing) bool) []*thing {
+func (l *Ledger) noted(right func(*entry) bool) []*entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var all []*thing
-	for _, t := range l.things {
+	var all []*entry
+	for _, t := range l.entries {
 		if right(t) {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, func(a, b *thing) int {
+	slices.SortFunc(all, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(strings.Count(b.path, "/"), strings.Count(a.path, "/")), cmp.Compare(a.path, b.path))
 	})
 	return all
@@ -62,9 +62,9 @@ func (l *Ledger) noted(right func(*thing) bool) []*thing {
 
 // foreign are resources that were written outside of the run's groups and are there. No
 // answer says that the run made them, so that they are left as they are.
-func (l *Ledger) foreign(ctx context.Context) []*thing {
-	var there []*thing
-	for _, t := range l.noted(func(t *thing) bool { return t.kind == resource && t.certain && !l.mayRemove(t) }) {
+func (l *Ledger) foreign(ctx context.Context) []*entry {
+	var there []*entry
+	for _, t := range l.noted(func(t *entry) bool { return t.kind == resource && t.certain && !l.mayRemove(t) }) {
 		if got, err := l.send(ctx, t, http.MethodGet, ""); err != nil || got.Status != http.StatusNotFound {
 			there = append(there, t)
 		}
@@ -72,17 +72,17 @@ func (l *Ledger) foreign(ctx context.Context) []*thing {
 	return there
 }
 
-func ofKind(all []*thing, k kind) []*thing {
-	return slices.DeleteFunc(slices.Clone(all), func(t *thing) bool { return t.kind != k })
+func ofKind(all []*entry, k entryKind) []*entry {
+	return slices.DeleteFunc(slices.Clone(all), func(t *entry) bool { return t.kind != k })
 }
 
 // rounds tries to remove things, again and again while that helps or may help soon, and
 // returns those that remain.
-func (l *Ledger) rounds(ctx context.Context, things []*thing) []*thing {
+func (l *Ledger) rounds(ctx context.Context, things []*entry) []*entry {
 	pause, vain := shortestPause, 0
 	for len(things) > 0 && ctx.Err() == nil && vain < vainRounds {
 		fates := l.round(ctx, things)
-		var remaining []*thing
+		var remaining []*entry
 		waiting := false
 		for i, t := range things {
 			if fates[i] != gone {
@@ -115,7 +115,7 @@ const (
 )
 
 // round tries each thing once: those below others first, a few of one depth at a time.
-func (l *Ledger) round(ctx context.Context, things []*thing) []fate {
+func (l *Ledger) round(ctx context.Context, things []*entry) []fate {
 	fates := make([]fate, len(things))
 	for begin := 0; begin < len(things); {
 		end := begin
@@ -142,7 +142,7 @@ func (l *Ledger) round(ctx context.Context, things []*thing) []fate {
 }
 
 // remove tries once to remove a thing.
-func (l *Ledger) remove(ctx context.Context, t *thing) fate {
+func (l *Ledger) remove(ctx context.Context, t *entry) fate {
 	if !t.certain { // its PUT was refused
 		got, err := l.send(ctx, t, http.MethodGet, "")
 		switch {
@@ -178,7 +178,7 @@ func (l *Ledger) remove(ctx context.Context, t *thing) fate {
 
 // absent judges a thing that is not there: it is gone unless an operation goes on that may
 // make it yet.
-func (l *Ledger) absent(ctx context.Context, t *thing) fate {
+func (l *Ledger) absent(ctx context.Context, t *entry) fate {
 	if t.poll == "" {
 		return gone
 	}
@@ -205,7 +205,7 @@ func stateOf(a *Answer) string {
 }
 
 // send makes a call about a thing; of a target of "" about the thing itself.
-func (l *Ledger) send(ctx context.Context, t *thing, method, target string) (*Answer, error) {
+func (l *Ledger) send(ctx context.Context, t *entry, method, target string) (*Answer, error) {
 	if target == "" {
 		target = t.path + "?api-version=" + url.QueryEscape(l.versionOf(t))
 	}
@@ -213,9 +213,9 @@ func (l *Ledger) send(ctx context.Context, t *thing, method, target string) (*An
 }
 
 // versionOf is an api-version that a thing surely has.
-func (l *Ledger) versionOf(t *thing) string {
+func (l *Ledger) versionOf(t *entry) string {
 	if t.kind == resource {
-		if of := l.target.Description.typeAt(plain(t.path)); of != nil {
+		if of := l.target.Description.typeAt(unescape(t.path)); of != nil {
 			return of.version()
 		}
 	}
@@ -225,7 +225,7 @@ func (l *Ledger) versionOf(t *thing) string {
 // unnamed are resources that the lists of the run's groups show beside those that the
 // ledger knows: moved ones, and what a provider made by mistake. A front door's groups
 // take them along.
-func (l *Ledger) unnamed(ctx context.Context, known []*thing) []*thing {
+func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
 	if l.target.Adapter.Through {
 		return nil
 	}
@@ -233,12 +233,12 @@ func (l *Ledger) unnamed(ctx context.Context, known []*thing) []*thing {
 	for _, t := range known {
 		seen[strings.ToLower(t.path)] = true
 	}
-	var found []*thing
+	var found []*entry
 	for _, group := range l.groups {
-		for _, id := range l.target.list(ctx, plain(group)).ids {
+		for _, id := range l.target.list(ctx, unescape(group)).ids {
 			path := escape(id.id)
 			if _, own := l.ownGroup(path); own && !seen[strings.ToLower(path)] {
-				found = append(found, &thing{kind: resource, path: path, region: id.region, certain: true})
+				found = append(found, &entry{kind: resource, path: path, region: id.region, certain: true})
 			}
 		}
 	}
@@ -246,7 +246,7 @@ func (l *Ledger) unnamed(ctx context.Context, known []*thing) []*thing {
 }
 
 // restoreSubscriptions makes the subscriptions that notices were about writable again.
-func (l *Ledger) restoreSubscriptions(ctx context.Context, things []*thing) {
+func (l *Ledger) restoreSubscriptions(ctx context.Context, things []*entry) {
 	for _, t := range ofKind(things, subscription) {
 		_, _ = l.notify(ctx, t, "Registered") // what cannot be removed is told then
 	}
@@ -254,7 +254,7 @@ func (l *Ledger) restoreSubscriptions(ctx context.Context, things []*thing) {
 
 // endSubscriptions tells that the subscriptions that the run invented are deleted, and
 // returns those of which it could not be told.
-func (l *Ledger) endSubscriptions(ctx context.Context, things []*thing) (untold []*thing) {
+func (l *Ledger) endSubscriptions(ctx context.Context, things []*entry) (untold []*entry) {
 	for _, t := range things {
 		got, err := l.notify(ctx, t, "Deleted")
 		if t.certain && (err != nil || got.Status >= http.StatusInternalServerError) {
@@ -264,7 +264,7 @@ func (l *Ledger) endSubscriptions(ctx context.Context, things []*thing) (untold 
 	return untold
 }
 
-func (l *Ledger) notify(ctx context.Context, t *thing, state string) (*Answer, error) {
+func (l *Ledger) notify(ctx context.Context, t *entry, state string) (*Answer, error) {
 	told := Object{}
 	if err := json.Unmarshal(t.body, &told); err != nil {
 		told = Object{}
@@ -279,8 +279,8 @@ func (l *Ledger) notify(ctx context.Context, t *thing, state string) (*Answer, e
 	return l.send(ctx, &notice, http.MethodPut, "")
 }
 
-// plain is an escaped path without its escapes.
-func plain(path string) string {
+// unescape is an escaped path without its escapes.
+func unescape(path string) string {
 	if p, err := url.PathUnescape(path); err == nil {
 		return p
 	}

@@ -24,14 +24,14 @@ type Ledger struct {
 
 	cleaning atomic.Bool // nothing is noted any more
 
-	mu     sync.Mutex
-	things map[string]*thing // by path, in lower case
-	groups map[string]string // those of the run, by their ids in lower case: their lists show what no call named
+	mu      sync.Mutex
+	entries map[string]*entry // by path, in lower case
+	groups  map[string]string // those of the run, by their ids in lower case: their lists show what no call named
 }
 
-// thing is something that a run may have made.
-type thing struct {
-	kind    kind
+// entry is something that a run may have made.
+type entry struct {
+	kind    entryKind
 	path    string // as it was sent, escaped
 	version string // the api-version
 	region  string // whose endpoint was called; "" through a front door
@@ -42,10 +42,10 @@ type thing struct {
 	deleted bool   // its DELETE was accepted
 }
 
-type kind int
+type entryKind int
 
 const (
-	resource kind = iota
+	resource entryKind = iota
 	resourceGroup
 	subscription
 )
@@ -55,7 +55,7 @@ const (
 // meanwhile: one that is broken off could take effect after its resource was removed.
 func Keep(target Target, limit time.Duration) *Ledger {
 	target.Group = cmp.Or(target.Group, usualGroup)
-	l := &Ledger{target: target, next: target.Adapter.Client.Transport, limit: limit, things: map[string]*thing{}, groups: map[string]string{}}
+	l := &Ledger{target: target, next: target.Adapter.Client.Transport, limit: limit, entries: map[string]*entry{}, groups: map[string]string{}}
 	if l.next == nil {
 		l.next = http.DefaultTransport
 	}
@@ -105,7 +105,7 @@ func hold(resp *http.Response) error {
 }
 
 // note remembers what a request may make; nil if it makes nothing that has a name.
-func (l *Ledger) note(r *http.Request) *thing {
+func (l *Ledger) note(r *http.Request) *entry {
 	path := r.URL.EscapedPath()
 	if r.Method == http.MethodPost && r.GetBody != nil {
 		l.noteMove(r)
@@ -114,7 +114,7 @@ func (l *Ledger) note(r *http.Request) *thing {
 	if r.Method != http.MethodPut || !strings.EqualFold(segments[0], "subscriptions") || len(segments) < 2 || len(segments)%2 != 0 {
 		return nil
 	}
-	t := &thing{kind: resource, path: path, version: r.URL.Query().Get("api-version"), region: l.regionOf(r.URL)}
+	t := &entry{kind: resource, path: path, version: r.URL.Query().Get("api-version"), region: l.regionOf(r.URL)}
 	switch {
 	case len(segments) == 2:
 		t.kind, t.body = subscription, bodyOf(r)
@@ -129,10 +129,10 @@ func (l *Ledger) note(r *http.Request) *thing {
 		l.groups[strings.ToLower(group)] = group
 	}
 	key := t.region + strings.ToLower(path)
-	if known := l.things[key]; known != nil {
+	if known := l.entries[key]; known != nil {
 		return known
 	}
-	l.things[key] = t
+	l.entries[key] = t
 	return t
 }
 
@@ -163,7 +163,7 @@ func bodyOf(r *http.Request) []byte {
 	return text
 }
 
-func (l *Ledger) unanswered(t *thing) {
+func (l *Ledger) unanswered(t *entry) {
 	if t == nil {
 		return
 	}
@@ -172,7 +172,7 @@ func (l *Ledger) unanswered(t *thing) {
 	t.certain = true
 }
 
-func (l *Ledger) answered(t *thing, resp *http.Response) {
+func (l *Ledger) answered(t *entry, resp *http.Response) {
 	if t == nil {
 		return
 	}
@@ -223,7 +223,7 @@ func OwnGroup(configured, name string) bool {
 }
 
 // mayRemove reports whether a thing is the run's own.
-func (l *Ledger) mayRemove(t *thing) bool {
+func (l *Ledger) mayRemove(t *entry) bool {
 	switch t.kind {
 	case resourceGroup:
 		return t.created
