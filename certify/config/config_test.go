@@ -108,6 +108,7 @@ func TestFaults(t *testing.T) {
 		}
 		return strings.Replace(acme, old, with, 1)
 	}
+	head, _, _ := strings.Cut(acme, "providers:")
 	without := func(line string) string { return replace(line+"\n", "") }
 	for _, row := range []struct{ what, text, fault string }{
 		{"nothing", "", "1: subscription is missing (allowed: a GUID"},
@@ -127,7 +128,7 @@ func TestFaults(t *testing.T) {
 		{"an unknown profile", replace("profiles: [core, tracked]", "profiles: [core, trackd]"), `15: profiles: "trackd" is no profile (allowed: core, tracked, `},
 		{"no profiles", without("profiles: [core, tracked]"), "1: profiles is missing (allowed: core, tracked, "},
 		{"empty profiles", replace("[core, tracked]", "[]"), "15: profiles is empty (allowed: core, "},
-		{"no providers", acme[:strings.Index(acme, "providers:")] + "profiles: [core]\n", "1: providers is missing (allowed: a part of a region map"},
+		{"no providers", head + "profiles: [core]\n", "1: providers is missing (allowed: a part of a region map"},
 		{"a provider without types", replace("    resourceTypes:\n", "    resourceTypes: []\n    x:\n"), `7: unknown key "x" in providers[]`},
 		{"an unknown key of a type", replace("apiVersions: [2024-01-01]", "apiVersions: [2024-01-01], subservice: x"), `7: unknown key "subservice" in providers[].resourceTypes[] (allowed: name, kind, `},
 		{"an unknown kind", replace("kind: proxyOnly", "kind: proxy"), `8: resourceTypes[].kind: "proxy" is no legal value (allowed: tracked, proxyOnly, extension)`},

@@ -226,7 +226,7 @@ func (l *Ledger) versionOf(t *entry) string {
 // ledger knows: moved ones, and what a provider made by mistake. A front door's groups
 // take them along.
 func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
-	if l.target.Adapter.Through {
+	if l.target.Adapter.Through || !l.vacant { // unless nothing was there, it may be another's
 		return nil
 	}
 	seen := map[string]bool{}
@@ -235,9 +235,9 @@ func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
 	}
 	var found []*entry
 	for _, group := range l.groups {
-		for _, id := range l.target.list(ctx, unescape(group)).ids {
+		for _, id := range l.list(ctx, unescape(group)).ids {
 			path := escape(id.id)
-			if _, own := l.ownGroup(path); own && !seen[strings.ToLower(path)] {
+			if !seen[strings.ToLower(path)] {
 				found = append(found, &entry{kind: resource, path: path, region: id.region, certain: true})
 			}
 		}

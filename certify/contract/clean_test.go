@@ -82,7 +82,9 @@ func (s *store) show(w http.ResponseWriter, id string) {
 func (s *store) list(w http.ResponseWriter, collection string) {
 	items := []Object{}
 	for id := range s.resources {
-		if before, _, _ := cutLast(id); before == collection {
+		before, _, _ := cutLast(id)
+		of, _, _ := strings.Cut(collection, "/providers/")
+		if before == collection || strings.Count(of, "/") == 2 && strings.HasPrefix(id, of+"/") && !isPart(id) {
 			items = append(items, Object{"id": id})
 		}
 	}
@@ -285,6 +287,9 @@ func TestCleanFindsWhatWasMadeByMistake(t *testing.T) {
 		return false
 	})
 	target, ledger := s.keep()
+	if held, err := ledger.Occupied(t.Context()); err != nil || len(held) > 0 {
+		t.Fatal(held, err)
+	}
 	put(t, target, below(target, "mine", "a"))
 	clean(t, ledger)
 	if ids := s.ids(); len(ids) > 0 {
@@ -358,19 +363,56 @@ func TestCleanEndsWithoutTheProvider(t *testing.T) {
 	}
 }
 
+// A run begins only where its groups hold nothing, on whichever page that shows.
 func TestOccupied(t *testing.T) {
 	t.Parallel()
-	s := newStore(t, nil)
-	target, _ := s.keep()
-	for _, group := range []string{"other", "mine-2"} {
-		s.resources[below(target, group, "a")] = "Succeeded"
+	s := newStore(t, func(s *store, w http.ResponseWriter, r *http.Request) bool {
+		if strings.Count(r.URL.Path, "/") != 5 || r.URL.Query().Get("page") != "" {
+			return false // a group's list, or the last page of the subscription's
+		}
+		_ = json.NewEncoder(w).Encode(Object{"value": []any{}, "nextLink": "https://elsewhere.example" + r.URL.Path + "?page=2"})
+		return true
+	})
+	target, ledger := s.keep()
+	s.resources[below(target, "other", "a")] = "Succeeded"
+	if held, err := ledger.Occupied(t.Context()); err != nil || len(held) > 0 || !ledger.vacant {
+		t.Errorf("%q, %v", held, err)
 	}
-	if held, err := Occupied(t.Context(), target); err != nil || len(held) > 0 {
+	further := below(target, "Mine-2", "a")
+	s.resources[further] = "Succeeded"
+	if held, err := ledger.Occupied(t.Context()); err != nil || !slices.Equal(held, []string{further}) {
 		t.Errorf("%q, %v", held, err)
 	}
 	thing := below(target, "mine", "a")
 	s.resources[thing], s.resources[thing+"/parts/b"] = "Succeeded", "Succeeded"
-	if held, err := Occupied(t.Context(), target); err != nil || !slices.Equal(held, []string{thing + "/parts/b", thing}) {
+	if held, err := ledger.Occupied(t.Context()); err != nil || !slices.Equal(held, []string{thing + "/parts/b", thing}) {
 		t.Errorf("%q, %v", held, err)
+	}
+}
+
+// Where nobody could see what was there before, only what the run named is removed.
+func TestCleanTrustsNoListThatCouldNotBeReadBefore(t *testing.T) {
+	t.Parallel()
+	broken := true
+	s := newStore(t, func(_ *store, w http.ResponseWriter, r *http.Request) bool {
+		if broken && r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusInternalServerError)
+			return true
+		}
+		return false
+	})
+	target, ledger := s.keep()
+	precious := below(target, "mine", "precious")
+	s.resources[precious] = "Succeeded"
+	if held, err := ledger.Occupied(t.Context()); err != nil || len(held) > 0 || ledger.vacant {
+		t.Errorf("%q, %v", held, err)
+	}
+	put(t, target, below(target, "mine", "a"))
+	s.mu.Lock()
+	broken = false
+	s.mu.Unlock()
+	clean(t, ledger)
+	if ids := s.ids(); !slices.Equal(ids, []string{precious}) {
+		t.Errorf("there is %q", ids)
 	}
 }

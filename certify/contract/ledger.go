@@ -23,6 +23,7 @@ type Ledger struct {
 	limit  time.Duration // of a write
 
 	cleaning atomic.Bool // nothing is noted any more
+	vacant   bool        // lists have shown that the run's groups held nothing before
 
 	mu      sync.Mutex
 	entries map[string]*entry // by path, in lower case

@@ -37,6 +37,13 @@ func Announce(ctx context.Context, target Target) (refusals []string, err error)
 	return refusals, nil
 }
 
+// ask makes a call of the suite's own, in bounded time.
+func (t Target) ask(ctx context.Context, c call) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.Limits.orDefault().Call)
+	defer cancel()
+	return t.Adapter.send(ctx, c)
+}
+
 // registered is the notice of a subscription in good order.
 func registered(tenant, namespace string) Object {
 	return Object{

@@ -185,10 +185,10 @@ func (c *certification) judged(claimed []contract.Profile) []string {
 
 // try runs the cases and removes what they made. stopped says why not all of them ran.
 func (c *certification) try(ctx context.Context, target contract.Target, run *report.Run) (stopped, err error) {
-	if err := c.vacant(ctx, target); err != nil {
+	ledger := contract.Keep(target, c.limits.Call)
+	if err := vacant(ctx, ledger, target.Group); err != nil {
 		return nil, err
 	}
-	ledger := contract.Keep(target, c.limits.Call)
 	refusals, err := contract.Announce(ctx, target)
 	for _, refusal := range refusals {
 		fmt.Fprintln(c.stderr, "warning:", terminal.Clean(refusal))
@@ -215,8 +215,8 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 }
 
 // vacant refuses a target whose group holds something: all below it goes in the end.
-func (c *certification) vacant(ctx context.Context, target contract.Target) error {
-	held, err := contract.Occupied(ctx, target)
+func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
+	held, err := ledger.Occupied(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (c *certification) vacant(ctx context.Context, target contract.Target) erro
 		held[i] = "  " + terminal.Clean(id)
 	}
 	return fmt.Errorf("the resource group %s holds something already, and everything below it is removed in the end; name another resourceGroup, or remove:\n%s%s",
-		target.Group, strings.Join(held, "\n"), more)
+		group, strings.Join(held, "\n"), more)
 }
 
 // clean removes what the run made, whatever has ended it.
