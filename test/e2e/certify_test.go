@@ -247,6 +247,15 @@ func TestCertifyJudgesThroughAFrontDoor(t *testing.T) {
 			}).Want(t, 201)
 		}
 	}
+	noGroups := func() {
+		t.Helper()
+		holdNothing(t, all)
+		asOwner := harness.Header("Authorization", "Bearer "+owner.Raw)
+		groups := p.Do(t, harness.Request{Method: "GET", Path: "/subscriptions/" + certifySubscription + "/resourcegroups?api-version=2021-04-01", Header: asOwner}).Want(t, 200)
+		if strings.Contains(string(groups.Body), `"name"`) {
+			t.Errorf("groups are left: %s", groups.Body)
+		}
+	}
 	door := map[string]any{"url": p.URL, "tokenFile": writeToken(t, owner), "name": owner.Name}
 	f["portico"], f["sibling"] = door, certifySibling
 
@@ -255,6 +264,13 @@ func TestCertifyJudgesThroughAFrontDoor(t *testing.T) {
 		t.Errorf("without colleague and stranger it says\n%s", alone.stdout)
 	}
 
+	f["limits"] = map[string]string{"run": "700ms"}
+	if stopped := certify(t, f, 2); !strings.Contains(stopped.stderr, "limits.run, 700ms, have passed") || !strings.Contains(stopped.stdout, "since the run was stopped") {
+		t.Errorf("after its time it says\n%s%s", stopped.stdout, stopped.stderr)
+	}
+	delete(f, "limits")
+	noGroups()
+
 	door["colleagueTokenFile"], door["colleagueName"], door["strangerTokenFile"] = writeToken(t, colleague), colleague.Name, writeToken(t, stranger)
 	c := certify(t, f, 0)
 	for _, profile := range f["profiles"].([]string) {
@@ -262,12 +278,7 @@ func TestCertifyJudgesThroughAFrontDoor(t *testing.T) {
 			t.Errorf("%s: %s", profile, got)
 		}
 	}
-	holdNothing(t, all)
-	asOwner := harness.Header("Authorization", "Bearer "+owner.Raw)
-	groups := p.Do(t, harness.Request{Method: "GET", Path: "/subscriptions/" + certifySubscription + "/resourcegroups?api-version=2021-04-01", Header: asOwner}).Want(t, 200)
-	if strings.Contains(string(groups.Body), `"name"`) {
-		t.Errorf("groups are left: %s", groups.Body)
-	}
+	noGroups()
 	for _, secret := range []string{owner.Raw, colleague.Raw, stranger.Raw} {
 		for _, name := range []string{"report.html", "junit.xml", "results.json"} {
 			if text, err := os.ReadFile(filepath.Join(c.reports, name)); err == nil && bytes.Contains(text, []byte(secret)) {
@@ -437,6 +448,27 @@ func TestCertifyRefusesWhatCannotBe(t *testing.T) {
 	}
 	if ids := endpoint.IDs(t); len(ids) > 0 {
 		t.Errorf("something was made: %q", ids)
+	}
+}
+
+// A provider that asks for the front door's certificate is shown it.
+func TestCertifyShowsItsCertificate(t *testing.T) {
+	t.Parallel()
+	servers, clients := harness.NewAuthority(t), harness.NewAuthority(t)
+	server, client := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true}), clients.Issue(t, harness.Leaf{Name: "front"})
+	options := harness.ContosoOptions{TLS: &server, Clients: clients}
+	f := contosoFile(t).straightAt(harness.StartContoso(t, "westus", options), harness.StartContoso(t, "global", options))
+	f["tls"] = map[string]string{"ca": servers.File, "cert": client.CertFile, "key": client.KeyFile}
+	if c := certify(t, f, 0, "--case", "put/creates-with-201"); c.verdict("core") != "kept" {
+		t.Errorf("with a certificate it says\n%s", c.stdout)
+	}
+	f["tls"] = map[string]string{"ca": servers.File}
+	if c := certify(t, f, 1, "--case", "put/creates-with-201"); !strings.Contains(c.stderr, "refuses to be told of the subscription: 403") || c.verdict("core") != "not kept" {
+		t.Errorf("without a certificate it says\n%s%s", c.stdout, c.stderr)
+	}
+	delete(f, "tls")
+	if c := certify(t, f, 2, "--case", "put/creates-with-201"); !strings.Contains(c.stderr, "certificate signed by unknown authority") {
+		t.Errorf("without the authorities it says\n%s", c.stderr)
 	}
 }
 
