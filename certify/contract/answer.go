@@ -109,6 +109,16 @@ func (a *Answer) refused(allowed ...int) *Answer {
 	return a
 }
 
+// gone expects that a GET shows no resource. Which status says so is a rule of its own.
+func (a *Answer) gone() *Answer {
+	if !a.isGone() {
+		a.fatal(a.call.String()+" shows no resource", a.String())
+	}
+	return a
+}
+
+func (a *Answer) isGone() bool { return a.Status > 299 && a.Status < 500 || len(a.Body) == 0 }
+
 // envelope expects the body that every error has.
 func (a *Answer) envelope() *Answer {
 	code, message := text(a.doc, "error.code"), text(a.doc, "error.message")
@@ -151,16 +161,26 @@ func (a *Answer) empty() *Answer {
 
 // named expects the resource to have this id, casing included.
 func (a *Answer) named(id string) *Answer {
-	a.check(text(a.doc, "id") == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
+	a.check(bare(text(a.doc, "id")) == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
 	a.check(text(a.doc, "name") == nameOf(id), a.call.String()+" shows the name "+nameOf(id), "%s", text(a.doc, "name"))
 	return a
 }
 
 // about expects the resource to have this id and its name, in any casing.
 func (a *Answer) about(id string) *Answer {
-	a.check(strings.EqualFold(text(a.doc, "id"), id), a.call.String()+" shows the id "+id, "%s", show(text(a.doc, "id")))
+	a.check(strings.EqualFold(bare(text(a.doc, "id")), id), a.call.String()+" shows the id "+id, "%s", show(text(a.doc, "id")))
 	a.check(strings.EqualFold(text(a.doc, "name"), nameOf(id)), a.call.String()+" shows the name "+nameOf(id), "%s", show(text(a.doc, "name")))
 	return a
+}
+
+// bare is the id in what a resource shows as its id: what is around it is the matter of a
+// rule of its own.
+func bare(shown string) string {
+	u, err := url.Parse(shown)
+	if err != nil || u.Path == "" {
+		return shown
+	}
+	return u.Path
 }
 
 // state is the provisioningState; a resource without one has succeeded.

@@ -48,7 +48,7 @@ func bodyCases() []Case {
 				for _, body := range []string{`{"location":`, `[]`, `"text"`} {
 					s.put(s.id, body).refused()
 				}
-				s.get(s.id).status(404)
+				s.get(s.id).gone()
 			},
 		},
 	}

@@ -16,8 +16,10 @@ func casingCases() []Case {
 				for _, id := range []string{shout(s.id), strings.ToLower(s.id)} {
 					s.get(id).status(200)
 				}
-				s.removed(shout(s.id))
-				s.get(s.id).status(404)
+				s.removed(s.id)
+				s.create(s.id, s.body(s.Type))
+				s.prepare(func() { s.settled(s.remove(shout(s.id)).done(), shout(s.id)) })
+				s.get(s.id).gone()
 			},
 		},
 		{

@@ -30,7 +30,7 @@ func childCases() []Case {
 				parent := collection(collection(s.id))
 				orphan := beside(parent, "absent") + "/" + s.Type.last() + "/" + nameOf(s.id)
 				s.put(orphan, s.body(s.Type)).refused()
-				s.get(orphan).refused(404)
+				s.get(orphan).gone()
 			},
 		},
 		{
@@ -41,7 +41,7 @@ func childCases() []Case {
 				other := beside(collection(collection(s.id)), "other")
 				s.create(other, s.body(s.Type.parent))
 				twin := other + "/" + s.Type.last() + "/" + nameOf(s.id)
-				s.get(twin).refused(404)
+				s.get(twin).gone()
 				s.create(twin, s.body(s.Type))
 				s.removed(twin)
 				s.get(s.id).status(200)
@@ -58,13 +58,13 @@ func childCases() []Case {
 					s.leave("the provider refuses to delete a resource that has nested ones")
 				}
 				s.prepare(func() { s.settled(a.done(), parent) })
-				s.get(s.id).refused(404)
+				s.get(s.id).gone()
 				a = s.put(parent, s.body(s.Type.parent))
 				if a.Status == http.StatusConflict {
 					s.leave("the provider keeps the name of what was deleted")
 				}
 				s.settled(a.done(), parent)
-				s.get(s.id).refused(404)
+				s.get(s.id).gone()
 			},
 		},
 		{
@@ -79,7 +79,7 @@ func childCases() []Case {
 					s.leave("the provider did not answer 202")
 				}
 				s.settled(a, parent)
-				s.get(s.id).refused(404)
+				s.get(s.id).gone()
 			},
 		},
 		{
@@ -159,9 +159,9 @@ func extensionCases() []Case {
 		}
 		s.settled(a.done(), id)
 		s.get(id).status(200).about(id).shows(s.body(s.Type))
-		s.get(collection(s.id) + "/" + nameOf(id)).refused(404)
+		s.get(collection(s.id) + "/" + nameOf(id)).gone()
 		s.removed(id)
-		s.get(id).refused(404)
+		s.get(id).gone()
 	}
 	return []Case{
 		{

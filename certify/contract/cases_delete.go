@@ -12,7 +12,8 @@ func deleteCases() []Case {
 			Rule: "200 if the object exists and was deleted, or the beginning of an operation; 204 if it does not exist",
 			Run: func(s *Scene) {
 				s.made()
-				s.settled(s.remove(s.id).succeeds(200), s.id)
+				a := s.remove(s.id).succeeds(200)
+				s.prepare(func() { s.settled(a, s.id).gone() })
 				s.remove(s.id).status(204)
 			},
 		},
@@ -40,10 +41,10 @@ func deleteCases() []Case {
 					s.prepare(func() { s.followed(a) })
 					s.await("the DELETE of "+s.id+" ends", func() (*Answer, bool) {
 						read := s.get(s.id)
-						return read, read.Status == http.StatusNotFound || hasURL(a) && terminal(read.state())
+						return read, read.isGone() || hasURL(a) && terminal(read.state())
 					})
 				}
-				s.get(s.id).status(404)
+				s.get(s.id).gone()
 				s.check(len(s.listed(collection(s.id)).like(s.id)) == 0, "the collection has the resource no more", "it has")
 			},
 		},
@@ -64,8 +65,7 @@ func deleteCases() []Case {
 					s.leave("the provider keeps the name of what was deleted")
 				}
 				s.settled(a.done(), s.id)
-				read := s.read(s.id).shows(s.other(s.Type))
-				s.forgets(read, s.Type.Contract.Body, s.Type.Contract.Other)
+				s.asNew()
 			},
 		},
 	}

@@ -65,7 +65,7 @@ func operationCases() []Case {
 
 // statusURL starts an operation that has an operation resource, and returns its URL.
 func (s *Scene) statusURL(asked ...Headers) (*Answer, string) {
-	for _, begun := range s.operations(asked...) {
+	for begun := range s.operations(asked...) {
 		if link := begun.Header.Get("Azure-AsyncOperation"); link != "" {
 			return begun, link
 		}

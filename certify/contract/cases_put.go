@@ -53,10 +53,8 @@ func putCases() []Case {
 			Rule: "after a PUT the resource has what the PUT says, as if it had made it",
 			Run: func(s *Scene) {
 				s.made()
-				other := s.other(s.Type)
-				s.create(s.id, other)
-				read := s.read(s.id).shows(other)
-				s.forgets(read, s.Type.Contract.Body, s.Type.Contract.Other)
+				s.create(s.id, s.other(s.Type))
+				s.asNew()
 			},
 		},
 		{
@@ -69,9 +67,11 @@ func putCases() []Case {
 				if a.Status >= 400 && a.Status < 500 {
 					s.leave("the provider refuses a body whose name and id are not the URL's")
 				}
-				s.settled(a.done(), s.id)
-				s.read(s.id).about(s.id)
-				s.get(other).status(404)
+				if s.prepare(func() { a.done() }); a.asynchronous() {
+					s.settled(a, s.id)
+				}
+				s.get(s.id).status(200).about(s.id)
+				s.get(other).gone()
 			},
 		},
 		{
@@ -124,28 +124,22 @@ func sent(read, body Object) Object {
 	return shown
 }
 
-// forgets expects the properties that an earlier body alone names to be as those of a
-// resource that never had them: absent, or with a value of the provider's own.
-func (s *Scene) forgets(read *Answer, earlier, later Object) {
-	was, _ := earlier["properties"].(Object)
-	is, _ := later["properties"].(Object)
-	names := lost(was, is)
-	var stay []string
-	for _, name := range names {
-		got, there := lookup(read.doc, "properties."+name)
-		if there && got != nil && reflect.DeepEqual(got, was[name]) {
-			stay = append(stay, name)
-		}
-	}
-	if len(stay) == 0 {
-		return
-	}
+// asNew expects the scene's resource, which had another body before, to be as one that
+// never had: what the earlier body alone names is absent, or has the value that the
+// provider gives to what is not said.
+func (s *Scene) asNew() {
 	fresh := beside(s.id, "fresh")
-	s.create(fresh, s.located(s.Type, overlay(later)))
-	never := s.read(fresh)
-	for _, name := range stay {
+	s.create(fresh, s.other(s.Type))
+	never, read := s.read(fresh), s.read(s.id)
+	read.shows(never.shown(s.other(s.Type)))
+	was, _ := s.Type.Contract.Body["properties"].(Object)
+	is, _ := s.Type.Contract.Other["properties"].(Object)
+	for _, name := range lost(was, is) {
+		got, _ := lookup(read.doc, "properties."+name)
 		usual, _ := lookup(never.doc, "properties."+name)
-		read.check(reflect.DeepEqual(usual, was[name]), "properties."+name+", which the PUT does not name, is gone", "%s in %s", name, read)
+		if !reflect.DeepEqual(got, usual) {
+			read.check(!reflect.DeepEqual(got, was[name]), "properties."+name+", which is not in the later body, is gone", "%s in %s", show(got), read)
+		}
 	}
 }
 
@@ -191,7 +185,7 @@ func locationCases() []Case {
 			Rule: "location is required",
 			Run: func(s *Scene) {
 				s.put(s.id, overlay(s.Type.Contract.Body)).refused()
-				s.get(s.id).status(404)
+				s.get(s.id).gone()
 			},
 		},
 		{
@@ -200,7 +194,7 @@ func locationCases() []Case {
 			Through: "the gateway refuses another",
 			Run: func(s *Scene) {
 				s.put(s.id, s.body(s.Type, Object{"location": "nowhere at all"})).refused()
-				s.get(s.id).status(404)
+				s.get(s.id).gone()
 			},
 		},
 	}

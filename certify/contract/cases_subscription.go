@@ -64,7 +64,7 @@ func subscriptionCases() []Case {
 				s.prepare(func() { notice(s, subscription, "Deleted").done() })
 				s.put(id, s.body(s.Type)).refused()
 				s.prepare(func() { notice(s, subscription, "Registered").done() })
-				s.get(id).refused(404)
+				s.get(id).gone()
 				leave(s, subscription)
 			},
 		},

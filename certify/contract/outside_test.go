@@ -38,6 +38,9 @@ type outside struct {
 	defaults  bool // adds what was not said
 	secret    bool // has a member that it never shows
 	noHead    bool
+	restricts bool   // names are of small letters and digits
+	throttles bool   // refuses every fifth request for now
+	noTop     bool   // refuses $top
 	broken    string // the rule that it breaks; "" for none
 
 	mu         sync.Mutex
@@ -60,7 +63,7 @@ type thing struct {
 // running is an operation of an outside provider.
 type running struct {
 	owner, tenant, subscription string
-	ends                        time.Time
+	left                        int // questions about it until it ends: it depends on no clock
 	finish                      func()
 	result                      func() (int, any)
 	target                      string
@@ -78,6 +81,9 @@ func (o *outside) description(t *testing.T) *Description {
 		"body":   Object{"properties": Object{"size": "small", "note": "first", "limits": Object{"most": 3, "least": 1}, "ports": []any{Object{"number": 80}}}},
 		"other":  Object{"properties": Object{"size": "large", "limits": Object{"most": 5, "least": 1}}},
 		"change": Object{"size": "medium", "note": nil, "limits": Object{"least": nil, "usual": 2}},
+	}
+	if o.restricts {
+		contract["names"] = "certify{n}"
 	}
 	if o.secret {
 		contract["body"].(Object)["properties"].(Object)["password"] = "a secret"
@@ -111,7 +117,7 @@ func (o *outside) certify(t *testing.T, profiles []Profile) []Result {
 	var r Recorder
 	err := Try(t.Context(), Target{
 		Adapter: Straight(map[string]string{"westus": server.URL}), Description: o.description(t),
-		Claimed: profiles, Workers: 8, Limits: Limits{Wait: 10 * time.Second, Pause: 100 * time.Millisecond},
+		Claimed: profiles, Workers: 16, Limits: Limits{Wait: 10 * time.Second, Pause: 5 * time.Millisecond},
 	}, &r)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +139,6 @@ func refuse(status int, code string) refusal { return refusal{status, code, "it 
 func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.settle()
 	o.requests++
 	id := fmt.Sprintf("request-%d", o.requests)
 	switch {
@@ -154,6 +159,10 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			o.fail(w, r, e)
 		}
 	}()
+	if o.throttles && o.requests%5 == 0 {
+		w.Header().Set("Retry-After", "0")
+		panic(refuse(429, "TooMany"))
+	}
 	o.serve(w, r)
 }
 
@@ -180,13 +189,11 @@ func (o *outside) write(w http.ResponseWriter, r *http.Request, status int, body
 	}
 }
 
-// settle ends the operations whose time has come.
-func (o *outside) settle() {
-	for _, op := range o.operations {
-		if !op.over && time.Now().After(op.ends) && !o.is("operations-never-end") {
-			op.over = true
-			op.finish()
-		}
+// asked counts a question about an operation, and ends the operation with the last.
+func (o *outside) asked(op *running) {
+	if op.left--; op.left < 0 && !op.over {
+		op.over = true
+		op.finish()
 	}
 }
 
@@ -215,7 +222,7 @@ func (o *outside) serve(w http.ResponseWriter, r *http.Request) {
 	case len(segments) == 2 && same(0, "subscriptions") && r.Method == http.MethodPut:
 		o.write(w, r, 200, Object{})
 		return
-	case len(segments) > 4 && same(2, "providers") && same(3, o.namespace) && (same(4, "operationResults") || same(4, "operationStatuses")):
+	case len(segments) > 4 && same(2, "providers") && (same(3, o.namespace) || o.is("urls-elsewhere") && same(3, "Acme.Else")) && (same(4, "operationResults") || same(4, "operationStatuses")):
 		o.poll(w, r, segments)
 		return
 	case len(segments) == 5 && same(2, "providers") && same(3, o.namespace) && same(4, "widgets"):
@@ -354,6 +361,11 @@ func (o *outside) answer(w http.ResponseWriter, r *http.Request, status int, t *
 }
 
 func (o *outside) resource(w http.ResponseWriter, r *http.Request, id, kind string) {
+	for _, op := range o.operations {
+		if r.Method == http.MethodGet && o.key(op.target) == o.key(id) {
+			o.asked(op)
+		}
+	}
 	t := o.find(id)
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -504,6 +516,9 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 	}
 	status := 200
 	if t == nil {
+		if o.restricts && !regexp.MustCompile("^[a-z0-9]{3,24}$").MatchString(nameOf(id)) {
+			panic(refuse(400, "RestrictedName"))
+		}
 		status = 201
 		t = &thing{kind: kind}
 		o.resources[o.key(id)] = t
@@ -677,7 +692,7 @@ func (o *outside) begin(w http.ResponseWriter, r *http.Request, target string, f
 	subscription := strings.Split(target, "/")[2]
 	o.operations[id] = &running{
 		owner: who(r), tenant: r.Header.Get("x-ms-home-tenant-id"), subscription: subscription,
-		ends: time.Now().Add(200 * time.Millisecond), finish: finish, result: result, target: target,
+		left: 10, finish: finish, result: result, target: target,
 	}
 	referer, err := url.Parse(r.Header.Get("Referer"))
 	if err != nil {
@@ -742,6 +757,7 @@ func (o *outside) poll(w http.ResponseWriter, r *http.Request, segments []string
 	if stranger && !o.is("seen-by-tenants") || op.owner != who(r) && !o.is("seen-by-others") && !(stranger && o.is("seen-by-tenants")) {
 		panic(refuse(404, "NoSuchOperation"))
 	}
+	o.asked(op)
 	if strings.EqualFold(segments[4], "operationResults") {
 		if !op.over {
 			w.Header().Set("Location", r.Header.Get("Referer"))
@@ -803,6 +819,9 @@ func (o *outside) list(w http.ResponseWriter, r *http.Request, below, kind strin
 			}
 			all = append(all, item)
 		}
+	}
+	if o.noTop && r.URL.Query().Has("$top") {
+		panic(refuse(400, "NoTop"))
 	}
 	skip, _ := strconv.Atoi(r.URL.Query().Get("$skipToken"))
 	size := o.page

@@ -332,7 +332,7 @@ func (s *Scene) overwritable(id string) { s.create(id, s.body(s.Type)) }
 
 // removed prepares the absence of a resource.
 func (s *Scene) removed(id string, options ...option) {
-	s.prepare(func() { s.settled(s.remove(id, options...).done(), id) })
+	s.prepare(func() { s.settled(s.remove(id, options...).done(), id).gone() })
 }
 
 // read is a resource that must be there.

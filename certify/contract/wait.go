@@ -95,9 +95,9 @@ func (s *Scene) settled(a *Answer, id string) *Answer {
 		case a.call.method == http.MethodDelete && a.Status != http.StatusAccepted:
 			settled = s.get(id)
 		case a.call.method == http.MethodDelete:
-			settled = s.await(id+" is gone", func() (*Answer, bool) {
+			settled = s.await("the DELETE of "+id+" ends", func() (*Answer, bool) {
 				read := s.get(id)
-				return read, read.Status == http.StatusNotFound
+				return read, read.isGone() || hasURL(a) && terminal(read.state())
 			})
 		case a.Status != http.StatusAccepted && a.call.method == http.MethodPut && !a.asynchronous() && text(a.doc, "id") != "":
 		default:
@@ -110,21 +110,26 @@ func (s *Scene) settled(a *Answer, id string) *Answer {
 	return settled
 }
 
-// followed polls the URL of a 202 until the operation is no more running.
+// followed polls the URLs of a 202 until one of them tells that the operation is no more
+// running.
 func (s *Scene) followed(begun *Answer) {
-	if link := begun.Header.Get("Azure-AsyncOperation"); link != "" {
-		s.await("the operation ends", func() (*Answer, bool) {
-			a := s.follow(link, begun)
-			return a, a.Status >= 300 || terminal(text(a.doc, "status"))
-		})
+	location, status := begun.Header.Get("Location"), begun.Header.Get("Azure-AsyncOperation")
+	if location == "" && status == "" {
 		return
 	}
-	if link := begun.Header.Get("Location"); link != "" {
-		s.await("the operation ends", func() (*Answer, bool) {
-			a := s.follow(link, begun)
-			return a, a.Status != http.StatusAccepted
-		})
-	}
+	s.await("the operation ends", func() (*Answer, bool) {
+		var a *Answer
+		over := false
+		if location != "" {
+			a = s.follow(location, begun)
+			over = a.Status != http.StatusAccepted
+		}
+		if status != "" && !over {
+			a = s.follow(status, begun)
+			over = a.Status > 299 || terminal(text(a.doc, "status"))
+		}
+		return a, over
+	})
 }
 
 // asynchronous reports whether an answer of success began something that is not over.
