@@ -123,8 +123,7 @@ func (s *schema) admitsNumber(n float64) bool {
 func (s *schema) numbers() []any {
 	least, greatest, step := s.bounds()
 	from := step
-	switch {
-	case least > step || greatest < step:
+	if least > step || greatest < step {
 		from = math.Ceil(least/step) * step
 		if math.IsInf(from, 0) {
 			from = math.Floor(greatest/step)*step - step
