@@ -28,7 +28,7 @@ type jsonObject = map[string]any
 func (g *schemas) schema(depth int) jsonObject {
 	kinds := []func(int) jsonObject{g.text, g.number, g.text, g.number, g.boolean}
 	if depth > 0 {
-		kinds = append(kinds, g.object, g.array, g.reference, g.heir, g.choice, g.object)
+		kinds = append(kinds, g.object, g.array, g.reference, g.heir, g.choice)
 	}
 	return kinds[g.IntN(len(kinds))](depth)
 }
