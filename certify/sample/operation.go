@@ -116,7 +116,8 @@ func jsonOf(content map[string]any) string {
 	return ""
 }
 
-// examples are bodies that the document gives as examples of the operation.
+// examples are bodies that the document gives as examples of the operation, the smallest
+// first: what it has is the least that is said to be enough.
 func (l library) examples(o *operation) []any {
 	parameter, err := l.bodyParameter(o)
 	if err != nil {
@@ -141,7 +142,24 @@ func (l library) examples(o *operation) []any {
 			}
 		}
 	}
+	slices.SortStableFunc(bodies, func(a, b any) int { return cmp.Compare(size(a), size(b)) })
 	return bodies
+}
+
+// size is how many values a value holds.
+func size(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			n += size(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			n += size(inner)
+		}
+	}
+	return n
 }
 
 // named are the examples by their names; those in files that are not there are left out.

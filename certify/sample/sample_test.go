@@ -21,7 +21,7 @@ func TestBodies(t *testing.T) {
 			"properties": {"size": "small", "owner": "Ada", "key": "Sample-Passw0rd-1",
 				"network": {"kind": "Public", "prefix": "sample", "zones": ["1", "2"], "ports": []}}}`,
 			`{"properties": {"network": {"prefix": "sample2"}}}`},
-		"acme.stuff/Widgets/PARTS": {`{"properties": {"count": 10}}`, `{"properties": {"count": 5}}`},
+		"acme.stuff/Widgets/PARTS": {`{"properties": {"count": 10}}`, `{"properties": {"count": 15}}`},
 		"Acme.Bolts/bolts": {`{"properties": {
 			"id": "00000000-0000-4000-8000-000000000001", "made": "2026-02-03", "address": "192.0.2.1", "link": "https://example.com/a",
 			"mode": "automatic", "length": 12.5, "weight": 0.5, "limits": {"key0": -4}, "head": {"shape": "hex", "width": 3}}}`,
@@ -96,7 +96,8 @@ func TestMembers(t *testing.T) {
 		{"an optional loop", `{"properties": {"a": {"$ref": "#/definitions/Loop"}, "b": {"type": "boolean"}}}`, `{"b": false}`, `{"b": true}`},
 		{"an optional reference to nowhere", `{"properties": {"a": {"$ref": "#/definitions/Absent"}, "b": {"type": "boolean"}}}`, `{"b": false}`, `{"b": true}`},
 		{"inner objects", `{"required": ["o"], "properties": {"o": {"type": "object", "required": ["id", "n"], "properties": {"id": {"enum": ["i"]}, "n": {"type": "number", "maximum": 0}}}}}`, `{"o": {"id": "i", "n": -1}}`, `{"o": {"n": 0}}`},
-		{"an example of an object", `{"example": {"o": {"n": 4}, "l": ["a", 2], "x": "/subscriptions/s"}, "properties": {"x": {"type": "string"}, "o": {"type": "object", "properties": {"n": {"type": "number"}}}, "l": {"type": "array", "items": {"type": "string"}}}}`, `{"o": {"n": 4}, "l": ["a"]}`, `{"o": {"n": 1}}`},
+		{"an example of an object", `{"example": {"o": {"n": 4}, "l": ["a", 2], "x": "/subscriptions/s"}, "properties": {"x": {"type": "string"}, "o": {"type": "object", "properties": {"n": {"type": "number"}}}, "l": {"type": "array", "items": {"type": "string"}}}}`, `{"o": {"n": 4}, "l": ["a"]}`, `{"o": {"n": 5}}`},
+		{"a text beside an example", `{"properties": {"a": {"type": "string", "maxLength": 4, "example": "four"}}}`, `{"a": "four"}`, `{"a": "fou2"}`},
 	} {
 		samples, err := Bodies([]string{things(t, row.properties)}, []string{"A.B/things"})
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // scalars are values that fit a schema of strings, numbers or booleans, each once.
 func (s *schema) scalars(at member, hints []any) ([]any, error) {
-	candidates := slices.Clone(hints)
+	candidates := append(slices.Clone(hints), s.beside(hints)...)
 	enum, _ := s.keywords["enum"].([]any)
 	candidates = append(candidates, enum...)
 	if v, given := s.keywords["const"]; given {
@@ -47,6 +47,25 @@ func (s *schema) scalars(at member, hints []any) ([]any, error) {
 		return nil, noValue(at, "no value is found for the pattern %q: give the body in the samples", pattern)
 	}
 	return nil, noValue(at, "no value is found within the bounds of its schema: give the body in the samples")
+}
+
+// beside are values that differ little from the hints: what fits beside a hinted value most
+// likely fits in its place.
+func (s *schema) beside(hints []any) []any {
+	var all []any
+	_, _, step := s.bounds()
+	for _, hint := range hints {
+		switch v := hint.(type) {
+		case float64:
+			all = append(all, v+step, v-step)
+		case string:
+			if s.keywords["format"] == nil && v != "" {
+				_, last := utf8.DecodeLastRuneInString(v)
+				all = append(all, v+"2", v[:len(v)-last]+"2")
+			}
+		}
+	}
+	return all
 }
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
@@ -123,8 +142,7 @@ func (s *schema) admitsNumber(n float64) bool {
 func (s *schema) numbers() []any {
 	least, greatest, step := s.bounds()
 	from := step
-	switch {
-	case least > step || greatest < step:
+	if least > step || greatest < step {
 		from = math.Ceil(least/step) * step
 		if math.IsInf(from, 0) {
 			from = math.Floor(greatest/step)*step - step

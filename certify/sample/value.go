@@ -153,7 +153,7 @@ func (m *maker) members(s *schema, at member, hints []any) (contract.Object, err
 		if len(at) == 0 && slices.Contains(envelope, name) || its.String() == "properties.provisioningState" {
 			continue
 		}
-		if err := m.member(made, s, its, of(hints, name)); err != nil {
+		if err := m.member(made, s, its, exemplified(hints, name), of(hints, name)); err != nil {
 			return nil, err
 		}
 	}
@@ -163,6 +163,17 @@ func (m *maker) members(s *schema, at member, hints []any) (contract.Object, err
 		}
 	}
 	return made, nil
+}
+
+// exemplified reports whether the best example of an object has a member, and one that does
+// not name another resource: none such is there.
+func exemplified(hints []any, name string) bool {
+	for _, hint := range hints {
+		if o, ok := hint.(contract.Object); ok {
+			return o[name] != nil && !refersToResource(o[name])
+		}
+	}
+	return false
 }
 
 // of are the hints for a member.
@@ -178,9 +189,9 @@ func of(hints []any, name string) []any {
 	return all
 }
 
-// member adds a member to an object if it is required or hinted at, and notes how it could
+// member adds a member to an object if it is required or exemplified, and notes how it could
 // be changed.
-func (m *maker) member(made contract.Object, s *schema, at member, hints []any) error {
+func (m *maker) member(made contract.Object, s *schema, at member, exemplified bool, hints []any) error {
 	name := at[len(at)-1]
 	n, declared := s.properties[name]
 	if !declared {
@@ -197,7 +208,7 @@ func (m *maker) member(made contract.Object, s *schema, at member, hints []any) 
 	if own.keywords["readOnly"] == true || n.value["readOnly"] == true || !mutable(own, n, "create") {
 		return nil
 	}
-	wanted := required || len(hints) > 0 && !refersToResource(hints[0])
+	wanted := required || exemplified
 	before := len(m.changes)
 	if !wanted && own.kind() != "object" && own.kind() != "array" && len(own.options()) == 0 {
 		if values, err := m.fit(own, at, nil); err == nil {
