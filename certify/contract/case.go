@@ -10,8 +10,8 @@ type Case struct {
 	ID      string
 	Profile Profile
 	Section string // of the contract
-	// Guideline is the number of Microsoft's resource provider guideline that says the
-	// same, "RPC-Put-V1-01"; "" where none does.
+	// Guideline is the number of the [Guideline] that says the same, "RPC-Put-V1-11"; ""
+	// where none does.
 	Guideline string
 	Rule      string
 	// Disruptive cases may disturb others who use the provider; they run only on request.
@@ -23,6 +23,12 @@ type Case struct {
 	On func(*Type) bool
 	// Once runs the case only for the first type that On selects.
 	Once bool
+	// First cases are tried even where no resource of the type can be made and read: to say
+	// so is their rule.
+	First bool
+	// OwnGroup gives the case a resource group of its own on each type: it is about groups,
+	// or about all that a collection has.
+	OwnGroup bool
 	// Side limits the case to one of the two ways; zero means both.
 	Side Side
 	Run  func(*Scene)
@@ -72,11 +78,22 @@ const (
 
 // All are the cases, family by family.
 func All() []Case {
+	cases := families()
+	for i, c := range cases {
+		if c.Guideline == "" {
+			cases[i].Guideline = heldGuidelines[c.ID]
+		}
+	}
+	return cases
+}
+
+func families() []Case {
 	return slices.Concat(
-		argumentCases(),
-		putCases(), bodyCases(), patchCases(), readCases(), deleteCases(), listCases(),
+		argumentCases(), casingCases(),
+		putCases(), locationCases(), bodyCases(), tagCases(), patchCases(), deleteCases(),
+		readCases(), listCases(), pageCases(),
 		etagCases(), etagTable(),
-		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), operationCases(), pollerCases(),
+		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), urlCases(), operationCases(), pollerCases(),
 		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
 	)
 }
@@ -85,7 +102,10 @@ func writable(t *Type) bool { return !t.Contract.ReadOnly }
 
 func isTracked(t *Type) bool { return t.Kind == Tracked }
 
-func isTop(t *Type) bool { return t.Kind == Tracked && !t.nested() }
+// isFirst selects types whose resources lie in a group themselves.
+func isFirst(t *Type) bool { return writable(t) && !t.nested() && t.Kind != Extension }
+
+func isTop(t *Type) bool { return isFirst(t) && isTracked(t) }
 
 func hasETags(t *Type) bool { return t.Capabilities.ETags && writable(t) }
 

@@ -1,51 +1,115 @@
 package contract
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// credential names the variable that stands for a caller's bearer token in what is shown.
-var credential = map[Caller]string{Owner: "$OWNER_TOKEN", Colleague: "$COLLEAGUE_TOKEN", Stranger: "$STRANGER_TOKEN"}
+// BodyLimit bounds how much of a body an [Exchange] shows.
+const BodyLimit = 64 << 10
 
 // exchange is what a report shows of an answer and its request.
 func (a *Answer) exchange() *Exchange {
 	if a == nil || a.sent == nil {
 		return nil
 	}
-	header := a.sent.Header.Clone()
-	if header.Get("Authorization") != "" {
-		header.Set("Authorization", "Bearer "+credential[a.call.caller])
-	}
+	adapter := a.s.Adapter
 	e := &Exchange{
-		Method: a.call.method, URL: a.sent.URL.String(), RequestHeader: header, RequestBody: string(a.call.body),
-		Status: a.Status, Header: a.Header, Body: string(a.Body),
+		Method: a.call.method, URL: adapter.concealTokens(a.sent.URL.String()), RequestHeader: adapter.concealHeader(a.sent.Header),
+		Status: a.Status, Header: adapter.concealHeader(a.Header),
 	}
-	e.Curl = curl(e)
+	if a.sent.Header.Get("Authorization") != "" {
+		e.RequestHeader.Set("Authorization", "Bearer "+credential[a.call.caller])
+	}
+	e.RequestBody, e.RequestBodyNote = adapter.showBody(a.call.body)
+	e.Body, e.BodyNote = adapter.showBody(a.Body)
+	e.Curl = curl(e, a.call.body)
 	return e
 }
 
-// curl writes the request as a line for a POSIX shell.
-func curl(e *Exchange) string {
-	words := []string{"curl", "-i"}
-	switch e.Method {
-	case http.MethodGet:
-	case http.MethodHead:
+// newFault describes a violation, without secrets.
+func (a *Adapter) newFault(expected, got string, last *Answer) Fault {
+	return Fault{Expected: a.showText(expected), Got: a.showText(got), Exchange: last.exchange()}
+}
+
+// longestText bounds a fault's texts: a provider chooses the length of what they quote.
+const longestText = 4 << 10
+
+func (a *Adapter) showText(text string) string {
+	return clip(strings.ToValidUTF8(a.conceal(clip(text, 2*longestText)), "�"), longestText)
+}
+
+// showBody is a body as a report shows it, and a note on what is not shown; "" if all is.
+func (a *Adapter) showBody(body []byte) (shown, note string) {
+	if !isText(body) {
+		const most = 32
+		return fmt.Sprintf("% x", body[:min(len(body), most)]), fmt.Sprintf("binary, %d bytes; the first %d in hexadecimal", len(body), min(len(body), most))
+	}
+	// A token that begins within the limit is seen whole, and concealed.
+	shown = a.conceal(clip(string(body), 2*BodyLimit))
+	if len(shown) > BodyLimit || len(body) > 2*BodyLimit {
+		return strings.ToValidUTF8(shown[:min(len(shown), BodyLimit)], ""), fmt.Sprintf("the first %d of %d bytes", BodyLimit, len(body))
+	}
+	return shown, ""
+}
+
+// isText reports whether a body can be shown as it is.
+func isText(body []byte) bool {
+	return utf8.Valid(body) && !strings.ContainsFunc(string(body), func(r rune) bool {
+		return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
+	})
+}
+
+// mostOctal bounds a binary body that is written out in a line for a shell.
+const mostOctal = 4 << 10
+
+// curl writes the request as a line for a POSIX shell; body is what was sent.
+func curl(e *Exchange, body []byte) string {
+	words := []string{"curl", "-i", "--path-as-is", "--globoff"}
+	switch {
+	case e.Method == http.MethodHead:
 		words = append(words, "--head")
-	default:
+	case e.Method != http.MethodGet || len(body) > 0:
 		words = append(words, "-X", e.Method)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.RequestHeader)) {
 		for _, value := range e.RequestHeader[name] {
-			words = append(words, "-H", quote(name+": "+value, name == "Authorization"))
+			line := name + ": " + value
+			if value == "" {
+				line = name + ";" // with a colon, curl would leave it out
+			}
+			words = append(words, "-H", quote(line, name == "Authorization"))
 		}
 	}
-	if e.RequestBody != "" {
-		words = append(words, "--data-binary", quote(e.RequestBody, false))
+	if len(body) > 0 && e.RequestHeader.Get("Content-Type") == "" {
+		words = append(words, "-H", "'Content-Type:'") // curl would set one of its own
 	}
-	return strings.Join(append(words, quote(e.URL, false)), " ")
+	before := ""
+	switch {
+	case len(body) == 0:
+	case e.RequestBodyNote == "":
+		words = append(words, "--data-raw", quote(e.RequestBody, false))
+	case len(body) <= mostOctal:
+		before = "printf '" + octal(body) + "' | "
+		words = append(words, "--data-binary", "@-")
+	default:
+		words = append(words, "--data-binary", "@request-body")
+	}
+	return before + strings.Join(append(words, quote(e.URL, false)), " ")
+}
+
+// octal writes bytes for printf.
+func octal(body []byte) string {
+	var b strings.Builder
+	for _, c := range body {
+		fmt.Fprintf(&b, `\%03o`, c)
+	}
+	return b.String()
 }
 
 // quote quotes a word for a POSIX shell; variables in it are replaced only where that is

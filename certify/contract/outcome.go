@@ -24,39 +24,45 @@ const (
 
 // Result is what a run found out about one case on one resource type.
 type Result struct {
-	Case      string // its id
-	Profile   Profile
-	Type      string // "" if the case concerns no single type
-	Section   string // of the contract
-	Guideline string // "" where there is none
-	Rule      string // what the section requires
-	Through   string // what a front door changes; "" if nothing
-	Outcome   Outcome
-	Why       string  // of an outcome that is neither kept nor broken
-	Faults    []Fault // of a broken rule, and of what prevented an unreached one
-	Began     time.Time
-	Took      time.Duration
+	Case      string        `json:"case"` // its id
+	Profile   Profile       `json:"profile"`
+	Type      string        `json:"type,omitempty"`      // "" if the case concerns no single type
+	Section   string        `json:"section"`             // of the contract
+	Guideline string        `json:"guideline,omitempty"` // "" where there is none
+	Rule      string        `json:"rule"`                // what the section requires
+	Through   string        `json:"through,omitempty"`   // what a front door changes; "" if nothing
+	Outcome   Outcome       `json:"outcome"`
+	Why       string        `json:"why,omitempty"`    // of an outcome that is neither kept nor broken
+	Faults    []Fault       `json:"faults,omitempty"` // of a broken rule, and of what prevented an unreached one
+	Began     time.Time     `json:"began"`
+	Took      time.Duration `json:"tookNanoseconds"`
 }
 
-// Fault describes one violation of a rule.
+// Fault describes one violation of a rule, without secrets.
 type Fault struct {
-	Expected string
-	Got      string
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
 	// Exchange is the call that showed it; nil if none was answered.
-	Exchange *Exchange
+	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
-// Exchange is a request and its answer, without the secrets of the request: credentials
-// are replaced by the name of a variable that holds them.
+// Exchange is a request and its answer, without secrets: credentials are replaced by the
+// name of a variable that holds them, or removed.
 type Exchange struct {
-	Method, URL   string
-	RequestHeader http.Header
-	RequestBody   string
-	Status        int
-	Header        http.Header
-	Body          string
-	// Curl is the line that repeats the request in a POSIX shell.
-	Curl string
+	Method        string      `json:"method"`
+	URL           string      `json:"url"`
+	RequestHeader http.Header `json:"requestHeader"`
+	RequestBody   string      `json:"requestBody"`
+	// RequestBodyNote says what RequestBody shows if that is not the whole body.
+	RequestBodyNote string      `json:"requestBodyNote,omitempty"`
+	Status          int         `json:"status"`
+	Header          http.Header `json:"responseHeader"`
+	Body            string      `json:"responseBody"`
+	// BodyNote says what Body shows if that is not the whole body.
+	BodyNote string `json:"responseBodyNote,omitempty"`
+	// Curl is the line that repeats the request in a POSIX shell; a body that is too long
+	// for a line is to be in the file request-body.
+	Curl string `json:"curl"`
 }
 
 // Reporter receives results, from any goroutine, each once.

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,13 +19,27 @@ type Target struct {
 	Types func(*Type) bool
 	// OnceEach runs each case only on the first type that it concerns.
 	OnceEach bool
-	// Workers is how many cases run at once, 16 if zero.
+	// Group is the resource group of everything that is made, "certify" if empty. Cases
+	// about groups use further ones: Group-2 and so on.
+	Group string
+	// Workers is how many cases run at once, 4 if zero.
 	Workers int
+	Limits  Limits
 	// Claimed are the profiles that the provider claims; nil means all.
 	Claimed []Profile
 	// Disruptive runs the disruptive cases too.
 	Disruptive bool
+	// Cases limits the suite to these ids; nil means all.
+	Cases []string
+
+	controls *controls
 }
+
+// usualGroup is the resource group of a target that names none.
+const usualGroup = "certify"
+
+// usualWorkers is how many cases run at once if the target does not say.
+const usualWorkers = 4
 
 // Try checks every case on the target and reports each. Its error means that the suite
 // could not run, never that a rule was broken.
@@ -32,12 +47,15 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	if len(target.Adapter.Regions) == 0 {
 		return errors.New("contract: the target has no region")
 	}
-	if err := target.Adapter.prepare(ctx, target.Description); err != nil {
+	target.Group = cmp.Or(target.Group, usualGroup)
+	target.Limits = target.Limits.orDefault()
+	target.controls = &controls{}
+	if err := target.prepare(ctx); err != nil {
 		return fmt.Errorf("contract: %w", err)
 	}
 	workers := target.Workers
-	if workers == 0 {
-		workers = 16
+	if workers <= 0 {
+		workers = usualWorkers
 	}
 	trials := make(chan trial)
 	var done sync.WaitGroup
@@ -57,16 +75,37 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	return ctx.Err()
 }
 
+// prepare makes what all scenes share.
+func (t Target) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, t.Limits.Wait)
+	defer cancel()
+	if err := t.Adapter.prepare(ctx, t.Description); err != nil {
+		return err
+	}
+	return t.Adapter.putGroup(ctx, t.groupID(t.Group), t.Adapter.Regions[0])
+}
+
+// groupID is the id of a resource group in the owner's subscription.
+func (t Target) groupID(name string) string {
+	return "/subscriptions/" + t.Adapter.Subscription + "/resourceGroups/" + name
+}
+
 // trial is a case on a type, or on none.
 type trial struct {
 	Case
 	on *Type
 }
 
+// Trials is how many results a run on the target has.
+func Trials(target Target) int { return len(plan(target)) }
+
 // plan lists the trials for the target.
 func plan(target Target) []trial {
 	var trials []trial
 	for _, c := range All() {
+		if target.Cases != nil && !slices.Contains(target.Cases, c.ID) {
+			continue
+		}
 		if c.Side == StraightOnly && target.Adapter.Through || c.Side == ThroughOnly && !target.Adapter.Through {
 			continue
 		}
@@ -87,11 +126,11 @@ func plan(target Target) []trial {
 	return trials
 }
 
-// sceneLimit bounds one trial.
-const sceneLimit = 2 * time.Minute
-
 // scenes numbers scenes, so that no two share a group or a name.
 var scenes atomic.Int64
+
+// stopped is why a case is left out of a run that ended before.
+const stopped = "the run was stopped"
 
 // run runs the trial, or says why it is left out.
 func (t trial) run(ctx context.Context, target Target) Result {
@@ -109,12 +148,24 @@ func (t trial) run(ctx context.Context, target Target) Result {
 	case t.Disruptive && !target.Disruptive:
 		result.Why = "the case is disruptive"
 		return result
+	case ctx.Err() != nil:
+		result.Why = stopped
+		return result
 	}
-	ctx, cancel := context.WithTimeout(ctx, sceneLimit)
+	limited, cancel := context.WithTimeoutCause(ctx, target.Limits.Scene, fmt.Errorf("it has taken %s", target.Limits.Scene))
 	defer cancel()
-	s := newScene(ctx, target, t.on, scenes.Add(1))
-	s.play(t.Run)
+	s := newScene(limited, target, t, scenes.Add(1))
+	if t.First || t.on == nil || !writable(t.on) || target.controls.passed(s) {
+		s.play(t.Case)
+	}
+	if ctx.Err() != nil {
+		result.Why = stopped
+		return result
+	}
 	result.Outcome, result.Why = s.outcome()
-	result.Faults, result.Took = s.faults, time.Since(result.Began)
+	if result.Faults = s.faults; result.Outcome == Unreached {
+		result.Faults = s.obstacles
+	}
+	result.Took = time.Since(result.Began)
 	return result
 }

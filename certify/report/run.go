@@ -1,5 +1,6 @@
 // Package report shows what a run of the suite found out: on a terminal, and as files
-// for people, for build servers and for programs.
+// for people (report.html), for build servers (junit.xml) and for programs (results.json).
+// [Compare] says what became of the rules between two runs.
 package report
 
 import (
@@ -10,14 +11,15 @@ import (
 
 // Run is one run of the suite.
 type Run struct {
-	Suite      string            `json:"suite"`    // the version of the suite
-	Contract   string            `json:"contract"` // the version of the contract's texts
-	Began      time.Time         `json:"began"`
-	Took       time.Duration     `json:"took"`
-	Target     Target            `json:"target"`
-	Claimed    []string          `json:"claimed"` // profiles
-	Disruptive bool              `json:"disruptive"`
-	Results    []contract.Result `json:"results"`
+	Suite      string        `json:"suite"`    // the version of the suite
+	Contract   string        `json:"contract"` // the edition of the contract's texts
+	Began      time.Time     `json:"began"`
+	Took       time.Duration `json:"tookNanoseconds"`
+	Target     Target        `json:"target"`
+	Claimed    []string      `json:"claimed"` // profiles; none means all
+	Disruptive bool          `json:"disruptive"`
+	// Results has each case once for each type on which it was tried or left out.
+	Results []contract.Result `json:"results"`
 	// Left are the ids of resources and groups that the run made and could not remove.
 	Left []string `json:"left"`
 }

@@ -65,7 +65,7 @@ func (s *Setting) inUse(all []Line, path string, n *yamltree.Node) []Line {
 			return append(all, s.line(path, text))
 		}
 		return s.written(all, path, n) // what is read into a list has no place of its own
-	case list, mappings, addresses:
+	case list, mappings, addresses, free:
 	}
 	return s.written(all, path, n)
 }

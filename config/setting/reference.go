@@ -74,7 +74,7 @@ func (s *Setting) what() string {
 		return "list; items: " + s.noun
 	case mappings:
 		return "list of mappings"
-	case scalar, addresses:
+	case scalar, addresses, free:
 	}
 	if len(s.schema.Words) > 0 && s.schema.Type == "" {
 		return "one word"

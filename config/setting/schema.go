@@ -81,6 +81,8 @@ func (s *Setting) jsonSchema(inItem bool) jsonObject {
 		return append(out, listOf(objectOf(s.below(), true), s.nonEmpty && inItem)...)
 	case addresses:
 		return append(out, jsonObject{{"type", "object"}, {"additionalProperties", listOf(scalarSchema(s.schema), true)}}...)
+	case free:
+		return out
 	case scalar:
 	}
 	return append(out, scalarSchema(s.schema)...)

@@ -50,6 +50,7 @@ const (
 	list           // of scalars
 	mappings       // a list of mappings
 	addresses      // lists of addresses by region
+	free           // what has no rows
 )
 
 // Value is a scalar that a file may leave out.
@@ -145,6 +146,14 @@ func AddressesByRegion(key, doc string, read func(o *Object)) *Setting {
 	}
 }
 
+// Free is a value without rows, which read judges; noun says what it is.
+func Free(key, noun, doc string, read func(o *Object)) *Setting {
+	return &Setting{key: key, doc: doc, kind: free, noun: noun, read: func(o *Object) bool {
+		read(o)
+		return true
+	}}
+}
+
 // Reset sets defaults.
 func Reset(rows []*Setting) {
 	each("", rows, func(_ string, s *Setting) {
@@ -166,7 +175,7 @@ func each(path string, rows []*Setting, visit func(path string, s *Setting)) {
 			each(at, s.below(), visit)
 		case scalar:
 			visit(at, s)
-		case list, mappings, addresses:
+		case list, mappings, addresses, free:
 		}
 	}
 }

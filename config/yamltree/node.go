@@ -10,6 +10,8 @@ type Node struct {
 	Text         string  // of a scalar, without quotes
 	Entries      []Entry // of a mapping, in file order, each key once
 	Items        []*Node // of a list
+
+	typed any // of a scalar: the string, number or truth value that it is in YAML
 }
 
 // Entry is a key of a mapping, which is a scalar, and its value.

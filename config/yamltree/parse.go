@@ -117,12 +117,12 @@ func (r *Report) convert(file string, from ast.Node) *Node {
 	switch v := from.(type) {
 	case *ast.NullNode:
 	case *ast.StringNode:
-		n.Kind, n.Text = Scalar, v.Value
+		n.Kind, n.Text, n.typed = Scalar, v.Value, v.Value
 	case *ast.LiteralNode:
-		n.Kind, n.Text = Scalar, v.Value.Value
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		n.Kind, n.Text, n.typed = Scalar, v.Value.Value, v.Value.Value
+	case ast.ScalarNode: // a number or a truth value
 		// As written: what a number means is for the key to say.
-		n.Kind, n.Text = Scalar, from.GetToken().Value
+		n.Kind, n.Text, n.typed = Scalar, from.GetToken().Value, v.GetValue()
 	case *ast.SequenceNode:
 		n.Kind = List
 		for _, item := range v.Values {

@@ -148,19 +148,5 @@ func declareProviders(t *testing.T, p *harness.Portico, endpoints map[string]str
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := os.ReadFile(p.ConfigFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(config), "\nproviders:\n")
-	_, after, ends := strings.Cut(rest, "\nsubscriptions:\n")
-	if !found || !ends {
-		t.Fatalf("the configuration has no providers between its other sections:\n%s", config)
-	}
-	changed := before + "\n" + string(providers) + "subscriptions:\n" + after
-	if err := os.WriteFile(p.ConfigFile, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p.Stop(t)
-	p.Restart(t)
+	p.ReplaceProviders(t, string(providers))
 }

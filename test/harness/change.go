@@ -30,6 +30,24 @@ func (p *Portico) Write(t testing.TB, text string) {
 	}
 }
 
+// ReplaceProviders puts a section of providers, YAML, in place of the one of the
+// configuration, and restarts the gateway with it.
+func (p *Portico) ReplaceProviders(t testing.TB, providers string) {
+	t.Helper()
+	config, err := os.ReadFile(p.ConfigFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(config), "\nproviders:\n")
+	_, after, ends := strings.Cut(rest, "\nsubscriptions:\n")
+	if !found || !ends {
+		t.Fatalf("the configuration has no providers between its other sections:\n%s", config)
+	}
+	p.Write(t, before+"\n"+providers+"subscriptions:\n"+after)
+	p.Stop(t)
+	p.Restart(t)
+}
+
 // SendHangup sends SIGHUP.
 func (p *Portico) SendHangup(t testing.TB) { t.Helper(); p.signal(t, syscall.SIGHUP) }
 

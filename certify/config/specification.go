@@ -1,0 +1,28 @@
+package config
+
+import (
+	"portico/certify/sample"
+	"portico/config/files"
+)
+
+// addSpecified gives types without a body those that the specifications have.
+func (r *reader) addSpecified(all []described) {
+	for i, name := range r.documents {
+		var without []string
+		for _, d := range all {
+			if d.lacksBody() {
+				without = append(without, d.full())
+			}
+		}
+		made, err := sample.Bodies([]string{files.RelativeTo(r.places[i].File, name)}, without)
+		if err != nil {
+			r.Fault(r.places[i], "specifications: "+err.Error(), "an OpenAPI document, and a sample for each type of which it does not say enough")
+			continue
+		}
+		for _, d := range all {
+			if s, there := made[d.full()]; there {
+				d.bodies(s.Create, s.Update)
+			}
+		}
+	}
+}

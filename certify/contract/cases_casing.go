@@ -1,0 +1,86 @@
+package contract
+
+import (
+	"net/http"
+	"strings"
+)
+
+// casingCases check that names match in any casing, and come back in the latest.
+func casingCases() []Case {
+	return []Case{
+		{
+			ID: "arguments/group-and-names-match-in-any-casing", Profile: Core, Section: putResource, On: writable,
+			Rule: "a resource made in group rG1 is the one that is read, and deleted, in RG1",
+			Run: func(s *Scene) {
+				s.made()
+				for _, id := range []string{shout(s.id), strings.ToLower(s.id)} {
+					s.get(id).status(200)
+				}
+				s.removed(s.id)
+				s.create(s.id, s.body(s.Type))
+				s.prepare(func() { s.settled(s.remove(shout(s.id)).done(), shout(s.id)) })
+				s.get(s.id).gone()
+			},
+		},
+		{
+			ID: "arguments/another-casing-is-no-other-resource", Profile: Core, Section: putResource, On: writable, OwnGroup: true,
+			Rule: "a PUT in another casing writes the resource that is there",
+			Run: func(s *Scene) {
+				s.made()
+				s.recasedPut()
+				items := s.listed(collection(s.id))
+				s.check(len(items.like(s.id)) == 1, "the collection has the resource once", "%d times", len(items.like(s.id)))
+			},
+		},
+		{
+			ID: "arguments/the-latest-casing-is-returned", Profile: Core, Section: putResource, On: writable,
+			Rule: "the most recently specified casing of group and name is returned, not a normalized one",
+			Run: func(s *Scene) {
+				s.made()
+				s.read(s.id).named(s.id)
+				again := s.recasedPut()
+				s.read(again).named(again)
+			},
+		},
+	}
+}
+
+// recasedPut prepares the scene's resource in another casing, and returns that: of group
+// and name, or of the group alone where a type restricts its names.
+func (s *Scene) recasedPut() string {
+	again := recase(s.id)
+	s.prepare(func() {
+		a := s.put(again, s.body(s.Type))
+		if a.Status >= 400 && a.Status < 500 && a.Status != http.StatusConflict {
+			again = collection(again) + "/" + nameOf(s.id)
+			a = s.put(again, s.body(s.Type))
+		}
+		s.settled(a.done(), again)
+	})
+	return again
+}
+
+// shout and recase are the id in other casings of the parts that a client may spell
+// freely: group and name.
+func shout(id string) string { return recased(id, strings.ToUpper) }
+
+func recase(id string) string {
+	return recased(id, func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if 'a' <= r && r <= 'z' {
+				return r - 'a' + 'A'
+			}
+			if 'A' <= r && r <= 'Z' {
+				return r - 'A' + 'a'
+			}
+			return r
+		}, s)
+	})
+}
+
+func recased(id string, f func(string) string) string {
+	segments := strings.Split(id, "/")
+	segments[4] = f(segments[4])
+	segments[len(segments)-1] = f(segments[len(segments)-1])
+	return strings.Join(segments, "/")
+}

@@ -1,0 +1,288 @@
+package contract
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"portico/timing"
+)
+
+// How often it is tried to remove what cannot be removed at once.
+const (
+	shortestPause = 100 * time.Millisecond
+	longestPause  = 5 * time.Second
+	vainRounds    = 6 // without progress, where nothing says that there will be some
+	workersAtOnce = 4
+)
+
+// Clean removes what was made since the ledger began, until nothing is left or ctx ends,
+// and returns the ids of what it could not remove, or not say that it is gone.
+func (l *Ledger) Clean(ctx context.Context) (left []string) {
+	l.cleaning.Store(true)
+	things := l.noted(l.mayRemove)
+	l.restoreSubscriptions(ctx, things)
+	resources := ofKind(things, resource)
+	remaining := l.rounds(ctx, resources)
+	remaining = append(remaining, l.rounds(ctx, l.unnamed(ctx, resources))...)
+	remaining = append(remaining, l.rounds(ctx, ofKind(things, resourceGroup))...)
+	if len(remaining) == 0 {
+		remaining = l.endSubscriptions(ctx, ofKind(things, subscription))
+	}
+	for _, t := range append(remaining, l.foreign(ctx)...) {
+		if t.certain {
+			left = append(left, unescape(t.path))
+		}
+	}
+	slices.Sort(left)
+	return slices.Compact(left)
+}
+
+// noted are the things that are right, those below others before these.
+func (l *Ledger) noted(right func(*entry) bool) []*entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*entry
+	for _, t := range l.entries {
+		if right(t) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(strings.Count(b.path, "/"), strings.Count(a.path, "/")), cmp.Compare(a.path, b.path))
+	})
+	return all
+}
+
+// foreign are resources that were written outside of the run's groups and are there. No
+// answer says that the run made them, so that they are left as they are.
+func (l *Ledger) foreign(ctx context.Context) []*entry {
+	var there []*entry
+	for _, t := range l.noted(func(t *entry) bool { return t.kind == resource && t.certain && !l.mayRemove(t) }) {
+		if got, err := l.send(ctx, t, http.MethodGet, ""); err != nil || got.Status != http.StatusNotFound {
+			there = append(there, t)
+		}
+	}
+	return there
+}
+
+func ofKind(all []*entry, k entryKind) []*entry {
+	return slices.DeleteFunc(slices.Clone(all), func(t *entry) bool { return t.kind != k })
+}
+
+// rounds tries to remove things, again and again while that helps or may help soon, and
+// returns those that remain.
+func (l *Ledger) rounds(ctx context.Context, things []*entry) []*entry {
+	pause, vain := shortestPause, 0
+	for len(things) > 0 && ctx.Err() == nil && vain < vainRounds {
+		fates := l.round(ctx, things)
+		var remaining []*entry
+		waiting := false
+		for i, t := range things {
+			if fates[i] != gone {
+				remaining = append(remaining, t)
+				waiting = waiting || fates[i] == going
+			}
+		}
+		progress := len(remaining) < len(things)
+		things = remaining
+		switch {
+		case progress:
+			pause, vain = shortestPause, 0
+			continue
+		case !waiting:
+			vain++
+		}
+		_ = timing.Sleep(ctx, pause) // the loop ends with ctx
+		pause = min(2*pause, longestPause)
+	}
+	return things
+}
+
+// fate is what became of a thing in one round.
+type fate int
+
+const (
+	stays fate = iota
+	going      // its end is to be expected
+	gone
+)
+
+// round tries each thing once: those below others first, a few of one depth at a time.
+func (l *Ledger) round(ctx context.Context, things []*entry) []fate {
+	fates := make([]fate, len(things))
+	for begin := 0; begin < len(things); {
+		end := begin
+		for end < len(things) && strings.Count(things[end].path, "/") == strings.Count(things[begin].path, "/") {
+			end++
+		}
+		places := make(chan int)
+		var done sync.WaitGroup
+		for range workersAtOnce {
+			done.Go(func() {
+				for i := range places {
+					fates[i] = l.remove(ctx, things[i])
+				}
+			})
+		}
+		for i := begin; i < end; i++ {
+			places <- i
+		}
+		close(places)
+		done.Wait()
+		begin = end
+	}
+	return fates
+}
+
+// remove tries once to remove a thing.
+func (l *Ledger) remove(ctx context.Context, t *entry) fate {
+	if !t.certain { // its PUT was refused
+		got, err := l.send(ctx, t, http.MethodGet, "")
+		switch {
+		case err != nil:
+			return going
+		case got.Status != http.StatusOK:
+			return gone
+		}
+		t.certain = true
+	}
+	if !t.deleted {
+		got, err := l.send(ctx, t, http.MethodDelete, "")
+		if err != nil {
+			return going
+		}
+		t.deleted = got.Status == http.StatusAccepted
+		if got.Status >= http.StatusBadRequest && got.Header.Get("Retry-After") != "" {
+			return going
+		}
+	}
+	got, err := l.send(ctx, t, http.MethodGet, "")
+	switch {
+	case err != nil:
+		return going
+	case got.Status == http.StatusNotFound:
+		return l.absent(ctx, t)
+	case got.Status == http.StatusOK && !terminal(stateOf(got)):
+		return going
+	}
+	t.deleted = false // the next round asks again
+	return stays
+}
+
+// absent judges a thing that is not there: it is gone unless an operation goes on that may
+// make it yet.
+func (l *Ledger) absent(ctx context.Context, t *entry) fate {
+	if t.poll == "" {
+		return gone
+	}
+	u, err := url.Parse(t.poll)
+	if err != nil {
+		return gone
+	}
+	got, err := l.send(ctx, t, http.MethodGet, u.RequestURI())
+	if err != nil {
+		return going
+	}
+	if got.Status == http.StatusAccepted || got.Status == http.StatusOK && text(decode(got.Body), "status") != "" && !terminal(text(decode(got.Body), "status")) {
+		return going
+	}
+	t.poll, t.deleted = "", false // once more: it may have been made since
+	return going
+}
+
+func stateOf(a *Answer) string {
+	if state := text(decode(a.Body), "properties.provisioningState"); state != "" {
+		return state
+	}
+	return "Succeeded"
+}
+
+// send makes a call about a thing; of a target of "" about the thing itself.
+func (l *Ledger) send(ctx context.Context, t *entry, method, target string) (*Answer, error) {
+	if target == "" {
+		target = t.path + "?api-version=" + url.QueryEscape(l.versionOf(t))
+	}
+	return l.target.ask(ctx, call{method: method, target: target, region: t.region, body: t.body})
+}
+
+// versionOf is an api-version that a thing surely has.
+func (l *Ledger) versionOf(t *entry) string {
+	if t.kind == resource {
+		if of := l.target.Description.typeAt(unescape(t.path)); of != nil {
+			return of.version()
+		}
+	}
+	return t.version
+}
+
+// unnamed are resources that the lists of the run's groups show beside those that the
+// ledger knows: moved ones, and what a provider made by mistake. A front door's groups
+// take them along.
+func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
+	if l.target.Adapter.Through || !l.vacant { // unless nothing was there, it may be another's
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, t := range known {
+		seen[strings.ToLower(t.path)] = true
+	}
+	var found []*entry
+	for _, group := range l.groups {
+		for _, id := range l.list(ctx, unescape(group)).ids {
+			path := escape(id.id)
+			if !seen[strings.ToLower(path)] {
+				found = append(found, &entry{kind: resource, path: path, region: id.region, certain: true})
+			}
+		}
+	}
+	return found
+}
+
+// restoreSubscriptions makes the subscriptions that notices were about writable again.
+func (l *Ledger) restoreSubscriptions(ctx context.Context, things []*entry) {
+	for _, t := range ofKind(things, subscription) {
+		_, _ = l.notify(ctx, t, "Registered") // what cannot be removed is told then
+	}
+}
+
+// endSubscriptions tells that the subscriptions that the run invented are deleted, and
+// returns those of which it could not be told.
+func (l *Ledger) endSubscriptions(ctx context.Context, things []*entry) (untold []*entry) {
+	for _, t := range things {
+		got, err := l.notify(ctx, t, "Deleted")
+		if t.certain && (err != nil || got.Status >= http.StatusInternalServerError) {
+			untold = append(untold, t)
+		}
+	}
+	return untold
+}
+
+func (l *Ledger) notify(ctx context.Context, t *entry, state string) (*Answer, error) {
+	told := Object{}
+	if err := json.Unmarshal(t.body, &told); err != nil {
+		told = Object{}
+	}
+	told["state"] = state
+	body, err := json.Marshal(told)
+	if err != nil {
+		return nil, err
+	}
+	notice := *t
+	notice.body = body
+	return l.send(ctx, &notice, http.MethodPut, "")
+}
+
+// unescape is an escaped path without its escapes.
+func unescape(path string) string {
+	if p, err := url.PathUnescape(path); err == nil {
+		return p
+	}
+	return path
+}

@@ -1,0 +1,164 @@
+package sample
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// library has the documents that were read, by their files.
+type library map[string]*document
+
+// document is an OpenAPI document, or a part of one in a file of its own.
+type document struct {
+	file string
+	root any
+}
+
+// node is a JSON object in a document.
+type node struct {
+	doc   *document
+	value map[string]any
+	// pointer leads to it in the document if a reference did, "/definitions/Widget".
+	pointer string
+}
+
+// load reads a file once.
+func (l library) load(file string) (*document, error) {
+	file = filepath.Clean(file)
+	if d, known := l[file]; known {
+		return d, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{file: file}
+	if trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); bytes.HasPrefix(trimmed, []byte("{")) {
+		err = json.Unmarshal(trimmed, &d.root)
+	} else {
+		d.root, err = fromYAML(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if _, ok := d.root.(map[string]any); !ok {
+		return nil, fmt.Errorf("%s: not an OpenAPI document: it is no object", file)
+	}
+	l[file] = d
+	return d, nil
+}
+
+// fromYAML reads YAML into the values of encoding/json.
+func fromYAML(text []byte) (root any, err error) {
+	var v any
+	if err := yaml.Unmarshal(text, &v); err != nil {
+		return nil, err
+	}
+	asJSON, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(asJSON, &root)
+	return root, err
+}
+
+// mostReferences bounds a chain of references.
+const mostReferences = 32
+
+// errNoFile is a reference to a file that is not there.
+var errNoFile = errors.New("there is no such file")
+
+// resolve follows references.
+func (l library) resolve(n node) (node, error) {
+	for range mostReferences {
+		ref, ok := n.value["$ref"].(string)
+		if !ok {
+			return n, nil
+		}
+		next, err := l.refer(n.doc, ref)
+		if err != nil {
+			return node{}, fmt.Errorf("the reference %q: %w", ref, err)
+		}
+		n = next
+	}
+	return node{}, fmt.Errorf("more than %d references lead to each other", mostReferences)
+}
+
+func (l library) refer(from *document, ref string) (node, error) {
+	file, pointer, _ := strings.Cut(ref, "#")
+	if strings.Contains(file, "://") {
+		return node{}, errors.New("only files are read")
+	}
+	doc := from
+	if file != "" {
+		name, err := url.PathUnescape(file)
+		if err != nil {
+			return node{}, err
+		}
+		doc, err = l.load(filepath.Join(filepath.Dir(from.file), filepath.FromSlash(name)))
+		if errors.Is(err, os.ErrNotExist) {
+			return node{}, errNoFile
+		}
+		if err != nil {
+			return node{}, err
+		}
+	}
+	found := doc.root
+	for _, part := range strings.Split(pointer, "/")[1:] {
+		name, err := url.PathUnescape(part)
+		if err != nil {
+			return node{}, err
+		}
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		switch v := found.(type) {
+		case map[string]any:
+			found = v[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(v) {
+				return node{}, errors.New("it leads nowhere")
+			}
+			found = v[i]
+		default:
+			found = nil
+		}
+	}
+	value, ok := found.(map[string]any)
+	if !ok {
+		return node{}, errors.New("it leads to no object")
+	}
+	return node{doc, value, pointer}, nil
+}
+
+// at is an object at names, nil if there is none.
+func at(v any, names ...string) map[string]any {
+	for _, name := range names {
+		o, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = o[name]
+	}
+	o, _ := v.(map[string]any)
+	return o
+}
+
+func texts(v any) []string {
+	array, _ := v.([]any)
+	var all []string
+	for _, item := range array {
+		if s, ok := item.(string); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/certify/config"
+	"portico/certify/contract"
+	"portico/certify/report"
+	"portico/cmd/portico/operator"
+	"portico/cmd/portico/terminal"
+	"portico/meter"
+)
+
+// Exit statuses of certify beside 0.
+const (
+	statusNotKept   = 1 // a rule is not kept, or something is left behind
+	statusNotJudged = 2 // the suite could not run, or not to its end
+)
+
+// certification is one call of the command.
+type certification struct {
+	stdout, stderr io.Writer
+	file, reports  string
+	profiles       []string
+	cases          []string
+	disruptive     bool
+	format         terminal.Format
+
+	limits config.Limits // of the file
+}
+
+func certifyCommand(stdout, stderr io.Writer) *cobra.Command {
+	run := certification{stdout: stdout, stderr: stderr, format: terminal.TableFormat}
+	var list, compare bool
+	c := &cobra.Command{
+		Use:   "certify --config FILE",
+		Short: "Judge whether a resource provider keeps the contract",
+		Long: `Judge whether a resource provider keeps the contract, rule by rule, from outside:
+straight at its endpoints as a front door would call them, or through a front door.
+docs/certify.md describes FILE.
+
+Everything is made below one resource group, which has to be empty, and removed in the
+end, also on Ctrl-C. What could not be removed is said.
+
+--list shows the cases. --compare OLD NEW says what has changed between two results.json.
+
+Exit status 0: every claimed rule that was tried is kept, of every claimed profile at least
+one. 1: a claimed rule is broken or was not reached, a claimed profile was not tried, or
+something is left behind; of --compare: something is worse. 2: the suite could not run, or
+not to its end.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if compare {
+				return notJudged(cobra.ExactArgs(2)(c, args))
+			}
+			return notJudged(cobra.NoArgs(c, args))
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case list:
+				return notJudged(run.list())
+			case compare:
+				return run.compare(args[0], args[1])
+			case run.file == "":
+				return notJudged(errors.New(`required flag "config" not set: the provider's certify.yaml`))
+			}
+			return run.certify(c.Context())
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&run.file, "config", "", "the provider's certify.yaml, a `FILE`")
+	flags.StringSliceVar(&run.profiles, "profile", nil, "claim these `PROFILES` in place of those of the file; separated by commas")
+	flags.StringVar(&run.reports, "report", "", "write report.html, junit.xml and results.json into `DIR`")
+	flags.StringSliceVar(&run.cases, "case", nil, "run these cases alone, by their `IDS`; separated by commas")
+	flags.BoolVar(&run.disruptive, "disruptive", false, "run the cases that may disturb others who use the provider, too")
+	flags.BoolVar(&list, "list", false, "show the cases, and run none")
+	flags.BoolVar(&compare, "compare", false, "compare the results.json of two runs: certify --compare OLD NEW")
+	flags.VarP(&run.format, "output", "o", "how to write the outcome; json and yaml: as in results.json")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+	c.MarkFlagsMutuallyExclusive("list", "compare", "config")
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return notJudged(err) })
+	return c
+}
+
+// notJudged gives an error the status of a suite that could not run.
+func notJudged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &operator.StatusError{Err: err, Status: statusNotJudged}
+}
+
+// certify runs the suite and says what it found out.
+func (c *certification) certify(ctx context.Context) error {
+	target, about, err := c.target(ctx)
+	if err != nil {
+		return notJudged(err)
+	}
+	run := report.Run{Began: time.Now().UTC(), Target: about, Disruptive: target.Disruptive}
+	run.Suite, _, _ = meter.Build()
+	run.Contract = contract.Edition
+	run.Claimed = c.judged(target.Claimed)
+	stopped, err := c.try(ctx, target, &run)
+	if err != nil {
+		return notJudged(err)
+	}
+	run.Took = time.Since(run.Began)
+	if err := c.tell(run, stopped); err != nil {
+		return notJudged(err)
+	}
+	switch {
+	case stopped != nil:
+		return notJudged(operator.ErrReported)
+	case !passed(run):
+		return &operator.StatusError{Err: operator.ErrReported, Status: statusNotKept}
+	}
+	return nil
+}
+
+// target is what the file and the flags say is to be judged.
+func (c *certification) target(ctx context.Context) (contract.Target, report.Target, error) {
+	loaded, err := config.Load(c.file)
+	if err != nil {
+		fmt.Fprintln(c.stderr, err)
+		return contract.Target{}, report.Target{}, operator.ErrReported
+	}
+	if err := c.overrule(loaded); err != nil {
+		return contract.Target{}, report.Target{}, err
+	}
+	target, err := loaded.Target(ctx)
+	if err != nil {
+		return contract.Target{}, report.Target{}, err
+	}
+	target.Cases = c.cases
+	c.limits = loaded.Limits
+	about := report.Target{Portico: loaded.Portico.URL, Endpoints: loaded.Endpoints, Types: loaded.Types}
+	return target, about, nil
+}
+
+// overrule lets the flags count before the file.
+func (c *certification) overrule(loaded *config.Config) error {
+	if len(c.profiles) > 0 {
+		known := config.ProfileNames()
+		loaded.Profiles = nil
+		for _, name := range c.profiles {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("--profile: there is no %q (allowed: %s)", name, strings.Join(known, ", "))
+			}
+			loaded.Profiles = append(loaded.Profiles, contract.Profile(name))
+		}
+	}
+	loaded.Disruptive = loaded.Disruptive || c.disruptive
+	all := contract.All()
+	for _, id := range c.cases {
+		i := slices.IndexFunc(all, func(known contract.Case) bool { return known.ID == id })
+		if i < 0 {
+			return fmt.Errorf("--case: there is no %q: portico certify --list shows those that there are", id)
+		}
+		if profile := all[i].Profile; !slices.Contains(loaded.Profiles, profile) {
+			return fmt.Errorf("--case: %s is of the profile %s, which is not claimed: add --profile %s", id, profile, profile)
+		}
+	}
+	return nil
+}
+
+// judged are the claimed profiles on which the run passes a verdict. A run of single cases
+// judges the profiles of those.
+func (c *certification) judged(claimed []contract.Profile) []string {
+	var names []string
+	for _, p := range claimed {
+		if len(c.cases) == 0 || slices.ContainsFunc(contract.All(), func(k contract.Case) bool { return k.Profile == p && slices.Contains(c.cases, k.ID) }) {
+			names = append(names, string(p))
+		}
+	}
+	return names
+}
+
+// try runs the cases and removes what they made. stopped says why not all of them ran.
+func (c *certification) try(ctx context.Context, target contract.Target, run *report.Run) (stopped, err error) {
+	ledger := contract.Keep(target, c.limits.Call)
+	if err := vacant(ctx, ledger, target.Group); err != nil {
+		return nil, err
+	}
+	refusals, err := contract.Announce(ctx, target)
+	for _, refusal := range refusals {
+		fmt.Fprintln(c.stderr, "warning:", terminal.Clean(refusal))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found contract.Recorder
+	limited, cancel := context.WithTimeoutCause(ctx, c.limits.Run, fmt.Errorf("limits.run, %s, have passed", c.limits.Run))
+	defer cancel()
+	progress := follow(&found, target, terminal.On(c.stderr))
+	err = contract.Try(limited, target, progress)
+	progress.End()
+	if limited.Err() != nil {
+		stopped, err = context.Cause(limited), nil
+		if ctx.Err() != nil {
+			stopped = errors.New("it was interrupted")
+		}
+	}
+	run.Results = found.Results()
+	run.Left = c.clean(ctx, ledger)
+	ledger.CloseIdleConnections()
+	return stopped, errors.Join(err, leftBehind(err, run.Left))
+}
+
+// vacant refuses a target whose group holds something: all below it goes in the end.
+func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
+	held, err := ledger.Occupied(ctx)
+	if err != nil {
+		return err
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	const most = 10
+	more := ""
+	if len(held) > most {
+		more = fmt.Sprintf("\n  and %d more", len(held)-most)
+		held = held[:most]
+	}
+	for i, id := range held {
+		held[i] = "  " + terminal.Clean(id)
+	}
+	return fmt.Errorf("the resource group %s holds something already, and everything below it is removed in the end; name another resourceGroup, or remove:\n%s%s",
+		group, strings.Join(held, "\n"), more)
+}
+
+// clean removes what the run made, whatever has ended it.
+func (c *certification) clean(ctx context.Context, ledger *contract.Ledger) []string {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.limits.Cleanup)
+	defer cancel()
+	fmt.Fprintln(c.stderr, "removing what was made")
+	return ledger.Clean(bounded)
+}
+
+// leftBehind says what is left where nothing else will.
+func leftBehind(err error, left []string) error {
+	if err == nil || len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("left behind: %s", strings.Join(left, ", "))
+}
+
+// tell writes the reports and the outcome.
+func (c *certification) tell(run report.Run, stopped error) error {
+	if c.reports != "" {
+		if err := report.Write(c.reports, run); err != nil {
+			return err
+		}
+	}
+	if err := c.summarise(run); err != nil {
+		return err
+	}
+	if stopped != nil {
+		fmt.Fprintf(c.stderr, "portico: not all cases ran: %v\n", stopped)
+	}
+	if c.reports != "" {
+		fmt.Fprintf(c.stderr, "reports: %s\n", filepath.Join(c.reports, report.HTMLFile))
+	}
+	return nil
+}
