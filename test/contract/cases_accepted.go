@@ -193,7 +193,7 @@ func (s *Scene) operation(asked ...Headers) *Answer { return s.operationBy(Owner
 func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
 	var best Pattern
 	for _, p := range s.patterns(http.MethodPatch) {
-		if p.Location && (!best.Location || p.Status) {
+		if p.Location && !p.derived && (!best.Location || p.Status) {
 			best = p
 		}
 	}

@@ -141,6 +141,8 @@ type Pattern struct {
 	Accepted bool `yaml:"accepted"`
 	Location bool `yaml:"location"` // the answer has a Location
 	Status   bool `yaml:"status"`   // the answer has an Azure-AsyncOperation
+
+	derived bool // the Location is the front door's, the provider sends none
 }
 
 // Place is one of the forms of a polling URL.
