@@ -76,7 +76,8 @@ func TestEveryFieldHasItsRow(t *testing.T) {
 			}
 		case reflect.Slice, reflect.Map: // filled item by item
 		default:
-			if name != ".tree" && filled[v.Addr().Interface()] == "" && name != ".Map" && name != ".Server.TLS.Terminated" {
+			byWord := name == ".Server.TLS.Terminated" || name == ".Server.Compression.Off"
+			if name != ".tree" && filled[v.Addr().Interface()] == "" && name != ".Map" && !byWord {
 				t.Errorf("no row fills %s", name)
 			}
 		}

@@ -25,6 +25,7 @@ type Server struct {
 	AdminTokens    []AdminToken // empty: none is asked for
 	AdminHosts     []string
 	Drain          Drain
+	Compression    Compression
 	WatchInterval  time.Duration // 0: files are not watched
 }
 
@@ -33,6 +34,12 @@ const (
 	HTTP1Server    = "http1"    // Portico's own server
 	StandardServer = "standard" // that of Go's standard library
 )
+
+// Compression is of answers on the public listener.
+type Compression struct {
+	Off     bool
+	Minimum int64 // of the bytes of an answer
+}
 
 // Connections bounds those of the public listener.
 type Connections struct {
@@ -75,6 +82,7 @@ func (s *Server) rows(r *files.Reader) *setting.Setting {
 			"What serves HTTP/1.1 on the public listener. `http1`: the gateway's own server, which costs less. `standard`: that of Go's standard library, which reads "+
 				"some requests that the other refuses, such as those with folded headers. HTTP/2 is always served by the latter.").RestartOnly(),
 		s.TLS.rows(r),
+		s.Compression.rows(),
 		s.Connections.rows(),
 		setting.List("trustedProxies", rule.Network(),
 			"The networks whose `X-Forwarded-For` counts, and with `tracing` their `traceparent`; from anywhere else both are ignored. Their connections are not bounded by address.",
@@ -120,6 +128,17 @@ func (c *Connections) rows() *setting.Setting {
 			o.Fault(o.At("perAddress", "all"), "server.connections.perAddress is more than server.connections.all", "at most server.connections.all")
 		}
 	}))
+}
+
+func (c *Compression) rows() *setting.Setting {
+	return setting.Mapping("compression",
+		"Answers are compressed by gzip for clients that ask for it, or with the word `off` for none. What providers have encoded goes as it is.",
+		setting.Value("minimum", &c.Minimum, rule.Size(), 1<<10, "Shorter answers are not compressed."),
+	).OrWord("off", func(o *setting.Object, n *yamltree.Node) {
+		if c.Off = n.Text == "off"; !c.Off {
+			o.Fault(n, "server.compression: "+yamltree.Quote(n.Text)+" is no legal value", "{minimum: …}, off")
+		}
+	})
 }
 
 // rows lets the files of a certificate change while the gateway runs, not

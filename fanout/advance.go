@@ -63,8 +63,14 @@ func (p *pageBuild) noMemoryFault() *arm.Error {
 		}
 		share = share || r.callerShareFull
 	}
+	return noMemory(share)
+}
+
+// noMemory returns the fault of what found no memory among the lists'. ofCaller: the
+// caller's own share is used up.
+func noMemory(ofCaller bool) *arm.Error {
 	fault := arm.NewError(arm.ServerBusy, "other lists hold all the memory that there is for them")
-	if share {
+	if ofCaller {
 		fault = arm.NewError(arm.TooManyRequests, "other lists of this caller hold all the memory that one caller may have for them")
 	}
 	fault.RetryAfter = busyRetry

@@ -21,6 +21,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
 	"portico/gateway/batch"
+	"portico/gateway/compression"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor"
 	"portico/gateway/observe"
@@ -255,12 +256,17 @@ func (i storeIndex) Locate(ctx context.Context, subscription string, key []byte,
 
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
+	compress := middleware(func(next http.Handler) http.Handler { return next })
+	if c := g.config.Server.Compression; !c.Off {
+		compress = compression.New(c.Minimum, g.contentMemory).Compress
+	}
 	return chain(http.HandlerFunc(g.dispatch),
 		exchange.EndAmbiguous,
 		g.part, // while draining, each answer is its connection's last
 		exchange.Begin(g.exchanges),
 		g.observer.Observe, // logs and metrics, of refusals too
 		g.recover,          // a panic is a 500, and the log's affair
+		compress,
 		exchange.BoundContent(g.config.Limits.RequestBody),
 		g.identify,
 		g.guardHost,

@@ -149,7 +149,7 @@ func TestRelayedCalls(t *testing.T) {
 		status                     int
 	}{
 		{"GET", "/providers/Contoso.Compute/operations", "", "global", 200},
-		{"POST", inSubscription + "/providers/Contoso.Compute/checkNameAvailability", `{"name":"x","type":"Contoso.Compute/virtualMachines"}`, "global", 200},
+		{"POST", inSubscription + "/providers/Contoso.Compute/checkNameAvailability", `{"name":"x","type":"Contoso.Compute/nothing"}`, "global", 400},
 		{"POST", inSubscription + "/providers/Contoso.Compute/locations/East%20US/checkNameAvailability", `{"name":"x","type":"Contoso.Compute/virtualMachines"}`, "eastus", 200},
 		{"GET", inSubscription + "/providers/Contoso.Compute/locations/westus/usages", "", "westus", 200},
 		{"GET", m + "/skus", "", "eastus", 200},

@@ -170,7 +170,7 @@ func TestReadWhoseAnswerGrowsTooLarge(t *testing.T) {
 	s := newSite(t, setup{limits: fmt.Sprintf("answerBody: %d", most)})
 	s.group("g")
 	m := s.machine("g", "m", "westus")
-	answer, err := s.server.Client().Do(request(t, s.server, "GET", m+api, "", "Host", "portico.example", "x-contoso-fault", fmt.Sprintf("big-chunked=%d", 2*most)))
+	answer, err := s.server.Client().Do(request(t, s.server, "GET", m+api, "", "Host", "portico.example", "Accept-Encoding", "identity", "x-contoso-fault", fmt.Sprintf("big-chunked=%d", 2*most)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,13 @@ type Operation struct {
 	Substitute bool
 	// Target is the path and query that is polled instead of the URL's own; empty where
 	// it is the URL's, or of a substitute that has none.
-	Target  string
-	Follow  [16]byte  // of SettleResult; zero where nothing is followed
-	Created time.Time // the zero time means now
-	Until   time.Time // the record counts no longer from then on
+	Target string
+	// StatusTarget is the path and query at which the provider tells the operation's
+	// status, where the URL is a substitute for its result: the provider named no other.
+	StatusTarget string
+	Follow       [16]byte  // of SettleResult; zero where nothing is followed
+	Created      time.Time // the zero time means now
+	Until        time.Time // the record counts no longer from then on
 }
 
 // BelongsTo reports whether a caller may poll the operation; operations of unknown
@@ -69,14 +72,15 @@ func (o *Operation) HasToken(token string) bool {
 func (o *Operation) PollsAnotherURL() bool { return o.Substitute || o.Target != "" }
 
 const (
-	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in, identity`
+	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in, identity, status_target`
 
-	overwriteOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	overwriteOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, token) DO UPDATE
 		SET resource = excluded.resource, method = excluded.method, namespace = excluded.namespace,
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
-			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in, identity = excluded.identity`
+			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in, identity = excluded.identity,
+			status_target = excluded.status_target`
 	// A record of another caller stays while it counts.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
 		OR operations.tenant = '' AND operations.object = ''`
@@ -190,7 +194,7 @@ func (o Operation) columns(t *tx) []any {
 	return []any{
 		arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
 		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], engine.Micros(created), engine.Micros(o.Until),
-		o.Origin, o.Target, engine.Flag(o.Substitute), o.Identity,
+		o.Origin, o.Target, engine.Flag(o.Substitute), o.Identity, o.StatusTarget,
 	}
 }
 
@@ -208,7 +212,7 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 		created, until int64
 	)
 	err := scan(&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
-		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.Substitute, &o.Identity)
+		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.Substitute, &o.Identity, &o.StatusTarget)
 	copy(o.Follow[:], follow)
 	o.Created, o.Until = engine.Moment(created), engine.Moment(until)
 	return o, err

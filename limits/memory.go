@@ -90,6 +90,18 @@ func (r *Reservation) grow(n int64) (*waiter, error) {
 	return b.queue(r.caller, n, r), nil
 }
 
+// TryGrow is Grow that never waits: it fails also where others wait.
+func (r *Reservation) TryGrow(n int64) bool {
+	b := &r.memory.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.held+n > r.limit || !b.takeUncontended(r.caller, n) {
+		return false
+	}
+	r.held += n
+	return true
+}
+
 // ForceGrow adds n bytes even if they do not fit, for small amounts that cannot be
 // foreseen.
 func (r *Reservation) ForceGrow(n int64) {

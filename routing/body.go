@@ -26,6 +26,8 @@ type Body struct {
 	TagCount int
 	// NullTags reports whether tags are sent as null.
 	NullTags bool
+	// NamedType is the type whose name is checked, as [ReadNameCheck] found it.
+	NamedType string
 }
 
 // longestLocation bounds a location as written, far beyond any location's name.

@@ -45,6 +45,7 @@ type Answer uint8
 const (
 	Forward   Answer = iota // by the endpoint
 	Merge                   // by the endpoints of several regions
+	AskEach                 // by those of all regions together, which have to agree
 	EmptyList               // no region can hold any resource: an empty list, no call
 	Absent                  // a DELETE of a resource that does not exist: 204, no call
 	Present                 // a HEAD of a resource that the index knows: 204, no call
@@ -59,8 +60,8 @@ type Decision struct {
 	// endpoint.
 	Region   string
 	Endpoint *regions.Endpoint
-	// Endpoints serve a Merge, in the order of the region names; nil if the skip token
-	// names the regions.
+	// Endpoints serve a Merge or AskEach, in the order of the region names; nil if the
+	// skip token names the regions.
 	Endpoints []*regions.Endpoint
 	// Row is the index's row of the instance, as read from the store; nil if there is
 	// none, or a cached location was enough.
@@ -148,7 +149,11 @@ func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, bo
 	case Below:
 		err = in.below()
 	case AtProvider:
-		err = in.atGlobal()
+		if r.ChecksName() {
+			err = in.nameCheck()
+		} else {
+			err = in.atGlobal()
+		}
 	case Located:
 		err = in.located()
 	case Poll:
@@ -203,14 +208,28 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 // registeredThere refuses writes to a region that joined the provider after the
 // subscription's registration.
 func (rt *Router) registeredThere(r *Request, d Decision, registration inventory.Registration) error {
-	if r.Reads() || d.Endpoint == nil || !rt.needsRegistration(r, d) || registration.Covers(d.Region) {
+	if r.Reads() || !rt.needsRegistration(r, d) {
+		return nil
+	}
+	lacking := ""
+	switch {
+	case d.Endpoint != nil && !registration.Covers(d.Region):
+		lacking = d.Region
+	case d.Answer == AskEach:
+		for _, e := range d.Endpoints {
+			if !registration.Covers(e.Region) {
+				lacking = e.Region
+			}
+		}
+	}
+	if lacking == "" {
 		return nil
 	}
 	typeName := r.Path.LastHop().Segment(0)
 	if r.Type != nil {
 		typeName = r.Type.Name
 	}
-	return rt.NotRegisteredThere(r.Provider, typeName, d.Region)
+	return rt.NotRegisteredThere(r.Provider, typeName, lacking)
 }
 
 // NotRegisteredThere refuses a write to a type, named without its namespace, in a

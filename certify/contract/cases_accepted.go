@@ -363,7 +363,7 @@ func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
 func (s *Scene) fullest(method string) Pattern {
 	var best Pattern
 	for _, p := range s.patterns(method) {
-		if p.Location && (!best.Location || p.Status) {
+		if p.Location && !p.derived && (!best.Location || p.Status) {
 			best = p
 		}
 	}

@@ -93,7 +93,8 @@ func (s *Scene) putPatterns(accepted bool) []Pattern {
 }
 
 // patterns are those of a method; without any, the case cannot be tried. Of a provider
-// that is not steered the only pattern is what it does.
+// that is not steered the only pattern is what it does. Through a front door every 202 has
+// a Location, whatever the provider sends.
 func (s *Scene) patterns(method string) []Pattern {
 	if !s.Description.Asynchrony.steered() {
 		return []Pattern{{Name: "natural", Method: method, natural: true}}
@@ -101,6 +102,8 @@ func (s *Scene) patterns(method string) []Pattern {
 	var found []Pattern
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method == method {
+			p.derived = s.Adapter.Through && p.Accepted && p.Status && !p.Location
+			p.Location = p.Location || p.derived
 			found = append(found, p)
 		}
 	}
@@ -363,7 +366,8 @@ func acceptedPutCases() []Case {
 		},
 		{
 			ID: "202-put/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: accepted, On: asyncTypes,
-			Rule: "when complete, the Location answers exactly as the synchronous operation would have",
+			Rule:    "when complete, the Location answers exactly as the synchronous operation would have",
+			Through: "a Location that the front door made answers 200 with the resource",
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {
 					id := s.variant(p)

@@ -13,7 +13,7 @@ func nameCases() []Case {
 		{
 			ID: "name/free-taken-or-invalid", Profile: Core, Section: nameCheck, On: isFirst,
 			Rule:    "nameAvailable tells whether a name is free; where it is not, reason is AlreadyExists or Invalid, with a message",
-			Through: "a call without a location goes to the global endpoint, which knows the names of global types alone",
+			Through: "a call without a location is answered for all regions of the type together",
 			Run: func(s *Scene) {
 				if len(s.Type.provider.CheckName) == 0 {
 					s.pass()
@@ -21,14 +21,11 @@ func nameCases() []Case {
 				s.made()
 				for _, scope := range s.Type.provider.CheckName {
 					path := "/subscriptions/" + s.Adapter.Subscription + "/providers/" + s.Type.provider.Namespace
-					knows := true
 					if scope == "location" {
 						path += "/locations/" + s.place(s.Type)
 						if s.Type.global() {
 							continue
 						}
-					} else {
-						knows = by(s, true, s.Type.global())
 					}
 					path += "/checkNameAvailability"
 					ask := func(name string) *Answer {
@@ -36,9 +33,7 @@ func nameCases() []Case {
 						return s.post(path, body, inPlaceOf(s.Type, s)).status(200)
 					}
 					ask(beside(s.id, "free"+uuid.NewString()[:8])[len(collection(s.id))+1:]).shows(Object{"nameAvailable": true})
-					if knows {
-						ask(nameOf(s.id)).shows(Object{"nameAvailable": false, "reason": "AlreadyExists"}).says("message")
-					}
+					ask(nameOf(s.id)).shows(Object{"nameAvailable": false, "reason": "AlreadyExists"}).says("message")
 					ask("not/a?name").shows(Object{"nameAvailable": false, "reason": "Invalid"}).says("message")
 				}
 			},

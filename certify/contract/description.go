@@ -160,6 +160,7 @@ type Pattern struct {
 	Status   bool `yaml:"status"`   // the answer has an Azure-AsyncOperation
 
 	natural bool // nobody steers the provider: its answer shows the rest
+	derived bool // the Location is the front door's, the provider sends none
 }
 
 // Place is one of the forms of a polling URL.

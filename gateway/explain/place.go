@@ -27,7 +27,7 @@ func regionsOf(calls *Calls, d *routing.Decision) []string {
 	asked := []string{}
 	switch {
 	case d.Answer == routing.EmptyList:
-	case d.Answer != routing.Merge:
+	case d.Answer != routing.Merge && d.Answer != routing.AskEach:
 		return []string{d.Region}
 	case d.Endpoints == nil:
 		for _, c := range calls.made {
@@ -52,6 +52,10 @@ func reason(q *routing.Request, d *routing.Decision) (source, why string) {
 		return "path", "the skip token names the regions"
 	case d.Answer == routing.Merge:
 		return "coverage", "these are the regions that have such rows in the index, or where it has not seen that there are none"
+	case d.Answer == routing.AskEach:
+		return "map", "the type is served in these regions, and each knows its own names alone"
+	case q.ChecksName() && d.Region != arm.GlobalLocation:
+		return "map", "the type is served in one region alone"
 	case q.Location != "":
 		return "path", "the path names the location"
 	case q.Class == routing.AtProvider, q.Class == routing.Poll && q.Type == nil && d.Region == arm.GlobalLocation:

@@ -73,8 +73,11 @@ func (o *Operations) accepted(w http.ResponseWriter, x *exchange.Exchange, locat
 	return x.Answer(w, http.StatusAccepted, nil)
 }
 
-// PollAgain says when to poll again.
+// PollAgain says when to poll again, unless the header already does.
 func (o *Operations) PollAgain(h http.Header) {
+	if len(h["Retry-After"]) > 0 {
+		return
+	}
 	pause := max(o.Settings.RetryAfterMin, min(pollPause, o.Settings.RetryAfterMax))
 	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
 }

@@ -16,6 +16,9 @@ func (p *Proxy) ReadContent(q *routing.Request, content []byte) (routing.Body, *
 	if len(content) == 0 {
 		return routing.Body{}, nil
 	}
+	if q.ChecksName() {
+		return routing.ReadNameCheck(content)
+	}
 	if q.Class != routing.Instance || q.Method != http.MethodPut && q.Method != http.MethodPatch {
 		return routing.Body{}, routing.CheckJSON(content)
 	}

@@ -74,7 +74,7 @@ func (p *Proxy) newRecord(x *exchange.Exchange, d Resolved) inventory.Operation 
 	until := p.Store.Now().Add(p.Config.Operations.Records)
 	if d.Operation != nil { // a further URL of the polled operation
 		record := *d.Operation
-		record.Target, record.Substitute, record.Until = "", false, until
+		record.Target, record.StatusTarget, record.Substitute, record.Until = "", "", false, until
 		return record
 	}
 	principal := x.Principal.In(d.Subscription.TenantID)

@@ -52,7 +52,7 @@ func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Ex
 	for _, link := range urls.all {
 		h[link.header] = []string{link.url}
 	}
-	if urls.noneSent && h.Get("Retry-After") == "" {
+	if urls.noneSent {
 		p.Polls.PollAgain(h)
 	}
 	p.clampRetryAfter(h, status)
@@ -68,10 +68,12 @@ func mayBePolled(h http.Header, status int) bool {
 	return status == http.StatusAccepted
 }
 
-// findPollURLs finds the polling URLs that the client of an answer gets.
+// findPollURLs finds the polling URLs that the client of an answer gets. A 202 that names
+// a status alone gets a Location as well, which some clients alone know. Another answer
+// needs none: its PUT shows the resource, whose state tells of the end.
 func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d Resolved, status int) *pollURLs {
 	urls := &pollURLs{}
-	polled := false
+	polled := "" // the first header that names the operation
 	for _, name := range pollingHeaders {
 		values, sent := h[name]
 		if !sent {
@@ -79,14 +81,20 @@ func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d Resolved, st
 		}
 		if link, ok := p.pollURLOf(x, d, name, values[0], status); ok {
 			urls.all = append(urls.all, link)
-			polled = polled || async.Named(name, status)
+			if polled == "" && async.Named(name, status) {
+				polled = name
+			}
 		} else {
 			p.Log.Warn("a polling URL on a foreign host was removed", logFields(x, zap.String("header", name))...)
 		}
 	}
-	if status == http.StatusAccepted && !polled && needsPollURL(x.Request) {
+	switch {
+	case status != http.StatusAccepted || polled == "Location" || !needsPollURL(x.Request):
+	case polled == "":
 		urls.noneSent = true
 		urls.all = append(urls.all, p.substitutePollURL(x, d, "Location", ""), p.substitutePollURL(x, d, "Azure-Asyncoperation", ""))
+	default:
+		urls.all = append(urls.all, p.resultOfStatus(x, d, p.replayable(x, polled, h[polled][0])))
 	}
 	return urls
 }

@@ -178,6 +178,9 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return err
 		}
 	}
+	if d.Answer == routing.AskEach {
+		return p.checkName(w, r, x, d)
+	}
 	if x.Request.Class == routing.Instance {
 		tracked := x.Request.Type.Kind == regions.Tracked
 		switch {

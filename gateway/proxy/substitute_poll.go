@@ -17,15 +17,19 @@ import (
 // endpoint that issued that, or, once there is nothing to call, by the resource that
 // the operation worked on.
 func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
-	if d.Operation.Target != "" && d.Endpoint != nil {
-		path, query, _ := strings.Cut(d.Operation.Target, "?")
+	target, deliver := d.Operation.Target, p.answerPoll
+	if d.Operation.StatusTarget != "" {
+		target, deliver = d.Operation.StatusTarget, p.answerByStatus
+	}
+	if target != "" && d.Endpoint != nil {
+		path, query, _ := strings.Cut(target, "?")
 		answer, err := p.fetchPath(r, x, d, path, query)
 		if err != nil {
 			return err
 		}
 		defer answer.Body.Close()
 		if answer.StatusCode != http.StatusNotFound && answer.StatusCode != http.StatusGone {
-			return p.answerPoll(w, r, x, d, answer)
+			return deliver(w, r, x, d, answer)
 		}
 	}
 	return p.answerByResource(w, r, x, d)
@@ -83,10 +87,16 @@ func (p *Proxy) answerByResource(w http.ResponseWriter, r *http.Request, x *exch
 	case o.Method == http.MethodDelete:
 		return x.Answer(w, http.StatusNoContent, nil)
 	}
+	return p.deliverResult(w, r, x, resource, answer)
+}
+
+// deliverResult delivers an answer of a provider as the result of an operation: what it
+// says of polling is not said of that.
+func (p *Proxy) deliverResult(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response) error {
 	for _, name := range append([]string{"Retry-After"}, pollingHeaders...) {
-		delete(answer.Header, name) // of the GET, not of the operation
+		delete(answer.Header, name)
 	}
-	return p.deliver(r.Context(), w, x, resource, answer)
+	return p.deliver(r.Context(), w, x, d, answer)
 }
 
 // fetchResource reads the resource of an operation. It returns no answer if the index

@@ -41,6 +41,14 @@ func (p *Proxy) substitutePollURL(x *exchange.Exchange, d Resolved, header, targ
 	return pollURL{header: header, url: fanout.PublicLink(p.Public, path, query), record: &record}
 }
 
+// resultOfStatus makes a polling URL of Portico's own for the result of an operation of
+// which the provider tells the status alone, at target.
+func (p *Proxy) resultOfStatus(x *exchange.Exchange, d Resolved, target string) pollURL {
+	link := p.substitutePollURL(x, d, "Location", "")
+	link.record.StatusTarget = target
+	return link
+}
+
 // retarget returns the polled URL again, which from now on stands for target.
 func (p *Proxy) retarget(x *exchange.Exchange, d Resolved, header, target string) pollURL {
 	link := pollURL{header: header, url: p.publicURI(x.Request)}

@@ -275,7 +275,7 @@ func testOperations(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, got, o)
 	o.Region, o.Until = "eastus", o.Until.Add(time.Hour)
-	o.Origin, o.Target, o.Substitute = "/r", "/Polls/1?t=a%2Fb", true
+	o.Origin, o.Target, o.StatusTarget, o.Substitute = "/r", "/Polls/1?t=a%2Fb", "/Statuses/1?t=a%2Fb", true
 	b.ok(b.RecordOperation(b.ctx, o))
 	got, err = b.Operation(b.ctx, Sub, "ab")
 	b.ok(err)

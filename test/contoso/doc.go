@@ -17,9 +17,10 @@
 //
 // Request headers choose how a write is carried out:
 //
-//	x-contoso-async           state, azure-async, accepted, accepted-async for PUT;
-//	                          location, azure-async, azure-async-only, no-url for
-//	                          PATCH, DELETE and POST; absent: synchronous
+//	x-contoso-async           state, azure-async, accepted, accepted-async,
+//	                          accepted-status for PUT; location, azure-async,
+//	                          azure-async-only, no-url for PATCH, DELETE and POST;
+//	                          absent: synchronous
 //	x-contoso-duration        how long the operation takes, a Go duration (200ms)
 //	x-contoso-outcome         Failed or Canceled: it ends so, its update reverted
 //	x-contoso-retry-after     the Retry-After to send, as it is (none)

@@ -16,6 +16,7 @@ const (
 	modeAzureAsync     = "azure-async"      // the same with Azure-AsyncOperation; else 202 with both headers
 	modeAccepted       = "accepted"         // PUT: 202 with Location
 	modeAcceptedAsync  = "accepted-async"   // PUT: 202 with both headers
+	modeAcceptedStatus = "accepted-status"  // PUT: 202 with Azure-AsyncOperation
 	modeLocation       = "location"         // 202 with Location
 	modeAzureAsyncOnly = "azure-async-only" // 202 with Azure-AsyncOperation
 	modeNoURL          = "no-url"           // 202 without either
@@ -44,7 +45,7 @@ func readOrder(method string, h http.Header, f fault.Fault) (order, error) {
 	modes := []string{modeLocation, modeAzureAsync, modeAzureAsyncOnly, modeNoURL}
 	switch method {
 	case http.MethodPut:
-		modes = []string{modeState, modeAzureAsync, modeAccepted, modeAcceptedAsync}
+		modes = []string{modeState, modeAzureAsync, modeAccepted, modeAcceptedAsync, modeAcceptedStatus}
 	case http.MethodPatch, http.MethodDelete, http.MethodPost:
 	default:
 		return o, nil
@@ -105,7 +106,7 @@ func (o order) links(method string) (location, status bool) {
 		return true, true
 	case modeAzureAsync:
 		return method != http.MethodPut, true
-	case modeAzureAsyncOnly:
+	case modeAzureAsyncOnly, modeAcceptedStatus:
 		return false, true
 	}
 	return false, false
@@ -113,5 +114,5 @@ func (o order) links(method string) (location, status bool) {
 
 // accepted says whether the first answer is a bodiless 202.
 func (o order) accepted(method string) bool {
-	return method != http.MethodPut || o.mode == modeAccepted || o.mode == modeAcceptedAsync
+	return method != http.MethodPut || o.mode == modeAccepted || o.mode == modeAcceptedAsync || o.mode == modeAcceptedStatus
 }

@@ -97,7 +97,7 @@ func testIDs(t *testing.T, w *world) {
 				text: "No registered resource provider found for location 'nowhere' and API version '2024-01-01' for type 'locations/operationResults'. The supported api-versions are '2024-06-01-preview, 2024-01-01, 2023-01-01'. The supported locations are 'westus, eastus, northeurope'."}},
 		{`S/providers/NS/locations/eastus/usages`, get(S + "/providers/Contoso.Compute/locations/eastus/usages" + q), want{status: 200, reaches: "eastus"}},
 		{`S/providers/NS/checkNameAvailability`, message{method: "POST", target: S + "/providers/Contoso.Compute/checkNameAvailability" + q,
-			body: `{"name":"x","type":"Contoso.Compute/virtualMachines"}`}, want{status: 200, reaches: "global"}},
+			body: `{"name":"x","type":"Contoso.Compute/nothing"}`}, want{status: 400, reaches: "global"}},
 		{`S/providers/NS/locations/westus/checkNameAvailability`, message{method: "POST",
 			target: S + "/providers/Contoso.Compute/locations/westus/checkNameAvailability" + q,
 			body:   `{"name":"x","type":"Contoso.Compute/virtualMachines"}`}, want{status: 200, reaches: "westus"}},

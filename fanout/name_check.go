@@ -1,0 +1,145 @@
+package fanout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/jsonscan"
+	"portico/limits"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// maxNameAnswer bounds what one region says of a name.
+const maxNameAnswer = 16 << 10
+
+// NameCheck asks several regions whether a name is free.
+type NameCheck struct {
+	Send       func(context.Context, upstream.Call) (*http.Response, error) // as [upstream.Client.Do]
+	Calls      []upstream.Call                                              // one for each region, in the order of the regions
+	Namespace  string
+	Caller     string // is charged for the memory
+	ReceivedAt time.Time
+}
+
+// NameAnswer is what regions say of a name together.
+type NameAnswer struct {
+	Body       []byte   // of the region that decides
+	RequestIDs []string // that the regions gave to the calls
+}
+
+// CheckName asks all regions at once. A name is free where every region says so. One that
+// says that it is not decides, whatever the others say or fail to say; otherwise a region
+// that fails fails the check, as it may have the name. The error is an *arm.Error or that
+// of ctx.
+func (l *Lister) CheckName(ctx context.Context, c NameCheck) (NameAnswer, error) {
+	memory := l.options.Budget.Reservation(c.Caller, l.options.Memory)
+	defer memory.Close()
+	if err := memory.GrowWithin(ctx, int64(len(c.Calls))*maxNameAnswer, l.timeShare(memoryWaitShare)); err != nil {
+		if ctx.Err() != nil {
+			return NameAnswer{}, ctx.Err()
+		}
+		return NameAnswer{}, noMemory(errors.Is(err, limits.ErrCallerShare))
+	}
+	calls, cancel := context.WithDeadline(ctx, c.ReceivedAt.Add(l.timeShare(totalShare)))
+	defer cancel()
+	said := make([]nameReply, len(c.Calls))
+	limits.ForEach(maxConcurrentRegions, len(c.Calls), func(i int) {
+		said[i] = c.ask(calls, c.Calls[i])
+		if said[i].fault == nil && !said[i].free {
+			cancel() // nothing that others say changes that
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return NameAnswer{}, err
+	}
+	return c.together(said)
+}
+
+// nameReply is what one region says of a name.
+type nameReply struct {
+	free      bool
+	body      []byte
+	requestID string
+	fault     *arm.Error // if it failed
+}
+
+// ask asks one region. The call is not repeated: it is a POST.
+func (c NameCheck) ask(ctx context.Context, call upstream.Call) (r nameReply) {
+	answer, err := c.Send(ctx, call)
+	if err != nil {
+		r.fault = readFault(err, c.Namespace)
+		return r
+	}
+	defer answer.Body.Close()
+	if id := answer.Header.Get(tracing.RequestHeader); len(id) <= maxRequestID {
+		r.requestID = id
+	}
+	if r.body, err = upstream.ReadAll(answer.Header, answer.Body, maxNameAnswer); err != nil {
+		r.fault = readFault(err, c.Namespace)
+		return r
+	}
+	of := Collection{Namespace: c.Namespace}
+	if answer.StatusCode != http.StatusOK {
+		r.fault = of.statusError(upstream.Answer{Status: answer.StatusCode, Header: answer.Header, Body: r.body})
+		return r
+	}
+	var known bool
+	if r.free, known = nameAvailable(r.body); !known {
+		r.fault = of.invalid("it does not say whether the name is available")
+	}
+	return r
+}
+
+// nameAvailable reads whether a name is free; known is false for any other body.
+func nameAvailable(body []byte) (free, known bool) {
+	err := jsonscan.Object(body, func(m jsonscan.Member) error {
+		if bytes.EqualFold(m.Key, []byte("nameAvailable")) {
+			free, known = string(m.Value) == "true", string(m.Value) == "true" || string(m.Value) == "false"
+		}
+		return nil
+	})
+	return free, known && err == nil
+}
+
+// together is what the regions' replies mean.
+func (c NameCheck) together(said []nameReply) (NameAnswer, error) {
+	answer := NameAnswer{}
+	var faults []failedRegion
+	taken := false
+	for i, r := range said {
+		if r.requestID != "" {
+			answer.RequestIDs = append(answer.RequestIDs, r.requestID)
+		}
+		switch {
+		case r.fault != nil:
+			faults = append(faults, failedRegion{c.Calls[i].Endpoint.Region, r.fault})
+		case answer.Body == nil || !r.free && !taken:
+			answer.Body = r.body
+		}
+		taken = taken || r.fault == nil && !r.free
+	}
+	switch {
+	case taken || len(faults) == 0:
+		return answer, nil
+	case len(faults) == len(said) && refusedAlike(faults):
+		return NameAnswer{}, faults[0].fault
+	}
+	fault := listFault(faults, len(said), c.Namespace)
+	return NameAnswer{}, fault.Saying("Whether the name is available could not be found out: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), len(said), c.Namespace)
+}
+
+// refusedAlike reports whether all regions find the same wrong with the request.
+func refusedAlike(faults []failedRegion) bool {
+	for _, f := range faults {
+		refused := f.fault.Status >= http.StatusBadRequest && f.fault.Status < http.StatusInternalServerError && f.fault.Status != http.StatusTooManyRequests
+		if !refused || f.fault.Status != faults[0].fault.Status || f.fault.Code != faults[0].fault.Code {
+			return false
+		}
+	}
+	return true
+}

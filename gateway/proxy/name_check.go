@@ -1,0 +1,44 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/upstream"
+)
+
+// checkName answers whether a name is free by what all regions of its type say.
+func (p *Proxy) checkName(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	check := fanout.NameCheck{Send: p.Upstream.Do, Namespace: x.Request.Provider.Namespace, Caller: x.Caller(), ReceivedAt: x.Started}
+	for _, e := range d.Endpoints {
+		there := d
+		there.Region, there.Endpoint = e.Region, e
+		check.Calls = append(check.Calls, p.outbound(r, x, there, r.Method))
+	}
+	chargeRegions(x)(len(check.Calls))
+	answer, err := p.Lister.CheckName(r.Context(), check)
+	if p.Activity != nil {
+		if fault, ok := errors.AsType[*arm.Error](err); ok {
+			call, sent := errors.AsType[*upstream.Fault](err)
+			p.Activity.Unanswered(r.Context(), x, fault, sent && call.Sent)
+		} else if err == nil {
+			p.Activity.Answered(r.Context(), x, http.StatusOK, false, nil)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(answer.RequestIDs) > 0 {
+		w.Header()[originalRequestsIDs] = []string{strings.Join(answer.RequestIDs, ";")}
+	}
+	x.SendJSON(r.Context(), w, int64(len(answer.Body)), func(w io.Writer) error {
+		_, err := w.Write(answer.Body)
+		return err
+	})
+	return nil
+}

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// Clients that ask for it get their answers compressed, by either protocol; what is short
+// goes as it is, and so does all for others.
+func TestAnswersAreCompressed(t *testing.T) {
+	t.Parallel()
+	for protocol, config := range map[string]harness.Config{
+		"HTTP/1.1":           {},
+		"HTTP/2.0":           {TLS: true},
+		"HTTP/1.1, standard": {Server: "  httpServer: standard\n"},
+		"off":                {Server: "  compression: off\n"},
+	} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			w := harness.NewWorld(t, harness.WorldOptions{Config: config})
+			w.PutGroup(t, "rg")
+			for _, name := range []string{"a", "b", "c", "d"} {
+				w.PutResource(t, "rg", machines+name, `{"location":"westus","properties":{"note":"`+strings.Repeat(name, 300)+`"}}`)
+			}
+			get := func(path, accept string) (*http.Response, string) {
+				t.Helper()
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Portico.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Accept-Encoding", accept) // so that the client does not unpack what it gets
+				got, err := w.Portico.Client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer got.Body.Close()
+				text, err := io.ReadAll(got.Body)
+				if err != nil || got.StatusCode != http.StatusOK || !strings.HasPrefix(protocol, got.Proto) && protocol != "off" {
+					t.Fatalf("%s: %s %d %v %s", path, got.Proto, got.StatusCode, err, text)
+				}
+				if got.Header.Get("Content-Encoding") != "gzip" {
+					return got, string(text)
+				}
+				z, err := gzip.NewReader(bytes.NewReader(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				plain, err := io.ReadAll(z)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got, string(plain)
+			}
+			if short, _ := get(w.GroupPath("rg")+"?api-version=2021-04-01", "gzip"); short.Header.Get("Content-Encoding") != "" {
+				t.Errorf("what is short: %v", short.Header)
+			}
+			for _, path := range []string{
+				w.GroupPath("rg") + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version, // merged
+				w.SubscriptionPath() + "/providers?api-version=2021-04-01",                                      // Portico's own
+			} {
+				plain, want := get(path, "identity")
+				if plain.Header.Get("Content-Encoding") != "" {
+					t.Errorf("%s: %v", path, plain.Header)
+				}
+				packed, text := get(path, "gzip")
+				if text != want {
+					t.Errorf("%s: %s\nwant %s", path, text, want)
+				}
+				if protocol != "off" && (packed.Header.Get("Content-Encoding") != "gzip" || packed.Header.Get("Vary") != "Accept-Encoding") {
+					t.Errorf("%s: %v", path, packed.Header)
+				}
+				if protocol == "off" && (packed.Header.Get("Content-Encoding") != "" || packed.Header.Get("Vary") != "") {
+					t.Errorf("%s: %v", path, packed.Header)
+				}
+			}
+		})
+	}
+}
