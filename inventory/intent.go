@@ -65,8 +65,8 @@ type Ticket struct {
 }
 
 const (
-	lockIntents = `SELECT id, kind, generation, made, spoiled, ended, not_after, ends FROM intents
-		WHERE subscription = ? AND key = ? ORDER BY id` + engine.ForUpdate
+	intentsFrom  = `SELECT key, id, kind, generation, made, spoiled, ended, not_after, ends FROM intents WHERE subscription = ?`
+	lockIntents  = intentsFrom + ` AND key = ? ORDER BY id` + engine.ForUpdate
 	insertIntent = `INSERT INTO intents
 		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, ended, send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
@@ -76,15 +76,12 @@ const (
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
 )
 
-func scanIntent(scan engine.Scanner) (index.Intent, error) {
-	var (
-		in             index.Intent
-		id, generation []byte
-	)
-	err := scan(&id, &in.Kind, &generation, &in.CreatedRow, &in.Overlapped, &in.CallEnded, &in.NotAfter, &in.Ends)
+func scanIntent(scan engine.Scanner) (key string, in index.Intent, err error) {
+	var id, generation []byte
+	err = scan(&key, &id, &in.Kind, &generation, &in.CreatedRow, &in.Overlapped, &in.CallEnded, &in.NotAfter, &in.Ends)
 	copy(in.ID[:], id)
 	copy(in.Generation[:], generation)
-	return in, err
+	return key, in, err
 }
 
 // Begin records, durably, that a write is about to be sent; no byte of the write may
