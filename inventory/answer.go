@@ -50,66 +50,78 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
 	}
+	expected, err := s.expectEvent(ctx, ticket, a)
+	if err != nil {
+		return SettleResult{}, err
+	}
+	return commit(ctx, s, engine.Unflushed, settleLocks(&ticket), func(t *tx) (SettleResult, error) { return t.settle(ticket, a, expected) })
+}
+
+// settle is [Store.Settle] in its transaction.
+func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResult, error) {
 	id := a.ID
 	if id == "" {
 		id = ticket.ID
 	}
-	return commit(ctx, s, engine.Unflushed, settleLocks(&ticket), func(t *tx) (SettleResult, error) {
-		h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
-		if err != nil {
+	h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
+	if err != nil {
+		return SettleResult{}, err
+	}
+	e := a.answered(ticket)
+	follows, before := h.follows(engine.Micros(t.Now), e, ticket.Kind), h.row
+	after, did := h.settle(t, e)
+	result := SettleResult{Settled: did.Settled}
+	if follows && after.Row != nil {
+		result.Follow = engine.NewID()
+		h.accepted = &accepted{ticket.Kind, a.Poll, result.Follow}
+	}
+	means := answerMeaning{did.Settled, follows}
+	if means.ends(a) {
+		if err := h.forget(t, ticket.Intent); err != nil {
 			return SettleResult{}, err
 		}
-		e := index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status, ProvisioningState: a.ProvisioningState}
-		follows, before := h.follows(t, e, ticket.Kind), h.row
-		after, did := h.settle(t, e)
-		result := SettleResult{Settled: did.Settled}
-		if follows && after.Row != nil {
-			result.Follow = engine.NewID()
-			h.accepted = &accepted{ticket.Kind, a.Poll, result.Follow}
+	}
+	err = h.store(t, after, did, func(row *Resource) {
+		row.respell(id)
+		if a.Outcome == index.Succeeded || a.ProvisioningState != "" {
+			row.ProvisioningState = a.ProvisioningState
 		}
-		means := answerMeaning{did.Settled, follows}
-		if means.ends(a) {
-			if err := h.forget(t, ticket.Intent); err != nil {
-				return SettleResult{}, err
-			}
+		row.learn(a.Details)
+		row.Changed = t.Now
+		if ticket.Kind == index.Put {
+			row.APIVersion = ticket.APIVersion
 		}
-		err = h.store(t, after, did, func(row *Resource) {
-			row.respell(id)
-			if a.Outcome == index.Succeeded || a.ProvisioningState != "" {
-				row.ProvisioningState = a.ProvisioningState
-			}
-			row.learn(a.Details)
-			row.Changed = t.Now
-			if ticket.Kind == index.Put {
-				row.APIVersion = ticket.APIVersion
-			}
-		})
-		if err != nil {
-			return SettleResult{}, err
-		}
-		if after.Row != nil {
-			result.Row = h.row
-		}
-		if err := h.recordAnswer(t, ticket, a, before, means); err != nil {
-			return SettleResult{}, err
-		}
-		for _, o := range a.Operations {
-			o.Follow = result.Follow
-			if err := o.put(t); err != nil {
-				return SettleResult{}, err
-			}
-		}
-		return result, nil
 	})
+	if err != nil {
+		return SettleResult{}, err
+	}
+	if after.Row != nil {
+		result.Row = h.row
+	}
+	if err := h.recordAnswer(t, ticket, a, before, means, expected); err != nil {
+		return SettleResult{}, err
+	}
+	for _, o := range a.Operations {
+		o.Follow = result.Follow
+		if err := o.put(t); err != nil {
+			return SettleResult{}, err
+		}
+	}
+	return result, nil
+}
+
+// answered is the answer as the rule takes it.
+func (a *Answer) answered(ticket Ticket) index.Answered {
+	return index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status, ProvisioningState: a.ProvisioningState}
 }
 
 // follows reports whether the answer accepts a write that is still open: then its
 // operation, and not an earlier one's, is the one to follow. A PATCH is not followed,
 // as the row is flagged.
-func (h *resourceTx) follows(t *tx, e index.Answered, kind index.WriteKind) bool {
+func (h *resourceTx) follows(now int64, e index.Answered, kind index.WriteKind) bool {
 	unfinished := kind == index.Put && e.Outcome == index.Succeeded && !index.Terminal(e.ProvisioningState)
 	return kind != index.Patch && (e.Outcome == index.Accepted || unfinished) && slices.ContainsFunc(h.open, func(open index.Intent) bool {
-		return open.ID == e.ID && open.Ends > engine.Micros(t.Now)
+		return open.ID == e.ID && open.Ends > now
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
+	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/jsonwrite"
 )
@@ -120,17 +121,16 @@ func (b *begunWrite) appendJSON(behind []byte) ([]byte, error) {
 }
 
 // sealBegun returns writes as the store has them.
-func (t *tx) sealBegun(sub string, all []begunWrite) (begunWrites, error) {
+func (s *Store) sealBegun(ctx context.Context, sub string, all []begunWrite) (begunWrites, error) {
 	if len(all) == 0 {
 		return begunWrites{}, nil
 	}
 	all = all[max(0, len(all)-mostBegun):]
-	told, err := appendBegun(t.scratch[:0], all)
+	told, err := appendBegun(make([]byte, 0, usualTold), all)
 	if err != nil {
 		return begunWrites{}, err
 	}
-	t.scratch = told
-	encrypted, err := t.store.cipher.Encrypt(t.Context, begunPlace(sub), told)
+	encrypted, err := s.cipher.Encrypt(ctx, begunPlace(sub), told)
 	text := append(make([]byte, 0, 1+16*len(all)+len(encrypted)), byte(len(all)))
 	for _, b := range all {
 		text = append(text, b.Intent[:]...)
@@ -146,15 +146,33 @@ func (h *resourceTx) begun(t *tx) []begunWrite {
 	return h.row.begun.read(t.Context, t.store, h.subscription)
 }
 
+// beginning is a write that is about to begin: its intent, and what the row remembers if it
+// remembers nothing else. It is made before the write waits for its transaction, as others
+// wait for that.
+type beginning struct {
+	intent     [16]byte
+	remembered begunWrites
+}
+
+func (s *Store) beginning(ctx context.Context, w *Write) (b beginning, err error) {
+	b.intent = engine.NewID()
+	b.remembered, err = s.sealBegun(ctx, w.Subscription, []begunWrite{{Intent: b.intent, Kind: w.Kind, Type: w.Type, Cause: events.CauseOf(ctx)}})
+	return b, err
+}
+
 // remember has the row remember who begins a write.
-func (h *resourceTx) remember(t *tx, w *Write, intent [16]byte) error {
-	b := begunWrite{Intent: intent, Kind: w.Kind, Type: w.Type, Cause: events.CauseOf(t.Context)}
-	return h.setBegun(t, append(slices.Clone(h.begun(t)), b))
+func (h *resourceTx) remember(t *tx, b beginning) error {
+	before := h.begun(t)
+	if len(before) == 0 {
+		h.remembered = &b.remembered
+		return nil
+	}
+	return h.setBegun(t, slices.Concat(before, b.remembered.all))
 }
 
 // setBegun is what the row remembers when it is stored.
 func (h *resourceTx) setBegun(t *tx, all []begunWrite) error {
-	sealed, err := t.sealBegun(h.subscription, all)
+	sealed, err := t.store.sealBegun(t.Context, h.subscription, all)
 	h.remembered = &sealed
 	return err
 }

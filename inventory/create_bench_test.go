@@ -18,9 +18,9 @@ import (
 
 // BenchmarkCreate makes creates, so many at a time: the intent, on disk, and
 // what a 201 means, visible. Beside it run the transactions that these need and
-// nothing else: the same statements in the same number of durable commits,
-// without queue, rules or callers. The two take turns; reported is the median of
-// how they compare.
+// nothing else: the statements of each, one after another, in the same number of durable
+// commits, without queue, rules, events or callers. The two take turns; reported is the
+// median of how they compare.
 func BenchmarkCreate(b *testing.B) {
 	for _, driver := range []string{engine.SQLite, engine.Postgres} {
 		b.Run(driver, func(b *testing.B) {

@@ -168,8 +168,8 @@
 // subjects: intent, answer, expire, adopt, stray and fence for writes and what
 // becomes of them; group and deletion; move; subscription, registration, notice
 // and erase; retire; unstick; lock; role_scope, role_assignment, role_definition and grants;
-// operation and request_batch; lock_set and locked_state for what a write locks, and
-// what is read behind that.
+// operation and request_batch; lock_set, locked_state and resource_reads for what a
+// write locks, and what is read behind that.
 //
 // # How it is stored
 //

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"portico/access/roles"
 	"portico/arm"
 	"portico/events"
+	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/scopes"
 )
@@ -24,10 +26,38 @@ type answerMeaning struct{ settled, follows bool }
 
 // recordAnswer records what the answer to a write means. before is the row that it
 // found, nil for none.
-func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning) error {
+func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning, expected expectedEvent) error {
+	told := h.tellAnswer(t.store, ticket, a, before, means)
+	if told == expected.told {
+		return t.put(h.subscription, h.key, expected.sealedEvent)
+	}
+	return t.record(h.subscription, h.key, told)
+}
+
+// expectedEvent is the event of an answer if the resource is as the intent left it. It is
+// made before the answer waits for its transaction: others wait for that.
+type expectedEvent struct {
+	told events.Told // zero: nothing is expected
+	sealedEvent
+}
+
+func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e expectedEvent, err error) {
+	if ticket.left == nil {
+		return e, nil
+	}
+	h := &resourceTx{subscription: arm.Fold(ticket.Subscription), key: arm.Fold(ticket.Key), row: ticket.left.row, open: ticket.left.open}
+	answered, now := a.answered(ticket), engine.Micros(s.engine.Now())
+	_, did := index.Settle(h.state(), answered, engine.NewID())
+	e.told = h.tellAnswer(s, ticket, a, h.row, answerMeaning{did.Settled, h.follows(now, answered, ticket.Kind)})
+	e.sealedEvent, err = s.sealEvent(ctx, events.CauseOf(ctx), h.key, e.told)
+	return e, err
+}
+
+// tellAnswer says what the answer to a write means.
+func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Told {
 	told := events.Told{
 		Resource: ticket.ID, Action: h.typeName(before, ticket.ID) + verbOf(ticket.Kind), Origin: events.Answered,
-		HTTPStatus: a.Status, Began: ticket.SendBy.Add(-t.store.options.SendWithin), Status: events.Succeeded, InDoubt: !means.settled,
+		HTTPStatus: a.Status, Began: ticket.SendBy.Add(-s.options.SendWithin), Status: events.Succeeded, InDoubt: !means.settled,
 		New: ticket.Kind != index.Delete && pending(before),
 	}
 	switch {
@@ -44,7 +74,7 @@ func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resour
 	if a.Error != nil && told.HTTPStatus == 0 {
 		told.HTTPStatus = a.Error.Status
 	}
-	return t.record(h.subscription, h.key, told)
+	return told
 }
 
 // ends reports whether the event of an answer says how the write has ended.
@@ -208,6 +238,23 @@ const moveVerb = "/moveResources/action"
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"
 	return t.recordMade(l.Subscription, LockID(l.ScopeID, l.Name), typ+verb, events.Succeeded, verb == writeVerb && l.Changed.Equal(l.Created))
+}
+
+// recordUnassigned records that what is assigned in a group goes with it. No lock does:
+// one forbids to begin a deletion, and none can be set in a group that is being deleted.
+func (t *tx) recordUnassigned(g Group) error {
+	scope := groupScope(g.Subscription, g.Key)
+	from, to := below(scope)
+	assignments, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, g.Subscription, scope, from, to)
+	if err != nil {
+		return err
+	}
+	for i := range assignments {
+		if err := t.recordRoleAssignment(&assignments[i], deleteVerb); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tx) recordRegistration(r Registration) error {

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,24 +41,42 @@ func (t *tx) record(sub, key string, told events.Told) error {
 
 // recordBy is record for another cause than that of the transaction.
 func (t *tx) recordBy(cause events.Cause, sub, key string, told events.Told) error {
-	told.Cause, told.Error = cause, events.Bounded(told.Error)
-	text, err := told.AppendJSON(t.scratch[:0])
-	if err != nil {
-		return fmt.Errorf("inventory: an event of %s: %w", key, err)
-	}
-	t.scratch = text
-	id := engine.NewID()
-	encrypted, err := t.store.cipher.Encrypt(t.Context, id[:], text)
+	e, err := t.store.sealEvent(t.Context, cause, key, told)
 	if err != nil {
 		return err
 	}
+	return t.put(sub, key, e)
+}
+
+// sealedEvent is an event as it is stored.
+type sealedEvent struct {
+	id   [16]byte
+	text []byte // encrypted
+}
+
+// usualTold is how long most of the texts are that are encrypted.
+const usualTold = 1 << 10
+
+func (s *Store) sealEvent(ctx context.Context, cause events.Cause, key string, told events.Told) (sealedEvent, error) {
+	told.Cause, told.Error = cause, events.Bounded(told.Error)
+	text, err := told.AppendJSON(make([]byte, 0, usualTold))
+	if err != nil {
+		return sealedEvent{}, fmt.Errorf("inventory: an event of %s: %w", key, err)
+	}
+	e := sealedEvent{id: engine.NewID()}
+	e.text, err = s.cipher.Encrypt(ctx, e.id[:], text)
+	return e, err
+}
+
+// put puts an event into the outbox.
+func (t *tx) put(sub, key string, e sealedEvent) error {
 	t.MarkChanged()
 	r := t.outbox.of(sub)
 	if r == nil {
-		r = &recorded{subscription: sub, id: id}
+		r = &recorded{subscription: sub, id: e.id}
 		t.outbox = append(t.outbox, r)
 	}
-	r.add(id, key, encrypted)
+	r.add(e.id, key, e.text)
 	if t.Isolated() && !t.Proves() || r.n >= mostRecorded {
 		return t.writeOutbox() // a refusal must undo it, or it is enough
 	}

@@ -58,6 +58,7 @@ const (
 	deleteFence     = `DELETE FROM fences WHERE subscription = ? AND key = ? AND id = ?`
 	acceptFence     = `UPDATE fences SET accepted = 1, until = ? WHERE subscription = ? AND key = ? AND id = ?`
 	fencedUntil     = `SELECT COALESCE(MAX(until), 0) FROM fences WHERE subscription = ? AND key = ?`
+	anyFence        = `SELECT EXISTS (SELECT 1 FROM fences WHERE subscription = ?)`
 	countEveryFence = `SELECT COUNT(*) FROM fences`
 	listFences      = `SELECT ` + fenceColumns + ` FROM fences WHERE (subscription, key, id) > (?, ?, ?)
 		ORDER BY subscription, key, id LIMIT ?`
@@ -79,6 +80,7 @@ func scanFence(scan engine.Scanner) (f Fence, err error) {
 }
 
 func (f *Fence) insert(t *tx) error {
+	delete(t.locked.unfenced, f.Subscription)
 	return t.Later(insertFence, f.Subscription, f.Key, f.Intent[:], f.Kind, f.ID, f.Group, f.Type, f.Region, f.APIVersion,
 		engine.Flag(f.Own), engine.Flag(f.Accepted), engine.Micros(f.Since), engine.Micros(f.Until))
 }
@@ -88,6 +90,9 @@ func (f *Fence) insert(t *tx) error {
 func (t *tx) unfenced(sub, key string) error {
 	until, known := t.locked.fences[resourceOf{sub, key}]
 	if !known {
+		if none, err := t.noFences(sub); none || err != nil {
+			return err
+		}
 		if err := t.One(fencedUntil, sub, key)(&until); err != nil {
 			return err
 		}
@@ -96,6 +101,23 @@ func (t *tx) unfenced(sub, key string) error {
 		return nil
 	}
 	return &FencedError{Until: engine.Moment(until)}
+}
+
+// noFences reports whether a subscription is known to have no fences at all, which is asked
+// once for all members: nearly none has any.
+func (t *tx) noFences(sub string) (bool, error) {
+	if t.LocksRows() {
+		return false, nil // those of a resource are read with the locks
+	}
+	if none, known := t.locked.unfenced[sub]; known {
+		return none, nil
+	}
+	found := false
+	if err := t.One(anyFence, sub)(&found); err != nil {
+		return false, err
+	}
+	t.locked.unfenced[sub] = !found
+	return !found, nil
 }
 
 // fenced reports whether a fence stands on an ID.

@@ -267,6 +267,9 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 			return err
 		}
 	}
+	if err := t.recordUnassigned(g); err != nil {
+		return err
+	}
 	if err := g.dropLocks(t); err != nil {
 		return err
 	}

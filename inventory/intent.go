@@ -65,8 +65,8 @@ type Ticket struct {
 }
 
 const (
-	lockIntents = `SELECT id, kind, generation, made, spoiled, ended, not_after, ends FROM intents
-		WHERE subscription = ? AND key = ? ORDER BY id` + engine.ForUpdate
+	intentsFrom  = `SELECT key, id, kind, generation, made, spoiled, ended, not_after, ends FROM intents WHERE subscription = ?`
+	lockIntents  = intentsFrom + ` AND key = ? ORDER BY id` + engine.ForUpdate
 	insertIntent = `INSERT INTO intents
 		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, ended, send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
@@ -76,15 +76,12 @@ const (
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
 )
 
-func scanIntent(scan engine.Scanner) (index.Intent, error) {
-	var (
-		in             index.Intent
-		id, generation []byte
-	)
-	err := scan(&id, &in.Kind, &generation, &in.CreatedRow, &in.Overlapped, &in.CallEnded, &in.NotAfter, &in.Ends)
+func scanIntent(scan engine.Scanner) (key string, in index.Intent, err error) {
+	var id, generation []byte
+	err = scan(&key, &id, &in.Kind, &generation, &in.CreatedRow, &in.Overlapped, &in.CallEnded, &in.NotAfter, &in.Ends)
 	copy(in.ID[:], id)
 	copy(in.Generation[:], generation)
-	return in, err
+	return key, in, err
 }
 
 // Begin records, durably, that a write is about to be sent; no byte of the write may
@@ -118,6 +115,10 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	if w.Kind == index.Put {
 		locks.Rows = append(locks.Rows, engine.Row{Kind: fenceRow, Name: w.Key})
 	}
+	b, err := s.beginning(ctx, &w)
+	if err != nil {
+		return Ticket{}, err
+	}
 	return commit(ctx, s, engine.Flushed, locks, func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
@@ -144,7 +145,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err := t.recordRegion(writtenRegion{w.Subscription, w.Group, incarnation, w.Type, w.Region}); err != nil {
 			return Ticket{}, err
 		}
-		return s.recordIntent(t, h, w)
+		return s.recordIntent(t, h, w, b)
 	})
 }
 
@@ -230,10 +231,10 @@ func (w *Write) lockParent(t *tx) (refusal, err error) {
 	return nil, nil
 }
 
-func (s *Store) recordIntent(t *tx, h *resourceTx, w Write) (Ticket, error) {
+func (s *Store) recordIntent(t *tx, h *resourceTx, w Write, b beginning) (Ticket, error) {
 	sendBy := t.Now.Add(s.options.SendWithin)
 	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
-	e := index.Intended{ID: engine.NewID(), Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
+	e := index.Intended{ID: b.intent, Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
 	ticket := Ticket{
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
 		Intent: e.ID, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
@@ -244,7 +245,7 @@ func (s *Store) recordIntent(t *tx, h *resourceTx, w Write) (Ticket, error) {
 		h.create(w.row(t.Now))
 	}
 	if after.Row != nil {
-		if err := h.remember(t, &w, e.ID); err != nil {
+		if err := h.remember(t, b); err != nil {
 			return Ticket{}, err
 		}
 	}

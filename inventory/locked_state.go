@@ -29,6 +29,7 @@ type lockedState struct {
 	rows          map[resourceOf]*Resource // nil: there is none
 	intents       map[resourceOf][]index.Intent
 	fences        map[resourceOf]int64 // until when they stand, 0: there are none
+	unfenced      map[string]bool      // whether there are none in a subscription
 	// assumed are the resources that are neither read nor proved. No row is replaced or
 	// removed but by the generation that it is assumed to have.
 	assumed map[resourceOf]bool
@@ -60,7 +61,7 @@ func newLockedState() *lockedState {
 		subscriptions: map[string]subscriptionState{}, locks: map[lockOf]lockState{},
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
-		fences: map[resourceOf]int64{}, assumed: map[resourceOf]bool{}, written: map[writtenRegion]bool{},
+		fences: map[resourceOf]int64{}, unfenced: map[string]bool{}, assumed: map[resourceOf]bool{}, written: map[writtenRegion]bool{},
 	}
 }
 
@@ -112,6 +113,7 @@ func (t *tx) Lock(members []*engine.Write) error {
 		}
 	}
 	read := len(queries) > locks
+	var together resourceReads
 	for sub, row := range rowsIn(members, parentRow, resourceRow) {
 		of := resourceOf{sub, row.Name}
 		if _, asked := l.rows[of]; asked {
@@ -125,15 +127,24 @@ func (t *tx) Lock(members []*engine.Write) error {
 			continue
 		}
 		read = true
+		if t.LocksRows() {
+			if row.Kind == resourceRow {
+				queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
+			}
+			queries = append(queries, l.lookUpRow(of))
+			continue
+		}
 		if row.Kind == resourceRow {
-			queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
+			together.intents.add(of)
 		}
-		if known, ok := row.Assumed.(*Resource); ok && t.Assumes() && !t.LocksRows() {
+		if known, ok := row.Assumed.(*Resource); ok && t.Assumes() { // where it is to be locked, it is read with that
 			l.rows[of], l.assumed[of] = known, true
-			continue // where it is to be locked, it is read with that
+			continue
 		}
-		queries = append(queries, l.lookUpRow(of))
+		l.rows[of] = nil // it is asked for
+		together.rows.add(of)
 	}
+	queries = together.appendTo(queries, l)
 	if !read {
 		return t.LookUpLater(queries...)
 	}
@@ -228,7 +239,7 @@ func (l *lockedState) lookUpRegistration(of registrationOf) engine.Lookup {
 
 func (l *lockedState) lookUpIntents(of resourceOf) engine.Lookup {
 	return lookUp(l.intents, of, nil, lockIntentsOf(of), func(open []index.Intent, scan engine.Scanner) ([]index.Intent, error) {
-		in, err := scanIntent(scan)
+		_, in, err := scanIntent(scan)
 		return append(open, in), err
 	})
 }

@@ -126,7 +126,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	}
 	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
 	var err error
-	if moved.begun, err = t.sealBegun(moved.Subscription, row.begun.read(t.Context, t.store, row.Subscription)); err != nil {
+	if moved.begun, err = t.store.sealBegun(t.Context, moved.Subscription, row.begun.read(t.Context, t.store, row.Subscription)); err != nil {
 		return err
 	}
 	if err := t.recordMove(&row, &moved); err != nil {

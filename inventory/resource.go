@@ -71,7 +71,8 @@ const (
 	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
 		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed, begun`
 
-	selectResource  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
+	resourcesFrom   = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ?`
+	selectResource  = resourcesFrom + ` AND key = ?`
 	lockResourceRow = selectResource + engine.ForUpdate
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)

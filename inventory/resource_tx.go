@@ -33,7 +33,7 @@ func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	}
 	return h, t.LookUp(
 		engine.Lookup{Request: lockIntentsOf(of), Row: func(scan engine.Scanner) error {
-			in, err := scanIntent(scan)
+			_, in, err := scanIntent(scan)
 			h.open = append(h.open, in)
 			return err
 		}},

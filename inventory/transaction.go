@@ -22,7 +22,6 @@ type tx struct {
 	// unassigned is what has gone: what is assigned there goes at the end.
 	unassigned []resourceOf
 	outbox     outbox
-	scratch    []byte // for texts that are encrypted at once
 }
 
 func (s *Store) newTx(t *engine.Tx) engine.Unit {
