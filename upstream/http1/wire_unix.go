@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"syscall"
 )
 
@@ -60,7 +61,13 @@ func (w *wire) askOnce(fd uintptr) bool {
 		}
 		w.asked = true
 		w.by.opened()
-		return !w.send(fd) // nothing can have come yet
+		if !w.send(fd) {
+			return true
+		}
+		if !w.by.client.watch.crowded.Load() {
+			return false // nothing can have come yet
+		}
+		runtime.Gosched() // while others do what is due, the answer may come
 	}
 	n, err := readSocket(fd, w.p)
 	switch {
