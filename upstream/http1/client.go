@@ -96,23 +96,16 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		cn, err := c.connection(ctx, deadline, exact)
+		cn, err := c.connection(ctx, r, deadline, exact)
 		if err != nil {
 			return nil, err
 		}
-		reused := cn.reused
-		cn.reused = true
-		if r.Observer != nil {
-			r.Observer.GotConn(cn.dialled, reused, cn.state)
-		}
-		if r.Guard != nil {
-			r.Guard.Attach(cn.wire.Conn, reused)
-		}
-		x := &exchange{ctx: ctx, cn: cn, client: c, request: r, deadline: deadline, shared: shared}
+		x := &exchange{ctx: ctx, cn: cn, client: c, request: r, deadline: deadline, shared: shared, reused: cn.reused}
 		if err = x.run(); err == nil {
 			return &x.response, nil
 		}
-		switch {
+		switch reused := x.reused; {
+		case errors.Is(err, errStale):
 		case r.Guard != nil && r.Guard.RetryStale():
 		case r.Guard == nil && reused && len(r.Content) == 0 && errors.Is(err, errUnanswered):
 		default:
@@ -122,8 +115,9 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 }
 
 // connection returns an idle connection, or a new one that was made before the deadline.
-// It has the exact deadline itself, if that is not zero.
-func (c *Client) connection(ctx context.Context, deadline, exact time.Time) (*conn, error) {
+// It has the exact deadline itself, if that is not zero. Whether an idle one is alive is
+// left to a request that looks itself.
+func (c *Client) connection(ctx context.Context, r *Request, deadline, exact time.Time) (*conn, error) {
 	for {
 		cn, err := c.pool.take()
 		if err != nil {
@@ -132,7 +126,7 @@ func (c *Client) connection(ctx context.Context, deadline, exact time.Time) (*co
 		if cn == nil {
 			break
 		}
-		if err := cn.bound(exact); err == nil && cn.alive() {
+		if err := cn.bound(exact); err == nil && (cn.asks(r) || cn.alive()) {
 			return cn, nil
 		}
 		c.pool.discard(cn)

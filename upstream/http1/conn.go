@@ -33,7 +33,7 @@ const initialBuffer = 4 << 10
 
 func newConn(dialled net.Conn) *conn {
 	w := &wire{Conn: sendguard.NewConn(dialled), socket: sendguard.Socket(dialled)}
-	w.step = w.readOnce
+	w.tryStep, w.askStep = w.readOnce, w.askOnce
 	cn := &conn{Conn: w, wire: w, dialled: dialled, in: make([]byte, initialBuffer), out: make([]byte, 0, initialBuffer)}
 	cn.abort = func() { _ = dialled.SetDeadline(time.Unix(1, 0)) }
 	return cn
@@ -162,10 +162,14 @@ type wire struct {
 	socket  syscall.RawConn
 	probing bool // by its one reader
 
-	step func(fd uintptr) bool // readOnce
-	p    []byte
-	n    int
-	err  error
+	tryStep, askStep func(fd uintptr) bool // readOnce, askOnce
+	p                []byte                // to read into
+	n                int
+	err              error
+
+	request []byte // what is left of it
+	asked   bool   // the socket was looked at
+	by      *exchange
 }
 
 // nothingYet is the error of a read that would have to wait. TLS takes it for a

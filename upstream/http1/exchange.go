@@ -21,6 +21,7 @@ type exchange struct {
 	request  *Request    // until the answer has come
 	stop     func() bool // ends a watch of its own over ctx; nil: it has none
 	shared   bool        // the client's watch ends it
+	reused   bool        // cn has carried a request before
 	writer   *writer     // nil if the request was written before its answer was read
 
 	holding sync.Mutex // guards cn against interrupt
@@ -69,6 +70,10 @@ const inlineContent = 8 << 10
 func (x *exchange) send() error {
 	cn, rest := x.cn, x.request.Content
 	cn.out = x.request.appendHead(cn.out[:0], x.client.options.Host)
+	if cn.asks(x.request) {
+		return cn.ask(x)
+	}
+	x.opened()
 	if len(rest) <= inlineContent {
 		cn.out = append(cn.out, rest...)
 		rest = nil
@@ -86,6 +91,18 @@ func (x *exchange) send() error {
 	x.writer = &writer{conn: cn, done: make(chan struct{})}
 	go x.writer.write(rest)
 	return nil
+}
+
+// opened tells who wants to know that the connection is the request's.
+func (x *exchange) opened() {
+	r, cn := x.request, x.cn
+	cn.reused = true
+	if r.Observer != nil {
+		r.Observer.GotConn(cn.dialled, x.reused, cn.state)
+	}
+	if r.Guard != nil {
+		r.Guard.Attach(cn.wire.Conn, x.reused)
+	}
 }
 
 // mayHaveAnswer reports whether an answer may have come though the request could not

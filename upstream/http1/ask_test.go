@@ -1,0 +1,179 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// warm is the path of a call after which its connection is used again.
+const warm = "/warm"
+
+// warmed answers the calls of warm, and leaves others to a script.
+func warmed(other func(conn net.Conn, q *http.Request)) script {
+	return func(_ int64, conn net.Conn, requests *requests) {
+		for {
+			q, ok := requests.next()
+			if !ok {
+				return
+			}
+			if q.URL.Path != warm {
+				other(conn, q)
+				return
+			}
+			if _, err := io.WriteString(conn, empty); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func warmUp(t *testing.T, c *Client) {
+	t.Helper()
+	if r := readAll(c.Do(t.Context(), &Request{Method: http.MethodGet, Path: warm})); r.err != nil {
+		t.Fatal(r.err)
+	}
+}
+
+// An answer is read alike whether its connection is new or was used before.
+func TestUsedConnectionsReadAsNewOnes(t *testing.T) {
+	for i, answer := range oddAnswers() {
+		if answer == "" {
+			continue // the read would be repeated
+		}
+		p := newPeer(t, warmed(func(conn net.Conn, _ *http.Request) { _, _ = io.WriteString(conn, answer) }))
+		c := p.client(t)
+		first := c.get(http.MethodGet)
+		warmUp(t, c)
+		used := c.get(http.MethodGet)
+		if fmt.Sprint(first.err) != fmt.Sprint(used.err) {
+			t.Errorf("%d: %.60q: %v on a new connection, %v on a used one", i, answer, first.err, used.err)
+		}
+		first.err, used.err = nil, nil
+		if !reflect.DeepEqual(first, used) {
+			t.Errorf("%d: %.60q: %+v on a new connection, %+v on a used one", i, answer, first, used)
+		}
+	}
+}
+
+// What a socket does not take at once leaves nevertheless, and so does what comes in
+// pieces.
+func TestLargeHeadOnAUsedConnection(t *testing.T) {
+	const size = 16 << 20
+	p := newPeer(t, func(_ int64, conn net.Conn, requests *requests) {
+		_, _ = requests.next()
+		_, _ = io.WriteString(conn, empty)
+		// net/http would refuse a head of this size.
+		for seen := 0; seen < size; {
+			n, err := requests.Discard(1 << 10)
+			if seen += n; err != nil {
+				return
+			}
+		}
+		for _, piece := range []string{"HTTP/1.1 2", "00 OK\r\nContent-", "Length: 2\r\n\r\nh", "i"} {
+			_, _ = io.WriteString(conn, piece)
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	c := p.client(t)
+	warmUp(t, c)
+	r := readAll(c.Do(t.Context(), &Request{Method: http.MethodGet, Path: "/", Header: http.Header{"X": {strings.Repeat("x", size)}}}))
+	if r.err != nil || string(r.body) != "hi" {
+		t.Errorf("got %d %q, %v", r.status, r.body, r.err)
+	}
+}
+
+// A call on a used connection ends with its deadline, and with its context.
+func TestCallsOnUsedConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	for name, within := range map[string]time.Duration{"short": 100 * time.Millisecond, "long": watchFrom + 100*time.Millisecond, "cancelled": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan struct{}, 1)
+			p := newPeer(t, warmed(func(conn net.Conn, _ *http.Request) {
+				asked <- struct{}{}
+				_, _ = conn.Read(make([]byte, 1)) // until the call ends
+			}))
+			c := p.client(t)
+			warmUp(t, c)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			request, want := &Request{Method: http.MethodGet, Path: "/"}, context.Canceled
+			if within > 0 {
+				request.Deadline, want = time.Now().Add(within), context.DeadlineExceeded
+			} else {
+				go func() { <-asked; cancel() }()
+			}
+			r := readAll(c.Do(ctx, request))
+			if !errors.Is(r.err, want) || time.Now().Before(request.Deadline) || c.pool.open != 0 {
+				t.Errorf("got %+v, %d connections are open", r, c.pool.open)
+			}
+		})
+	}
+}
+
+// Where many calls wait, each lets others go on before it reads. They get their own
+// answers all the same.
+func TestCrowd(t *testing.T) {
+	o := newPeer(t, func(_ int64, conn net.Conn, requests *requests) {
+		for {
+			q, ok := requests.next()
+			if !ok {
+				return
+			}
+			if q.URL.Path == "/slow" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			content := q.URL.RawQuery
+			if _, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(content), content); err != nil {
+				return
+			}
+		}
+	}).options()
+	const callers = 4 * crowd * 2
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	o.MaxIdle, o.MaxOpen, o.IdleInAll = callers, callers, &Idle{Max: callers}
+	c := newClient(t, o)
+	crowded := func() bool { return c.watch.crowded.Load() }
+	var calls sync.WaitGroup
+	ended := make(chan struct{})
+	for i := range callers {
+		calls.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				path := "/"
+				if n%2 == 0 {
+					path = "/slow"
+				}
+				content := fmt.Sprintf("%d-%d", i, n)
+				r := readAll(c.Do(context.Background(), &Request{Method: http.MethodGet, Path: path, Query: content}))
+				if r.err != nil || string(r.body) != content {
+					t.Errorf("got %q, %v, want %q", r.body, r.err, content)
+					return
+				}
+			}
+		})
+	}
+	within(t, "a crowd", crowded)
+	time.Sleep(100 * time.Millisecond)
+	close(ended)
+	calls.Wait()
+	mustWarm := func() bool {
+		r := readAll(c.Do(t.Context(), &Request{Method: http.MethodGet, Path: "/slow", Query: "x"}))
+		return r.err == nil && !crowded()
+	}
+	within(t, "the crowd's end", mustWarm)
+}
