@@ -37,7 +37,9 @@ func stateCases() []Case {
 			Run: func(s *Scene) {
 				s.made()
 				s.overwritable(s.id)
-				s.put(s.id, sent(s, current(s))).done()
+				now := current(s)
+				s.settled(s.put(s.id, sent(s, now)).done(), s.id)
+				s.read(s.id).inState(now)
 			},
 		},
 		{
@@ -160,22 +162,20 @@ func (s *Scene) beginsShown(p *Pattern, a *Answer) *Answer {
 	return a
 }
 
-func (s *Scene) beginsHidden(p *Pattern, a *Answer) *Answer {
+func (s *Scene) beginsHidden(p *Pattern, a *Answer) {
 	if s.begins(p, a); p.natural && !p.Accepted {
 		s.leave("the provider answered with the resource")
 	}
-	return a
 }
 
 // links expects the headers that the pattern promises.
-func (a *Answer) links(p Pattern) *Answer {
+func (a *Answer) links(p Pattern) {
 	if p.Location {
 		a.link("Location")
 	}
 	if p.Status {
 		a.link("Azure-AsyncOperation")
 	}
-	return a
 }
 
 // ended waits until a resource's state is terminal, or the resource is gone.

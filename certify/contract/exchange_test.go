@@ -103,10 +103,10 @@ func TestCurl(t *testing.T) {
 		Method, URI, Body string
 		Header            http.Header
 	}
-	var last got
+	requests := make(chan got, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		last = got{r.Method, r.RequestURI, string(body), r.Header}
+		requests <- got{r.Method, r.RequestURI, string(body), r.Header}
 	}))
 	defer server.Close()
 	adapter := Straight(map[string]string{"westus": server.URL})
@@ -128,17 +128,17 @@ func TestCurl(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer.s = &Scene{Target: &Target{Adapter: adapter}}
-		want, line := last, answer.exchange().Curl
-		last = got{}
+		want, line := <-requests, answer.exchange().Curl
 		if out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput(); err != nil { //nolint:gosec // the line under test
 			t.Fatalf("%s: %s: %v: %s", what, line, err, out)
 		}
+		repeated := <-requests
 		for _, its := range []string{"User-Agent", "Accept", "Accept-Encoding"} {
 			want.Header.Del(its)
-			last.Header.Del(its)
+			repeated.Header.Del(its)
 		}
-		if !reflect.DeepEqual(last, want) {
-			t.Errorf("%s: %s\nsent  %+v\nwant  %+v", what, line, last, want)
+		if !reflect.DeepEqual(repeated, want) {
+			t.Errorf("%s: %s\nsent  %+v\nwant  %+v", what, line, repeated, want)
 		}
 	}
 }

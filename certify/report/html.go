@@ -150,7 +150,11 @@ func headline(claimed []pageProfile, c Counts) (outcome contract.Outcome, words,
 	}
 	switch {
 	case c.Broken > 0:
-		return contract.Broken, "Not kept: " + with(contract.Broken), fmt.Sprintf("%d of %d trials found a rule of the contract broken.", c.Broken, c.Broken+c.Kept+c.Unreached)
+		explanation = fmt.Sprintf("%d of %d trials found a rule of the contract broken.", c.Broken, c.Broken+c.Kept+c.Unreached)
+		if c.Unreached > 0 {
+			explanation += fmt.Sprintf(" %d did not come to their rule.", c.Unreached)
+		}
+		return contract.Broken, "Not kept: " + with(contract.Broken), explanation
 	case c.Unreached > 0:
 		return contract.Unreached, "Not shown: " + with(contract.Unreached), fmt.Sprintf("No rule was found broken, but %d trials did not come to their rule.", c.Unreached)
 	case with(contract.LeftOut) != "":

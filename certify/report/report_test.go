@@ -189,7 +189,7 @@ func TestHTML(t *testing.T) {
 		}
 	}
 	for _, wanted := range []string{
-		"Certification of Acme.Stuff", "Not kept: core", "1 of 3 trials", "1 kept, 1 broken, 0 unreached, 0 left out", "Not claimed: move (1).",
+		"Certification of Acme.Stuff", "Not kept: core", "1 of 3 trials found a rule of the contract broken. 1 did not come to their rule.", "1 kept, 1 broken, 0 unreached, 0 left out", "Not claimed, and not tried: move (1 trials).",
 		`id="put/b@Acme.Stuff/widgets"`, "https://github.com/Azure/azure-openapi-validator/blob/main/docs/put-response-codes.md", "RPC-Put-V1-11 (PutResponseCodes)",
 		"500 Internal Server Error", "the first 65536 of 70000 bytes", "curl -i &#39;https://west.example/a?b&#39;", "23 November 2026, 09:30 UTC", "westus https://west.example",
 		"the profile move is not claimed", "Not removed", contract.Edition,

@@ -124,6 +124,9 @@ func describe(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
+// escapePipes keeps what stands in a cell of a table from ending it.
+var escapePipes = strings.NewReplacer("|", `\|`)
+
 func flagLine(f *pflag.Flag) string {
 	name := "--" + f.Name
 	value, usage := pflag.UnquoteUsage(f)
@@ -133,7 +136,7 @@ func flagLine(f *pflag.Flag) string {
 	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && f.DefValue != "0s" {
 		usage += "; default " + f.DefValue
 	}
-	return fmt.Sprintf("| `%s` | %s |\n", name, strings.ReplaceAll(usage, "|", "\\|"))
+	return fmt.Sprintf("| `%s` | %s |\n", escapePipes.Replace(name), escapePipes.Replace(usage))
 }
 
 // paragraphs are those of a command's long text, less what the head of the page says.

@@ -21,7 +21,7 @@ import (
 func reportOf(t *testing.T) string {
 	t.Helper()
 	began := time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC)
-	long := strings.Repeat("a-very-long-name-without-any-space", 10)
+	long := strings.Repeat("averylongnamewithoutanyspace", 10)
 	r := report.Run{
 		Suite: "1.0", Contract: contract.Edition, Began: began, Took: time.Minute,
 		Target:  report.Target{Endpoints: map[string]string{"westus": "https://" + long + ".example"}, Types: []string{"Acme.Stuff/widgets", "Acme.Stuff/" + hostile}},
