@@ -98,16 +98,20 @@ func (a *Answer) succeeds(status int) *Answer {
 }
 
 // refused expects one of these statuses, or without any the refusal of a request that is
-// the client's fault: 4xx. Whether an error has its body is a rule of its own.
+// the client's fault: 4xx, but for 403, which tells of the front door's certificate alone.
+// Whether an error has its body is a rule of its own.
 func (a *Answer) refused(allowed ...int) *Answer {
 	if len(allowed) > 0 {
 		return a.status(allowed...)
 	}
-	if a.Status < 400 || a.Status > 499 {
-		a.fatal(a.call.String()+" is refused with 4xx", a.String())
+	if !a.denied() || a.Status == http.StatusForbidden {
+		a.fatal(a.call.String()+" is refused with 4xx, not 403", a.String())
 	}
 	return a
 }
+
+// denied reports whether the answer is 4xx.
+func (a *Answer) denied() bool { return a.Status >= 400 && a.Status <= 499 }
 
 // gone expects that a GET shows no resource. Which status says so is a rule of its own.
 func (a *Answer) gone() {

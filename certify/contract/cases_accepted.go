@@ -36,7 +36,11 @@ func acceptedCases() []Case {
 					id := s.variant(p)
 					begun := s.prepared(patchWrite, &p, id, s.short(p))
 					s.prepare(func() { s.followed(begun) })
-					s.ended(id).status(200).inState("Succeeded").shows(Object{"properties": plain(s.Type.Contract.Change)})
+					if !hasURL(begun) {
+						s.ended(id)
+					}
+					over := s.soon(id, func(a *Answer) bool { return terminal(a.state()) })
+					over.status(200).inState("Succeeded").shows(Object{"properties": plain(s.Type.Contract.Change)})
 				}
 			},
 		},
@@ -79,7 +83,10 @@ func acceptedCases() []Case {
 					id := s.variant(p)
 					begun := s.prepared(deleteWrite, &p, id, s.short(p))
 					s.prepare(func() { s.followed(begun) })
-					s.ended(id).gone()
+					if !hasURL(begun) {
+						s.ended(id)
+					}
+					s.soon(id, (*Answer).isGone).gone()
 					s.check(len(s.listed(collection(id)).like(id)) == 0, "the collection has it no more", "it has")
 				}
 			},
@@ -294,6 +301,9 @@ func (s *Scene) whileItRuns(w write, method string) {
 				read.status(200).running()
 			}
 			continue
+		}
+		if poll := s.follow(begun.link("Location"), begun); poll.Status != http.StatusAccepted && s.surelyRuns(begun) {
+			poll.status(202)
 		}
 		if method != http.MethodPost && text(read.doc, "properties.provisioningState") != "" && s.surelyRuns(begun) {
 			read.running()

@@ -288,6 +288,23 @@ func asyncPutCases() []Case {
 			},
 		},
 		{
+			ID: "async-put/the-state-stays-shown", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
+			Rule: "the provisioningState is returned on all future GETs, even after it is complete",
+			Run: func(s *Scene) {
+				for _, p := range s.shown() {
+					id := s.variant(p)
+					var begun *Answer
+					s.prepare(func() { begun = s.put(id, s.body(s.Type), s.short(p)).done() })
+					s.beginsShown(&p, begun)
+					if text(begun.doc, "properties.provisioningState") == "" {
+						s.leave("the answer of PUT has no provisioningState, which another case reports")
+					}
+					s.settled(begun, id)
+					s.read(id).says("properties.provisioningState")
+				}
+			},
+		},
+		{
 			ID: "async-put/a-failed-update-is-reverted", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "if an update failed the properties are reverted to their previous state, and the provisioningState tells of the failure",
 			Run: func(s *Scene) {

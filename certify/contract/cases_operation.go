@@ -165,7 +165,8 @@ func pollerCases() []Case {
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(begun) {
-					s.follow(link, begun, as(Colleague)).refused()
+					a := s.follow(link, begun, as(Colleague))
+					a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
 				}
 			},
 		},
@@ -176,8 +177,10 @@ func pollerCases() []Case {
 				begun := s.operation(s.Description.Asynchrony.Short)
 				s.prepare(func() { s.followed(begun) })
 				for _, link := range pollingURLs(begun) {
-					s.follow(link, begun, as(Colleague)).refused()
-					s.follow(link, begun, as(Stranger)).refused()
+					for _, caller := range []Caller{Colleague, Stranger} {
+						a := s.follow(link, begun, as(caller))
+						a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
+					}
 				}
 			},
 		},
@@ -214,8 +217,10 @@ func pollerCases() []Case {
 				begun := s.operationBy(Passport, s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(begun) {
 					s.follow(link, begun, as(Passport)).done()
-					s.follow(link, begun, as(OtherPassport)).refused()
-					s.follow(link, begun, as(Owner)).refused()
+					for _, caller := range []Caller{OtherPassport, Owner} {
+						a := s.follow(link, begun, as(caller))
+						a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
+					}
 				}
 			},
 		},

@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,12 @@ func TestRightProvidersPass(t *testing.T) {
 					if why[r.Why]++; !strings.HasPrefix(r.Why, "the profile") {
 						t.Logf("%s is left out: %s", r.Case, r.Why)
 					}
+				}
+			}
+			ordinary := regexp.MustCompile(`^[A-Za-z0-9-]{1,40}( \(of its own\) ö)?$`)
+			for _, name := range row.provider.made {
+				if !ordinary.MatchString(name) {
+					t.Errorf("the suite has given the name %q", name)
 				}
 			}
 			t.Logf("%v", count)
@@ -170,6 +177,9 @@ var wrongWays = []struct {
 	{"asynchronous, with a status", "properties-while-it-runs", []string{"operation/while-it-runs"}, nil},
 	{"asynchronous, with a status", "operation-named-otherwise", []string{"operation/that-succeeded", "operation/while-it-runs"}, nil},
 	{"asynchronous, with a status", "status-stays-odd", []string{"operation/that-succeeded"}, nil},
+	{"asynchronous, with a status", "state-vanishes", []string{"async-put/the-state-stays-shown"}, nil},
+	{"asynchronous, with a status", "location-done-too-soon", []string{"202-delete/ends-with-the-resource", "202-patch/ends-with-the-update", "202-delete/while-it-runs", "202-patch/while-it-runs"}, nil},
+	{"minimal and tracked", "bad-names-403", []string{"arguments/name-with-ampersand", "arguments/name-with-backslash", "arguments/name-with-colon", "arguments/name-with-control-character", "arguments/name-with-greater-than", "arguments/name-with-less-than", "arguments/name-with-percent", "arguments/name-with-question-mark"}, nil},
 	{"accepting", "visible-too-soon", []string{"202-put/invisible-until-it-is-done"}, nil},
 	{"accepting", "accepted-with-body", []string{"202-delete/has-no-body", "202-patch/has-no-body", "202-put/has-no-body"}, nil},
 	{"accepting", "urls-relative", []string{"202-delete/its-urls-are-absolute-and-public", "202-patch/its-urls-are-absolute-and-public", "202-put/its-urls-are-absolute-and-public"}, nil},

@@ -48,6 +48,7 @@ type outside struct {
 	order      []string
 	operations map[string]*running
 	requests   int
+	made       []string // names of all that was created
 }
 
 // thing is a resource of an outside provider.
@@ -254,6 +255,9 @@ func (o *outside) serve(w http.ResponseWriter, r *http.Request) {
 		panic(refuse(404, "NoSuchAction"))
 	}
 	name := segments[len(segments)-1]
+	if o.is("bad-names-403") && badName.MatchString(name) {
+		panic(refuse(403, "Forbidden"))
+	}
 	if !o.is("any-name") && (badName.MatchString(name) || len(name) > 260) {
 		panic(refuse(400, "BadName"))
 	}
@@ -302,7 +306,7 @@ func (o *outside) show(t *thing) Object {
 			}
 		}
 	}
-	if o.state {
+	if o.state && !(o.is("state-vanishes") && t.state == "Succeeded") {
 		properties["provisioningState"] = t.state
 	}
 	id, typeName := t.id, o.namespace+"/widgets"
@@ -520,6 +524,7 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 			panic(refuse(400, "RestrictedName"))
 		}
 		status = 201
+		o.made = append(o.made, nameOf(id))
 		t = &thing{kind: kind}
 		o.resources[o.key(id)] = t
 		o.order = append(o.order, o.key(id))
@@ -759,7 +764,7 @@ func (o *outside) poll(w http.ResponseWriter, r *http.Request, segments []string
 	}
 	o.asked(op)
 	if strings.EqualFold(segments[4], "operationResults") {
-		if !op.over {
+		if !op.over && !o.is("location-done-too-soon") {
 			w.Header().Set("Location", r.Header.Get("Referer"))
 			o.retryAfter(w)
 			o.accepted(w, r)

@@ -83,6 +83,16 @@ func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
 	}
 }
 
+// soon reads a resource after its operation is said to have ended, which a provider may
+// show a moment later.
+func (s *Scene) soon(id string, there func(*Answer) bool) *Answer {
+	a := s.get(id)
+	for w, n := s.newWait(), 1; n < certainPolls && !there(a) && w.until(a); n++ {
+		a = s.get(id)
+	}
+	return a
+}
+
 // settled waits, like a client, for the end of what a write began, and returns what is
 // then read. That a write ends is a rule of its own: here it prepares.
 func (s *Scene) settled(a *Answer, id string) *Answer {
