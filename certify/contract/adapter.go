@@ -58,8 +58,9 @@ type Adapter struct {
 	tokens     map[Caller]string // through a front door
 }
 
-// callLimit bounds one call.
-const callLimit = 30 * time.Second
+// callLimit bounds one call. It is longer than a front door waits, so that an answer that
+// comes too late is known for one.
+const callLimit = answerWithin + 5*time.Second
 
 // Straight is an adapter that calls provider endpoints directly, by region.
 func Straight(endpoints map[string]string) *Adapter {

@@ -23,6 +23,8 @@ type Case struct {
 	On func(*Type) bool
 	// Once runs the case only for the first type that On selects.
 	Once bool
+	// AtEnd runs the case after all others, one after the other: it looks at what they met.
+	AtEnd bool
 	// Side limits the case to one of the two ways; zero means both.
 	Side Side
 	Run  func(*Scene)
@@ -50,6 +52,9 @@ const (
 	etags           = "addendum, ETags for Resources"
 	nested          = "addendum, Nested Resources"
 	groupDeletes    = "addendum, Resource Group Deletes"
+	moveResource    = "resource reference, Move Resource"
+	retrying        = "addendum, Retrying REST Calls"
+	createdFor      = "addendum, Correlating resources created on behalf of customer"
 	designing       = "addendum, Designing Resources"
 	skus            = "addendum, Enumerating SKUs for an existing resource"
 	operationFormat = "async reference, Azure-AsyncOperation Resource format"
@@ -78,6 +83,8 @@ func All() []Case {
 		etagCases(), etagTable(),
 		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), operationCases(), pollerCases(),
 		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
+		moveCases(), createdForCases(), managedCases(), certificateCases(), envelopeCases(),
+		retryCases(), casingCases(), raceCases(), pagingCases(), burstCases(), watchCases(),
 	)
 }
 

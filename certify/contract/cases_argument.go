@@ -91,18 +91,19 @@ func argumentCases() []Case {
 // freely: group and name.
 func shout(id string) string { return recased(id, strings.ToUpper) }
 
-func recase(id string) string {
-	return recased(id, func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if 'a' <= r && r <= 'z' {
-				return r - 'a' + 'A'
-			}
-			if 'A' <= r && r <= 'Z' {
-				return r - 'A' + 'a'
-			}
-			return r
-		}, s)
-	})
+func recase(id string) string { return recased(id, swapCase) }
+
+// swapCase writes each ASCII letter in its other casing.
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, s)
 }
 
 func recased(id string, f func(string) string) string {

@@ -24,6 +24,8 @@ type Target struct {
 	Claimed []Profile
 	// Disruptive runs the disruptive cases too.
 	Disruptive bool
+
+	watch *watch // of the run
 }
 
 // Try checks every case on the target and reports each. Its error means that the suite
@@ -39,6 +41,7 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	if workers == 0 {
 		workers = 16
 	}
+	target.watch = &watch{}
 	trials := make(chan trial)
 	var done sync.WaitGroup
 	for range workers {
@@ -48,11 +51,19 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 			}
 		})
 	}
+	var atEnd []trial
 	for _, t := range plan(target) {
+		if t.AtEnd {
+			atEnd = append(atEnd, t)
+			continue
+		}
 		trials <- t
 	}
 	close(trials)
 	done.Wait()
+	for _, t := range atEnd {
+		to.Report(t.run(ctx, target))
+	}
 	target.Adapter.Client.CloseIdleConnections()
 	return ctx.Err()
 }

@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -226,10 +227,16 @@ func (s *Scene) call(method, path string, body any, options ...option) *Answer {
 
 // do makes a call; without an answer the scene ends.
 func (s *Scene) do(c call) *Answer {
+	began := time.Now()
 	a, err := s.Adapter.send(s.ctx, c)
+	if errors.Is(err, context.DeadlineExceeded) { // time/every-answer-within-60-seconds is about it
+		s.watch.missed(c, time.Since(began))
+		s.prepare(func() { s.fatal(c.String()+" is answered in time", err.Error()) })
+	}
 	if err != nil {
 		s.fatal(c.String()+" is answered", err.Error())
 	}
+	s.watch.saw(a, time.Since(began))
 	a.s = s
 	a.doc = decode(a.Body)
 	s.last = a

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -112,7 +113,7 @@ func TestEveryCaseCanFail(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		defer server.Close()
 		var r Recorder
-		if err := Try(t.Context(), Target{Adapter: adapter(server.URL), Description: d}, &r); err != nil {
+		if err := Try(t.Context(), Target{Adapter: adapter(server.URL), Description: d, Disruptive: true}, &r); err != nil {
 			t.Fatal(err)
 		}
 		for _, result := range r.Results() {
@@ -133,6 +134,12 @@ func TestEveryCaseCanFail(t *testing.T) {
 	try("a door that answers nothing", http.StatusOK, func(url string) *Adapter {
 		return ThroughDoor(Door{URL: url, Regions: []string{"westus"}, HasGlobal: true, Subscription: "s", Sibling: "t"})
 	})
+	try("throttling everything", http.StatusTooManyRequests, straight)
+	try("trusting everybody", http.StatusOK, func(url string) *Adapter {
+		a := straight(url)
+		a.Client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{Certificates: []tls.Certificate{ownCertificate(t)}}
+		return a
+	})
 	for _, c := range All() {
 		if !tried[c.ID] {
 			t.Errorf("the case %s was not tried", c.ID)
@@ -141,7 +148,16 @@ func TestEveryCaseCanFail(t *testing.T) {
 }
 
 // satisfied are the cases that an empty 200 to everything satisfies.
-var satisfied = map[string][]string{"answering nothing": {"subscription/notices-in-any-order"}}
+var satisfied = map[string][]string{
+	"answering nothing":           {"subscription/notices-in-any-order", inTime},
+	"trusting everybody":          {"subscription/notices-in-any-order", inTime},
+	"refusing everything":         {inTime},
+	"throttling everything":       {inTime},
+	"a door that answers nothing": {inTime},
+}
+
+// inTime is the rule that any answer keeps that comes soon.
+const inTime = "time/every-answer-within-60-seconds"
 
 // whole describes a provider to which every case applies.
 const whole = `
@@ -162,13 +178,14 @@ providers:
       - name: things
         kind: tracked
         apiVersions: ["2020-01-01", "2019-01-01"]
-        capabilities: {etags: true}
+        capabilities: {etags: true, move: true}
         contract:
           withoutETags: ["2019-01-01"]
           body: {properties: {n: 1}}
           other: {properties: {m: 2}}
           change: {n: 2}
-          kept: {kind: app}
+          kept: {kind: app, managedBy: /subscriptions/s/resourceGroups/g/providers/Some.Where/things/manager}
+          createdFor: {ids: properties.made, more: {n: 3}}
           refused: [{why: a bad sku, members: {sku: 1}}]
           sku: {name: A}
           otherSKU: {name: B}

@@ -24,11 +24,17 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if after, err = p.onlyOnce(after); err != nil {
+		return answer{}, err
+	}
 	return p.transact(func(x *tx) (answer, error) {
 		if err := x.checkParent(c.address, t); err != nil {
 			return answer{}, err
 		}
 		page := x.page(t, collectionPrefix(c.address, t), after, size)
+		if err := x.breaks.misread(c, after, page); err != nil {
+			return answer{}, err
+		}
 		if x.stateFor(c.address) == subscriptionUnregistered {
 			if x.breaks[unregisteredList403] {
 				return answer{}, fail(http.StatusForbidden, "SubscriptionNotRegistered", "The subscription is not registered.")
@@ -37,7 +43,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 		}
 		out := object{{"value", page.value(c.etags)}}
 		if page.more {
-			next, err := c.nextLink(page.after)
+			next, err := c.nextLink(p.breaks.numbered(page.after))
 			if err != nil {
 				return answer{}, err
 			}
@@ -64,6 +70,9 @@ type page struct {
 }
 
 func (t *tx) page(kind *resourceType, prefix, after string, size int) page {
+	if t.breaks[pageByOffset] {
+		return t.pageByOffset(kind, prefix, after, size)
+	}
 	var p page
 	for _, k := range t.keysBelow(prefix, after) {
 		r := t.resource(k)

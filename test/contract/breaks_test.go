@@ -50,6 +50,42 @@ var noticed = map[string][]string{
 	"check-name-wrong":             {"name/free-taken-or-invalid"},
 	"action-unknown-200":           {"action/unknown"},
 	"head-with-body":               {"get/head-has-no-body-on-the-wire"},
+
+	"move-answers-body":           {"move/answers-200-or-202"},
+	"move-copies":                 {"move/takes-the-resource-from-its-group"},
+	"move-keeps-subscription":     {"move/to-another-subscription"},
+	"move-leaves-children":        {"move/takes-children-along"},
+	"move-absent-skipped":         {"move/of-what-is-not-there"},
+	"move-refused-half":           {"move/a-refused-one-moves-nothing"},
+	"move-again-loses":            {"move/sent-twice"},
+	"move-no-location":            {"move/by-an-operation"},
+	"created-for-put-untagged":    {"created-for/upon-put"},
+	"created-for-patch-untagged":  {"created-for/upon-patch"},
+	"created-for-shown":           {"created-for/not-at-the-customers"},
+	"managed-by-kept":             {"managed-by/goes-with-a-put-without-it"},
+	"managed-by-fixed":            {"managed-by/is-replaced"},
+	"certificate-not-asked":       {"certificate/none-is-refused"},
+	"certificate-any":             {"certificate/an-untrusted-one-is-refused"},
+	"certificate-too-late":        {"certificate/an-untrusted-call-does-nothing"},
+	"envelope-repeated":           {"envelope/is-not-repeated-in-properties"},
+	"member-beside-properties":    {"envelope/everything-else-lies-in-properties"},
+	"unknown-member-500":          {"envelope/a-member-that-nobody-knows"},
+	"properties-null-500":         {"envelope/properties-null-in-a-patch"},
+	"delete-status-fails":         {"operation/ends-as-its-location-does"},
+	"repeated-put-500":            {"retry/put-while-the-first-runs"},
+	"repeated-delete-500":         {"retry/delete-while-the-first-runs"},
+	"repeated-post-500":           {"retry/post-twice"},
+	"subscription-casing-doubles": {"casing/of-the-subscription"},
+	"type-casing-doubles":         {"casing/of-the-type"},
+	"next-link-casing":            {"casing/of-a-next-link"},
+	"poll-casing":                 {"casing/of-a-polling-url"},
+	"two-creations":               {"race/one-creation"},
+	"lost-delete":                 {"race/put-and-delete"},
+	"page-by-offset":              {"list/writes-between-pages"},
+	"next-link-once":              {"list/a-next-link-twice"},
+	"throttled-bare":              {"throttle/says-when-to-come-again"},
+	"throttled-without-error":     {"throttle/has-an-error"},
+	"burst-500":                   {"throttle/a-burst-of-reads"},
 }
 
 // TestBreaks checks that the suite notices each rule that the reference provider can be
@@ -102,10 +138,13 @@ func tryBroken(t *testing.T, breaks ...string) []string {
 		Adapter:     contract.Straight(map[string]string{"westus": endpoint}),
 		Description: describe(t),
 		OnceEach:    true,
+		Disruptive:  true,
 	}, &recorder)
 	if err != nil {
 		t.Fatal(err)
 	}
+	tryClusters(t, &recorder, args...)
+	tryCertificates(t, &recorder, args...)
 	var failed []string
 	for _, r := range recorder.Results() {
 		if r.Outcome == contract.Broken || r.Outcome == contract.Unreached {
