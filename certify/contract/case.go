@@ -84,7 +84,7 @@ func All() []Case {
 		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), operationCases(), pollerCases(),
 		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
 		moveCases(), createdForCases(), managedCases(), certificateCases(), envelopeCases(),
-		retryCases(), casingCases(), raceCases(), pagingCases(), burstCases(), watchCases(),
+		retryCases(), casingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(),
 	)
 }
 

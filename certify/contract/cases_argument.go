@@ -12,7 +12,7 @@ func argumentCases() []Case {
 			Rule: "a resource made in group rG1 is the one that is read in RG1",
 			Run: func(s *Scene) {
 				s.made()
-				for _, id := range []string{shout(s.id), strings.ToLower(s.id)} {
+				for _, id := range []string{shout(s.id), recased(s.id, strings.ToLower)} {
 					s.get(id).status(200)
 				}
 				s.put(recase(s.id), s.body(s.Type)).status(200)

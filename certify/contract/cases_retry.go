@@ -26,7 +26,7 @@ func retryCases() []Case {
 					a := s.get(s.id)
 					return a, a.Status == 200 && terminal(a.state()) || a.Status != 200 && a.Status != 404
 				}).status(200).inState("Succeeded")
-				s.check(len(s.walk(collection(s.id)).like(s.id)) == 1, "the collection has the resource once", "it has not")
+				s.check(s.listed(s.id) == 1, "the collection has the resource once", "%d times", s.listed(s.id))
 			},
 		},
 		{
@@ -75,9 +75,9 @@ func retryCases() []Case {
 					tried = true
 					end := s.await("the operation ends", func() (*Answer, bool) {
 						a := s.follow(begun.Header.Get("Azure-AsyncOperation"), begun)
-						return a, a.Status != 200 || terminal(text(a.doc, "status"))
+						return a, a.Status >= 400 || terminal(text(a.doc, "status"))
 					})
-					s.prepare(func() { end.status(200) })
+					s.prepare(func() { s.check(end.Status < 400, "the status of the operation can be read", "%s", end) })
 					result := s.await("the Location ends", func() (*Answer, bool) {
 						a := s.follow(begun.Header.Get("Location"), begun)
 						return a, a.Status != http.StatusAccepted

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -70,8 +71,9 @@ func watchCases() []Case {
 				if w == nil || w.calls == 0 {
 					s.pass()
 				}
+				limit := cmp.Or(s.AnswerWithin, answerWithin)
 				s.last = w.slowed
-				s.check(w.slowest <= answerWithin, "every call is answered within "+answerWithin.String(), "%s was not after %s", w.slow, w.slowest.Round(time.Second))
+				s.check(w.slowest <= limit, "every call is answered within "+limit.String(), "%s was not after %s", w.slow, w.slowest.Round(time.Second))
 			},
 		},
 		{

@@ -50,8 +50,39 @@ func (s *Scene) concluded(begun *Answer) conclusion {
 	return conclusion{begun, true}
 }
 
-// notServerError expects anything but a 5xx, and of an error its body.
+// listed is how often a resource is on the pages of its collection. How pages are linked
+// is not judged.
+func (s *Scene) listed(id string) int {
+	var items listing
+	s.prepare(func() {
+		a := s.get(collection(id)).status(http.StatusOK)
+		items.items = values(a)
+		if link := text(a.doc, "nextLink"); link != "" {
+			items.items = append(items.items, s.walkOn(link, a, func(int) {}).items...)
+		}
+	})
+	return len(items.like(id))
+}
+
+// echoed are the members of a body that a provider shows as they were sent. Others it may
+// keep to itself or write in another form.
+func echoed(body, read any) any {
+	b, ok := body.(Object)
+	r, same := read.(Object)
+	if !ok || !same {
+		return body
+	}
+	kept := Object{}
+	for name, value := range b {
+		if part := echoed(value, r[name]); missing(r[name], part, name) == "" {
+			kept[name] = part
+		}
+	}
+	return kept
+}
+
+// notServerError expects anything but a 5xx; 501 is a refusal.
 func (a *Answer) notServerError(why string) *Answer {
-	a.s.check(a.Status < 500, fmt.Sprintf("%s is answered or refused, %s", a.call, why), "%s", a)
+	a.s.check(a.Status < 500 || a.Status == http.StatusNotImplemented, fmt.Sprintf("%s is answered or refused, %s", a.call, why), "%s", a)
 	return a
 }

@@ -24,6 +24,8 @@ type Target struct {
 	Claimed []Profile
 	// Disruptive runs the disruptive cases too.
 	Disruptive bool
+	// AnswerWithin is how long a front door waits for an answer, 60 seconds if zero.
+	AnswerWithin time.Duration
 
 	watch *watch // of the run
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"math/big"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,20 @@ func TestParts(t *testing.T) {
 	} {
 		if got := partsCased(id, which, swapCase); got != want {
 			t.Errorf("part %d: %s, want %s", which, got, want)
+		}
+	}
+}
+
+func TestEchoed(t *testing.T) {
+	for _, row := range []struct{ body, read, want string }{
+		{`{"a":1,"b":{"c":2,"d":3}}`, `{"a":1,"b":{"c":2,"d":3,"e":4},"f":5}`, `{"a":1,"b":{"c":2,"d":3}}`},
+		{`{"location":"westus","a":1,"secret":"s"}`, `{"location":"West US","a":2}`, `{"location":"westus"}`},
+		{`{"b":{"c":2,"d":3}}`, `{"b":{"c":2}}`, `{"b":{"c":2}}`},
+		{`{"b":{"c":2}}`, `{"b":"text"}`, `{}`},
+		{`{"a":[1,2]}`, `{"a":[1]}`, `{}`},
+	} {
+		if got := echoed(decode([]byte(row.body)), decode([]byte(row.read))); !reflect.DeepEqual(got, decode([]byte(row.want))) {
+			t.Errorf("of %s in %s: %s, want %s", row.body, row.read, show(got), row.want)
 		}
 	}
 }

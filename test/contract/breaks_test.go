@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/certify/contract"
 	"portico/test/contoso"
@@ -139,6 +140,8 @@ func tryBroken(t *testing.T, breaks ...string) []string {
 		Description: describe(t),
 		OnceEach:    true,
 		Disruptive:  true,
+		// The machine that runs the tests may stand still for a while.
+		AnswerWithin: time.Hour,
 	}, &recorder)
 	if err != nil {
 		t.Fatal(err)
