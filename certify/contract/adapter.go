@@ -3,11 +3,14 @@ package contract
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -57,10 +60,6 @@ type Adapter struct {
 	endpoints  map[string]string // straight: by region
 	tokens     map[Caller]string // through a front door
 }
-
-// callLimit bounds one call. It is longer than a front door waits, so that an answer that
-// comes too late is known for one.
-const callLimit = answerWithin + 5*time.Second
 
 // Straight is an adapter that calls provider endpoints directly, by region.
 func Straight(endpoints map[string]string) *Adapter {
@@ -196,8 +195,6 @@ func (a *Adapter) stamp(r *http.Request, c call, sent ids) {
 
 // send makes a call and reads its answer.
 func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
 	r, sent, err := a.request(ctx, c)
 	if err != nil {
 		return nil, err
@@ -212,6 +209,23 @@ func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
 		return nil, err
 	}
 	return &Answer{call: c, ids: sent, sent: r, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+}
+
+// dial opens a connection to where a URL leads, as the client would.
+func (a *Adapter) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
+	address := u.Host
+	if u.Port() == "" {
+		address = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	}
+	if u.Scheme != "https" {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t, ok := a.Client.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
+		config = t.TLSClientConfig.Clone()
+	}
+	config.NextProtos = []string{"http/1.1"}
+	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
 }
 
 // prepare registers what the first write needs; only a front door requires that.

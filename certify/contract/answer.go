@@ -51,6 +51,19 @@ func (a *Answer) String() string {
 	return fmt.Sprintf("%d, %s", a.Status, body)
 }
 
+// check records a fault, shown by this answer, unless ok.
+func (a *Answer) check(ok bool, expected, got string, args ...any) {
+	if !ok {
+		a.s.faultOf(a, expected, fmt.Sprintf(got, args...))
+	}
+}
+
+// fatal records a fault, shown by this answer, and ends the scene.
+func (a *Answer) fatal(expected, got string) {
+	a.s.faultOf(a, expected, got)
+	panic(stop{})
+}
+
 // status expects one of these statuses; any other ends the scene.
 func (a *Answer) status(allowed ...int) *Answer {
 	if !slices.Contains(allowed, a.Status) {
@@ -58,51 +71,112 @@ func (a *Answer) status(allowed ...int) *Answer {
 		for i, status := range allowed {
 			words[i] = fmt.Sprint(status)
 		}
-		a.s.fatal(a.call.String()+" answers "+strings.Join(words, " or "), a.String())
+		a.fatal(a.call.String()+" answers "+strings.Join(words, " or "), a.String())
 	}
 	return a
 }
 
-// refused expects an error with one of these statuses, in the contract's envelope.
-func (a *Answer) refused(allowed ...int) *Answer {
-	return a.status(allowed...).envelope()
+// done expects any status of success; any other ends the scene.
+func (a *Answer) done() *Answer {
+	if a.Status < 200 || a.Status > 299 {
+		a.fatal(a.call.String()+" succeeds", a.String())
+	}
+	return a
 }
+
+// succeeds expects the status of a synchronous success or, instead of it, the beginning
+// of an operation: 202, or of a PUT a state that is not terminal.
+func (a *Answer) succeeds(status int) *Answer {
+	if a.Status == http.StatusAccepted || a.call.method == http.MethodPut && a.Status == http.StatusCreated && a.asynchronous() {
+		return a
+	}
+	return a.status(status)
+}
+
+// refused expects one of these statuses, or without any the refusal of a request that is
+// the client's fault: 4xx. Whether an error has its body is a rule of its own.
+func (a *Answer) refused(allowed ...int) *Answer {
+	if len(allowed) > 0 {
+		return a.status(allowed...)
+	}
+	if a.Status < 400 || a.Status > 499 {
+		a.fatal(a.call.String()+" is refused with 4xx", a.String())
+	}
+	return a
+}
+
+// gone expects that a GET shows no resource. Which status says so is a rule of its own.
+func (a *Answer) gone() *Answer {
+	if !a.isGone() {
+		a.fatal(a.call.String()+" shows no resource", a.String())
+	}
+	return a
+}
+
+func (a *Answer) isGone() bool { return a.Status > 299 && a.Status < 500 || len(a.Body) == 0 }
 
 // envelope expects the body that every error has.
 func (a *Answer) envelope() *Answer {
 	code, message := text(a.doc, "error.code"), text(a.doc, "error.message")
-	a.s.check(code != "" && message != "", a.call.String()+": the error has an error.code and an error.message", "%s", a)
+	a.check(code != "" && message != "", a.call.String()+": the error has an error.code and an error.message", "%s", a)
 	return a
 }
 
-// shows expects the members of want, at least.
+// shows expects the members of want, at least, but for those that the type never shows.
 func (a *Answer) shows(want Object) *Answer {
+	want = a.visible(want)
 	if len(want) == 0 {
 		return a
 	}
 	lack := missing(a.doc, want, "")
-	a.s.check(lack == "", a.call.String()+" shows "+show(want), "%s in %s", lack, a)
+	a.check(lack == "", a.call.String()+" shows "+show(want), "%s in %s", lack, a)
 	return a
+}
+
+// visible is an object without the members that the type of the answer never shows.
+func (a *Answer) visible(o Object) Object {
+	t := a.s.Description.typeAt(idOf(a))
+	if t == nil {
+		t = a.s.Type
+	}
+	return t.visible(o)
 }
 
 // lacks expects no member at the path.
 func (a *Answer) lacks(path string) *Answer {
 	v, there := lookup(a.doc, path)
-	a.s.check(!there || v == nil, a.call.String()+" shows no "+path, "%s: %s", path, show(v))
+	a.check(!there || v == nil, a.call.String()+" shows no "+path, "%s: %s", path, show(v))
 	return a
 }
 
 // empty expects no body.
 func (a *Answer) empty() *Answer {
-	a.s.check(len(a.Body) == 0, a.call.String()+" has no body", "%s", a)
+	a.check(len(a.Body) == 0, a.call.String()+" has no body", "%s", a)
 	return a
 }
 
 // named expects the resource to have this id, casing included.
 func (a *Answer) named(id string) *Answer {
-	a.s.check(text(a.doc, "id") == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
-	a.s.check(text(a.doc, "name") == nameOf(id), a.call.String()+" shows the name "+nameOf(id), "%s", text(a.doc, "name"))
+	a.check(bare(text(a.doc, "id")) == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
+	a.check(text(a.doc, "name") == nameOf(id), a.call.String()+" shows the name "+nameOf(id), "%s", text(a.doc, "name"))
 	return a
+}
+
+// about expects the resource to have this id and its name, in any casing.
+func (a *Answer) about(id string) *Answer {
+	a.check(strings.EqualFold(bare(text(a.doc, "id")), id), a.call.String()+" shows the id "+id, "%s", show(text(a.doc, "id")))
+	a.check(strings.EqualFold(text(a.doc, "name"), nameOf(id)), a.call.String()+" shows the name "+nameOf(id), "%s", show(text(a.doc, "name")))
+	return a
+}
+
+// bare is the id in what a resource shows as its id: what is around it is the matter of a
+// rule of its own.
+func bare(shown string) string {
+	u, err := url.Parse(shown)
+	if err != nil || u.Path == "" {
+		return shown
+	}
+	return u.Path
 }
 
 // state is the provisioningState; a resource without one has succeeded.
@@ -119,32 +193,44 @@ func terminal(state string) bool {
 
 // inState expects a provisioningState.
 func (a *Answer) inState(state string) *Answer {
-	a.s.check(a.state() == state, a.call.String()+" shows the provisioningState "+state, "%s", a.state())
+	a.check(a.state() == state, a.call.String()+" shows the provisioningState "+state, "%s", a.state())
 	return a
 }
 
 // running expects a provisioningState that is not terminal.
 func (a *Answer) running() *Answer {
-	a.s.check(!terminal(a.state()), a.call.String()+" shows a provisioningState that is not terminal", "%s", a.state())
+	a.check(!terminal(a.state()), a.call.String()+" shows a provisioningState that is not terminal", "%s", a.state())
 	return a
 }
 
-// etag is the tag of the header.
-func (a *Answer) etag() string { return a.Header.Get("ETag") }
+// etag is the tag of the resource: the header's, or where that is missing, which is a
+// rule of its own, the body's.
+func (a *Answer) etag() string {
+	if tag := a.Header.Get("ETag"); tag != "" {
+		return tag
+	}
+	return text(a.doc, "etag")
+}
 
-// link expects a header with an absolute URL on the public host, and returns it.
+// link is the URL of a header that the answer must have.
 func (a *Answer) link(header string) string {
 	link := a.Header.Get(header)
-	expected := fmt.Sprintf("%s has a header %s with an absolute URL on %s", a.call, header, a.s.Adapter.Public)
-	u, err := url.Parse(link)
-	switch {
-	case link == "":
-		a.s.fatal(expected, "no such header: "+a.String())
-	case err != nil:
-		a.s.fatal(expected, link)
+	if link == "" {
+		a.fatal(a.call.String()+" has a header "+header, "no such header: "+a.String())
 	}
-	a.s.check(u.Scheme+"://"+u.Host == a.s.Adapter.Public, expected, "%s", link)
 	return link
+}
+
+// public expects the URL of a header, if there is one, to be absolute and on the host
+// that clients call.
+func (a *Answer) public(header string) {
+	link := a.Header.Get(header)
+	if link == "" {
+		return
+	}
+	u, err := url.Parse(link)
+	a.check(err == nil && strings.EqualFold(u.Scheme+"://"+u.Host, a.s.Adapter.Public),
+		fmt.Sprintf("%s has a header %s with an absolute URL on %s", a.call, header, a.s.Adapter.Public), "%s", link)
 }
 
 // follow calls the URL of a link by its path and query, whatever its host: link checks

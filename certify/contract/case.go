@@ -23,6 +23,12 @@ type Case struct {
 	On func(*Type) bool
 	// Once runs the case only for the first type that On selects.
 	Once bool
+	// First cases are tried even where no resource of the type can be made and read: to say
+	// so is their rule.
+	First bool
+	// OwnGroup gives the case a resource group of its own on each type: it is about groups,
+	// or about all that a collection has.
+	OwnGroup bool
 	// AtEnd runs the case after all others, one after the other: it looks at what they met.
 	AtEnd bool
 	// Side limits the case to one of the two ways; zero means both.
@@ -78,13 +84,14 @@ const (
 // All are the cases, family by family.
 func All() []Case {
 	return slices.Concat(
-		argumentCases(),
-		putCases(), bodyCases(), patchCases(), readCases(), deleteCases(), listCases(),
+		argumentCases(), casingCases(),
+		putCases(), locationCases(), bodyCases(), tagCases(), patchCases(), deleteCases(),
+		readCases(), listCases(), pageCases(),
 		etagCases(), etagTable(),
-		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), operationCases(), pollerCases(),
+		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), urlCases(), operationCases(), pollerCases(),
 		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
 		moveCases(), createdForCases(), managedCases(), certificateCases(), envelopeCases(),
-		retryCases(), casingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(),
+		retryCases(), spellingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(),
 	)
 }
 
@@ -92,7 +99,10 @@ func writable(t *Type) bool { return !t.Contract.ReadOnly }
 
 func isTracked(t *Type) bool { return t.Kind == Tracked }
 
-func isTop(t *Type) bool { return t.Kind == Tracked && !t.nested() }
+// isFirst selects types whose resources lie in a group themselves.
+func isFirst(t *Type) bool { return writable(t) && !t.nested() && t.Kind != Extension }
+
+func isTop(t *Type) bool { return isFirst(t) && isTracked(t) }
 
 func hasETags(t *Type) bool { return t.Capabilities.ETags && writable(t) }
 

@@ -2,38 +2,41 @@ package contract
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"strconv"
 )
 
-// acceptedCases check the bodiless 202 of PATCH, DELETE and POST.
+// acceptedCases check the 202 of PATCH, DELETE and POST.
 func acceptedCases() []Case {
 	return []Case{
 		{
 			ID: "202-patch/while-it-runs", Profile: Asynchronous, Section: asyncPatch, On: asyncTypes,
-			Rule: "202 without a body, with a Location; a provisioningState becomes one that is not terminal",
-			Run: func(s *Scene) {
-				for _, p := range s.patterns(http.MethodPatch) {
-					id := beside(s.id, p.Name)
-					s.put(id, s.body(s.Type)).status(201)
-					begun := s.patch(id, Object{"properties": s.Type.Contract.Change}, s.long(p)).status(202).empty().links(p)
-					s.get(id).status(200).running()
-					s.runs(begun, p)
-				}
-			},
+			Rule: "202 with a Location, which answers 202 while it runs; a provisioningState becomes one that is not terminal",
+			Run:  func(s *Scene) { s.whileItRuns(patchWrite, http.MethodPatch) },
 		},
 		{
 			ID: "202-patch/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: asyncPatch, On: asyncTypes,
 			Rule: "on completion the Location returns what would have been the successful response",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
-					id := beside(s.id, p.Name)
-					before, _ := lookup(s.put(id, s.body(s.Type)).status(201).doc, "properties")
-					begun := s.patch(id, Object{"properties": s.Type.Contract.Change}, s.short(p)).status(202).empty()
-					if p.Location {
+					id := s.variant(p)
+					begun := s.prepared(patchWrite, &p, id, s.short(p))
+					if s.hasLocation(p) {
 						s.same(s.result(begun), 200, id)
 					}
-					s.ended(id).status(200).inState("Succeeded").shows(Object{"properties": mergePatch(before, s.Type.Contract.Change)})
+				}
+			},
+		},
+		{
+			ID: "202-patch/ends-with-the-update", Profile: Asynchronous, Section: asyncPatch, On: func(t *Type) bool { return asyncTypes(t) && hasChange(t) },
+			Rule: "on completion the resource is as the PATCH asks, in the state Succeeded",
+			Run: func(s *Scene) {
+				for _, p := range s.patterns(http.MethodPatch) {
+					id := s.variant(p)
+					begun := s.prepared(patchWrite, &p, id, s.short(p))
+					s.prepare(func() { s.followed(begun) })
+					s.ended(id).status(200).inState("Succeeded").shows(Object{"properties": plain(s.Type.Contract.Change)})
 				}
 			},
 		},
@@ -42,43 +45,42 @@ func acceptedCases() []Case {
 			Rule: "a PATCH that failed leaves the resource as it was, in the state Failed; its Location answers with the error",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
-					id, body := beside(s.id, p.Name), s.body(s.Type)
-					s.put(id, body).status(201)
-					begun := s.patch(id, Object{"properties": s.Type.Contract.Change}, s.short(p, s.Description.Asynchrony.Failed)).status(202)
+					id := s.variant(p)
+					begun := s.prepared(patchWrite, &p, id, s.failing(p, s.Description.Asynchrony.Failed))
 					if p.Location {
 						s.failed(s.result(begun))
 					}
-					s.ended(id).status(200).inState("Failed").shows(body)
+					s.endedIn("Failed", id).status(200).shows(s.body(s.Type))
 				}
 			},
 		},
 		{
 			ID: "202-delete/while-it-runs", Profile: Asynchronous, Section: asyncDelete, On: asyncTypes,
-			Rule: "202 without a body, with a Location; a provisioningState becomes one that is not terminal",
+			Rule: "202 with a Location, which answers 202 while it runs; a provisioningState becomes one that is not terminal",
+			Run:  func(s *Scene) { s.whileItRuns(deleteWrite, http.MethodDelete) },
+		},
+		{
+			ID: "202-delete/ends-with-200-or-204", Profile: Asynchronous, Section: asyncDelete, On: asyncTypes,
+			Rule: "on completion the Location returns 200 or 204",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
-					id := beside(s.id, p.Name)
-					s.put(id, s.body(s.Type)).status(201)
-					begun := s.remove(id, s.long(p)).status(202).empty().links(p)
-					s.get(id).status(200).running()
-					s.runs(begun, p)
+					begun := s.prepared(deleteWrite, &p, s.variant(p), s.short(p))
+					if s.hasLocation(p) {
+						s.result(begun).status(200, 204)
+					}
 				}
 			},
 		},
 		{
-			ID: "202-delete/ends-with-the-resource", Profile: Asynchronous, Section: asyncDelete, On: asyncTypes,
-			Rule: "on completion the Location returns 200 or 204 and the resource disappears",
+			ID: "202-delete/ends-with-the-resource", Profile: Asynchronous, Section: asyncDelete, On: asyncTypes, OwnGroup: true,
+			Rule: "on completion the resource disappears",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
-					id := beside(s.id, p.Name)
-					s.put(id, s.body(s.Type)).status(201)
-					begun := s.remove(id, s.short(p)).status(202).empty()
-					if p.Location {
-						s.result(begun).status(200, 204).empty()
-					}
-					s.ended(id).refused(404)
-					s.check(len(s.walk(collection(id)).like(id)) == 0, "the collection has it no more", "it has")
-					s.remove(id).status(204)
+					id := s.variant(p)
+					begun := s.prepared(deleteWrite, &p, id, s.short(p))
+					s.prepare(func() { s.followed(begun) })
+					s.ended(id).gone()
+					s.check(len(s.listed(collection(id)).like(id)) == 0, "the collection has it no more", "it has")
 				}
 			},
 		},
@@ -87,81 +89,94 @@ func acceptedCases() []Case {
 			Rule: "the resource disappears only if the DELETE completes successfully",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
-					id := beside(s.id, p.Name)
-					s.put(id, s.body(s.Type)).status(201)
-					begun := s.remove(id, s.short(p, s.Description.Asynchrony.Failed)).status(202)
+					id := s.variant(p)
+					begun := s.prepared(deleteWrite, &p, id, s.failing(p, s.Description.Asynchrony.Failed))
 					if p.Location {
 						s.failed(s.result(begun))
 					}
 					a := s.ended(id).status(200)
-					s.check(a.state() != "Canceled", "the state is Failed or as before", "%s", a)
+					a.check(a.state() != "Canceled", "the state is Failed or as before", "%s", a)
 				}
 			},
 		},
 		{
 			ID: "202-post/while-it-runs", Profile: Asynchronous, Section: asyncPost, On: hasActions,
-			Rule: "202 without a body, with a Location",
-			Run: func(s *Scene) {
-				s.made()
-				for _, action := range s.Type.Contract.Actions {
-					for _, p := range s.patterns(http.MethodPost) {
-						begun := s.post(s.id+"/"+action.Name, nil, s.long(p)).status(202).empty().links(p)
-						s.runs(begun, p)
-					}
-				}
-			},
+			Rule: "202 with a Location, which answers 202 while it runs",
+			Run:  func(s *Scene) { s.whileItRuns(postWrite, http.MethodPost) },
 		},
 		{
 			ID: "202-post/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: asyncPost, On: hasActions,
 			Rule: "on completion the Location returns what would have been the successful response; 200 or 204 where there is none",
 			Run: func(s *Scene) {
 				s.made()
+				tried := false
 				for _, action := range s.Type.Contract.Actions {
 					for _, p := range s.patterns(http.MethodPost) {
-						begun := s.post(s.id+"/"+action.Name, nil, s.short(p)).status(202)
-						if p.Location {
+						var begun *Answer
+						s.prepare(func() { begun = s.post(s.id+"/"+action.Name, nil, s.short(p)).done() })
+						if p.natural && !begun.asynchronous() {
+							continue
+						}
+						s.prepare(func() { s.begins(&p, begun) })
+						if tried = true; p.Location {
 							s.result(begun).status(action.Status).shows(action.Shows)
 						}
-						if p.Status {
-							end := s.statusEnded(begun)
-							s.check(text(end.doc, "status") == "Succeeded", "the status is Succeeded", "%s", end)
-						}
 					}
+				}
+				if !tried {
+					s.leave("the provider answered synchronously")
 				}
 			},
 		},
 		{
-			ID: "202/retry-after-is-an-integer-of-seconds", Profile: Asynchronous, Section: accepted, On: isTop, Once: true,
-			Rule:    "Retry-After, on the first answer and on polls, is in whole seconds, from 10 to 600",
+			ID: "202/retry-after-is-an-integer-of-seconds", Profile: Asynchronous, Section: accepted, On: asyncTypes, Once: true,
+			Rule: "Retry-After, on the first answer and on polls, is in whole seconds, not a date",
+			Run: func(s *Scene) {
+				for _, a := range s.retryAfters() {
+					got := a.Header.Get("Retry-After")
+					_, err := strconv.Atoi(got)
+					a.check(err == nil, "Retry-After is an integer", "%q", got)
+				}
+			},
+		},
+		{
+			ID: "202/retry-after-is-from-10-to-600", Profile: Asynchronous, Section: accepted, On: asyncTypes, Once: true,
+			Rule:    "Retry-After of a 202 is from 10 seconds to 10 minutes",
 			Through: "what a provider sends outside these bounds is brought inside",
+			Run: func(s *Scene) {
+				for _, a := range s.retryAfters() {
+					seconds, err := strconv.Atoi(a.Header.Get("Retry-After"))
+					a.check(a.Status != http.StatusAccepted || err != nil || 10 <= seconds && seconds <= 600, "Retry-After is from 10 to 600", "%d", seconds)
+				}
+			},
+		},
+		{
+			ID: "202/retry-after-is-what-the-provider-asks-for", Profile: Asynchronous, Section: accepted, On: asyncTypes, Once: true, Side: ThroughOnly,
+			Rule:    "clients wait for the interval that the provider has specified",
+			Through: "what a provider sends within the bounds passes, the rest is brought inside",
 			Run: func(s *Scene) {
 				name := s.Description.Asynchrony.RetryAfter
 				if name == "" {
 					s.pass()
 				}
-				rows := []struct{ sent, straight, through string }{{"42", "42", "42"}, {"10", "10", "10"}, {"600", "600", "600"}}
-				if s.Adapter.Through {
-					rows = append(rows, []struct{ sent, straight, through string }{{"3", "", "10"}, {"86400", "", "600"}}...)
-				}
-				for _, row := range rows {
+				for _, row := range []struct{ sent, got string }{{"42", "42"}, {"10", "10"}, {"600", "600"}, {"3", "10"}, {"86400", "600"}} {
 					begun := s.operation(s.Description.Asynchrony.Long, Headers{name: row.sent})
 					for _, a := range append([]*Answer{begun}, s.polls(begun)...) {
 						got := a.Header.Get("Retry-After")
-						s.check(got == by(s, row.straight, row.through), a.call.String()+" has Retry-After "+by(s, row.straight, row.through), "%q", got)
-						seconds, err := strconv.Atoi(got)
-						s.check(err == nil && 10 <= seconds && seconds <= 600, "Retry-After is from 10 to 600", "%q", got)
+						a.check(got == row.got, a.call.String()+" has Retry-After "+row.got, "%q", got)
 					}
 				}
 			},
 		},
 		{
-			ID: "202/the-url-lies-in-one-of-the-contracts-places", Profile: Asynchronous, Section: accepted, On: isTop,
+			ID: "202/the-url-lies-in-one-of-the-contracts-places", Profile: Asynchronous, Section: accepted, On: asyncTypes,
 			Rule: "the Location is below the subscription's provider, its location, or the resource; each can be polled",
 			Run: func(s *Scene) {
-				if len(s.Description.Asynchrony.Places) == 0 {
-					s.pass()
+				places := s.Description.Asynchrony.Places
+				if len(places) == 0 {
+					s.inAnyPlace(s.operation(s.Description.Asynchrony.Long))
 				}
-				for _, place := range s.Description.Asynchrony.Places {
+				for _, place := range places {
 					begun := s.operation(s.Description.Asynchrony.Long, place.Headers)
 					s.inPlace(begun, place)
 					for _, a := range s.polls(begun) {
@@ -173,26 +188,182 @@ func acceptedCases() []Case {
 	}
 }
 
-// runs checks the polls of a running operation: the Location answers 202, bodiless and
-// with itself, the status 200.
-func (s *Scene) runs(begun *Answer, p Pattern) {
-	if p.Location {
-		s.follow(begun.link("Location"), begun).status(202).empty().link("Location")
+// plain are the members of a merge-patch that mean the same if properties are replaced.
+func plain(change Object) Object {
+	set := Object{}
+	for name, value := range change {
+		if _, isObject := value.(Object); value != nil && !isObject {
+			set[name] = value
+		}
 	}
-	if p.Status {
-		a := s.follow(begun.link("Azure-AsyncOperation"), begun).status(200)
-		status := text(a.doc, "status")
-		s.check(status != "" && !terminal(status), "the operation has a status that is not terminal", "%s", a)
+	return set
+}
+
+// retryAfters are answers of an operation, and of its polls, with a Retry-After.
+func (s *Scene) retryAfters() []*Answer {
+	asked := Headers{}
+	if name := s.Description.Asynchrony.RetryAfter; name != "" {
+		asked[name] = "42"
+	}
+	var found []*Answer
+	for begun := range s.operations(s.Description.Asynchrony.Long, asked) {
+		for _, a := range append([]*Answer{begun}, s.polls(begun)...) {
+			if a.Header.Get("Retry-After") != "" {
+				found = append(found, a)
+			}
+		}
+	}
+	if len(found) == 0 {
+		s.leave("no answer had a Retry-After, which is optional")
+	}
+	return found
+}
+
+// write is a request that may be answered with 202: it makes what it needs at the id, and
+// then the request.
+type write func(s *Scene, id string, options ...option) *Answer
+
+func putWrite(s *Scene, id string, options ...option) *Answer {
+	return s.put(id, s.body(s.Type), options...)
+}
+
+func patchWrite(s *Scene, id string, options ...option) *Answer {
+	s.create(id, s.body(s.Type))
+	body := s.patchBody()
+	if hasChange(s.Type) {
+		body = Object{"properties": s.Type.Contract.Change}
+	}
+	return s.patch(id, body, options...)
+}
+
+func deleteWrite(s *Scene, id string, options ...option) *Answer {
+	s.create(id, s.body(s.Type))
+	return s.remove(id, options...)
+}
+
+func postWrite(s *Scene, id string, options ...option) *Answer {
+	s.create(id, s.body(s.Type))
+	action := s.Type.Contract.Actions[0]
+	for _, a := range s.Type.Contract.Actions {
+		if a.Asynchronous {
+			action = a
+		}
+	}
+	return s.post(id+"/"+action.Name, nil, options...)
+}
+
+// prepared begins an operation in a case whose rule is another.
+func (s *Scene) prepared(w write, p *Pattern, id string, options ...option) *Answer {
+	var begun *Answer
+	s.prepare(func() {
+		begun = w(s, id, options...).done()
+		if !p.natural {
+			begun.status(202)
+		}
+	})
+	s.begins(p, begun)
+	if p.natural && !p.Accepted {
+		s.leave("the provider did not answer 202")
+	}
+	if p.natural { // that it has a Location is a rule of its own
+		p.Location = begun.Header.Get("Location") != ""
+	}
+	return begun
+}
+
+// hasLocation leaves a case about the end of a Location where the provider sends none.
+func (s *Scene) hasLocation(p Pattern) bool {
+	if p.natural && !p.Location {
+		s.leave("the 202 has no Location, which another case reports")
+	}
+	return p.Location
+}
+
+// whileItRuns checks the answer that begins an operation, and the first polls.
+func (s *Scene) whileItRuns(w write, method string) {
+	for _, p := range s.patterns(method) {
+		id := s.variant(p)
+		begun := s.begins(&p, w(s, id, s.long(p)))
+		if p.natural && !p.Accepted {
+			s.leave("the provider did not answer 202")
+		}
+		begun.links(p)
+		read := s.get(id)
+		if !p.natural {
+			s.runs(begun, p)
+			if method != http.MethodPost {
+				read.status(200).running()
+			}
+			continue
+		}
+		if method != http.MethodPost && text(read.doc, "properties.provisioningState") != "" && s.surelyRuns(begun) {
+			read.running()
+		}
 	}
 }
 
-// operation starts an operation on a new resource, by the pattern of PATCH with the
-// most headers.
+// surelyRuns reports whether polls in a row find an operation running.
+func (s *Scene) surelyRuns(begun *Answer) bool {
+	for range certainPolls {
+		if !s.stillRuns(begun) {
+			return false
+		}
+	}
+	return true
+}
+
+// runs checks the poll of a running operation: the Location answers 202, with itself.
+func (s *Scene) runs(begun *Answer, p Pattern) {
+	if p.Location {
+		s.follow(begun.link("Location"), begun).status(202).link("Location")
+	}
+}
+
+// operation starts an operation on a new resource: by the pattern of PATCH with the most
+// headers, or by the first write that the provider answers with a polling URL.
 func (s *Scene) operation(asked ...Headers) *Answer { return s.operationBy(Owner, asked...) }
 
 func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
+	for begun := range s.operationsBy(caller, asked) {
+		return begun
+	}
+	return nil // operationsBy has left the case
+}
+
+// operations starts one operation by each way of writing that leads to one, and yields its
+// answer before it starts the next.
+func (s *Scene) operations(asked ...Headers) iter.Seq[*Answer] { return s.operationsBy(Owner, asked) }
+
+func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
+	fresh := func() string { return beside(s.id, fmt.Sprintf("operation-%d", scenes.Add(1))) }
+	return func(yield func(*Answer) bool) {
+		if s.Description.Asynchrony.steered() {
+			p := s.fullest(http.MethodPatch)
+			var begun *Answer
+			s.prepare(func() {
+				begun = patchWrite(s, fresh(), as(caller), withAll(p.Headers), withAll(asked...)).status(202)
+			})
+			yield(begun)
+			return
+		}
+		found := false
+		for _, w := range []write{patchWrite, deleteWrite, putWrite} {
+			if a := w(s, fresh(), as(caller)); a.Status < 300 && hasURL(a) {
+				if found = true; !yield(a) {
+					return
+				}
+			}
+		}
+		if !found {
+			s.leave("no write was answered with a polling URL")
+		}
+	}
+}
+
+// fullest is the pattern of a method with the most headers.
+func (s *Scene) fullest(method string) Pattern {
 	var best Pattern
-	for _, p := range s.patterns(http.MethodPatch) {
+	for _, p := range s.patterns(method) {
 		if p.Location && (!best.Location || p.Status) {
 			best = p
 		}
@@ -200,9 +371,7 @@ func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
 	if !best.Location {
 		s.pass()
 	}
-	id := beside(s.id, fmt.Sprintf("operation-%d", scenes.Add(1)))
-	s.put(id, s.body(s.Type), as(caller)).status(201)
-	return s.patch(id, Object{"tags": Object{"a": "b"}}, as(caller), withAll(best.Headers), withAll(asked...)).status(202)
+	return best
 }
 
 // polls calls each polling URL of an answer once.

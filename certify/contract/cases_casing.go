@@ -2,171 +2,86 @@ package contract
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 )
 
-// casingCases check ids in other casings than they were written in. The contract has
-// group and name match without case. Of the rest of an id it says nothing: a provider may
-// know it in one casing alone, but it must not take an id in another for another resource.
+// casingCases check that names match in any casing, and come back in the latest.
 func casingCases() []Case {
-	var cases []Case
-	for _, row := range []struct {
-		what  string
-		which part
-	}{{"subscription", subscriptionPart}, {"literals", literalPart}, {"namespace", namespacePart}, {"type", typePart}} {
-		cases = append(cases, Case{
-			ID: "casing/of-the-" + row.what, Profile: Core, Section: arguments, On: writable,
-			Rule: "an id in another casing of its " + row.what + " is the same resource's or nothing's, never another resource's",
+	return []Case{
+		{
+			ID: "arguments/group-and-names-match-in-any-casing", Profile: Core, Section: putResource, On: writable,
+			Rule: "a resource made in group rG1 is the one that is read, and deleted, in RG1",
 			Run: func(s *Scene) {
-				other := partsCased(s.id, row.which, swapCase)
-				if other == s.id {
-					s.pass()
+				s.made()
+				for _, id := range []string{shout(s.id), recased(s.id, strings.ToLower)} {
+					s.get(id).status(200)
 				}
-				s.existing(s.id, s.body(s.Type))
-				again := s.put(other, s.body(s.Type))
-				s.check(again.Status != http.StatusCreated, again.call.String()+" makes no second resource", "%s", again)
-				s.concluded(again)
-				s.check(s.listed(s.id) == 1, "the collection has the resource once", "%d times", s.listed(s.id))
-				if again.Status >= 300 {
-					return
-				}
-				s.check(s.ended(other).Status == http.StatusOK, "what was PUT as "+other+" can be read so", "%s", s.last)
-				if end := s.concluded(s.remove(other)); end.done {
-					s.ended(s.id).status(404)
-				}
-			},
-		})
-	}
-	return append(cases,
-		Case{
-			ID: "casing/of-a-next-link", Profile: Core, Section: paging, On: func(t *Type) bool { return isTop(t) && writable(t) },
-			Rule: "the group of a nextLink may be written in another casing: the next page is the same",
-			Run: func(s *Scene) {
-				for _, name := range []string{"item-a", "item-b", "item-c"} {
-					s.existing(beside(s.id, name), s.body(s.Type))
-				}
-				first, link := s.firstPage()
-				s.follow(inOtherGroupCasing(link, s.group), first, sameHeader(first)).status(200)
+				s.removed(s.id)
+				s.create(s.id, s.body(s.Type))
+				s.prepare(func() { s.settled(s.remove(shout(s.id)).done(), shout(s.id)) })
+				s.get(s.id).gone()
 			},
 		},
-		Case{
-			ID: "casing/of-a-polling-url", Profile: Asynchronous, Section: accepted, On: asyncTypes,
-			Rule: "the group of a polling URL below a resource may be written in another casing: the operation is the same",
+		{
+			ID: "arguments/another-casing-is-no-other-resource", Profile: Core, Section: putResource, On: writable, OwnGroup: true,
+			Rule: "a PUT in another casing writes the resource that is there",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
-				begun := s.remove(s.id, s.slowlyWithBoth(http.MethodDelete), s.belowTheResource())
-				below := false
-				for _, link := range pollingURLs(begun) {
-					other := inOtherGroupCasing(link, s.group)
-					if other == link {
-						continue
-					}
-					below = true
-					s.prepare(func() { s.follow(link, begun).status(200, 202, 204) })
-					s.follow(other, begun).status(200, 202, 204)
-				}
-				if !below {
-					s.pass()
-				}
+				s.made()
+				s.recasedPut()
+				items := s.listed(collection(s.id))
+				s.check(len(items.like(s.id)) == 1, "the collection has the resource once", "%d times", len(items.like(s.id)))
 			},
 		},
-	)
-}
-
-// firstPage is the first of several pages of the scene's collection, with its nextLink.
-// A provider that has the collection on one page leaves the case out.
-func (s *Scene) firstPage() (*Answer, string) {
-	var first *Answer
-	s.prepare(func() { first = s.get(collection(s.id), s.smallPages()).status(200) })
-	link := text(first.doc, "nextLink")
-	if link == "" {
-		s.pass()
+		{
+			ID: "arguments/the-latest-casing-is-returned", Profile: Core, Section: putResource, On: writable,
+			Rule: "the most recently specified casing of group and name is returned, not a normalized one",
+			Run: func(s *Scene) {
+				s.made()
+				s.read(s.id).named(s.id)
+				again := s.recasedPut()
+				s.read(again).named(again)
+			},
+		},
 	}
-	return first, link
 }
 
-// smallPages asks for two resources on a page.
-func (s *Scene) smallPages() option {
-	if s.Description.PageSize != "" {
-		return with(s.Description.PageSize, "2")
-	}
-	return query("$top=2")
-}
-
-// sameHeader sends what another call sent.
-func sameHeader(as *Answer) option {
-	return func(c *call) { c.header = as.call.header }
-}
-
-// belowTheResource asks for polling URLs below the resource, where that is described.
-func (s *Scene) belowTheResource() option {
-	for _, place := range s.Description.Asynchrony.Places {
-		if place.Path == "{resource}" {
-			return withAll(place.Headers)
+// recasedPut prepares the scene's resource in another casing, and returns that: of group
+// and name, or of the group alone where a type restricts its names.
+func (s *Scene) recasedPut() string {
+	again := recase(s.id)
+	s.prepare(func() {
+		a := s.put(again, s.body(s.Type))
+		if a.Status >= 400 && a.Status < 500 && a.Status != http.StatusConflict {
+			again = collection(again) + "/" + nameOf(s.id)
+			a = s.put(again, s.body(s.Type))
 		}
-	}
-	return func(*call) {}
+		s.settled(a.done(), again)
+	})
+	return again
 }
 
-// inOtherGroupCasing writes the group's name in a URL in the other casing.
-func inOtherGroupCasing(link, group string) string {
-	u, err := url.Parse(link)
-	if err != nil {
-		return link
-	}
-	segments := strings.Split(u.Path, "/")
-	for i := 1; i < len(segments); i++ {
-		if strings.EqualFold(segments[i-1], "resourceGroups") && strings.EqualFold(segments[i], nameOf(group)) {
-			segments[i] = swapCase(segments[i])
+// shout and recase are the id in other casings of the parts that a client may spell
+// freely: group and name.
+func shout(id string) string { return recased(id, strings.ToUpper) }
+
+func recase(id string) string { return recased(id, swapCase) }
+
+// swapCase writes each ASCII letter in its other casing.
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
 		}
-	}
-	u.Path, u.RawPath = strings.Join(segments, "/"), ""
-	return u.String()
-}
-
-// part is what a segment of an id is.
-type part int
-
-const (
-	literalPart part = iota
-	subscriptionPart
-	namespacePart
-	typePart
-	namePart // of a group too
-)
-
-// parts are what the segments of an id are.
-func parts(segments []string) []part {
-	found := make([]part, len(segments))
-	inside := -1 // where the last provider part began
-	for i, segment := range segments {
-		after := i - inside
-		switch {
-		case inside >= 0 && after == 1:
-			found[i] = namespacePart
-		case strings.EqualFold(segment, "providers") && (inside < 0 || after%2 == 0):
-			inside = i
-		case inside >= 0 && after%2 == 0:
-			found[i] = typePart
-		case inside >= 0:
-			found[i] = namePart
-		case i == 2:
-			found[i] = subscriptionPart
-		case i == 4:
-			found[i] = namePart
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
 		}
-	}
-	return found
+		return r
+	}, s)
 }
 
-// partsCased writes one kind of an id's segments in another casing.
-func partsCased(id string, which part, write func(string) string) string {
+func recased(id string, f func(string) string) string {
 	segments := strings.Split(id, "/")
-	for i, is := range parts(segments) {
-		if is == which {
-			segments[i] = write(segments[i])
-		}
-	}
+	segments[4] = f(segments[4])
+	segments[len(segments)-1] = f(segments[len(segments)-1])
 	return strings.Join(segments, "/")
 }

@@ -39,15 +39,15 @@ func certificateCases() []Case {
 			Run: func(s *Scene) {
 				untrusted := s.withCertificate(nil)
 				absent := beside(s.id, "absent")
-				s.existing(s.id, s.body(s.Type))
-				s.prepare(func() { s.get(absent).status(404) })
+				s.create(s.id, s.body(s.Type))
+				s.prepare(func() { s.get(absent).gone() })
 				for _, c := range []call{s.uncertified(http.MethodPut, absent), s.uncertified(http.MethodDelete, s.id)} {
 					if a, err := untrusted.send(s.ctx, c); err == nil && a.Status < 400 {
-						s.unreached = true // that it is not refused is another case's fault
-						s.fatal(c.String()+" is refused without a certificate", a.String())
+						s.last = a
+						s.prepare(func() { s.fatal(c.String()+" is refused without a certificate", a.String()) })
 					}
 				}
-				s.get(absent).status(404)
+				s.get(absent).gone()
 				s.get(s.id).status(200)
 			},
 		}),
@@ -67,7 +67,7 @@ func (a *Adapter) ownCertificate() *tls.Certificate {
 // the front door's own the case cannot be tried.
 func (s *Scene) withCertificate(c *tls.Certificate) *Adapter {
 	if s.Adapter.ownCertificate() == nil {
-		s.pass()
+		s.leave("the front door shows the provider no certificate")
 	}
 	transport := s.Adapter.Client.Transport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true
@@ -91,7 +91,7 @@ func (s *Scene) counterfeit() *tls.Certificate {
 	s.prepare(func() {
 		own := s.Adapter.ownCertificate()
 		if own == nil {
-			s.pass()
+			s.leave("the front door shows the provider no certificate")
 		}
 		genuine, err := x509.ParseCertificate(own.Certificate[0])
 		if err != nil {
@@ -127,7 +127,7 @@ func forge(genuine *x509.Certificate) (*tls.Certificate, error) {
 
 // mistrusts expects the provider to refuse calls of the adapter: a read and a write.
 func (s *Scene) mistrusts(untrusted *Adapter) {
-	s.existing(s.id, s.body(s.Type))
+	s.create(s.id, s.body(s.Type))
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
 		c := s.uncertified(method, s.id)
 		a, err := untrusted.send(s.ctx, c)

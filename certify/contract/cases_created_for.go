@@ -24,7 +24,7 @@ func createdForCases() []Case {
 			ID: "created-for/upon-put", Profile: ResourceCreatedFor, Section: createdFor, On: makes,
 			Rule: "what a provider makes in its own subscription upon a PUT has the tag resourceCreatedFor, with the id of the resource that was PUT",
 			Run: func(s *Scene) {
-				read := s.existing(s.id, s.body(s.Type))
+				read := s.create(s.id, s.body(s.Type))
 				defer s.discard(s.id)
 				for _, id := range s.madeFor(read) {
 					s.tagged(id)
@@ -36,13 +36,13 @@ func createdForCases() []Case {
 			On:   func(t *Type) bool { return makes(t) && len(t.Contract.CreatedFor.More) > 0 },
 			Rule: "what a provider makes in its own subscription upon a PATCH has the tag resourceCreatedFor, with the id of the resource that was patched",
 			Run: func(s *Scene) {
-				before := s.madeFor(s.existing(s.id, s.body(s.Type)))
+				before := s.madeFor(s.create(s.id, s.body(s.Type)))
 				defer s.discard(s.id)
 				var after []string
 				s.prepare(func() {
 					end := s.concluded(s.patch(s.id, Object{"properties": s.Type.Contract.CreatedFor.More}))
 					s.check(end.done, "the PATCH succeeds", "%s", end)
-					after = s.madeFor(s.ended(s.id).status(200))
+					after = s.madeFor(s.over(s.id).status(200))
 					s.check(len(after) > len(before), "the provider makes more resources", "%d before, %d after", len(before), len(after))
 				})
 				for _, id := range after {
@@ -56,7 +56,7 @@ func createdForCases() []Case {
 			ID: "created-for/not-at-the-customers", Profile: ResourceCreatedFor, Section: createdFor, On: makes,
 			Rule: "the tag is not visible to the customer: what was PUT does not have it",
 			Run: func(s *Scene) {
-				read := s.existing(s.id, s.body(s.Type))
+				read := s.create(s.id, s.body(s.Type))
 				defer s.discard(s.id)
 				read.lacks("tags." + createdForTag)
 			},

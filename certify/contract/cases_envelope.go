@@ -24,7 +24,7 @@ func envelopeCases() []Case {
 				if isTracked(s.Type) {
 					body["tags"] = Object{"certify": "repeated"}
 				}
-				read, _ := s.existing(s.id, body).doc.(Object)
+				read, _ := s.create(s.id, body).doc.(Object)
 				inside, _ := read["properties"].(Object)
 				for name, value := range inside {
 					s.check(!repeats(read, name, value), "properties do not repeat the member "+name+" of the envelope", "both are %s", show(value))
@@ -35,7 +35,7 @@ func envelopeCases() []Case {
 			ID: "envelope/everything-else-lies-in-properties", Profile: Core, Section: putResource, On: writable,
 			Rule: "all properties that are specific to a resource provider are placed within properties",
 			Run: func(s *Scene) {
-				read, _ := s.existing(s.id, s.body(s.Type)).doc.(Object)
+				read, _ := s.create(s.id, s.body(s.Type)).doc.(Object)
 				for name, value := range read {
 					s.check(slices.Contains(envelopeMembers, strings.ToLower(name)), "beside properties there are members of ARM's envelope alone", "%s: %s", name, show(value))
 				}
@@ -45,7 +45,7 @@ func envelopeCases() []Case {
 			ID: "envelope/a-member-that-nobody-knows", Profile: Core, Section: putResource, On: writable,
 			Rule: "a member beside properties that the provider does not know is a client's matter: it is let be or refused, never a server error",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				body := s.body(s.Type, Object{"certifyUnknown": Object{"a": 1}})
 				s.put(s.id, body).notServerError("with a member that it does not know")
 			},
@@ -54,9 +54,9 @@ func envelopeCases() []Case {
 			ID: "envelope/properties-null-in-a-patch", Profile: Core, Section: patchResource, On: writable,
 			Rule: "a PATCH whose properties are null is a client's matter: it is carried out or refused, never a server error, and the resource stays",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				s.concluded(s.patch(s.id, Object{"properties": nil}).notServerError("with properties that are null"))
-				s.ended(s.id).status(200)
+				s.over(s.id).status(200)
 			},
 		},
 	}

@@ -10,27 +10,27 @@ func managedCases() []Case {
 			Rule: "a PUT with another managedBy replaces it",
 			Run: func(s *Scene) {
 				other := manager(s.Type) + "-2"
-				s.existing(s.id, s.body(s.Type, s.Type.Contract.Kept))
+				s.create(s.id, s.body(s.Type, s.Type.Contract.Kept))
 				end := s.concluded(s.put(s.id, s.body(s.Type, s.Type.Contract.Kept, Object{"managedBy": other})))
 				if end.Status == 400 { // it knows that there is no such manager
-					s.pass()
+					s.leave("the provider knows that there is no other manager")
 				}
 				s.prepare(func() { s.check(end.done, "the PUT succeeds", "%s", end) })
-				s.ended(s.id).status(200).shows(Object{"managedBy": other})
+				s.over(s.id).status(200).shows(Object{"managedBy": other})
 			},
 		},
 		{
 			ID: "managed-by/goes-with-a-put-without-it", Profile: Core, Section: putResource, On: kept,
 			Rule: "a PUT replaces the resource: a managedBy that it does not carry is gone",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type, s.Type.Contract.Kept))
+				s.create(s.id, s.body(s.Type, s.Type.Contract.Kept))
 				without := s.body(s.Type, s.Type.Contract.Kept)
 				delete(without, "managedBy")
 				s.prepare(func() {
 					end := s.concluded(s.put(s.id, without))
 					s.check(end.done, "the PUT succeeds", "%s", end)
 				})
-				read := s.ended(s.id).status(200)
+				read := s.over(s.id).status(200)
 				got := text(read.doc, "managedBy")
 				s.check(got == "", "the resource has no managedBy", "%q", got)
 			},

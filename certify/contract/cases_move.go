@@ -21,7 +21,7 @@ func moveCases() []Case {
 			Rule:    "a move is answered with 200, or with 202 if it completes asynchronously, without a body",
 			Through: "the gateway answers 202",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				defer s.discard(within(to, s.id))
 				s.move(to, s.id).status(by(s, []int{200, 202}, []int{202})...).empty()
@@ -35,33 +35,33 @@ func moveCases() []Case {
 				if isTracked(s.Type) {
 					body["tags"] = Object{"a": "b"}
 				}
-				s.existing(s.id, body)
+				s.create(s.id, body)
 				to := s.neighbour()
 				moved := within(to, s.id)
 				defer s.discard(moved)
 				s.moves(to, s.id)
 				read := s.get(moved).status(200).shows(Object{"location": body["location"], "tags": body["tags"]})
 				s.check(strings.EqualFold(text(read.doc, "id"), moved), "the moved resource has the id "+moved, "%q", text(read.doc, "id"))
-				s.check(s.listed(moved) == 1, "the collection of the target group has it once", "%d times", s.listed(moved))
+				s.listedOnce(moved, false)
 			},
 		},
 		{
 			ID: "move/takes-the-resource-from-its-group", Profile: Moves, Section: moveResource, On: isMovable,
 			Rule: "after a move the resource is no more in the group that it was in",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				defer s.discard(within(to, s.id))
 				s.moves(to, s.id)
-				s.get(s.id).status(404)
-				s.check(s.listed(s.id) == 0, "the collection of the group has it no more", "it has")
+				s.get(s.id).gone()
+				s.listedOnce(s.id, true)
 			},
 		},
 		{
 			ID: "move/to-another-subscription", Profile: Moves, Section: moveResource, On: isMovable, Side: StraightOnly,
 			Rule: "the target group may be in another subscription; a provider that does not permit that refuses the move",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.foreignGroup()
 				moved := within(to, s.id)
 				defer s.discard(moved)
@@ -76,13 +76,13 @@ func moveCases() []Case {
 			On:   func(t *Type) bool { return isMovable(t) && t.hasChildren() },
 			Rule: "only top-level resources are named; their children are moved with them",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				moved := within(to, s.id)
 				defer s.discard(moved)
 				var names []string
 				for _, child := range s.Description.children(s.Type) {
-					s.existing(s.id+"/"+child.last()+"/child", s.body(child))
+					s.create(s.id+"/"+child.last()+"/child", s.body(child))
 					names = append(names, "/"+child.last()+"/child")
 				}
 				s.moves(to, s.id)
@@ -97,7 +97,7 @@ func moveCases() []Case {
 			ID: "move/of-what-is-not-there", Profile: Moves, Section: moveResource, On: isMovable,
 			Rule: "if a resource does not exist, 404 is returned",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				defer s.discard(within(to, s.id))
 				end := s.concluded(s.move(to, s.id, beside(s.id, "absent")))
@@ -108,7 +108,7 @@ func moveCases() []Case {
 			ID: "move/a-refused-one-moves-nothing", Profile: Moves, Section: moveResource, On: isMovable,
 			Rule: "a move that is refused leaves every resource where it is",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				moved := within(to, s.id)
 				defer s.discard(moved)
@@ -117,14 +117,14 @@ func moveCases() []Case {
 					s.check(!end.done, "a move of a resource that does not exist is refused", "%s", end)
 				})
 				s.get(s.id).status(200)
-				s.get(moved).status(404)
+				s.get(moved).gone()
 			},
 		},
 		{
 			ID: "move/sent-twice", Profile: Moves, Section: moveResource, On: isMovable,
 			Rule: "a move that is sent again is answered as a client's error or as done, and leaves the resource where the first one put it",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				moved := within(to, s.id)
 				defer s.discard(moved)
@@ -133,20 +133,20 @@ func moveCases() []Case {
 				again := s.move(to, s.id).notServerError("as a move sent again")
 				s.concluded(again)
 				s.get(moved).status(200)
-				s.check(s.listed(moved) == 1, "the collection of the target group has it once", "%d times", s.listed(moved))
+				s.listedOnce(moved, false)
 			},
 		},
 		{
 			ID: "move/by-an-operation", Profile: Moves, Section: moveResource, On: isMovable,
 			Rule: "a move that is answered with 202 has a Location, and when that is no longer 202 the resource has moved",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				moved := within(to, s.id)
 				defer s.discard(moved)
 				begun := s.move(to, s.id, s.slowly(http.MethodPost))
 				if begun.Status != http.StatusAccepted {
-					s.pass()
+					s.leave("the provider answered synchronously")
 				}
 				if begun.Header.Get("Location") == "" {
 					s.fatal("a move that is answered with 202 has a Location", begun.String())
@@ -186,7 +186,7 @@ func refusedMoves() []Case {
 			Rule:    "a move is 400 if " + row.why,
 			Through: "the gateway answers; providers are not asked",
 			Run: func(s *Scene) {
-				s.existing(s.id, s.body(s.Type))
+				s.create(s.id, s.body(s.Type))
 				ids := []any{s.id}
 				if row.ids != nil {
 					ids = row.ids(s)
@@ -234,7 +234,7 @@ func (s *Scene) moves(to string, ids ...any) {
 // restricts leaves the case out if the provider refuses by a restriction of its own.
 func (c conclusion) restricts() {
 	if c.Status >= 400 && c.Status < 500 || text(c.doc, "status") == "Failed" {
-		c.s.pass()
+		c.s.leave("the provider does not permit such moves")
 	}
 	c.s.fatal("the move succeeds or is refused", c.String())
 }
@@ -258,12 +258,8 @@ func within(group, id string) string {
 
 // neighbour makes another group of the scene's subscription, to move resources to.
 func (s *Scene) neighbour() string {
-	group := fmt.Sprintf("%s-to-%d", s.group, s.number)
-	s.prepare(func() {
-		if err := s.Adapter.putGroup(s.ctx, group, s.region); err != nil {
-			s.fatal("another resource group can be made", err.Error())
-		}
-	})
+	group := s.furtherGroup(s.number)
+	s.prepare(func() { s.makeGroup(group) })
 	return group
 }
 
@@ -275,7 +271,7 @@ func (s *Scene) foreignGroup() string {
 		"properties": Object{"tenantId": s.Adapter.identities[Owner].TenantID, "quotaId": "PayAsYouGo_2014-09-01"},
 	}
 	s.put(subscription, notice, target(subscription+"?api-version=2.0"), inPlaceOf(s.Type, s))
-	return fmt.Sprintf("%s/resourceGroups/%s-to-%d", subscription, nameOf(s.group), s.number)
+	return subscription + "/resourceGroups/" + nameOf(s.furtherGroup(s.number))
 }
 
 // slowly asks for an operation, by a described pattern where there is one with a Location.

@@ -3,6 +3,7 @@ package contract
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,74 +14,123 @@ import (
 func operationCases() []Case {
 	return []Case{
 		{
-			ID: "operation/while-it-runs", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "reading it is always 200; status is required; id and name match the URL; times are ISO 8601; no properties, no error",
+			ID: "operation/reading-it-is-200", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
+			Rule: "when the operation resource is read, the status code is always 200",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Long)
-				a := s.follow(begun.link("Azure-AsyncOperation"), begun).status(200)
+				begun, link := s.statusURL(s.Description.Asynchrony.Long)
+				s.follow(link, begun).status(200)
+			},
+		},
+		{
+			ID: "operation/while-it-runs", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
+			Rule: "status is required; id and name match the URL; times are ISO 8601; properties only once it has succeeded",
+			Run: func(s *Scene) {
+				begun, link := s.statusURL(s.Description.Asynchrony.Long)
+				a := s.follow(link, begun)
 				status := text(a.doc, "status")
-				s.check(status != "" && !terminal(status), "a status that is not terminal", "%s", a)
-				a.lacks("properties").lacks("error").lacks("endTime").wellFormed(begun.link("Azure-AsyncOperation"))
+				a.check(status != "", "the operation resource has a status", "%s", a)
+				if s.Description.Asynchrony.steered() {
+					a.check(!terminal(status), "a status that is not terminal", "%s", a)
+				}
+				if status != "Succeeded" {
+					a.lacks("properties")
+				}
+				a.wellFormed(link)
 			},
 		},
 		{
 			ID: "operation/that-succeeded", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "status Succeeded, without an error",
+			Rule: "it ends with the status Succeeded",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Short)
-				a := s.statusEnded(begun).lacks("error").wellFormed(begun.link("Azure-AsyncOperation"))
-				s.check(text(a.doc, "status") == "Succeeded", "status Succeeded", "%s", a)
+				begun, link := s.statusURL(s.Description.Asynchrony.Short)
+				a := s.statusEnded(begun).wellFormed(link)
+				a.check(text(a.doc, "status") == "Succeeded", "status Succeeded", "%s", a)
 			},
 		},
 		{
 			ID: "operation/that-failed-or-was-canceled", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "status Failed or Canceled with error.code and error.message, without properties; reading it is still 200",
+			Rule: "status Failed or Canceled with error.code and error.message, without properties",
 			Run: func(s *Scene) {
 				d := s.Description.Asynchrony
 				for outcome, asked := range map[string]Headers{"Failed": d.Failed, "Canceled": d.Canceled} {
-					begun := s.operation(d.Short, asked)
-					a := s.statusEnded(begun).lacks("properties").envelope().wellFormed(begun.link("Azure-AsyncOperation"))
-					s.check(text(a.doc, "status") == outcome, "status "+outcome, "%s", a)
-					s.failed(s.result(begun))
+					s.failing(Pattern{}, asked)
+					begun, link := s.statusURL(d.Short, asked)
+					a := s.statusEnded(begun).lacks("properties").envelope().wellFormed(link)
+					a.check(text(a.doc, "status") == outcome, "status "+outcome, "%s", a)
 				}
 			},
 		},
 	}
 }
 
+// statusURL starts an operation that has an operation resource, and returns its URL.
+func (s *Scene) statusURL(asked ...Headers) (*Answer, string) {
+	for begun := range s.operations(asked...) {
+		if link := begun.Header.Get("Azure-AsyncOperation"); link != "" {
+			return begun, link
+		}
+	}
+	s.leave("no write was answered with an Azure-AsyncOperation, which is optional")
+	return nil, ""
+}
+
+// times are the forms of ISO 8601 in use.
+var times = []string{time.RFC3339, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700"}
+
+func isTime(v any) bool {
+	s, _ := v.(string)
+	return slices.ContainsFunc(times, func(form string) bool {
+		_, err := time.Parse(form, s)
+		return err == nil
+	})
+}
+
 // wellFormed checks the form of an operation resource's members.
 func (a *Answer) wellFormed(link string) *Answer {
 	u, err := url.Parse(link)
 	if err != nil {
-		a.s.fatal("the polling URL is well-formed", link)
+		a.fatal("the polling URL is well-formed", link)
 	}
 	if id := text(a.doc, "id"); id != "" {
-		a.s.check(strings.EqualFold(id, u.Path), "the operation's id is "+u.Path, "%s", id)
-	}
-	if name := text(a.doc, "name"); name != "" {
-		a.s.check(name == nameOf(u.Path), "the operation's name is "+nameOf(u.Path), "%s", name)
+		a.check(strings.EqualFold(id, u.Path), "the operation's id is "+u.Path, "%s", id)
+		if name := text(a.doc, "name"); name != "" {
+			a.check(strings.EqualFold(name, nameOf(id)), "the operation's name is "+nameOf(id), "%s", name)
+		}
 	}
 	for _, member := range []string{"startTime", "endTime"} {
-		v, there := lookup(a.doc, member)
-		if !there || v == nil {
-			continue
+		if v, there := lookup(a.doc, member); there && v != nil {
+			a.check(isTime(v), member+" is ISO 8601", "%s", show(v))
 		}
-		s, _ := v.(string)
-		_, err := time.Parse(time.RFC3339, s)
-		a.s.check(err == nil, member+" is ISO 8601", "%s", show(v))
 	}
 	if v, there := lookup(a.doc, "percentComplete"); there && v != nil {
 		n, ok := v.(float64)
-		a.s.check(ok && 0 <= n && n <= 100, "percentComplete is from 0 to 100", "%s", show(v))
+		a.check(ok && 0 <= n && n <= 100, "percentComplete is from 0 to 100", "%s", show(v))
 	}
 	return a
+}
+
+// inAnyPlace expects the polling URL below the provider in the subscription, or below the
+// resource.
+func (s *Scene) inAnyPlace(begun *Answer) {
+	link := begun.Header.Get("Location")
+	if link == "" {
+		s.leave("no write was answered with a Location")
+	}
+	u, err := url.Parse(link)
+	path := ""
+	if err == nil {
+		path = strings.ToLower(u.Path)
+	}
+	under := func(id string) bool { return strings.HasPrefix(path, strings.ToLower(id)+"/") }
+	provider := "/subscriptions/" + s.Adapter.Subscription + "/providers/" + s.Type.provider.Namespace
+	begun.check(under(provider) || under(idOf(begun)), "the Location lies below "+provider+" or the resource", "%s", link)
 }
 
 // inPlace expects the polling URL in the requested form.
 func (s *Scene) inPlace(begun *Answer, form Place) {
 	u, err := url.Parse(begun.link("Location"))
 	if err != nil {
-		s.fatal("the Location is well-formed", begun.link("Location"))
+		begun.fatal("the Location is well-formed", begun.link("Location"))
 	}
 	resource, _, _ := strings.Cut(begun.call.target, "?")
 	want := strings.NewReplacer(
@@ -98,35 +148,41 @@ func (s *Scene) inPlace(begun *Answer, form Place) {
 func pollerCases() []Case {
 	return []Case{
 		{
-			ID: "poll/by-somebody-else", Profile: Asynchronous, Section: resultRules, On: isTop,
-			Rule:    "an operation is 404 to another caller of the same tenant and to another tenant; to who began it, it stays readable",
+			ID: "poll/in-another-tenant", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
+			Rule:    "an operation is 404 to a caller of another tenant; to who began it, it stays readable",
 			Through: "another tenant does not see the subscription: 404 SubscriptionNotFound, by the gateway",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(begun) {
-					for _, caller := range []Caller{Colleague, Stranger} {
-						s.follow(link, begun, as(caller)).refused(404)
-					}
-					s.follow(link, begun).status(200, 202)
+					s.follow(link, begun, as(Stranger)).refused(404)
+					s.follow(link, begun).done()
 				}
 			},
 		},
 		{
-			ID: "poll/after-its-end-by-somebody-else", Profile: Asynchronous, Section: resultRules, On: isTop,
-			Rule: "the same once the operation has ended",
+			ID: "poll/by-somebody-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
+			Rule: "the provider validates that who polls an operation is who began it",
+			Run: func(s *Scene) {
+				begun := s.operation(s.Description.Asynchrony.Long)
+				for _, link := range pollingURLs(begun) {
+					s.follow(link, begun, as(Colleague)).refused()
+				}
+			},
+		},
+		{
+			ID: "poll/after-its-end-by-somebody-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
+			Rule: "once the operation has ended, it is not shown to others either",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Short)
-				s.result(begun).status(200)
+				s.prepare(func() { s.followed(begun) })
 				for _, link := range pollingURLs(begun) {
-					for _, caller := range []Caller{Colleague, Stranger} {
-						s.follow(link, begun, as(caller)).refused(404)
-					}
-					s.follow(link, begun).status(200)
+					s.follow(link, begun, as(Colleague)).refused()
+					s.follow(link, begun, as(Stranger)).refused()
 				}
 			},
 		},
 		{
-			ID: "poll/in-another-subscription", Profile: Asynchronous, Section: resultRules, On: isTop,
+			ID: "poll/in-another-subscription", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "an operation id that does not exist in the subscription is 404",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
@@ -136,7 +192,7 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			ID: "poll/of-an-id-that-nobody-gave", Profile: Asynchronous, Section: resultRules, On: isTop,
+			ID: "poll/of-an-id-that-nobody-gave", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "an operation id that does not exist is 404",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
@@ -152,19 +208,19 @@ func pollerCases() []Case {
 			},
 		},
 		{
-			ID: "poll/by-a-caller-without-an-object-id", Profile: Asynchronous, Section: resultRules, On: isTop, Side: StraightOnly,
+			ID: "poll/by-a-caller-without-an-object-id", Profile: Asynchronous, Section: resultRules, On: asyncTypes, Side: StraightOnly,
 			Rule: "where there is no object id, x-ms-client-puid tells who began the operation",
 			Run: func(s *Scene) {
 				begun := s.operationBy(Passport, s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(begun) {
-					s.follow(link, begun, as(Passport)).status(200, 202)
-					s.follow(link, begun, as(OtherPassport)).refused(404)
-					s.follow(link, begun, as(Owner)).refused(404)
+					s.follow(link, begun, as(Passport)).done()
+					s.follow(link, begun, as(OtherPassport)).refused()
+					s.follow(link, begun, as(Owner)).refused()
 				}
 			},
 		},
 		{
-			ID: "poll/the-id-appears-nowhere-else", Profile: Asynchronous, Section: resultRules, On: isTop,
+			ID: "poll/the-id-appears-nowhere-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "the operation's id is not exposed by other means: it is neither a correlation nor a request id",
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
@@ -183,18 +239,24 @@ func pollerCases() []Case {
 			Run: func(s *Scene) {
 				run := s.Type.Contract.LongRun
 				s.made()
-				s.post(s.id+"/"+run.Action, nil, withAll(s.Description.Asynchrony.Short)).status(202)
-				status := func() (*Answer, bool) {
-					a := s.get(s.id + "/" + run.Child).status(200)
-					return a, terminal(text(a.doc, run.Status))
+				begin := func(asked Headers) {
+					s.prepare(func() { s.post(s.id+"/"+run.Action, nil, withAll(asked)).status(202) })
 				}
-				done := s.await("the newest result is told", status)
-				s.check(text(done.doc, run.Status) == "Succeeded", run.Status+" is Succeeded", "%s", done)
-				s.post(s.id+"/"+run.Action, nil, withAll(s.Description.Asynchrony.Long)).status(202)
+				begin(s.Description.Asynchrony.Short)
+				status := func() (*Answer, bool) {
+					a := s.get(s.id + "/" + run.Child)
+					return a, a.Status != http.StatusNotFound && (a.Status != http.StatusOK || terminal(text(a.doc, run.Status)))
+				}
+				done := s.await("the newest result is told", status).status(200)
+				done.check(text(done.doc, run.Status) == "Succeeded", run.Status+" is Succeeded", "%s", done)
+				if !s.Description.Asynchrony.steered() {
+					return
+				}
+				begin(s.Description.Asynchrony.Long)
 				for _, caller := range []Caller{Owner, Colleague} {
 					a := s.get(s.id+"/"+run.Child, as(caller)).status(200)
 					word := text(a.doc, run.Status)
-					s.check(word != "" && !terminal(word), run.Status+" tells of the run under way", "%s", a)
+					a.check(word != "" && !terminal(word), run.Status+" tells of the run under way", "%s", a)
 				}
 			},
 		},
@@ -225,8 +287,7 @@ func (s *Scene) exposed(begun *Answer) map[string]string {
 			}
 		}
 	}
-	body := s.get(idOf(begun)).status(http.StatusOK)
-	all["the resource"] = string(body.Body)
+	all["the resource"] = string(s.get(idOf(begun)).Body)
 	return all
 }
 

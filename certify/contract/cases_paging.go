@@ -6,59 +6,56 @@ import (
 
 // pagingCases check walks through pages while others write.
 func pagingCases() []Case {
-	paged := func(t *Type) bool { return isTop(t) && writable(t) }
 	return []Case{
 		{
-			ID: "list/writes-between-pages", Profile: Core, Section: paging, On: paged,
-			Rule: "a $skipToken skips the resources already enumerated, and no others: what is there during the whole walk is on its pages once, although others come and go",
+			ID: "list/writes-behind-a-page", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
+			Rule: "a nextLink leads on although resources behind its page come and go: what is there during the whole walk is on the pages once",
 			Run: func(s *Scene) {
-				var stay []string
-				for _, name := range []string{"m-b", "m-c", "m-d", "m-e", "m-f"} {
-					stay = append(stay, beside(s.id, name))
-				}
-				leaves := beside(s.id, "m-a")
-				for _, id := range append([]string{leaves}, stay...) {
-					s.existing(id, s.body(s.Type))
-				}
-				s.prepare(func() { // a walk alone is another case's
-					for _, id := range stay {
-						s.check(s.listedOnSmallPages(id) == 1, "the pages have "+nameOf(id)+" once while nobody writes", "they have not")
+				ids := s.several(6)
+				first, link := s.startOfWalk(ids)
+				seen := listing{items: values(first)}
+				stay, gone := ids, ""
+				for i, id := range ids {
+					if len(seen.like(id)) == 0 {
+						stay, gone = append(append([]string{}, ids[:i]...), ids[i+1:]...), id
+						break
 					}
-				})
-				first, link := s.firstPage()
-				pages := listing{values(first)}
-				s.prepare(func() {
-					end := s.concluded(s.remove(leaves))
-					s.check(end.done, "a resource of the first page can be deleted", "%s", end)
-					s.ended(leaves).status(404)
-				})
-				rest := s.walkOn(link, first, func(page int) {
-					if page == 0 {
-						s.existing(beside(s.id, "a-new"), s.body(s.Type))
-						s.existing(beside(s.id, "z-new"), s.body(s.Type))
-					}
-				})
-				pages.items = append(pages.items, rest.items...)
-				for _, id := range stay {
-					times := len(pages.like(id))
-					s.check(times > 0, "the pages have "+nameOf(id)+", which was there all the time", "they have not: %s", pages)
-					s.check(times < 2, "the pages have "+nameOf(id)+" once", "%d times: %s", times, pages)
 				}
+				s.removed(gone)
+				s.create(beside(s.id, "zz"+nameOf(s.id)), s.body(s.Type))
+				s.create(beside(s.id, "zzz"+nameOf(s.id)), s.body(s.Type))
+				s.staysOnPages(stay, listing{items: append(seen.items, s.walkOn(link, first).items...)})
 			},
 		},
 		{
-			ID: "list/a-next-link-twice", Profile: Core, Section: paging, On: paged,
+			ID: "list/writes-before-a-page", Profile: Core, Section: paging, On: isFirst, OwnGroup: true, Disruptive: true,
+			Rule: "a $skipToken skips the resources already enumerated and no others, also when some of these have been deleted",
+			Run: func(s *Scene) {
+				ids := s.several(6)
+				first, link := s.startOfWalk(ids)
+				seen := listing{items: values(first)}
+				var stay []string
+				for _, id := range ids {
+					if len(seen.like(id)) == 0 {
+						stay = append(stay, id)
+						continue
+					}
+					s.removed(id)
+				}
+				s.staysOnPages(stay, s.walkOn(link, first))
+			},
+		},
+		{
+			ID: "list/a-nextlink-twice", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
 			Rule: "a nextLink can be read again: clients that saw no answer do so",
 			Run: func(s *Scene) {
-				ids := []string{beside(s.id, "m-a"), beside(s.id, "m-b"), beside(s.id, "m-c")}
-				for _, id := range ids {
-					s.existing(id, s.body(s.Type))
-				}
-				first, link := s.firstPage()
+				link := s.nextLink()
+				first := s.last
 				var once listing
-				s.prepare(func() { once = s.walkOn(link, first, func(int) {}) })
-				twice := s.walkOn(link, first, func(int) {})
-				for _, id := range ids {
+				s.prepare(func() { once = s.walkOn(link, first) })
+				twice := s.walkOn(link, first)
+				for _, item := range once.items {
+					id := bare(text(item, "id"))
 					s.check(len(twice.like(id)) == len(once.like(id)), "the pages behind the link have "+nameOf(id)+" as when they were read first", "first %s, then %s", once, twice)
 				}
 			},
@@ -66,26 +63,37 @@ func pagingCases() []Case {
 	}
 }
 
-// listedOnSmallPages is how often a resource is on the pages of its collection, where
-// these are small.
-func (s *Scene) listedOnSmallPages(id string) int {
-	first, link := s.firstPage()
-	pages := listing{append(values(first), s.walkOn(link, first, func(int) {}).items...)}
-	return len(pages.like(id))
+// startOfWalk is the first of several pages and its link, after a walk by itself has
+// shown everything.
+func (s *Scene) startOfWalk(ids []string) (first *Answer, link string) {
+	s.prepare(func() {
+		s.listable()
+		all := s.walk(collection(s.id), s.smallPages())
+		for _, id := range ids {
+			s.check(len(all.like(id)) == 1, "the pages have "+nameOf(id)+" once while nobody writes", "%s", all)
+		}
+		first = s.get(collection(s.id), s.smallPages()).status(http.StatusOK)
+	})
+	if link = text(first.doc, "nextLink"); link == "" {
+		s.leave("the provider returned a list in one page")
+	}
+	return first, link
 }
 
-// walkOn reads the pages behind a nextLink, and calls between after each.
-func (s *Scene) walkOn(link string, from *Answer, between func(page int)) listing {
-	var l listing
-	for page := range mostPages {
-		a := s.follow(link, from, sameHeader(from))
-		a.status(http.StatusOK)
-		l.items = append(l.items, values(a)...)
-		between(page)
-		if link = text(a.doc, "nextLink"); link == "" {
-			return l
-		}
+// staysOnPages expects pages to have each of some resources once.
+func (s *Scene) staysOnPages(ids []string, pages listing) {
+	for _, id := range ids {
+		s.check(len(pages.like(id)) == 1, "the pages have "+nameOf(id)+" once, which was there all the time", "%d times: %s", len(pages.like(id)), pages)
 	}
-	s.fatal("the pages behind "+link+" end", "they do not")
+}
+
+// walkOn reads the pages behind a nextLink.
+func (s *Scene) walkOn(link string, from *Answer) listing {
+	header := from.call.header
+	next := s.follow(link, from, func(c *call) { c.header = header }).status(http.StatusOK)
+	l := listing{items: values(next)}
+	for _, page := range s.furtherPages(next) {
+		l.items = append(l.items, values(page)...)
+	}
 	return l
 }

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"net/http"
+	"reflect"
 	"strings"
 )
 
@@ -8,53 +10,68 @@ import (
 func putCases() []Case {
 	return []Case{
 		{
-			ID: "put/creates-with-201", Profile: Core, Section: putResource, On: writable,
-			Rule: "a PUT of what is not there answers 201 with at least what was sent, and with what a GET would show",
+			ID: "put/creates-with-201", Profile: Core, Section: putResource, On: writable, First: true,
+			Rule: "a PUT of what is not there answers 201, or begins an operation",
+			Run:  func(s *Scene) { s.put(s.id, s.body(s.Type)).succeeds(201) },
+		},
+		{
+			ID: "put/answers-with-what-was-put", Profile: Core, Section: putResource, On: writable,
+			Rule: "the response body has at least what was sent, with name, id and type, and any other properties that a GET returns",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
-				made := s.put(s.id, body).status(201).named(s.id).shows(body).inState("Succeeded")
-				read := s.get(s.id).status(200).shows(body)
-				lack := missing(made.doc, read.doc, "")
-				s.check(lack == "", "the answer of PUT has what a GET returns", "%s", lack)
+				var made *Answer
+				s.prepare(func() { made = s.put(s.id, body).done() })
+				if made.Status == http.StatusAccepted {
+					s.leave("the provider answered 202, which has no body")
+				}
+				made.about(s.id).says("type").shows(body)
+				if made.asynchronous() {
+					return
+				}
+				lack := absent(made.doc, s.read(s.id).doc, "")
+				made.check(lack == "" || lack == "etag", "the answer of PUT has what a GET returns", "%s is absent in %s", lack, made)
+			},
+		},
+		{
+			ID: "put/what-was-put-is-read", Profile: Core, Section: putResource, On: writable, First: true,
+			Rule: "a GET shows what was PUT, with name, id and type",
+			Run: func(s *Scene) {
+				s.made()
+				s.get(s.id).status(200).about(s.id).says("type").shows(s.body(s.Type))
 			},
 		},
 		{
 			ID: "put/overwrites-with-200", Profile: Core, Section: putResource, On: hasOther,
-			Rule: "a PUT is always allowed to overwrite an existing resource; what it does not name is gone",
+			Rule: "a PUT is always allowed to overwrite an existing resource, and answers 200 then, or begins an operation",
 			Run: func(s *Scene) {
 				s.made()
-				other := s.other(s.Type)
-				s.put(s.id, other).status(200).shows(other)
-				read := s.get(s.id).status(200).shows(other)
-				before, _ := lookup(s.Type.Contract.Body, "properties")
-				after, _ := lookup(s.Type.Contract.Other, "properties")
-				was, _ := before.(Object)
-				is, _ := after.(Object)
-				for _, name := range lost(was, is) {
-					read.lacks("properties." + name)
-				}
+				s.put(s.id, s.other(s.Type)).succeeds(200)
 			},
 		},
 		{
-			ID: "put/replaces-tags", Profile: Tags, Section: putResource, On: isTracked,
-			Rule: "a PUT replaces the resource: tags that it does not carry are gone",
+			ID: "put/replaces-what-was-there", Profile: Core, Section: putResource, On: hasOther,
+			Rule: "after a PUT the resource has what the PUT says, as if it had made it",
 			Run: func(s *Scene) {
-				s.made(Object{"tags": Object{"one": "1", "two": "2"}}).shows(Object{"tags": Object{"one": "1", "two": "2"}})
-				s.put(s.id, s.body(s.Type, Object{"tags": Object{"two": "2"}})).status(200)
-				s.get(s.id).status(200).shows(Object{"tags": Object{"two": "2"}}).lacks("tags.one")
-				s.put(s.id, s.body(s.Type)).status(200)
-				s.get(s.id).status(200).lacks("tags.two")
+				s.made()
+				s.create(s.id, s.other(s.Type))
+				s.asNew()
 			},
 		},
 		{
 			ID: "put/name-type-and-id-come-from-the-url", Profile: Core, Section: putResource, On: writable,
 			Rule: "the group name and the resource name come from the URL and not from the body",
 			Run: func(s *Scene) {
-				strange := Object{"name": "somebody-else", "id": beside(s.id, "somebody-else"), "type": "Else.Where/things"}
-				a := s.put(s.id, s.body(s.Type, strange)).status(201).named(s.id)
-				s.check(strings.EqualFold(text(a.doc, "type"), s.Type.FullName()), "type is "+s.Type.FullName(), "%s", text(a.doc, "type"))
-				s.get(s.id).status(200).named(s.id)
-				s.get(beside(s.id, "somebody-else")).status(404)
+				other := beside(s.id, "elsewhere")
+				strange := Object{"name": nameOf(other), "id": other}
+				a := s.put(s.id, s.body(s.Type, strange))
+				if a.Status >= 400 && a.Status < 500 {
+					s.leave("the provider refuses a body whose name and id are not the URL's")
+				}
+				if s.prepare(func() { a.done() }); a.asynchronous() {
+					s.settled(a, s.id)
+				}
+				s.get(s.id).status(200).about(s.id)
+				s.get(other).gone()
 			},
 		},
 		{
@@ -63,47 +80,17 @@ func putCases() []Case {
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				s.made()
-				read := s.get(s.id).status(200)
-				s.put(s.id, read.doc).status(200).named(s.id).shows(body)
-				s.get(s.id).status(200).shows(body)
+				s.overwritable(s.id)
+				read, _ := s.read(s.id).doc.(Object)
+				again, _ := mergePatch(read, s.Type.hidden(body)).(Object)
+				s.settled(s.put(s.id, again).done(), s.id)
+				after := s.read(s.id)
+				lack := missing(after.doc, after.visible(sent(read, body)), "")
+				after.check(lack == "", "the resource is as it was", "%s", lack)
 			},
 		},
 		{
-			ID: "put/location-ignores-case-and-spaces", Profile: TrackedResources, Section: putResource, On: isTracked,
-			Rule: `"West US", "westus" and "West us" are the same location`,
-			Run: func(s *Scene) {
-				where := s.place(s.Type)
-				spaced := strings.ToUpper(where[:1]) + where[1:3] + " " + strings.ToUpper(where[3:])
-				s.put(s.id, s.body(s.Type, Object{"location": strings.ToUpper(where)})).status(201).shows(Object{"location": where})
-				s.put(s.id, s.body(s.Type, Object{"location": spaced})).status(200).shows(Object{"location": where})
-			},
-		},
-		{
-			ID: "put/location-never-changes", Profile: TrackedResources, Section: putResource, On: isTop,
-			Rule:    "the region of a resource never changes after it is created: another is 400",
-			Through: "of a region that the type is served in: 409 InvalidResourceLocation, by the gateway",
-			Run: func(s *Scene) {
-				s.made()
-				elsewhere := s.Adapter.elsewhere(s.place(s.Type))
-				conflict := 409
-				if s.Type.global() {
-					conflict = 400 // the type has no such location
-				}
-				s.put(s.id, s.body(s.Type, Object{"location": elsewhere})).refused(by(s, 400, conflict))
-				s.get(s.id).status(200).shows(Object{"location": s.place(s.Type)})
-			},
-		},
-		{
-			ID: "put/location-is-required", Profile: TrackedResources, Section: putResource, On: isTop,
-			Rule: "location is required, and one that is not served is refused",
-			Run: func(s *Scene) {
-				s.put(s.id, overlay(s.Type.Contract.Body)).refused(400)
-				s.put(s.id, s.body(s.Type, Object{"location": "nowhere at all"})).refused(400)
-				s.get(s.id).status(404)
-			},
-		},
-		{
-			ID: "put/no-such-group", Profile: Core, Section: putResource, On: isTop, Side: ThroughOnly,
+			ID: "put/no-such-group", Profile: Core, Section: putResource, On: isFirst, Side: ThroughOnly,
 			Rule:    "if the subscription or the resource group does not exist, 404 is returned",
 			Through: "the gateway answers, with ResourceGroupNotFound and SubscriptionNotFound; providers are not asked",
 			Run: func(s *Scene) {
@@ -118,4 +105,104 @@ func putCases() []Case {
 			},
 		},
 	}
+}
+
+// sent is what a resource shows of the members that a body names.
+func sent(read, body Object) Object {
+	shown := Object{}
+	for name, value := range body {
+		got, there := read[name]
+		if !there {
+			continue
+		}
+		inner, isObject := value.(Object)
+		if was, ok := got.(Object); ok && isObject {
+			got = sent(was, inner)
+		}
+		shown[name] = got
+	}
+	return shown
+}
+
+// asNew expects the scene's resource, which had another body before, to be as one that
+// never had: what the earlier body alone names is absent, or has the value that the
+// provider gives to what is not said.
+func (s *Scene) asNew() {
+	fresh := beside(s.id, "fresh")
+	s.create(fresh, s.other(s.Type))
+	never, read := s.read(fresh), s.read(s.id)
+	read.shows(never.shown(s.other(s.Type)))
+	was, _ := s.Type.Contract.Body["properties"].(Object)
+	is, _ := s.Type.Contract.Other["properties"].(Object)
+	for _, name := range lost(was, is) {
+		got, _ := lookup(read.doc, "properties."+name)
+		usual, _ := lookup(never.doc, "properties."+name)
+		if !reflect.DeepEqual(got, usual) {
+			read.check(!reflect.DeepEqual(got, was[name]), "properties."+name+", which is not in the later body, is gone", "%s in %s", show(got), read)
+		}
+	}
+}
+
+// locationCases check the location of tracked resources.
+func locationCases() []Case {
+	return []Case{
+		{
+			ID: "put/location-ignores-case-and-spaces", Profile: TrackedResources, Section: putResource, On: isTracked,
+			Rule: `"West US", "westus" and "West us" are the same location`,
+			Run: func(s *Scene) {
+				where := s.place(s.Type)
+				spaced := where
+				if len(where) > 4 {
+					spaced = strings.ToUpper(where[:1]) + where[1:len(where)-2] + " " + strings.ToUpper(where[len(where)-2:])
+				}
+				for i, spelled := range []string{strings.ToUpper(where), spaced} {
+					id := beside(s.id, string(rune('a'+i)))
+					s.settled(s.put(id, s.body(s.Type, Object{"location": spelled})).done(), id)
+					read := s.read(id)
+					got, _ := lookup(read.doc, "location")
+					read.check(samePlace(got, where), "the location is "+where, "%s", show(got))
+				}
+			},
+		},
+		{
+			ID: "put/location-never-changes", Profile: TrackedResources, Section: putResource, On: isTop,
+			Rule:    "the region of a resource never changes after it is created",
+			Through: "of a region that the type is served in: 409 InvalidResourceLocation, by the gateway",
+			Run: func(s *Scene) {
+				s.made()
+				elsewhere := s.Adapter.elsewhere(s.place(s.Type))
+				a := s.put(s.id, s.body(s.Type, Object{"location": elsewhere}))
+				if s.Adapter.Through {
+					a.refused()
+				} else if a.Status < 300 { // what it began, not what it said, is the rule's matter
+					s.settled(a, s.id)
+				}
+				s.unmoved()
+			},
+		},
+		{
+			ID: "put/location-is-required", Profile: TrackedResources, Section: putResource, On: isTop,
+			Rule: "location is required",
+			Run: func(s *Scene) {
+				s.put(s.id, overlay(s.Type.Contract.Body)).refused()
+				s.get(s.id).gone()
+			},
+		},
+		{
+			ID: "put/location-is-one-that-is-served", Profile: TrackedResources, Section: putResource, On: isTop, Side: ThroughOnly,
+			Rule:    "the location is one of those that the provider has registered",
+			Through: "the gateway refuses another",
+			Run: func(s *Scene) {
+				s.put(s.id, s.body(s.Type, Object{"location": "nowhere at all"})).refused()
+				s.get(s.id).gone()
+			},
+		},
+	}
+}
+
+// unmoved expects the scene's resource in the location that it was made in.
+func (s *Scene) unmoved() {
+	read := s.read(s.id)
+	got, _ := lookup(read.doc, "location")
+	read.check(samePlace(got, s.place(s.Type)), "the location is still "+s.place(s.Type), "%s", show(got))
 }

@@ -10,7 +10,7 @@ func tagNameCases() []Case {
 		Through: "the gateway answers; providers are not asked",
 		Run: func(s *Scene) {
 			name := fmt.Sprintf("certify-%d", s.number)
-			s.existing(s.id, s.body(s.Type, Object{"tags": Object{name: "one"}}))
+			s.create(s.id, s.body(s.Type, Object{"tags": Object{name: "one"}}))
 			s.await("the tag names of the subscription have "+name, func() (*Answer, bool) {
 				names := s.walk("/subscriptions/"+s.Adapter.Subscription+"/tagNames", at(resourcesVersion))
 				for _, item := range names.items {

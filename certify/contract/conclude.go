@@ -5,22 +5,6 @@ import (
 	"net/http"
 )
 
-// existing makes a resource exist before the case tries its rule, in whichever way the
-// provider carries out its writes.
-func (s *Scene) existing(id string, body Object) *Answer {
-	var read *Answer
-	s.prepare(func() {
-		s.concluded(s.put(id, body).status(http.StatusOK, http.StatusCreated, http.StatusAccepted))
-		read = s.await(id+" exists", func() (*Answer, bool) {
-			a := s.get(id)
-			return a, a.Status == http.StatusOK && terminal(a.state())
-		})
-		_, isObject := read.doc.(Object)
-		s.check(isObject, read.call.String()+" answers with a resource", "%s", read)
-	})
-	return read
-}
-
 // conclusion is how a write ended.
 type conclusion struct {
 	*Answer      // the last one that told of it
@@ -50,18 +34,38 @@ func (s *Scene) concluded(begun *Answer) conclusion {
 	return conclusion{begun, true}
 }
 
-// listed is how often a resource is on the pages of its collection. How pages are linked
-// is not judged.
-func (s *Scene) listed(id string) int {
-	var items listing
-	s.prepare(func() {
-		a := s.get(collection(id)).status(http.StatusOK)
-		items.items = values(a)
-		if link := text(a.doc, "nextLink"); link != "" {
-			items.items = append(items.items, s.walkOn(link, a, func(int) {}).items...)
-		}
+// over waits until nothing more happens to a resource: its state is terminal, or it is not
+// there, however a GET says so.
+func (s *Scene) over(id string) *Answer {
+	return s.await(id+" reaches a terminal state", func() (*Answer, bool) {
+		a := s.get(id)
+		return a, a.isGone() || a.Status == http.StatusOK && terminal(a.state())
 	})
-	return len(items.like(id))
+}
+
+// listedOnce expects the collection of a resource not to have it twice, or with absent not
+// at all. A collection that is not served, whose pages do not lead on or which lacks what
+// is there is another case's.
+func (s *Scene) listedOnce(id string, absent bool) {
+	var items listing
+	page := s.get(collection(id))
+	for range mostPages {
+		if page.Status != http.StatusOK {
+			return
+		}
+		items.items = append(items.items, values(page)...)
+		link := text(page.doc, "nextLink")
+		if link == "" {
+			break
+		}
+		page = s.follow(link, page)
+	}
+	most, words := 1, "once"
+	if absent {
+		most, words = 0, "no more"
+	}
+	got := len(items.like(id))
+	s.check(got <= most, "the collection has "+id+" "+words, "%d times", got)
 }
 
 // echoed are the members of a body that a provider shows as they were sent. Others it may

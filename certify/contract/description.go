@@ -1,10 +1,12 @@
 package contract
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -91,6 +93,16 @@ type Exercise struct {
 	CreatedFor CreatedFor `yaml:"createdFor"`
 	// ReadOnly types accept no writes from clients.
 	ReadOnly bool `yaml:"readOnly"`
+	// WriteOnly are the paths of members that the type never shows, such as
+	// "properties.password".
+	WriteOnly []string `yaml:"writeOnly"`
+	// Names is the form of names, with {n} for a number, of a type that restricts them:
+	// "certify{n}". Names derived from one without a hyphen have only small letters and
+	// digits more.
+	Names string `yaml:"names"`
+	// SystemData means that the type shows systemData; without it, the rules about it hold
+	// only where a resource shows some.
+	SystemData bool `yaml:"systemData"`
 	// WithoutETags are the api-versions older than ETags.
 	WithoutETags []string `yaml:"withoutETags"`
 }
@@ -126,10 +138,15 @@ type Asynchrony struct {
 	Failed   Headers `yaml:"failed"`
 	Canceled Headers `yaml:"canceled"`
 	// RetryAfter is the header that requests a Retry-After in seconds.
-	RetryAfter string    `yaml:"retryAfter"`
-	Patterns   []Pattern `yaml:"patterns"`
-	Places     []Place   `yaml:"places"`
+	RetryAfter string `yaml:"retryAfter"`
+	// Patterns are the ways of answering that can be requested. Without any, the provider
+	// answers as it does, and the suite finds out how.
+	Patterns []Pattern `yaml:"patterns"`
+	Places   []Place   `yaml:"places"`
 }
+
+// steered reports whether the description says how to request asynchronous answers.
+func (a Asynchrony) steered() bool { return len(a.Patterns) > 0 }
 
 // Headers are request headers.
 type Headers map[string]string
@@ -144,6 +161,8 @@ type Pattern struct {
 	Accepted bool `yaml:"accepted"`
 	Location bool `yaml:"location"` // the answer has a Location
 	Status   bool `yaml:"status"`   // the answer has an Azure-AsyncOperation
+
+	natural bool // nobody steers the provider: its answer shows the rest
 }
 
 // Place is one of the forms of a polling URL.
@@ -188,6 +207,9 @@ func (t *Type) normalise() error {
 	if !slices.Contains([]string{Tracked, ProxyOnly, Extension}, t.Kind) {
 		return fmt.Errorf("contract: the type %s has the kind %q", t.FullName(), t.Kind)
 	}
+	if names := t.Contract.Names; names != "" && !strings.Contains(names, "{n}") {
+		return fmt.Errorf("contract: the names of the type %s are %q, without {n}", t.FullName(), names)
+	}
 	if len(t.APIVersions) == 0 {
 		return fmt.Errorf("contract: the type %s has no api-versions", t.FullName())
 	}
@@ -218,6 +240,41 @@ func (t *Type) FullName() string { return t.provider.Namespace + "/" + t.Name }
 func (t *Type) nested() bool { return t.parent != nil }
 
 func (t *Type) global() bool { return t.Routing == Global }
+
+// usualNames is the form of names of a type that does not restrict them.
+const usualNames = "Certify-{n}"
+
+// nameOf is the name of the resource with a number.
+func (t *Type) nameOf(number int64) string {
+	return strings.ReplaceAll(cmp.Or(t.Contract.Names, usualNames), "{n}", strconv.FormatInt(number, 10))
+}
+
+// visible is an object of the type without what the type never shows.
+func (t *Type) visible(o Object) Object {
+	if t != nil {
+		for _, path := range t.Contract.WriteOnly {
+			o = without(o, strings.Split(path, "."))
+		}
+	}
+	return o
+}
+
+// hidden is the part of an object of the type that the type never shows.
+func (t *Type) hidden(o Object) Object {
+	hidden := Object{}
+	for _, path := range t.Contract.WriteOnly {
+		value, there := lookup(o, path)
+		if !there {
+			continue
+		}
+		names := strings.Split(path, ".")
+		for _, name := range slices.Backward(names) {
+			value = Object{name: value}
+		}
+		hidden, _ = mergePatch(hidden, value).(Object)
+	}
+	return hidden
+}
 
 // last is the type's own name, without its parents'.
 func (t *Type) last() string {

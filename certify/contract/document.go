@@ -73,8 +73,12 @@ func overlay(base Object, further ...Object) Object {
 }
 
 // missing compares an answer with its required members, and describes what is missing;
-// "" if nothing is. Locations are compared as locations.
+// "" if nothing is. Locations are compared as locations, arrays as sets whose elements
+// may have further members.
 func missing(have, want any, at string) string {
+	if w, ok := want.([]any); ok && sameElements(have, w) {
+		return ""
+	}
 	w, ok := want.(Object)
 	if !ok {
 		if reflect.DeepEqual(have, want) || at == "location" && samePlace(have, want) {
@@ -97,6 +101,58 @@ func missing(have, want any, at string) string {
 		}
 	}
 	return ""
+}
+
+// sameElements reports whether an array has one element for each that is wanted.
+func sameElements(have any, want []any) bool {
+	h, ok := have.([]any)
+	if !ok || len(h) != len(want) {
+		return false
+	}
+	rest := slices.Clone(h)
+	for _, w := range want {
+		i := slices.IndexFunc(rest, func(v any) bool { return missing(v, w, "") == "" })
+		if i < 0 {
+			return false
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return true
+}
+
+// absent names a member that an answer has not, of those that another shows, whatever
+// their values; "" if it has all.
+func absent(have, want any, at string) string {
+	w, _ := want.(Object)
+	h, _ := have.(Object)
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		path := strings.TrimPrefix(at+"."+name, ".")
+		value, there := h[name]
+		if !there && w[name] != nil {
+			return path
+		}
+		if path == "properties" {
+			if lack := absent(value, w[name], path); lack != "" {
+				return lack
+			}
+		}
+	}
+	return ""
+}
+
+// without is an object without the member at a path; the object itself stays.
+func without(o Object, path []string) Object {
+	value, there := o[path[0]]
+	if !there {
+		return o
+	}
+	rest := maps.Clone(o)
+	if inner, ok := value.(Object); ok && len(path) > 1 {
+		rest[path[0]] = without(inner, path[1:])
+	} else if len(path) == 1 {
+		delete(rest, path[0])
+	}
+	return rest
 }
 
 // lost names a member that one object has and the other does not; a replacement must

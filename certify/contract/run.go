@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,17 +19,26 @@ type Target struct {
 	Types func(*Type) bool
 	// OnceEach runs each case only on the first type that it concerns.
 	OnceEach bool
-	// Workers is how many cases run at once, 16 if zero.
+	// Group is the resource group of everything that is made, "certify" if empty. Cases
+	// about groups use further ones: Group-2 and so on.
+	Group string
+	// Workers is how many cases run at once, 4 if zero.
 	Workers int
+	Limits  Limits
 	// Claimed are the profiles that the provider claims; nil means all.
 	Claimed []Profile
 	// Disruptive runs the disruptive cases too.
 	Disruptive bool
-	// AnswerWithin is how long a front door waits for an answer, 60 seconds if zero.
-	AnswerWithin time.Duration
 
-	watch *watch // of the run
+	controls *controls
+	watch    *watch // of the run
 }
+
+// usualGroup is the resource group of a target that names none.
+const usualGroup = "certify"
+
+// usualWorkers is how many cases run at once if the target does not say.
+const usualWorkers = 4
 
 // Try checks every case on the target and reports each. Its error means that the suite
 // could not run, never that a rule was broken.
@@ -36,14 +46,16 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	if len(target.Adapter.Regions) == 0 {
 		return errors.New("contract: the target has no region")
 	}
-	if err := target.Adapter.prepare(ctx, target.Description); err != nil {
+	target.Group = cmp.Or(target.Group, usualGroup)
+	target.Limits = target.Limits.orDefault()
+	target.controls, target.watch = &controls{}, &watch{}
+	if err := target.prepare(ctx); err != nil {
 		return fmt.Errorf("contract: %w", err)
 	}
 	workers := target.Workers
-	if workers == 0 {
-		workers = 16
+	if workers <= 0 {
+		workers = usualWorkers
 	}
-	target.watch = &watch{}
 	trials := make(chan trial)
 	var done sync.WaitGroup
 	for range workers {
@@ -68,6 +80,21 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	}
 	target.Adapter.Client.CloseIdleConnections()
 	return ctx.Err()
+}
+
+// prepare makes what all scenes share.
+func (t Target) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, t.Limits.Wait)
+	defer cancel()
+	if err := t.Adapter.prepare(ctx, t.Description); err != nil {
+		return err
+	}
+	return t.Adapter.putGroup(ctx, t.groupID(t.Group), t.Adapter.Regions[0])
+}
+
+// groupID is the id of a resource group in the owner's subscription.
+func (t Target) groupID(name string) string {
+	return "/subscriptions/" + t.Adapter.Subscription + "/resourceGroups/" + name
 }
 
 // trial is a case on a type, or on none.
@@ -100,9 +127,6 @@ func plan(target Target) []trial {
 	return trials
 }
 
-// sceneLimit bounds one trial.
-const sceneLimit = 2 * time.Minute
-
 // scenes numbers scenes, so that no two share a group or a name.
 var scenes atomic.Int64
 
@@ -123,11 +147,16 @@ func (t trial) run(ctx context.Context, target Target) Result {
 		result.Why = "the case is disruptive"
 		return result
 	}
-	ctx, cancel := context.WithTimeout(ctx, sceneLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, target.Limits.Scene, fmt.Errorf("it has taken %s", target.Limits.Scene))
 	defer cancel()
-	s := newScene(ctx, target, t.on, scenes.Add(1))
-	s.play(t.Run)
+	s := newScene(ctx, target, t, scenes.Add(1))
+	if t.First || t.on == nil || !writable(t.on) || target.controls.passed(s) {
+		s.play(t.Case)
+	}
 	result.Outcome, result.Why = s.outcome()
-	result.Faults, result.Took = s.faults, time.Since(result.Began)
+	if result.Faults = s.faults; result.Outcome == Unreached {
+		result.Faults = s.obstacles
+	}
+	result.Took = time.Since(result.Began)
 	return result
 }

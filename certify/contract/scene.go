@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Scene is the setting of one trial: its own resource group, a resource id in it, and
-// the parents and hosts that the resource needs.
+// Scene is the setting of one trial: a resource id of its own, and the parents and hosts
+// that the resource needs. Scenes share a resource group unless their case asks for one
+// of its own.
 type Scene struct {
 	*Target
 	Type *Type // nil if the case concerns no type
@@ -24,40 +25,44 @@ type Scene struct {
 	group  string // the group's id
 	id     string // of the case's resource
 
-	faults    []Fault
+	faults    []Fault // in the rule
+	obstacles []Fault // in what the rule needs first
 	preparing int     // how many calls of prepare are under way
-	unreached bool    // what the case needs was not to be had
-	untried   bool    // the description lacks what the case needs
+	unreached string  // why the rule could not be tried
+	untried   string  // why there was nothing to try
 	last      *Answer // the latest
 }
 
 // stop ends a scene whose further steps would be meaningless.
 type stop struct{}
 
-func newScene(ctx context.Context, target Target, on *Type, number int64) *Scene {
-	s := &Scene{Target: &target, Type: on, ctx: ctx, number: number}
+func newScene(ctx context.Context, target Target, t trial, number int64) *Scene {
+	s := &Scene{Target: &target, Type: t.on, ctx: ctx, number: number}
 	s.region = target.Adapter.Regions[int(number)%len(target.Adapter.Regions)]
-	s.group = fmt.Sprintf("/subscriptions/%s/resourceGroups/Contract-%d", target.Adapter.Subscription, number)
+	s.group = target.groupID(target.Group)
+	if t.OwnGroup {
+		s.group = s.furtherGroup(number)
+	}
 	return s
 }
 
 // play sets the scene and runs the case in it.
-func (s *Scene) play(run func(*Scene)) {
+func (s *Scene) play(c Case) {
 	defer func() {
 		failure := recover()
 		if _, ours := failure.(stop); failure != nil && !ours {
-			panic(failure)
+			s.unreached = fmt.Sprintf("the suite itself failed: %v", failure)
 		}
 	}()
 	s.prepare(func() {
-		if err := s.Adapter.putGroup(s.ctx, s.group, s.region); err != nil {
-			s.fatal("the scene's resource group can be made", err.Error())
+		if c.OwnGroup {
+			s.makeGroup(s.group)
 		}
 		if s.Type != nil {
-			s.id = s.home(s.Type) + "/Name-" + fmt.Sprint(s.number)
+			s.id = s.home(s.Type) + "/" + s.Type.nameOf(s.number)
 		}
 	})
-	run(s)
+	c.Run(s)
 }
 
 // prepare does what a case needs before it can try its rule. A fault in it is that of
@@ -71,14 +76,28 @@ func (s *Scene) prepare(do func()) {
 // outcome is what the scene found out, and why if it is neither kept nor broken.
 func (s *Scene) outcome() (Outcome, string) {
 	switch {
-	case s.unreached:
-		return Unreached, "what the case needs first was not to be had"
 	case len(s.faults) > 0:
 		return Broken, ""
-	case s.untried:
-		return LeftOut, "the description gives no means to try it"
+	case s.unreached != "":
+		return Unreached, s.unreached
+	case s.untried != "":
+		return LeftOut, s.untried
 	}
 	return Kept, ""
+}
+
+// furtherGroup is the id of a group beside the configured one.
+func (s *Scene) furtherGroup(number int64) string {
+	return s.groupID(fmt.Sprintf("%s-%d", s.Group, number))
+}
+
+// makeGroup creates a group where somebody must know of it.
+func (s *Scene) makeGroup(group string) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
+	defer cancel()
+	if err := s.Adapter.putGroup(ctx, group, s.region); err != nil {
+		s.fatal("the resource group "+group+" can be made", err.Error())
+	}
 }
 
 // home creates the parent or host of a resource of the type, if it needs one, and
@@ -86,8 +105,8 @@ func (s *Scene) outcome() (Outcome, string) {
 func (s *Scene) home(t *Type) string {
 	switch {
 	case t.nested():
-		parent := s.home(t.parent) + "/parent"
-		s.put(parent, s.body(t.parent)).status(200, 201)
+		parent := s.home(t.parent) + "/" + t.parent.nameOf(s.number)
+		s.create(parent, s.body(t.parent))
 		return parent + "/" + t.last()
 	case t.Kind == Extension:
 		return s.newHost() + "/providers/" + t.FullName()
@@ -95,11 +114,15 @@ func (s *Scene) home(t *Type) string {
 	return s.group + "/providers/" + t.FullName()
 }
 
-// newHost creates a resource that can have extensions.
+// newHost creates a resource that can have extensions; where no type can be their host,
+// the group is.
 func (s *Scene) newHost() string {
 	host := s.Description.host()
-	id := s.group + "/providers/" + host.FullName() + "/host"
-	s.put(id, s.body(host)).status(200, 201)
+	if host == nil {
+		return s.group
+	}
+	id := s.group + "/providers/" + host.FullName() + "/" + host.nameOf(s.number)
+	s.create(id, s.body(host))
 	return id
 }
 
@@ -114,8 +137,22 @@ func nameOf(id string) string {
 	return name
 }
 
-// beside is the id of another resource in the same collection.
-func beside(id, name string) string { return collection(id) + "/" + name }
+// beside is the id of another resource in the same collection. Its name begins with that
+// of the first, so that scenes do not meet, and has no characters of other kinds: a type
+// may restrict its names.
+func beside(id, name string) string {
+	first := nameOf(id)
+	if strings.Contains(first, "-") {
+		return collection(id) + "/" + first + "-" + name
+	}
+	plain := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(name))
+	return collection(id) + "/" + first + "x" + plain
+}
 
 // body is a valid body of the type, with location and tags if the type has them.
 func (s *Scene) body(t *Type, further ...Object) Object {
@@ -225,22 +262,38 @@ func (s *Scene) call(method, path string, body any, options ...option) *Answer {
 	return s.do(c)
 }
 
-// do makes a call; without an answer the scene ends.
+// do makes a call; without an answer the scene ends. A call that is refused because there
+// were too many is made again when that is permitted.
 func (s *Scene) do(c call) *Answer {
+	for waits := s.newWait(); ; {
+		a, err := s.send(c)
+		if errors.Is(err, context.DeadlineExceeded) && s.ctx.Err() == nil {
+			s.late(c) // time/every-answer-within-60-seconds is about it
+		}
+		if err != nil {
+			s.unlessStopped(err)
+			s.fatal(c.String()+" is answered", err.Error())
+		}
+		s.last = a
+		if a.Status != http.StatusTooManyRequests || !waits.until(a) {
+			return a
+		}
+	}
+}
+
+// send makes a call within its limit.
+func (s *Scene) send(c call) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
+	defer cancel()
 	began := time.Now()
-	a, err := s.Adapter.send(s.ctx, c)
-	if errors.Is(err, context.DeadlineExceeded) { // time/every-answer-within-60-seconds is about it
+	a, err := s.Adapter.send(ctx, c)
+	if err == nil {
+		a.s, a.doc = s, decode(a.Body)
+		s.watch.saw(a, time.Since(began))
+	} else if ctx.Err() != nil && s.ctx.Err() == nil {
 		s.watch.missed(c, time.Since(began))
-		s.prepare(func() { s.fatal(c.String()+" is answered in time", err.Error()) })
 	}
-	if err != nil {
-		s.fatal(c.String()+" is answered", err.Error())
-	}
-	s.watch.saw(a, time.Since(began))
-	a.s = s
-	a.doc = decode(a.Body)
-	s.last = a
-	return a
+	return a, err
 }
 
 func (s *Scene) put(id string, body any, options ...option) *Answer {
@@ -265,20 +318,54 @@ func (s *Scene) post(path string, body any, options ...option) *Answer {
 
 // made creates the scene's resource; most cases begin so.
 func (s *Scene) made(further ...Object) *Answer {
+	return s.create(s.id, s.body(s.Type, further...))
+}
+
+// create prepares a resource: it PUTs the body, waits for the end of what that begins and
+// returns the resource as it is then.
+func (s *Scene) create(id string, body any, options ...option) *Answer {
 	var made *Answer
-	s.prepare(func() { made = s.put(s.id, s.body(s.Type, further...)).status(201) })
+	s.prepare(func() { made = s.settled(s.put(id, body, options...).done(), id).inState("Succeeded") })
 	return made
 }
 
-// fault records a broken rule.
-func (s *Scene) fault(expected, got string) {
+// changed prepares a resource by a PATCH, and returns it as it is then.
+func (s *Scene) changed(id string, body any, options ...option) *Answer {
+	var changed *Answer
+	s.prepare(func() { changed = s.settled(s.patch(id, body, options...).done(), id).inState("Succeeded") })
+	return changed
+}
+
+// overwritable makes sure that the provider lets a resource be overwritten, before a rule
+// about that is tried.
+func (s *Scene) overwritable(id string) { s.create(id, s.body(s.Type)) }
+
+// removed prepares the absence of a resource.
+func (s *Scene) removed(id string, options ...option) {
+	s.prepare(func() { s.settled(s.remove(id, options...).done(), id).gone() })
+}
+
+// read is a resource that must be there.
+func (s *Scene) read(id string, options ...option) *Answer {
+	var read *Answer
+	s.prepare(func() { read = s.get(id, options...).status(http.StatusOK) })
+	return read
+}
+
+// fault records a broken rule, shown by the latest call.
+func (s *Scene) fault(expected, got string) { s.faultOf(s.last, expected, got) }
+
+// faultOf records a broken rule, shown by an answer.
+func (s *Scene) faultOf(a *Answer, expected, got string) {
+	found := Fault{expected, got, a.exchange()}
+	if s.preparing > 0 {
+		s.obstacles = append(s.obstacles, found)
+		s.unreached = "what the case needs first was not to be had"
+		panic(stop{})
+	}
 	same := func(f Fault) bool { return f.Expected == expected && f.Got == got }
 	if !slices.ContainsFunc(s.faults, same) { // polls may repeat the same fault
-		s.faults = append(s.faults, Fault{expected, got, s.last.exchange()})
-	}
-	if s.preparing > 0 {
-		s.unreached = true
-		panic(stop{})
+		s.faults = append(s.faults, found)
 	}
 }
 
@@ -288,45 +375,40 @@ func (s *Scene) fatal(expected, got string) {
 	panic(stop{})
 }
 
-// pass ends a scene that the description gives no means to try: it is not reported at
-// all, rather than as kept.
-func (s *Scene) pass() {
-	s.untried = true
+// pass ends a scene that the description gives no means to try: it is left out, rather
+// than kept.
+func (s *Scene) pass() { s.leave("the description gives no means to try it") }
+
+// leave ends a scene in which there is nothing to try, and says why.
+func (s *Scene) leave(why string) {
+	s.untried = why
 	panic(stop{})
 }
 
-// check records a fault unless ok.
+// late ends the scene because a call was not answered in time.
+func (s *Scene) late(c call) {
+	s.unreached = c.String() + " was not answered within " + s.Limits.Call.String()
+	s.obstacles = append(s.obstacles, Fault{"an answer within " + s.Limits.Call.String(), "none", s.last.exchange()})
+	panic(stop{})
+}
+
+// unlessStopped ends the scene if it has no time left, or the run was stopped: that is
+// no fault of the provider's.
+func (s *Scene) unlessStopped(err error) {
+	if s.ctx.Err() == nil {
+		return
+	}
+	s.unreached = fmt.Sprintf("the case was ended: %v", context.Cause(s.ctx))
+	if s.last != nil {
+		s.obstacles = append(s.obstacles, Fault{"the case ends within its limit", err.Error(), s.last.exchange()})
+	}
+	panic(stop{})
+}
+
+// check records a fault of the latest call unless ok.
 func (s *Scene) check(ok bool, expected, got string, args ...any) {
 	if !ok {
 		s.fault(expected, fmt.Sprintf(got, args...))
-	}
-}
-
-// Bounds of waits for an operation's effects.
-const (
-	waitLimit = 20 * time.Second
-	waitPause = 25 * time.Millisecond
-)
-
-// await repeats a question until the answer is right; after the limit, that is a fault
-// and the scene ends.
-func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
-	limit := time.NewTimer(waitLimit)
-	defer limit.Stop()
-	pause := time.NewTicker(waitPause)
-	defer pause.Stop()
-	for {
-		a, there := ask()
-		if there {
-			return a
-		}
-		select {
-		case <-pause.C:
-		case <-limit.C:
-			s.fatal(what, "not within "+waitLimit.String()+"; last: "+a.String())
-		case <-s.ctx.Done():
-			s.fatal(what, s.ctx.Err().Error())
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -21,8 +20,9 @@ func atEnd(t *testing.T, id string, w *watch) (Outcome, []Fault) {
 	t.Helper()
 	for _, c := range watchCases() {
 		if c.ID == id {
-			s := newScene(t.Context(), Target{Adapter: Straight(map[string]string{"westus": "http://127.0.0.1:1"}), watch: w}, nil, 1)
-			s.play(c.Run)
+			target := Target{Adapter: Straight(map[string]string{"westus": "http://127.0.0.1:1"}), Limits: Limits{}.orDefault(), watch: w}
+			s := newScene(t.Context(), target, trial{Case: c}, 1)
+			s.play(c)
 			outcome, _ := s.outcome()
 			return outcome, s.faults
 		}
@@ -44,7 +44,7 @@ func TestTimeOfAnswers(t *testing.T) {
 		took   time.Duration
 		missed bool
 		want   Outcome
-	}{{time.Second, false, Kept}, {answerWithin, false, Kept}, {answerWithin + time.Second, false, Broken}, {callLimit, true, Broken}} {
+	}{{time.Second, false, Kept}, {time.Minute, false, Kept}, {61 * time.Second, false, Broken}, {75 * time.Second, true, Broken}} {
 		w := &watch{}
 		w.saw(answered(200, ""), time.Millisecond)
 		if row.missed {
@@ -98,21 +98,25 @@ func TestLateAnswerIsOneFault(t *testing.T) {
 	}
 	w := &watch{}
 	a := Straight(map[string]string{"westus": "http://127.0.0.1:1", Global: "http://127.0.0.1:1"})
-	a.Client.Transport = late{}
-	s := newScene(t.Context(), Target{Adapter: a, Description: d, watch: w}, d.types()[0], 1)
-	s.play(func(s *Scene) { s.get(s.id) })
-	if got, why := s.outcome(); got != Unreached {
-		t.Errorf("%s %s %+v", got, why, s.faults)
+	a.Client.Transport = silent{}
+	target := Target{Adapter: a, Description: d, Limits: Limits{Call: time.Millisecond}.orDefault(), watch: w}
+	s := newScene(t.Context(), target, trial{on: d.types()[0]}, 1)
+	s.play(Case{Run: func(s *Scene) { s.get(s.id) }})
+	if got, why := s.outcome(); got != Unreached || why == "" || len(s.obstacles) == 0 {
+		t.Errorf("%s %q %+v", got, why, s.faults)
 	}
 	if w.calls != 1 || !strings.HasPrefix(w.slow, "GET ") || w.slowed != nil {
 		t.Errorf("%+v", w)
 	}
 }
 
-// late is a way to a provider that has not answered when the time of a call is over.
-type late struct{}
+// silent is a way to a provider that does not answer.
+type silent struct{}
 
-func (late) RoundTrip(*http.Request) (*http.Response, error) { return nil, context.DeadlineExceeded }
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
 
 func TestParts(t *testing.T) {
 	const id = "/subscriptions/aB/resourceGroups/Group/providers/Some.Where/things/Name/providers/Else.Where/marks/Mark/parts/Part"

@@ -86,6 +86,7 @@ const (
 	lostDelete                = "lost-delete"
 	pageByOffset              = "page-by-offset"
 	nextLinkOnce              = "next-link-once"
+	nextLinkStale             = "next-link-stale"
 	throttledBare             = "throttled-bare"
 	throttledWithoutError     = "throttled-without-error"
 	burst500                  = "burst-500"
@@ -188,6 +189,7 @@ var breakList = [...]Break{
 	{twoCreations, sectionPut, "Of two PUTs of a new resource at the same time, both create it."},
 	{lostDelete, sectionDelete, "A PUT that began before a DELETE ends as if there had been none."},
 	{pageByOffset, sectionPaging, "A page begins at the number of resources that were sent before."},
+	{nextLinkStale, sectionPaging, "A nextLink leads on only while no resource comes or goes."},
 	{nextLinkOnce, sectionPaging, "A nextLink can be read once."},
 	{throttledBare, sectionRetry, "Too many reads of a resource are 429 without Retry-After."},
 	{throttledWithoutError, sectionRetry, "Too many reads of a resource are 429 without an error."},

@@ -338,6 +338,13 @@ var rules = map[string]func(x trial) bool{
 		x.ask("DELETE", x.vm+"1"+version, "")
 		return second(later) == page
 	},
+	nextLinkStale: func(x trial) bool {
+		x.put(x.vm)
+		x.put(x.vm + "2")
+		link := x.ask("GET", x.group+"/virtualMachines"+version+"&$top=1", "").text("nextLink")
+		x.put(x.vm + "3")
+		return x.ask("GET", target(link), "").text("error", "code") == ""
+	},
 	nextLinkOnce: func(x trial) bool {
 		x.put(x.vm)
 		x.put(x.vm + "2")

@@ -10,26 +10,39 @@ import (
 // ticket parts the key of a skip token from the number that makes it good for one page.
 const ticket = "\x00"
 
-// numbered is the key of a skip token, with a number where tokens are read once.
-func (b breaks) numbered(key string) string {
-	if b[nextLinkOnce] {
+// numbered is the key of a skip token, with a number where tokens are read once, or while
+// nothing changes.
+func (t *tx) numbered(key string) string {
+	switch {
+	case t.breaks[nextLinkOnce]:
 		return key + ticket + uuid.NewString()
+	case t.breaks[nextLinkStale]:
+		return key + ticket + t.edition(key)
 	}
 	return key
 }
 
-// onlyOnce refuses a skip token that was read before, where tokens are read once.
-func (p *Provider) onlyOnce(after string) (string, error) {
-	key, number, found := strings.Cut(after, ticket)
-	if found && p.met.again("token "+number) {
-		return "", badRequest("InvalidSkipToken", "The query parameter $skipToken was read before.")
-	}
-	return key, nil
+// edition changes with the resources of the group that a key lies in.
+func (t *tx) edition(key string) string {
+	parts := strings.SplitAfterN(key, "/", 6)
+	return strings.Join(t.keysBelow(strings.Join(parts[:min(5, len(parts))], ""), ""), "\n")
 }
 
-// misread refuses a further page in another casing of its group.
-func (b breaks) misread(c *call, after string, p page) error {
-	if !b[nextLinkCasing] || after == "" || len(p.resources) == 0 || c.address.group == "" {
+// onlyOnce refuses a skip token that was read before, where tokens are read once.
+func (p *Provider) onlyOnce(after string) (key, number string, err error) {
+	key, number, _ = strings.Cut(after, ticket)
+	if p.breaks[nextLinkOnce] && number != "" && p.met.again("token "+number) {
+		err = badRequest("InvalidSkipToken", "The query parameter $skipToken was read before.")
+	}
+	return key, number, err
+}
+
+// misread refuses a further page in another casing of its group, or after a change.
+func (t *tx) misread(c *call, after, number string, p page) error {
+	if t.breaks[nextLinkStale] && number != "" && number != t.edition(after) {
+		return badRequest("InvalidSkipToken", "The query parameter $skipToken is of an earlier state.")
+	}
+	if !t.breaks[nextLinkCasing] || after == "" || len(p.resources) == 0 || c.address.group == "" {
 		return nil
 	}
 	if a, err := addressOf(p.resources[0].ID); err != nil || a.group != c.address.group {

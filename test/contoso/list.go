@@ -24,7 +24,8 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if after, err = p.onlyOnce(after); err != nil {
+	var number string
+	if after, number, err = p.onlyOnce(after); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
@@ -32,7 +33,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 			return answer{}, err
 		}
 		page := x.page(t, collectionPrefix(c.address, t), after, size)
-		if err := x.breaks.misread(c, after, page); err != nil {
+		if err := x.misread(c, after, number, page); err != nil {
 			return answer{}, err
 		}
 		if x.stateFor(c.address) == subscriptionUnregistered {
@@ -43,7 +44,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 		}
 		out := object{{"value", page.value(c.etags)}}
 		if page.more {
-			next, err := c.nextLink(p.breaks.numbered(page.after))
+			next, err := c.nextLink(x.numbered(page.after))
 			if err != nil {
 				return answer{}, err
 			}

@@ -68,6 +68,7 @@ func tryCertificates(t *testing.T, to contract.Reporter, args ...string) {
 
 func try(t *testing.T, to contract.Reporter, target contract.Target) {
 	t.Helper()
+	target.Limits = limits
 	if err := contract.Try(t.Context(), target, to); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 // subtest named after the case. It returns what was tried.
 func run(t *testing.T, target contract.Target) []contract.Result {
 	t.Helper()
+	target.Workers, target.Limits = 16, limits
 	var r contract.Recorder
 	if err := contract.Try(t.Context(), target, &r); err != nil {
 		t.Fatal(err)

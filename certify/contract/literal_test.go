@@ -15,35 +15,35 @@ import (
 	"github.com/google/uuid"
 )
 
-// plain is a provider of one tracked type that was made from the contract alone. It does
-// what the contract demands and nothing else.
-type plain struct {
+// literal is a provider of one tracked type that was made from the contract alone: it does
+// what the contract demands and nothing else, and knows paths as the contract writes them.
+type literal struct {
 	// slow carries writes out by operations: "state" with a provisioningState, "accepted"
 	// with 202 to everything. "" is at once.
 	slow string
 
 	mu         sync.Mutex
-	resources  map[string]*thing // by the folded id
-	operations map[string]*task
+	resources  map[string]*entry // by the folded id
+	operations map[string]*change
 }
 
-type thing struct {
-	id    string
-	body  Object
-	ready time.Time
-	task  *task // that changes it
+type entry struct {
+	id     string
+	body   Object
+	ready  time.Time
+	change *change // that changes it
 }
 
-type task struct {
+type change struct {
 	ready  time.Time
 	finish func() (int, any) // once; under the lock
 	status int
 	body   any
 }
 
-const plainTask = 20 * time.Millisecond
+const literalTask = 20 * time.Millisecond
 
-func (p *plain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *literal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.settle()
@@ -61,7 +61,7 @@ func (p *plain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p *plain) settle() {
+func (p *literal) settle() {
 	for _, o := range p.operations {
 		if o.finish != nil && !time.Now().Before(o.ready) {
 			o.status, o.body = o.finish()
@@ -75,24 +75,24 @@ func problem(status int, code string) (int, any, map[string]string) {
 }
 
 // begin carries a change out later, or at once.
-func (p *plain) begin(r *http.Request, finish func() (int, any)) (int, any, map[string]string) {
+func (p *literal) begin(r *http.Request, finish func() (int, any)) (int, any, map[string]string) {
 	if p.slow == "" {
 		status, body := finish()
 		return status, body, nil
 	}
 	id := uuid.NewString()
-	p.operations[id] = &task{ready: time.Now().Add(plainTask), finish: finish}
+	p.operations[id] = &change{ready: time.Now().Add(literalTask), finish: finish}
 	return http.StatusAccepted, nil, p.location(r, id)
 }
 
-func (p *plain) location(r *http.Request, id string) map[string]string {
+func (p *literal) location(r *http.Request, id string) map[string]string {
 	front, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Referer"), "https://"), "/")
 	subscription := strings.Split(r.URL.Path, "/")[2]
 	return map[string]string{"Location": "https://" + front + "/subscriptions/" + subscription + "/providers/Plain.Things/operationResults/" + id + "?api-version=2020-01-01", "Retry-After": "10"}
 }
 
 // answer knows the literals of paths, the namespace and the type in one casing alone.
-func (p *plain) answer(r *http.Request) (int, any, map[string]string) {
+func (p *literal) answer(r *http.Request) (int, any, map[string]string) {
 	s := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(s) == 2 && s[0] == "subscriptions" && r.Method == http.MethodPut:
@@ -118,7 +118,7 @@ func (p *plain) answer(r *http.Request) (int, any, map[string]string) {
 	return problem(http.StatusNotFound, "NotFound")
 }
 
-func (p *plain) list(r *http.Request) (int, any, map[string]string) {
+func (p *literal) list(r *http.Request) (int, any, map[string]string) {
 	value := []any{}
 	for key, t := range p.resources {
 		if strings.HasPrefix(key, strings.ToLower(r.URL.Path)+"/") {
@@ -128,7 +128,7 @@ func (p *plain) list(r *http.Request) (int, any, map[string]string) {
 	return http.StatusOK, Object{"value": value, "nextLink": nil}, nil
 }
 
-func (p *plain) instance(r *http.Request) (int, any, map[string]string) {
+func (p *literal) instance(r *http.Request) (int, any, map[string]string) {
 	key := strings.ToLower(r.URL.Path)
 	t := p.resources[key]
 	switch r.Method {
@@ -157,18 +157,18 @@ func (p *plain) instance(r *http.Request) (int, any, map[string]string) {
 }
 
 // busy reports whether an operation changes the resource.
-func (p *plain) busy(t *thing) bool {
+func (p *literal) busy(t *entry) bool {
 	state := text(t.body, "properties.provisioningState")
-	return t.task != nil && t.task.finish != nil || state != "Succeeded" && p.slow != ""
+	return t.change != nil && t.change.finish != nil || state != "Succeeded" && p.slow != ""
 }
 
-func (t *thing) state(s string) {
+func (t *entry) state(s string) {
 	properties, _ := t.body["properties"].(Object)
 	t.body = overlay(t.body, Object{"properties": overlay(properties, Object{"provisioningState": s})})
 }
 
 // write is PUT and PATCH. It refuses members that it does not know.
-func (p *plain) write(r *http.Request, key string, t *thing) (int, any, map[string]string) {
+func (p *literal) write(r *http.Request, key string, t *entry) (int, any, map[string]string) {
 	text, _ := io.ReadAll(r.Body)
 	sent, ok := decode(text).(Object)
 	if !ok || len(sent) == 0 {
@@ -189,7 +189,7 @@ func (p *plain) write(r *http.Request, key string, t *thing) (int, any, map[stri
 		return problem(http.StatusConflict, "AnotherOperationInProgress")
 	}
 	segments := strings.Split(r.URL.Path, "/")
-	next := &thing{id: r.URL.Path, body: Object{"id": r.URL.Path, "name": segments[len(segments)-1], "type": "Plain.Things/widgets"}}
+	next := &entry{id: r.URL.Path, body: Object{"id": r.URL.Path, "name": segments[len(segments)-1], "type": "Plain.Things/widgets"}}
 	base := Object{}
 	if r.Method == http.MethodPatch {
 		base = t.body
@@ -218,8 +218,8 @@ func (p *plain) write(r *http.Request, key string, t *thing) (int, any, map[stri
 		return status, next.body, nil
 	case p.slow == "state" && r.Method == http.MethodPut:
 		next.state("Creating")
-		next.task = &task{ready: time.Now().Add(plainTask), finish: put}
-		p.operations[uuid.NewString()] = next.task
+		next.change = &change{ready: time.Now().Add(literalTask), finish: put}
+		p.operations[uuid.NewString()] = next.change
 		p.resources[key] = next
 		return status, next.body, nil
 	}
@@ -231,7 +231,7 @@ func (p *plain) write(r *http.Request, key string, t *thing) (int, any, map[stri
 }
 
 // move moves resources within a subscription, and knows its path as the contract writes it.
-func (p *plain) move(r *http.Request) (int, any, map[string]string) {
+func (p *literal) move(r *http.Request) (int, any, map[string]string) {
 	var sent struct {
 		Target    string   `json:"targetResourceGroup"`
 		Resources []string `json:"resources"`
@@ -259,7 +259,7 @@ func (p *plain) move(r *http.Request) (int, any, map[string]string) {
 	})
 }
 
-const plainDescription = `
+const literalDescription = `
 providers:
   - namespace: Plain.Things
     resourceTypes:
@@ -275,17 +275,17 @@ var judged = []string{"move/", "managed-by/", "envelope/", "retry/", "casing/", 
 
 // A provider that does otherwise than the reference provider what the contract leaves
 // free keeps the rules.
-func TestPlainProviders(t *testing.T) {
-	d, err := Load([]byte(plainDescription))
+func TestLiteralProviders(t *testing.T) {
+	d, err := Load([]byte(literalDescription))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, slow := range []string{"", "state", "accepted"} {
 		t.Run(fmt.Sprintf("%q", slow), func(t *testing.T) {
-			server := httptest.NewServer(&plain{slow: slow, resources: map[string]*thing{}, operations: map[string]*task{}})
+			server := httptest.NewServer(&literal{slow: slow, resources: map[string]*entry{}, operations: map[string]*change{}})
 			defer server.Close()
 			var r Recorder
-			if err := Try(t.Context(), Target{Adapter: Straight(map[string]string{"westus": server.URL}), Description: d, Disruptive: true, AnswerWithin: time.Hour}, &r); err != nil {
+			if err := Try(t.Context(), Target{Adapter: Straight(map[string]string{"westus": server.URL}), Description: d, Disruptive: true, Limits: Limits{Answer: time.Hour, Pause: 50 * time.Millisecond}}, &r); err != nil {
 				t.Fatal(err)
 			}
 			kept := 0

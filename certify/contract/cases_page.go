@@ -1,0 +1,122 @@
+package contract
+
+import (
+	"net/url"
+	"strings"
+)
+
+// pageCases check the pages of a collection.
+func pageCases() []Case {
+	paged := func(t *Type) bool { return t.Kind != Extension && writable(t) }
+	return []Case{
+		{
+			ID: "list/every-page-is-reached", Profile: Core, Section: paging, On: paged, OwnGroup: true,
+			Rule:    "following nextLink until it is absent or null reaches every resource once",
+			Through: "a list over several regions may come on one page",
+			Run: func(s *Scene) {
+				want := s.several(5)
+				s.listable()
+				first := s.get(collection(s.id), s.smallPages()).status(200)
+				items := listing{items: values(first)}
+				for _, page := range s.furtherPages(first) {
+					items.items = append(items.items, values(page)...)
+				}
+				s.check(len(items.items) == len(want), "5 resources on all pages", "%s", items)
+				for _, id := range want {
+					s.check(len(items.like(id)) == 1, "the pages have "+nameOf(id)+" once", "%d times", len(items.like(id)))
+				}
+			},
+		},
+		{
+			ID: "list/the-last-page-has-no-nextlink", Profile: Core, Section: paging, On: paged, OwnGroup: true,
+			Rule: "without a further page nextLink is absent or null, not an empty string",
+			Run: func(s *Scene) {
+				s.several(3)
+				s.listable()
+				for _, option := range []option{s.smallPages(), func(*call) {}} {
+					var pages []*Answer
+					s.prepare(func() { pages = s.pages(collection(s.id), option) })
+					last := pages[len(pages)-1]
+					last.lacks("nextLink")
+				}
+			},
+		},
+		{
+			ID: "list/nextlink-is-on-the-host-of-the-referer", Profile: Core, Section: paging, On: paged, OwnGroup: true,
+			Rule:    "nextLink is a URL built from the one in the Referer header, not from the request's",
+			Through: "nextLink leads to the public URL",
+			Run: func(s *Scene) {
+				link := s.nextLink()
+				s.check(strings.HasPrefix(strings.ToLower(link), strings.ToLower(s.Adapter.Public)+"/"), "nextLink is absolute and on "+s.Adapter.Public, "%s", link)
+			},
+		},
+		{
+			ID: "list/nextlink-keeps-the-clients-query", Profile: Core, Section: paging, On: isFirst, Side: StraightOnly, OwnGroup: true,
+			Rule: "nextLink is {refererHeaderUrl} with a $skipToken; the api-version stays",
+			Run: func(s *Scene) {
+				link := s.nextLink()
+				u, err := url.Parse(link)
+				if err != nil {
+					s.fatal("nextLink is a URL", link)
+				}
+				path, _, _ := strings.Cut(s.last.call.target, "?")
+				s.check(strings.EqualFold(u.EscapedPath(), path), "nextLink has the path of the referer", "%s", link)
+				s.check(u.Query().Get("api-version") == s.Type.version(), "nextLink has the api-version of the request", "%s", link)
+				s.check(folded(u.Query(), "$skiptoken") != "", "nextLink has a $skipToken", "%s", link)
+			},
+		},
+		{
+			ID: "list/top", Profile: Core, Section: paging, On: paged, OwnGroup: true,
+			Rule: "$top, where pages are served, is the maximum number of records returned",
+			Run: func(s *Scene) {
+				s.several(5)
+				s.listable()
+				first := s.get(collection(s.id), query("$top=2")).status(200)
+				if len(values(first)) > 2 && text(first.doc, "nextLink") == "" && s.Description.PageSize == "" {
+					s.leave("the provider returned a list in one page")
+				}
+				first.check(len(values(first)) <= 2, "at most 2 records", "%d", len(values(first)))
+			},
+		},
+	}
+}
+
+// listable leaves the case where the collection is one that need not be listed.
+func (s *Scene) listable() {
+	s.prepare(func() {
+		if !s.required(collection(s.id)) {
+			s.leave(notListed)
+		}
+	})
+}
+
+// smallPages requests two records a page, by the provider's own header or else by $top.
+func (s *Scene) smallPages() option {
+	if s.Description.PageSize != "" {
+		return with(s.Description.PageSize, "2")
+	}
+	return query("$top=2")
+}
+
+// nextLink is the link of a first page, if the provider divides a list.
+func (s *Scene) nextLink() string {
+	var first *Answer
+	s.several(3)
+	s.listable()
+	s.prepare(func() { first = s.get(collection(s.id), s.smallPages()).status(200) })
+	link := text(first.doc, "nextLink")
+	if link == "" {
+		s.leave("the provider returned a list in one page")
+	}
+	return link
+}
+
+// folded is a query parameter by its name without case.
+func folded(q url.Values, name string) string {
+	for key := range q {
+		if strings.EqualFold(key, name) {
+			return q.Get(key)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package contract
+
+import (
+	"net/http"
+)
+
+// urlCases check the headers and the bodies of what begins an operation, in each way of
+// writing.
+func urlCases() []Case {
+	var cases []Case
+	for _, row := range []struct {
+		family, method, section string
+		on                      func(*Type) bool
+		write                   write
+	}{
+		{"202-put", http.MethodPut, accepted, asyncTypes, putWrite},
+		{"202-patch", http.MethodPatch, asyncPatch, asyncTypes, patchWrite},
+		{"202-delete", http.MethodDelete, asyncDelete, asyncTypes, deleteWrite},
+		{"202-post", http.MethodPost, asyncPost, hasActions, postWrite},
+	} {
+		// begun are the answers of 202 to the write, with the first polls of their Location.
+		begun := func(s *Scene) []*Answer {
+			patterns := s.patterns(row.method)
+			if row.method == http.MethodPut {
+				patterns = s.hidden()
+			}
+			var all []*Answer
+			for _, p := range patterns {
+				a := s.prepared(row.write, &p, s.variant(p), s.long(p))
+				if all = append(all, a); a.Header.Get("Location") != "" {
+					if poll := s.follow(a.Header.Get("Location"), a); poll.Status == http.StatusAccepted {
+						all = append(all, poll)
+					}
+				}
+			}
+			return all
+		}
+		cases = append(cases, Case{
+			ID: row.family + "/has-no-body", Profile: Asynchronous, Section: row.section, On: row.on,
+			Rule: "202 has no response body, on the first answer and on polls of its Location",
+			Run: func(s *Scene) {
+				for _, a := range begun(s) {
+					a.empty()
+				}
+			},
+		}, Case{
+			ID: row.family + "/its-urls-are-absolute-and-public", Profile: Asynchronous, Section: row.section, On: row.on,
+			Rule: "Location and Azure-AsyncOperation are absolute URIs, on the host of the Referer header",
+			Run: func(s *Scene) {
+				for _, a := range begun(s) {
+					a.public("Location")
+					a.public("Azure-AsyncOperation")
+				}
+			},
+		})
+	}
+	return append(cases, Case{
+		ID: "async-put/its-url-is-absolute-and-public", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
+		Rule: "Azure-AsyncOperation is an absolute URI, on the host of the Referer header",
+		Run: func(s *Scene) {
+			found := false
+			for _, p := range s.shown() {
+				var begun *Answer
+				s.prepare(func() { begun = s.put(s.variant(p), s.body(s.Type), s.long(p)).done() })
+				s.beginsShown(&p, begun)
+				found = found || begun.Header.Get("Azure-AsyncOperation") != ""
+				begun.public("Azure-AsyncOperation")
+			}
+			if !found {
+				s.leave("the provider sends no Azure-AsyncOperation, which is optional")
+			}
+		},
+	})
+}

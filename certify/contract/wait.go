@@ -1,0 +1,142 @@
+package contract
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Limits bound a run. What is zero has the default.
+type Limits struct {
+	Call time.Duration // one call, 75 s
+	// Answer is how long a front door waits for an answer, 60 s.
+	Answer time.Duration
+	Wait   time.Duration // for the end of one operation, 2 min
+	Scene  time.Duration // one case on one type, 10 min
+	// Pause is the longest time between two polls, 1 s. A provider's Retry-After counts
+	// up to it, so that a run ends.
+	Pause time.Duration
+}
+
+func (l Limits) orDefault() Limits {
+	set := func(d *time.Duration, usual time.Duration) {
+		if *d <= 0 {
+			*d = usual
+		}
+	}
+	set(&l.Call, 75*time.Second) // beyond the front door's minute, so that a slow answer is seen
+	set(&l.Answer, time.Minute)
+	set(&l.Wait, 2*time.Minute)
+	set(&l.Scene, 10*time.Minute)
+	set(&l.Pause, time.Second)
+	return l
+}
+
+// firstPause is the time between the first two polls; it doubles.
+const firstPause = 20 * time.Millisecond
+
+// wait is a wait for something that happens by itself.
+type wait struct {
+	s     *Scene
+	end   time.Time
+	pause time.Duration
+}
+
+func (s *Scene) newWait() *wait {
+	return &wait{s: s, end: time.Now().Add(s.Limits.Wait), pause: min(firstPause, s.Limits.Pause)}
+}
+
+// until pauses before the next try, as the answer asks for it; false means that the wait
+// is over.
+func (w *wait) until(a *Answer) bool {
+	pause := w.pause
+	w.pause = min(2*w.pause, w.s.Limits.Pause)
+	if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		pause = time.Duration(seconds) * time.Second
+		if a.Status != http.StatusTooManyRequests {
+			pause = min(pause, w.s.Limits.Pause)
+		}
+	}
+	if time.Now().Add(pause).After(w.end) {
+		return false
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-w.s.ctx.Done():
+		w.s.unlessStopped(w.s.ctx.Err())
+		return false
+	}
+}
+
+// await repeats a question until the answer is right; after the limit, that is a fault
+// and the scene ends.
+func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
+	for w := s.newWait(); ; {
+		a, there := ask()
+		if there {
+			return a
+		}
+		if !w.until(a) {
+			s.fatal(what, fmt.Sprintf("not within %s; last: %s", s.Limits.Wait, a))
+		}
+	}
+}
+
+// settled waits, like a client, for the end of what a write began, and returns what is
+// then read. That a write ends is a rule of its own: here it prepares.
+func (s *Scene) settled(a *Answer, id string) *Answer {
+	settled := a
+	s.prepare(func() {
+		if a.Status == http.StatusAccepted {
+			s.followed(a)
+		}
+		switch {
+		case a.call.method == http.MethodDelete && a.Status != http.StatusAccepted:
+			settled = s.get(id)
+		case a.call.method == http.MethodDelete:
+			settled = s.await("the DELETE of "+id+" ends", func() (*Answer, bool) {
+				read := s.get(id)
+				return read, read.isGone() || hasURL(a) && terminal(read.state())
+			})
+		case a.Status != http.StatusAccepted && a.call.method == http.MethodPut && !a.asynchronous() && text(a.doc, "id") != "":
+		default:
+			settled = s.await(id+" is there, in a terminal state", func() (*Answer, bool) {
+				read := s.get(id)
+				return read, read.Status == http.StatusOK && terminal(read.state())
+			})
+		}
+	})
+	return settled
+}
+
+// followed polls the URLs of a 202 until one of them tells that the operation is no more
+// running.
+func (s *Scene) followed(begun *Answer) {
+	location, status := begun.Header.Get("Location"), begun.Header.Get("Azure-AsyncOperation")
+	if location == "" && status == "" {
+		return
+	}
+	s.await("the operation ends", func() (*Answer, bool) {
+		var a *Answer
+		over := false
+		if location != "" {
+			a = s.follow(location, begun)
+			over = a.Status != http.StatusAccepted
+		}
+		if status != "" && !over {
+			a = s.follow(status, begun)
+			over = a.Status > 299 || terminal(text(a.doc, "status"))
+		}
+		return a, over
+	})
+}
+
+// asynchronous reports whether an answer of success began something that is not over.
+func (a *Answer) asynchronous() bool {
+	return a.Status == http.StatusAccepted ||
+		a.Status < 300 && (!terminal(a.state()) || a.Header.Get("Azure-AsyncOperation") != "")
+}
