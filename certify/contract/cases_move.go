@@ -17,7 +17,7 @@ func isMovable(t *Type) bool { return isTop(t) && writable(t) && t.Capabilities.
 func moveCases() []Case {
 	cases := []Case{
 		{
-			ID: "move/answers-200-or-202", Profile: Moves, Section: moveResource, On: isMovable,
+			ID: "move/answers-200-or-202", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule:    "a move is answered with 200, or with 202 if it completes asynchronously, without a body",
 			Through: "the gateway answers 202",
 			Run: func(s *Scene) {
@@ -28,7 +28,7 @@ func moveCases() []Case {
 			},
 		},
 		{
-			ID: "move/puts-the-resource-into-the-target-group", Profile: Moves, Section: moveResource, On: isMovable,
+			ID: "move/puts-the-resource-into-the-target-group", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule: "after a move the resource is in the target group, with what it had",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
@@ -46,7 +46,7 @@ func moveCases() []Case {
 			},
 		},
 		{
-			ID: "move/takes-the-resource-from-its-group", Profile: Moves, Section: moveResource, On: isMovable,
+			ID: "move/takes-the-resource-from-its-group", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule: "after a move the resource is no more in the group that it was in",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
@@ -58,7 +58,7 @@ func moveCases() []Case {
 			},
 		},
 		{
-			ID: "move/to-another-subscription", Profile: Moves, Section: moveResource, On: isMovable, Side: StraightOnly,
+			ID: "move/to-another-subscription", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true, Side: StraightOnly,
 			Rule: "the target group may be in another subscription; a provider that does not permit that refuses the move",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
@@ -73,7 +73,7 @@ func moveCases() []Case {
 		},
 		{
 			ID: "move/takes-children-along", Profile: Moves, Section: moveResource,
-			On:   func(t *Type) bool { return isMovable(t) && t.hasChildren() },
+			On: func(t *Type) bool { return isMovable(t) && t.hasChildren() }, OwnGroup: true,
 			Rule: "only top-level resources are named; their children are moved with them",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
@@ -94,7 +94,7 @@ func moveCases() []Case {
 			},
 		},
 		{
-			ID: "move/of-what-is-not-there", Profile: Moves, Section: moveResource, On: isMovable,
+			ID: "move/of-what-is-not-there", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule: "if a resource does not exist, 404 is returned",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
@@ -105,7 +105,7 @@ func moveCases() []Case {
 			},
 		},
 		{
-			ID: "move/a-refused-one-moves-nothing", Profile: Moves, Section: moveResource, On: isMovable,
+			ID: "move/a-refused-one-moves-nothing", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule: "a move that is refused leaves every resource where it is",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
@@ -121,7 +121,7 @@ func moveCases() []Case {
 			},
 		},
 		{
-			ID: "move/sent-twice", Profile: Moves, Section: moveResource, On: isMovable,
+			ID: "move/sent-twice", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule: "a move that is sent again is answered as a client's error or as done, and leaves the resource where the first one put it",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
@@ -137,7 +137,7 @@ func moveCases() []Case {
 			},
 		},
 		{
-			ID: "move/by-an-operation", Profile: Moves, Section: moveResource, On: isMovable,
+			ID: "move/by-an-operation", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule: "a move that is answered with 202 has a Location, and when that is no longer 202 the resource has moved",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
@@ -182,7 +182,7 @@ func refusedMoves() []Case {
 		}},
 	} {
 		cases = append(cases, Case{
-			ID: "move/" + row.what, Profile: Moves, Section: moveResource, On: isMovable, Once: true, Side: ThroughOnly,
+			ID: "move/" + row.what, Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true, Once: true, Side: ThroughOnly,
 			Rule:    "a move is 400 if " + row.why,
 			Through: "the gateway answers; providers are not asked",
 			Run: func(s *Scene) {
@@ -258,7 +258,7 @@ func within(group, id string) string {
 
 // neighbour makes another group of the scene's subscription, to move resources to.
 func (s *Scene) neighbour() string {
-	group := s.furtherGroup(s.number)
+	group := s.furtherGroup(scenes.Add(1))
 	s.prepare(func() { s.makeGroup(group) })
 	return group
 }
