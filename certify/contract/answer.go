@@ -106,11 +106,10 @@ func (a *Answer) refused(allowed ...int) *Answer {
 }
 
 // gone expects that a GET shows no resource. Which status says so is a rule of its own.
-func (a *Answer) gone() *Answer {
+func (a *Answer) gone() {
 	if !a.isGone() {
 		a.fatal(a.call.String()+" shows no resource", a.String())
 	}
-	return a
 }
 
 func (a *Answer) isGone() bool { return a.Status > 299 && a.Status < 500 || len(a.Body) == 0 }
@@ -150,16 +149,14 @@ func (a *Answer) lacks(path string) *Answer {
 }
 
 // empty expects no body.
-func (a *Answer) empty() *Answer {
+func (a *Answer) empty() {
 	a.check(len(a.Body) == 0, a.call.String()+" has no body", "%s", a)
-	return a
 }
 
 // named expects the resource to have this id, casing included.
-func (a *Answer) named(id string) *Answer {
+func (a *Answer) named(id string) {
 	a.check(bare(text(a.doc, "id")) == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
 	a.check(text(a.doc, "name") == nameOf(id), a.call.String()+" shows the name "+nameOf(id), "%s", text(a.doc, "name"))
-	return a
 }
 
 // about expects the resource to have this id and its name, in any casing.

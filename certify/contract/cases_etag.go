@@ -302,7 +302,7 @@ func (s *Scene) tableValue(value string, exists bool) string {
 // unconditional makes sure that the provider answers as it should where there is no
 // condition, on another resource.
 func (s *Scene) unconditional(method string, exists bool) {
-	id := beside(s.id, "unconditional")
+	id := beside(s.id, "bare")
 	s.prepare(func() {
 		switch {
 		case exists && method == http.MethodPut:

@@ -154,16 +154,6 @@ func (l listing) like(id string) []any {
 	return found
 }
 
-// has reports whether there is an item with exactly this id.
-func (l listing) has(id string) bool {
-	for _, item := range l.items {
-		if text(item, "id") == id {
-			return true
-		}
-	}
-	return false
-}
-
 func (l listing) String() string {
 	names := make([]string, len(l.items))
 	for i, item := range l.items {

@@ -38,6 +38,9 @@ type outside struct {
 	defaults  bool // adds what was not said
 	secret    bool // has a member that it never shows
 	noHead    bool
+	restricts bool   // names are of small letters and digits
+	throttles bool   // refuses every fifth request for now
+	noTop     bool   // refuses $top
 	broken    string // the rule that it breaks; "" for none
 
 	mu         sync.Mutex
@@ -78,6 +81,9 @@ func (o *outside) description(t *testing.T) *Description {
 		"body":   Object{"properties": Object{"size": "small", "note": "first", "limits": Object{"most": 3, "least": 1}, "ports": []any{Object{"number": 80}}}},
 		"other":  Object{"properties": Object{"size": "large", "limits": Object{"most": 5, "least": 1}}},
 		"change": Object{"size": "medium", "note": nil, "limits": Object{"least": nil, "usual": 2}},
+	}
+	if o.restricts {
+		contract["names"] = "certify{n}"
 	}
 	if o.secret {
 		contract["body"].(Object)["properties"].(Object)["password"] = "a secret"
@@ -153,6 +159,10 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			o.fail(w, r, e)
 		}
 	}()
+	if o.throttles && o.requests%5 == 0 {
+		w.Header().Set("Retry-After", "0")
+		panic(refuse(429, "TooMany"))
+	}
 	o.serve(w, r)
 }
 
@@ -502,6 +512,9 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 	}
 	status := 200
 	if t == nil {
+		if o.restricts && !regexp.MustCompile("^[a-z0-9]{3,24}$").MatchString(nameOf(id)) {
+			panic(refuse(400, "RestrictedName"))
+		}
 		status = 201
 		t = &thing{kind: kind}
 		o.resources[o.key(id)] = t
@@ -805,6 +818,9 @@ func (o *outside) list(w http.ResponseWriter, r *http.Request, below, kind strin
 			}
 			all = append(all, item)
 		}
+	}
+	if o.noTop && r.URL.Query().Has("$top") {
+		panic(refuse(400, "NoTop"))
 	}
 	skip, _ := strconv.Atoi(r.URL.Query().Get("$skipToken"))
 	size := o.page

@@ -29,7 +29,7 @@ type ProfileDescription struct {
 // Profiles are all profiles, in the order of reports.
 func Profiles() []ProfileDescription {
 	return []ProfileDescription{
-		{Core, "What every provider must: names, bodies, PUT, PATCH, GET, DELETE, lists, actions and errors."},
+		{Core, "What every provider must: names, bodies, PUT, PATCH, GET, DELETE, lists and errors, and the actions that it describes."},
 		{TrackedResources, "Resources with a location, which the front door keeps in its index."},
 		{Nested, "Children below other resources."},
 		{Extensions, "Resources below any scope."},

@@ -323,17 +323,15 @@ func (s *Scene) made(further ...Object) *Answer {
 
 // create prepares a resource: it PUTs the body, waits for the end of what that begins and
 // returns the resource as it is then.
-func (s *Scene) create(id string, body any, options ...option) *Answer {
+func (s *Scene) create(id string, body any) *Answer {
 	var made *Answer
-	s.prepare(func() { made = s.settled(s.put(id, body, options...).done(), id).inState("Succeeded") })
+	s.prepare(func() { made = s.settled(s.put(id, body).done(), id).inState("Succeeded") })
 	return made
 }
 
-// changed prepares a resource by a PATCH, and returns it as it is then.
-func (s *Scene) changed(id string, body any, options ...option) *Answer {
-	var changed *Answer
-	s.prepare(func() { changed = s.settled(s.patch(id, body, options...).done(), id).inState("Succeeded") })
-	return changed
+// changed prepares a resource by a PATCH.
+func (s *Scene) changed(id string, body any, options ...option) {
+	s.prepare(func() { s.settled(s.patch(id, body, options...).done(), id).inState("Succeeded") })
 }
 
 // overwritable makes sure that the provider lets a resource be overwritten, before a rule
@@ -341,8 +339,8 @@ func (s *Scene) changed(id string, body any, options ...option) *Answer {
 func (s *Scene) overwritable(id string) { s.create(id, s.body(s.Type)) }
 
 // removed prepares the absence of a resource.
-func (s *Scene) removed(id string, options ...option) {
-	s.prepare(func() { s.settled(s.remove(id, options...).done(), id).gone() })
+func (s *Scene) removed(id string) {
+	s.prepare(func() { s.settled(s.remove(id).done(), id).gone() })
 }
 
 // read is a resource that must be there.

@@ -43,6 +43,8 @@ func TestMissing(t *testing.T) {
 		{`{"a":{}}`, `{"a":{"b":1}}`, "a.b is absent"},
 		{`{"a":1}`, `{"a":{"b":1}}`, "a is 1 instead of an object"},
 		{`{"a":[1]}`, `{"a":[1,2]}`, "a is [1] instead of [1,2]"},
+		{`{"a":[{"n":1,"more":true},{"n":2}]}`, `{"a":[{"n":2},{"n":1}]}`, ""},
+		{`{"a":[{"n":1},{"n":2}]}`, `{"a":[{"n":1},{"n":1}]}`, `a is [{"n":1},{"n":2}] instead of [{"n":1},{"n":1}]`},
 	} {
 		if got := missing(decode([]byte(row.have)), decode([]byte(row.want)), ""); got != row.lack {
 			t.Errorf("%s in %s: %q, want %q", row.want, row.have, got, row.lack)
