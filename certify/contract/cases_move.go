@@ -271,7 +271,7 @@ func (s *Scene) foreignGroup() string {
 		"properties": Object{"tenantId": s.Adapter.identities[Owner].TenantID, "quotaId": "PayAsYouGo_2014-09-01"},
 	}
 	s.put(subscription, notice, target(subscription+"?api-version=2.0"), inPlaceOf(s.Type, s))
-	return subscription + "/resourceGroups/" + nameOf(s.furtherGroup(s.number))
+	return subscription + "/resourceGroups/" + nameOf(s.furtherGroup(scenes.Add(1)))
 }
 
 // slowly asks for an operation, by a described pattern where there is one with a Location.
