@@ -30,7 +30,6 @@ type literal struct {
 type entry struct {
 	id     string
 	body   Object
-	ready  time.Time
 	change *change // that changes it
 }
 
