@@ -98,7 +98,8 @@ func (s *Scene) ordered(id string, puts []*Answer, remove *Answer) {
 	case remove.Status >= 300:
 		s.check(!gone && created == 0, what+" the resource is there and was not created again", "GET answers %d", read.Status)
 	case !gone:
-		s.check(created == 1, what+" a resource that is there was created again by one PUT", "%d PUTs answer 201", created)
+		// That no two create it is race/one-creation.
+		s.check(created > 0, what+" a resource that is there was created again", "no PUT answers 201")
 	default:
 		s.check(created == 0, what+" a resource that is gone was not created again", "%d PUTs answer 201", created)
 	}
