@@ -29,6 +29,8 @@ type Case struct {
 	// OwnGroup gives the case a resource group of its own on each type: it is about groups,
 	// or about all that a collection has.
 	OwnGroup bool
+	// AtEnd runs the case after all others, one after the other: it looks at what they met.
+	AtEnd bool
 	// Side limits the case to one of the two ways; zero means both.
 	Side Side
 	Run  func(*Scene)
@@ -56,6 +58,9 @@ const (
 	etags           = "addendum, ETags for Resources"
 	nested          = "addendum, Nested Resources"
 	groupDeletes    = "addendum, Resource Group Deletes"
+	moveResource    = "resource reference, Move Resource"
+	retrying        = "addendum, Retrying REST Calls"
+	createdFor      = "addendum, Correlating resources created on behalf of customer"
 	designing       = "addendum, Designing Resources"
 	skus            = "addendum, Enumerating SKUs for an existing resource"
 	operationFormat = "async reference, Azure-AsyncOperation Resource format"
@@ -95,6 +100,8 @@ func families() []Case {
 		etagCases(), etagTable(),
 		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), urlCases(), operationCases(), pollerCases(),
 		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
+		moveCases(), createdForCases(), managedCases(), certificateCases(), envelopeCases(),
+		retryCases(), spellingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(),
 	)
 }
 

@@ -13,7 +13,7 @@ func casingCases() []Case {
 			Rule: "a resource made in group rG1 is the one that is read, and deleted, in RG1",
 			Run: func(s *Scene) {
 				s.made()
-				for _, id := range []string{shout(s.id), strings.ToLower(s.id)} {
+				for _, id := range []string{shout(s.id), recased(s.id, strings.ToLower)} {
 					s.get(id).status(200)
 				}
 				s.removed(s.id)
@@ -64,18 +64,19 @@ func (s *Scene) recasedPut() string {
 // freely: group and name.
 func shout(id string) string { return recased(id, strings.ToUpper) }
 
-func recase(id string) string {
-	return recased(id, func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if 'a' <= r && r <= 'z' {
-				return r - 'a' + 'A'
-			}
-			if 'A' <= r && r <= 'Z' {
-				return r - 'A' + 'a'
-			}
-			return r
-		}, s)
-	})
+func recase(id string) string { return recased(id, swapCase) }
+
+// swapCase writes each ASCII letter in its other casing.
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, s)
 }
 
 func recased(id string, f func(string) string) string {

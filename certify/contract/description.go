@@ -88,6 +88,9 @@ type Exercise struct {
 	// LongRun is an action that outlives its polling URLs, and the proxy-only child that
 	// shows its state at any time.
 	LongRun LongRun `yaml:"longRun"`
+	// CreatedFor shows what the provider makes in its own subscription for a resource of
+	// the type.
+	CreatedFor CreatedFor `yaml:"createdFor"`
 	// ReadOnly types accept no writes from clients.
 	ReadOnly bool `yaml:"readOnly"`
 	// WriteOnly are the paths of members that the type never shows, such as
@@ -212,7 +215,7 @@ func (t *Type) normalise() error {
 		return fmt.Errorf("contract: the type %s has no api-versions", t.FullName())
 	}
 	e := &t.Contract
-	objects := []*Object{&e.Body, &e.Other, &e.Change, &e.Kept, &e.SKU, &e.OtherSKU}
+	objects := []*Object{&e.Body, &e.Other, &e.Change, &e.Kept, &e.SKU, &e.OtherSKU, &e.CreatedFor.More}
 	for i := range e.Refused {
 		objects = append(objects, &e.Refused[i].Members)
 	}

@@ -25,7 +25,7 @@
 // A provider is judged by the contract alone. What the contract leaves free is
 // accepted: whether a write is answered at once, by a state that is not terminal
 // or by 202; codes and texts of errors; which status of 4xx refuses what; further
-// members, defaults, spellings of locations and types. What it leaves optional is
+// properties, defaults, spellings of locations and types. What it leaves optional is
 // tried where the provider has it, and left out with a reason where not. What a
 // rule needs first is no part of it: a case prepares with s.create and its
 // like, or in s.prepare. A fault there makes the case unreached, because another
@@ -66,13 +66,17 @@
 //     region map is read;
 //   - which milestone suffixes an api-version may have, and what is answered to a
 //     version that the provider does not have: it has those that it has;
-//   - 403 only for a client certificate that is not trusted: the suite presents
-//     none. No case takes a 403 for a right answer;
-//   - nothing of the envelope is repeated inside properties: what a member means
-//     cannot be seen;
+//   - 403 for a client certificate that is not trusted, and for nothing else: without
+//     the front door's certificate the first is not tried. No other case takes a
+//     403 for a right answer;
+//   - what is repeated inside properties under another name or with another value:
+//     what a member means cannot be seen. Name and value alike are a repetition;
 //   - billing of sku and plan, and managedBy in complete mode: the parts that
 //     act on them are not there;
-//   - Move Resource: moves are not tried;
+//   - Move Resource, straight: what the front door checks before it calls a
+//     provider, and restrictions of the provider's own;
+//   - casing of an id beyond group and name: it may be known in one alone. That it
+//     never makes two resources of one is held;
 //   - names of resource groups, straight: groups are the front door's;
 //   - the very status of a refusal, where the contract names none, and whether
 //     what it says cannot change is refused or ignored;
@@ -89,12 +93,13 @@
 //   - the order and repetition of deletes in a group, polling intervals, retries
 //     and giving up: rules for the front door and for clients. That a delete is
 //     refused with 4xx until another resource has gone is held;
-//   - Retry-After on 408, 429 and 5xx: a provider in good order cannot be made
-//     to send them;
+//   - Retry-After on 408 and 5xx but 503: it may be there. On a 429 or 503 that was
+//     seen in a run it is held;
 //   - SKUs for a new resource: the metadata store answers these;
 //   - templates, orchestration, RBAC and billing of tracked and proxy-only
-//     resources; the tag resourceCreatedFor, of resources in a provider's own
-//     subscription.
+//     resources;
+//   - the tag resourceCreatedFor, where the provider's own subscription cannot be
+//     read.
 //
 // Of the async reference:
 //   - every header of a finished Location: status, body and ETag are compared,

@@ -336,7 +336,7 @@ func (o *outside) show(t *thing) Object {
 		shown["etag"] = t.tag(o)
 	}
 	if o.odd {
-		shown["acmeExtra"] = Object{"a": nil}
+		shown["properties"] = overlay(properties, Object{"acmeExtra": Object{"a": nil}})
 	}
 	return shown
 }
@@ -448,10 +448,6 @@ func (o *outside) members(body Object, t *thing, kind string, patch bool) {
 				panic(refuse(422, "Unknown"))
 			}
 		case "properties":
-		case "acmeExtra":
-			if !o.odd {
-				panic(refuse(400, "Unknown"))
-			}
 		case "location", "tags":
 			if o.strict && (!o.tracked || kind == "parts") {
 				panic(refuse(400, "NotTracked"))
@@ -473,7 +469,7 @@ func (o *outside) members(body Object, t *thing, kind string, patch bool) {
 	}
 	if o.strict {
 		for name := range properties {
-			if !slices.Contains([]string{"size", "note", "limits", "ports", "password", "provisioningState", "created"}, name) {
+			if !slices.Contains([]string{"size", "note", "limits", "ports", "password", "provisioningState", "created", "acmeExtra"}, name) {
 				panic(refuse(400, "UnknownProperty"))
 			}
 		}
@@ -527,7 +523,9 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 		o.made = append(o.made, nameOf(id))
 		t = &thing{kind: kind}
 		o.resources[o.key(id)] = t
+		if !slices.Contains(o.order, o.key(id)) { // another creation may be under way
 		o.order = append(o.order, o.key(id))
+	}
 	}
 	if status == 201 && o.is("creates-with-200") {
 		status = 200
@@ -536,6 +534,7 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 	properties = maps.Clone(properties)
 	delete(properties, "provisioningState")
 	delete(properties, "created")
+	delete(properties, "acmeExtra")
 	if o.is("put-merges") {
 		properties, _ = mergePatch(t.properties, properties).(Object)
 	}

@@ -17,6 +17,7 @@ const (
 	SKUs               Profile = "skus"
 	Subscriptions      Profile = "subscriptions"
 	ResourceCreatedFor Profile = "resourceCreatedFor"
+	Certificates       Profile = "certificates"
 )
 
 // ProfileDescription says what a profile holds.
@@ -39,5 +40,6 @@ func Profiles() []ProfileDescription {
 		{SKUs, "SKUs of a resource and the change between them."},
 		{Subscriptions, "Notices of the life cycle of subscriptions."},
 		{ResourceCreatedFor, "Resources that a provider makes in its own subscription for those of its users."},
+		{Certificates, "Nobody is served but who shows the front door's client certificate."},
 	}
 }

@@ -33,6 +33,7 @@ type Target struct {
 	Cases []string
 
 	controls *controls
+	watch    *watch // of the run
 }
 
 // usualGroup is the resource group of a target that names none.
@@ -49,7 +50,7 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	}
 	target.Group = cmp.Or(target.Group, usualGroup)
 	target.Limits = target.Limits.orDefault()
-	target.controls = &controls{}
+	target.controls, target.watch = &controls{}, &watch{}
 	if err := target.prepare(ctx); err != nil {
 		return fmt.Errorf("contract: %w", err)
 	}
@@ -66,11 +67,19 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 			}
 		})
 	}
+	var atEnd []trial
 	for _, t := range plan(target) {
+		if t.AtEnd {
+			atEnd = append(atEnd, t)
+			continue
+		}
 		trials <- t
 	}
 	close(trials)
 	done.Wait()
+	for _, t := range atEnd {
+		to.Report(t.run(ctx, target))
+	}
 	target.Adapter.Client.CloseIdleConnections()
 	return ctx.Err()
 }

@@ -3,11 +3,13 @@ package contract
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Scene is the setting of one trial: a resource id of its own, and the parents and hosts
@@ -266,12 +268,13 @@ func (s *Scene) do(c call) *Answer {
 	s.needs(c.caller)
 	for waits := s.newWait(); ; {
 		a, err := s.send(c)
+		if errors.Is(err, context.DeadlineExceeded) && s.ctx.Err() == nil {
+			s.late(c) // time/every-answer-within-60-seconds is about it
+		}
 		if err != nil {
 			s.unlessStopped(err)
 			s.fatal(c.String()+" is answered", err.Error())
 		}
-		a.s = s
-		a.doc = decode(a.Body)
 		s.last = a
 		if a.Status != http.StatusTooManyRequests || !waits.until(a) {
 			return a
@@ -283,7 +286,15 @@ func (s *Scene) do(c call) *Answer {
 func (s *Scene) send(c call) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()
-	return s.Adapter.send(ctx, c)
+	began := time.Now()
+	a, err := s.Adapter.send(ctx, c)
+	if err == nil {
+		a.s, a.doc = s, decode(a.Body)
+		s.watch.saw(a, time.Since(began))
+	} else if ctx.Err() != nil && s.ctx.Err() == nil {
+		s.watch.missed(c, time.Since(began))
+	}
+	return a, err
 }
 
 func (s *Scene) put(id string, body any, options ...option) *Answer {
@@ -370,6 +381,13 @@ func (s *Scene) pass() { s.leave("the description gives no means to try it") }
 // leave ends a scene in which there is nothing to try, and says why.
 func (s *Scene) leave(why string) {
 	s.untried = why
+	panic(stop{})
+}
+
+// late ends the scene because a call was not answered in time.
+func (s *Scene) late(c call) {
+	s.unreached = c.String() + " was not answered within " + s.Limits.Call.String()
+	s.obstacles = append(s.obstacles, Fault{"an answer within " + s.Limits.Call.String(), "none", s.last.exchange()})
 	panic(stop{})
 }
 

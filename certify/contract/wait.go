@@ -10,6 +10,8 @@ import (
 // Limits bound a run. What is zero has the default.
 type Limits struct {
 	Call  time.Duration // one call, 75 s
+	// Answer is how long a front door waits for an answer, 60 s.
+	Answer time.Duration
 	Wait  time.Duration // for the end of one operation, 2 min
 	Scene time.Duration // one case on one type, 10 min
 	// Pause is the longest time between two polls, 1 s. A provider's Retry-After counts
@@ -24,6 +26,7 @@ func (l Limits) orDefault() Limits {
 		}
 	}
 	set(&l.Call, 75*time.Second) // beyond the front door's minute, so that a slow answer is seen
+	set(&l.Answer, time.Minute)
 	set(&l.Wait, 2*time.Minute)
 	set(&l.Scene, 10*time.Minute)
 	set(&l.Pause, time.Second)

@@ -76,6 +76,9 @@ func (p *Provider) act(c *call) (answer, error) {
 			if c.order.outcome != stateSucceeded {
 				return answer{}, outcomeFailure(c.order.outcome)
 			}
+			if p.breaks[repeatedPost500] && p.met.again("action "+c.uri) {
+				return answer{}, errBroken
+			}
 			return done.answer(), nil
 		}
 		o, links, err := p.begin(c, x, actionOperation, "Running", on)

@@ -54,6 +54,42 @@ const (
 	checkNameWrong            = "check-name-wrong"
 	actionUnknown200          = "action-unknown-200"
 	headWithBody              = "head-with-body"
+	moveAnswersBody           = "move-answers-body"
+	moveCopies                = "move-copies"
+	moveKeepsSubscription     = "move-keeps-subscription"
+	moveLeavesChildren        = "move-leaves-children"
+	moveAbsentSkipped         = "move-absent-skipped"
+	moveRefusedHalf           = "move-refused-half"
+	moveAgainLoses            = "move-again-loses"
+	moveNoLocation            = "move-no-location"
+	createdForPutUntagged     = "created-for-put-untagged"
+	createdForPatchUntagged   = "created-for-patch-untagged"
+	createdForShown           = "created-for-shown"
+	managedByKept             = "managed-by-kept"
+	managedByFixed            = "managed-by-fixed"
+	certificateNotAsked       = "certificate-not-asked"
+	certificateAny            = "certificate-any"
+	certificateTooLate        = "certificate-too-late"
+	envelopeRepeated          = "envelope-repeated"
+	memberBesideProperties    = "member-beside-properties"
+	unknownMember500          = "unknown-member-500"
+	propertiesNull500         = "properties-null-500"
+	deleteStatusFails         = "delete-status-fails"
+	repeatedPut500            = "repeated-put-500"
+	repeatedDelete500         = "repeated-delete-500"
+	repeatedPost500           = "repeated-post-500"
+	subscriptionCasing        = "subscription-casing-doubles"
+	typeCasing                = "type-casing-doubles"
+	nextLinkCasing            = "next-link-casing"
+	pollCasing                = "poll-casing"
+	twoCreations              = "two-creations"
+	lostDelete                = "lost-delete"
+	pageByOffset              = "page-by-offset"
+	nextLinkOnce              = "next-link-once"
+	nextLinkStale             = "next-link-stale"
+	throttledBare             = "throttled-bare"
+	throttledWithoutError     = "throttled-without-error"
+	burst500                  = "burst-500"
 )
 
 // Sections of the contract, as breaks and their readers name them.
@@ -76,6 +112,10 @@ const (
 	sectionEntityTag    = "etag spec, Proposed change"
 	sectionSystemData   = "common headers, x-ms-arm-resource-system-data"
 	sectionNameCheck    = "check name availability"
+	sectionArguments    = "resource reference, Arguments for CRUD on Resource"
+	sectionMove         = "resource reference, Move Resource"
+	sectionRetry        = "addendum, Retrying REST Calls"
+	sectionCreatedFor   = "addendum, Correlating resources created on behalf of customer"
 	sectionHTTPSemantic = "HTTP semantics, HEAD"
 )
 
@@ -118,6 +158,42 @@ var breakList = [...]Break{
 	{checkNameWrong, sectionNameCheck, "A name that is taken is called available."},
 	{actionUnknown200, sectionAsyncPost, "An action that no type has is answered with 200."},
 	{headWithBody, sectionHTTPSemantic, "HEAD is answered with a body; clients' libraries hide it, a plain connection shows it."},
+	{moveAnswersBody, sectionMove, "A move is answered with a body."},
+	{moveCopies, sectionMove, "A move leaves the resources in the source group too."},
+	{moveKeepsSubscription, sectionMove, "A move stays in its subscription, whichever the target lies in."},
+	{moveLeavesChildren, sectionMove, "A move leaves behind what is nested in its resources."},
+	{moveAbsentSkipped, sectionMove, "A move skips resources that are not there."},
+	{moveRefusedHalf, sectionMove, "A move that is refused has moved its first resource."},
+	{moveAgainLoses, sectionMove, "A move sent again loses the resources that it has moved."},
+	{moveNoLocation, sectionMove, "The 202 of a move has no Location."},
+	{createdForPutUntagged, sectionCreatedFor, "What is made upon a PUT in the internal subscription has no tag."},
+	{createdForPatchUntagged, sectionCreatedFor, "What is made upon a PATCH in the internal subscription has no tag."},
+	{createdForShown, sectionCreatedFor, "The tag stands on the customer's resource too."},
+	{managedByKept, sectionPut, "A PUT without managedBy leaves the one that is there."},
+	{managedByFixed, sectionPut, "A PUT with another managedBy leaves the one that is there."},
+	{certificateNotAsked, sectionPut, "A front door that shows no certificate is served."},
+	{certificateAny, sectionPut, "A certificate of any authority is trusted."},
+	{certificateTooLate, sectionPut, "A call that is refused for its certificate is carried out first."},
+	{envelopeRepeated, sectionPut, "The name stands inside properties too."},
+	{memberBesideProperties, sectionPut, "A member of the provider's own stands beside properties."},
+	{unknownMember500, sectionPut, "A member beside properties that the provider does not know is a 500."},
+	{propertiesNull500, sectionPatch, "A PATCH whose properties are null is a 500."},
+	{deleteStatusFails, sectionStatus, "The status of a DELETE that succeeded is Failed."},
+	{repeatedPut500, sectionRetry, "A PUT of a resource whose operation runs is a 500."},
+	{repeatedDelete500, sectionRetry, "A DELETE of a resource that is being deleted is a 500."},
+	{repeatedPost500, sectionRetry, "An action that is sent again is a 500."},
+	{subscriptionCasing, sectionArguments, "An id whose subscription is in another casing names another resource."},
+	{typeCasing, sectionArguments, "An id whose type is in another casing names another resource."},
+	{nextLinkCasing, sectionPaging, "A nextLink leads on only in the casing of the group in which it was given."},
+	{pollCasing, sectionAccepted, "A polling URL is found only in the casing in which it was given."},
+	{twoCreations, sectionPut, "Of two PUTs of a new resource at the same time, both create it."},
+	{lostDelete, sectionDelete, "A PUT that began before a DELETE ends as if there had been none."},
+	{pageByOffset, sectionPaging, "A page begins at the number of resources that were sent before."},
+	{nextLinkStale, sectionPaging, "A nextLink leads on only while no resource comes or goes."},
+	{nextLinkOnce, sectionPaging, "A nextLink can be read once."},
+	{throttledBare, sectionRetry, "Too many reads of a resource are 429 without Retry-After."},
+	{throttledWithoutError, sectionRetry, "Too many reads of a resource are 429 without an error."},
+	{burst500, sectionRetry, "Too many reads of a resource are a 500."},
 }
 
 // Breaks lists every deliberate break.

@@ -91,7 +91,7 @@ func (x trial) put(id string) told { return x.ask("PUT", id+version, westVM) }
 
 // rules has, for each break, whether the rule holds that it breaks.
 var rules = map[string]func(x trial) bool{
-	caseSensitiveNames: func(x trial) bool { x.put(x.vm); return x.ask("GET", strings.ToUpper(x.vm)+version, "").status == 200 },
+	caseSensitiveNames: func(x trial) bool { x.put(x.vm); return x.ask("GET", x.shouted()+version, "").status == 200 },
 	normalisedCasing:   func(x trial) bool { a := x.put(x.vm); return a.text("id") == x.vm && a.text("name") == "Vm1" },
 	nameFromBody: func(x trial) bool {
 		return strings.EqualFold(x.ask("PUT", x.vm+version, `{"location":"westus","name":"other"}`).text("name"), "vm1")
@@ -221,6 +221,141 @@ var rules = map[string]func(x trial) bool{
 	},
 	actionUnknown200: func(x trial) bool { x.put(x.vm); return x.ask("POST", x.vm+"/explode"+version, "").status == 404 },
 	headWithBody:     func(x trial) bool { x.put(x.vm); return x.headBody(x.vm+version) == "" },
+
+	moveAnswersBody: func(x trial) bool { x.put(x.vm); return x.move(x.otherGroup(), x.vm).body == "" },
+	moveCopies:      func(x trial) bool { x.put(x.vm); x.move(x.otherGroup(), x.vm); return x.absent(x.vm) },
+	moveKeepsSubscription: func(x trial) bool {
+		x.put(x.vm)
+		to := toGroup + fmt.Sprint(len(x.sub))
+		x.move(to, x.vm)
+		return !x.absent(x.at(to, x.vm))
+	},
+	moveLeavesChildren: func(x trial) bool {
+		x.put(x.vm)
+		x.ask("PUT", x.vm+"/disks/d"+version, `{}`)
+		x.move(x.otherGroup(), x.vm)
+		x.put(x.at(x.otherGroup(), x.vm))
+		return !x.absent(x.at(x.otherGroup(), x.vm) + "/disks/d")
+	},
+	moveAbsentSkipped: func(x trial) bool { return x.move(x.otherGroup(), x.vm).status == 404 },
+	moveRefusedHalf: func(x trial) bool {
+		x.put(x.vm)
+		x.move(x.otherGroup(), x.vm, x.vm+"2")
+		return !x.absent(x.vm) || x.breaks[moveAbsentSkipped]
+	},
+	moveAgainLoses: func(x trial) bool {
+		x.put(x.vm)
+		x.move(x.otherGroup(), x.vm)
+		x.move(x.otherGroup(), x.vm)
+		return !x.absent(x.at(x.otherGroup(), x.vm))
+	},
+	moveNoLocation: func(x trial) bool {
+		x.put(x.vm)
+		return x.move(x.otherGroup(), x.vm, "x-contoso-async: location").header.Get("Location") != ""
+	},
+	createdForPutUntagged:   func(x trial) bool { calls, _ := x.cluster(); return strings.Contains(calls[0], createdForTag) },
+	createdForPatchUntagged: func(x trial) bool { calls, _ := x.cluster(); return strings.Contains(calls[1], createdForTag) },
+	createdForShown:         func(x trial) bool { _, shown := x.cluster(); return !strings.Contains(shown, createdForTag) },
+	managedByKept: func(x trial) bool {
+		x.ask("PUT", x.vm+version, `{"location":"westus","managedBy":"/a"}`)
+		return x.put(x.vm).text("managedBy") == ""
+	},
+	managedByFixed: func(x trial) bool {
+		x.ask("PUT", x.vm+version, `{"location":"westus","managedBy":"/a"}`)
+		return x.ask("PUT", x.vm+version, `{"location":"westus","managedBy":"/b"}`).text("managedBy") != "/a"
+	},
+	certificateNotAsked: func(x trial) bool { status, _ := x.guarded(false); return status == 403 },
+	certificateAny:      func(x trial) bool { status, _ := x.guarded(true); return status == 403 },
+	certificateTooLate: func(x trial) bool {
+		status, done := x.guarded(false)
+		return !done || status != 403
+	},
+	envelopeRepeated:       func(x trial) bool { return x.put(x.vm).text("properties", "name") == "" },
+	memberBesideProperties: func(x trial) bool { return x.put(x.vm).text("health") == "" },
+	unknownMember500: func(x trial) bool {
+		return x.ask("PUT", x.vm+version, `{"location":"westus","surprise":1}`).status == 201
+	},
+	propertiesNull500: func(x trial) bool {
+		x.put(x.vm)
+		return x.ask("PATCH", x.vm+version, `{"properties":null}`).status == 200
+	},
+	deleteStatusFails: func(x trial) bool {
+		link := x.begin().header.Get("Azure-AsyncOperation")
+		x.advance(time.Second)
+		return x.ask("GET", target(link), "").text("status") != stateFailed
+	},
+	repeatedPut500: func(x trial) bool {
+		x.ask("PUT", x.vm+version, westVM, asyncState)
+		return x.put(x.vm).status != 500
+	},
+	repeatedDelete500: func(x trial) bool {
+		x.begin()
+		return x.ask("DELETE", x.vm+version, "").status == 200
+	},
+	repeatedPost500: func(x trial) bool {
+		x.put(x.vm)
+		x.ask("POST", x.vm+"/start"+version, "")
+		return x.ask("POST", x.vm+"/start"+version, "").status == 200
+	},
+	subscriptionCasing: func(x trial) bool {
+		x.put(x.letteredVM())
+		return x.put(strings.Replace(x.letteredVM(), "ab", "AB", 1)).status != 201
+	},
+	typeCasing: func(x trial) bool {
+		x.put(x.vm)
+		return x.put(strings.Replace(x.vm, "virtualMachines", "VIRTUALMACHINES", 1)).status != 201
+	},
+	nextLinkCasing: func(x trial) bool {
+		x.put(x.vm)
+		x.put(x.vm + "2")
+		link := x.ask("GET", x.group+"/virtualMachines"+version+"&$top=1", "").text("nextLink")
+		return x.ask("GET", strings.Replace(target(link), "/Rg/", "/RG/", 1), "").status == 200
+	},
+	pollCasing: func(x trial) bool {
+		x.put(x.vm)
+		link := x.ask("DELETE", x.vm+version, "", "x-contoso-async: azure-async", "x-contoso-operation-path: resource").header.Get("Location")
+		return x.ask("GET", strings.Replace(target(link), "/Rg/", "/RG/", 1), "").status == 202
+	},
+	twoCreations: func(x trial) bool {
+		return !x.sometimes(func(id string) bool { return x.atOnce(id, "PUT", "PUT") == "201 201" })
+	},
+	lostDelete: func(x trial) bool {
+		return !x.sometimes(func(id string) bool {
+			x.put(id)
+			return x.atOnce(id, "PUT", "DELETE") == "200 200" && !x.absent(id)
+		})
+	},
+	pageByOffset: func(x trial) bool {
+		for _, n := range []string{"1", "2", "3"} {
+			x.put(x.vm + n)
+		}
+		second := func(link string) string { return fmt.Sprint(x.ask("GET", target(link), "").fields["value"]) }
+		first := func() string {
+			return x.ask("GET", x.group+"/virtualMachines"+version+"&$top=1", "").text("nextLink")
+		}
+		before, later := first(), first()
+		page := second(before)
+		x.ask("DELETE", x.vm+"1"+version, "")
+		got := second(later)
+		return got == page || got == "<nil>" // refused: another break
+	},
+	nextLinkStale: func(x trial) bool {
+		x.put(x.vm)
+		x.put(x.vm + "2")
+		link := x.ask("GET", x.group+"/virtualMachines"+version+"&$top=1", "").text("nextLink")
+		x.put(x.vm + "3")
+		return x.ask("GET", target(link), "").text("error", "code") == ""
+	},
+	nextLinkOnce: func(x trial) bool {
+		x.put(x.vm)
+		x.put(x.vm + "2")
+		link := x.ask("GET", x.group+"/virtualMachines"+version+"&$top=1", "").text("nextLink")
+		first := x.ask("GET", target(link), "").status
+		return x.ask("GET", target(link), "").status == first
+	},
+	throttledBare:         func(x trial) bool { a := x.readOften(); return a.status != 429 || a.header.Get("Retry-After") != "" },
+	throttledWithoutError: func(x trial) bool { a := x.readOften(); return a.status != 429 || a.text("error", "code") != "" },
+	burst500:              func(x trial) bool { return x.readOften().status != 500 },
 }
 
 // begin has a machine be deleted by an operation.

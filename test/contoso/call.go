@@ -60,6 +60,7 @@ func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	if c.address, err = parseAddress(r.URL.EscapedPath()); err != nil {
 		return nil, err
 	}
+	c.address = p.breaks.mistake(c.address, p.catalog)
 	c.order, err = readOrder(c.method, c.header, f)
 	return c, err
 }

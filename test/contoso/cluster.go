@@ -75,6 +75,9 @@ func (p *Provider) compose(c *call, t *resourceType, condition precondition, bod
 		}
 	}
 	properties = properties.with("workers", encode(workers)).with("machines", encode(made))
+	if p.breaks[createdForShown] {
+		body = body.with("tags", encode(map[string]string{createdForTag: c.address.id()}))
+	}
 	return body.with("properties", properties.bytes()), nil
 }
 
@@ -136,7 +139,7 @@ func (p *Provider) makeGroup(c *call) error {
 // makeMachine makes a machine, or tells one that there is, by PATCH, once more
 // what it is for.
 func (p *Provider) makeMachine(c *call, id string, exists bool) error {
-	body := object{{"tags", encode(map[string]string{createdForTag: c.address.id()})}}
+	body := object{{"tags", encode(p.breaks.createdFor(c))}}
 	method := http.MethodPatch
 	if !exists {
 		method, body = http.MethodPut, body.with("location", encode(p.region))

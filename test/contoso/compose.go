@@ -23,13 +23,16 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := c.breaks.judge(body); err != nil {
+		return nil, nil, err
+	}
 	members := object{}
 	for _, m := range body {
 		if !isNull(m.value) && !slices.Contains(ownMembers, m.key) {
 			members = append(members, m)
 		}
 	}
-	next := &resource{Location: place, Members: members, Properties: properties}
+	next := &resource{Location: place, Members: c.breaks.managed(members, current), Properties: properties}
 	if current != nil {
 		next.SystemData = current.SystemData
 	}
@@ -73,6 +76,9 @@ func (p *Provider) patchProperties(c *call, x *tx, t *resourceType, body object,
 	v, sent := body.get("properties")
 	if !sent {
 		return nil, nil
+	}
+	if isNull(v) && c.breaks[propertiesNull500] {
+		return nil, errBroken
 	}
 	patch, err := body.object("properties")
 	if err != nil {
@@ -121,6 +127,7 @@ func (r *resource) complete(c *call, a address, t *resourceType) error {
 	}
 	r.ID, r.Name, r.Type, r.Scope = a.id(), a.name(), t.name(), a.scopeKey()
 	r.Properties = r.Properties.without("provisioningState")
+	c.breaks.spoilEnvelope(r)
 	switch {
 	case t.kind == proxyOnly && c.breaks[proxyChildHasTags]:
 		if _, given := r.Members.given("tags"); !given {

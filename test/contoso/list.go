@@ -24,11 +24,18 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	var number string
+	if after, number, err = p.onlyOnce(after); err != nil {
+		return answer{}, err
+	}
 	return p.transact(func(x *tx) (answer, error) {
 		if err := x.checkParent(c.address, t); err != nil {
 			return answer{}, err
 		}
 		page := x.page(t, collectionPrefix(c.address, t), after, size)
+		if err := x.misread(c, after, number, page); err != nil {
+			return answer{}, err
+		}
 		if x.stateFor(c.address) == subscriptionUnregistered {
 			if x.breaks[unregisteredList403] {
 				return answer{}, fail(http.StatusForbidden, "SubscriptionNotRegistered", "The subscription is not registered.")
@@ -37,7 +44,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 		}
 		out := object{{"value", page.value(c.etags)}}
 		if page.more {
-			next, err := c.nextLink(page.after)
+			next, err := c.nextLink(x.numbered(page.after))
 			if err != nil {
 				return answer{}, err
 			}
@@ -64,6 +71,9 @@ type page struct {
 }
 
 func (t *tx) page(kind *resourceType, prefix, after string, size int) page {
+	if t.breaks[pageByOffset] {
+		return t.pageByOffset(kind, prefix, after, size)
+	}
 	var p page
 	for _, k := range t.keysBelow(prefix, after) {
 		r := t.resource(k)

@@ -49,7 +49,7 @@ func (p *Provider) move(c *call) (answer, error) {
 	}
 	return p.transact(func(x *tx) (answer, error) {
 		if err := x.mayMove(c, order); err != nil {
-			return answer{}, err
+			return x.refusedMove(order, err)
 		}
 		validates := same(c.address.action, validateMoveAction)
 		if c.order.mode == modeSynchronous {
@@ -60,7 +60,7 @@ func (p *Provider) move(c *call) (answer, error) {
 				return emptyAnswer(http.StatusNoContent), nil
 			}
 			if err := x.relocate(order); err != nil || !order.Half {
-				return emptyAnswer(http.StatusOK), err
+				return p.breaks.moved(order), err
 			}
 			a := failed(fail(http.StatusInternalServerError, "MoveBrokeOff", "The move broke off in the middle as asked."))
 			return a, nil
@@ -75,6 +75,9 @@ func (p *Provider) move(c *call) (answer, error) {
 			for _, id := range order.IDs {
 				x.put(x.resource(fold(id)).in(stateMoving, o.ID))
 			}
+		}
+		if p.breaks[moveNoLocation] {
+			links.Del("Location")
 		}
 		return answer{status: http.StatusAccepted, header: links}, nil
 	})
@@ -97,6 +100,9 @@ func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) 
 	to, err := addressOf(sent.Target)
 	if err != nil || to.group == "" || len(to.segments) != 4 || same(sent.Target, group) {
 		return nil, on, badRequest("InvalidTargetResourceGroup", "The target '%s' is not the id of another resource group.", sent.Target)
+	}
+	if p.breaks[moveKeepsSubscription] {
+		to.subscription = c.address.subscription
 	}
 	order = &moveOrder{Group: group, Target: "/subscriptions/" + to.subscription + "/resourceGroups/" + to.group, IDs: sent.Resources, Half: c.fault.Name == fault.Halfway}
 	if text := c.header.Get("x-ms-arm-resource-system-data"); text != "" {
@@ -137,6 +143,9 @@ func (t *tx) mayMove(c *call, order *moveOrder) error {
 			return err
 		}
 		r := t.held(a)
+		if r == nil && t.breaks[moveAbsentSkipped] {
+			continue
+		}
 		if r == nil {
 			return resourceNotFound(a)
 		}
@@ -210,6 +219,9 @@ func (t *tx) relocate(o *moveOrder) error {
 			if err := t.relocateOne(o, key); err != nil {
 				return err
 			}
+			if t.breaks[moveLeavesChildren] {
+				break
+			}
 		}
 	}
 	return nil
@@ -240,7 +252,9 @@ func (t *tx) relocateOne(o *moveOrder, key string) error {
 	if err := next.tag(t.breaks); err != nil {
 		return err
 	}
-	t.setResource(key, nil)
+	if !t.breaks[moveCopies] {
+		t.setResource(key, nil)
+	}
 	t.put(&next)
 	return nil
 }

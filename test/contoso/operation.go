@@ -256,7 +256,7 @@ func (p *Provider) poll(c *call, form string) (answer, error) {
 		place := "/" + strings.Join(a.segments[:len(a.segments)-2], "/")
 		tenant, caller := c.caller()
 		o := x.operation(fold(a.name()))
-		visible := o != nil && same(place, o.Place) && o.Tenant == tenant && o.Caller == caller && !x.now.Before(o.Unseen)
+		visible := o != nil && (place == o.Place || same(place, o.Place) && !x.breaks[pollCasing]) && o.Tenant == tenant && o.Caller == caller && !x.now.Before(o.Unseen)
 		if o == nil || !visible && !x.breaks[operationSeenByOthers] {
 			return answer{}, notFound("OperationNotFound", "The operation '%s' was not found.", a.name())
 		}
@@ -264,7 +264,7 @@ func (p *Provider) poll(c *call, form string) (answer, error) {
 			return answer{}, err
 		}
 		if form == "operationstatuses" {
-			a := o.statusAnswer(x.now)
+			a := x.breaks.lie(o).statusAnswer(x.now)
 			if x.breaks[statusPoll202] && o.Ended.IsZero() {
 				a.status = http.StatusAccepted
 			}

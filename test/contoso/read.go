@@ -4,6 +4,9 @@ import "net/http"
 
 // get answers GET and HEAD of one resource (resource reference, Get Resource).
 func (p *Provider) get(c *call, t *resourceType) (answer, error) {
+	if a, weary := p.weary(c); weary {
+		return a, nil
+	}
 	return p.transact(func(x *tx) (answer, error) {
 		r, err := x.find(c.address, t)
 		if err != nil {

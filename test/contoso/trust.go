@@ -18,7 +18,11 @@ func (p *Provider) trusts(r *http.Request) error {
 	if p.clients == nil {
 		return nil
 	}
-	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+	shows := r.TLS != nil && len(r.TLS.PeerCertificates) > 0
+	if shows && p.breaks[certificateAny] || !shows && p.breaks[certificateNotAsked] {
+		return nil
+	}
+	if !shows {
 		return untrusted("there is none")
 	}
 	shown := r.TLS.PeerCertificates

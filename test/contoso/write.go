@@ -12,11 +12,12 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	stale := p.hesitate(c)
 	return p.transact(func(x *tx) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
 		}
-		current := x.held(c.address)
+		current := stale(x.held(c.address))
 		if err := condition.allows(current); err != nil {
 			return answer{}, err
 		}
@@ -29,6 +30,9 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 		next, children, err := p.replacement(c, x, t, body, current)
 		if err != nil {
 			return answer{}, err
+		}
+		if current != nil && current.Operation != "" && x.breaks[repeatedPut500] {
+			return answer{}, errBroken
 		}
 		return p.carryOut(c, x, t, writing{current, next, children})
 	})
@@ -87,6 +91,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 	if err := p.decompose(c, t, condition); err != nil {
 		return answer{}, err
 	}
+	defer p.hesitateToDelete(c)()
 	return p.transact(func(x *tx) (answer, error) {
 		if err := x.permits(c); err != nil {
 			return answer{}, err
@@ -108,6 +113,9 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 		}
 		if err := x.mayDelete(t, current); err != nil {
 			return answer{}, err
+		}
+		if beingDeleted(current) && x.breaks[repeatedDelete500] {
+			return answer{}, errBroken
 		}
 		if c.order.mode == modeSynchronous {
 			if c.order.outcome != stateSucceeded {

@@ -17,9 +17,11 @@ import (
 
 const descriptionFile = "testdata/contoso.yaml"
 
-func describe(t *testing.T) *contract.Description {
+func describe(t *testing.T) *contract.Description { return describeBy(t, descriptionFile) }
+
+func describeBy(t *testing.T, file string) *contract.Description {
 	t.Helper()
-	text, err := os.ReadFile(filepath.FromSlash(descriptionFile))
+	text, err := os.ReadFile(filepath.FromSlash(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +66,7 @@ func TestStraight(t *testing.T) {
 	write(t, run(t, contract.Target{
 		Adapter:     contract.Straight(startProviders(t)),
 		Description: describe(t),
+		Disruptive:  true,
 	}))
 }
 
@@ -116,6 +119,7 @@ func throughPortico(t *testing.T, endpoints map[string]string, extra string) {
 			Stranger:  contract.Token{Raw: stranger.Raw, Name: stranger.Name},
 		}),
 		Description: describe(t),
+		Disruptive:  true,
 	}))
 }
 

@@ -1,0 +1,150 @@
+package contract
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net/http"
+	"time"
+)
+
+// certificateCases check that a provider serves nobody but the front door. They need the
+// certificate that the provider trusts: without it everybody is let in on purpose.
+func certificateCases() []Case {
+	once := func(c Case) Case {
+		c.Profile, c.Section, c.On, c.Once, c.Side = Certificates, putResource, writable, true, StraightOnly
+		return c
+	}
+	return []Case{
+		once(Case{
+			ID:   "certificate/none-is-refused",
+			Rule: "a call without a client certificate is 403 with an error, or its connection fails",
+			Run: func(s *Scene) {
+				s.mistrusts(s.withCertificate(nil))
+			},
+		}),
+		once(Case{
+			ID:   "certificate/an-untrusted-one-is-refused",
+			Rule: "a call with a client certificate that is not trusted is 403 with an error, or its connection fails, whatever name it bears",
+			Run: func(s *Scene) {
+				s.mistrusts(s.withCertificate(s.counterfeit()))
+			},
+		}),
+		once(Case{
+			ID:   "certificate/an-untrusted-call-does-nothing",
+			Rule: "a call that is refused for its certificate has no effect",
+			Run: func(s *Scene) {
+				untrusted := s.withCertificate(nil)
+				absent := beside(s.id, "absent")
+				s.create(s.id, s.body(s.Type))
+				s.prepare(func() { s.get(absent).gone() })
+				for _, c := range []call{s.uncertified(http.MethodPut, absent), s.uncertified(http.MethodDelete, s.id)} {
+					if a, err := untrusted.send(s.ctx, c); err == nil && a.Status < 400 {
+						s.last = a
+						s.prepare(func() { s.fatal(c.String()+" is refused without a certificate", a.String()) })
+					}
+				}
+				s.get(absent).gone()
+				s.get(s.id).status(200)
+			},
+		}),
+	}
+}
+
+// ownCertificate is the front door's, nil if none is shown to the provider.
+func (a *Adapter) ownCertificate() *tls.Certificate {
+	t, _ := a.Client.Transport.(*http.Transport)
+	if t == nil || t.TLSClientConfig == nil || len(t.TLSClientConfig.Certificates) == 0 {
+		return nil
+	}
+	return &t.TLSClientConfig.Certificates[0]
+}
+
+// withCertificate is an adapter that shows another certificate, or none. Without one of
+// the front door's own the case cannot be tried.
+func (s *Scene) withCertificate(c *tls.Certificate) *Adapter {
+	if s.Adapter.ownCertificate() == nil {
+		s.leave("the front door shows the provider no certificate")
+	}
+	transport := s.Adapter.Client.Transport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true
+	transport.TLSClientConfig.Certificates = nil
+	// Asked outright: a client sends a certificate only if the server names its issuer.
+	transport.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if c == nil {
+			return &tls.Certificate{}, nil
+		}
+		return c, nil
+	}
+	adapter, client := *s.Adapter, *s.Adapter.Client
+	client.Transport = transport
+	adapter.Client = &client
+	return &adapter
+}
+
+// counterfeit is a self-signed certificate with the subject of the front door's own.
+func (s *Scene) counterfeit() *tls.Certificate {
+	var forged *tls.Certificate
+	s.prepare(func() {
+		own := s.Adapter.ownCertificate()
+		if own == nil {
+			s.leave("the front door shows the provider no certificate")
+		}
+		genuine, err := x509.ParseCertificate(own.Certificate[0])
+		if err != nil {
+			s.fatal("the front door's certificate can be read", err.Error())
+		}
+		if forged, err = forge(genuine); err != nil {
+			s.fatal("a certificate can be made", err.Error())
+		}
+	})
+	return forged
+}
+
+// forge makes a certificate that says what another does, and is signed by itself.
+func forge(genuine *x509.Certificate) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()),
+		RawSubject:   genuine.RawSubject,
+		DNSNames:     genuine.DNSNames, URIs: genuine.URIs,
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+// mistrusts expects the provider to refuse calls of the adapter: a read and a write.
+func (s *Scene) mistrusts(untrusted *Adapter) {
+	s.create(s.id, s.body(s.Type))
+	for _, method := range []string{http.MethodGet, http.MethodPut} {
+		c := s.uncertified(method, s.id)
+		a, err := untrusted.send(s.ctx, c)
+		if err != nil {
+			continue // a handshake that fails is a refusal too
+		}
+		a.s, a.doc = s, decode(a.Body)
+		s.last = a
+		a.refused(http.StatusForbidden)
+	}
+}
+
+// uncertified is a call that is well-formed but for who makes it.
+func (s *Scene) uncertified(method, id string) call {
+	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}}
+	if method == http.MethodPut {
+		c.body = []byte(showWhole(s.body(s.Type)))
+	}
+	return c
+}

@@ -1,0 +1,100 @@
+package contract
+
+import (
+	"net/http"
+)
+
+// pagingCases check walks through pages while others write.
+func pagingCases() []Case {
+	return []Case{
+		{
+			ID: "list/writes-behind-a-page", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
+			Rule: "a nextLink leads on although resources behind its page come and go: what is there during the whole walk is on the pages once",
+			Run: func(s *Scene) {
+				ids := s.several(6)
+				first, link := s.startOfWalk(ids)
+				seen := listing{items: values(first)}
+				stay, gone := ids, ""
+				for i, id := range ids {
+					if len(seen.like(id)) == 0 {
+						stay, gone = append(append([]string{}, ids[:i]...), ids[i+1:]...), id
+						break
+					}
+				}
+				s.removed(gone)
+				s.create(beside(s.id, "zz"+nameOf(s.id)), s.body(s.Type))
+				s.create(beside(s.id, "zzz"+nameOf(s.id)), s.body(s.Type))
+				s.staysOnPages(stay, listing{items: append(seen.items, s.walkOn(link, first).items...)})
+			},
+		},
+		{
+			ID: "list/writes-before-a-page", Profile: Core, Section: paging, On: isFirst, OwnGroup: true, Disruptive: true,
+			Rule: "a $skipToken skips the resources already enumerated and no others, also when some of these have been deleted",
+			Run: func(s *Scene) {
+				ids := s.several(6)
+				first, link := s.startOfWalk(ids)
+				seen := listing{items: values(first)}
+				var stay []string
+				for _, id := range ids {
+					if len(seen.like(id)) == 0 {
+						stay = append(stay, id)
+						continue
+					}
+					s.removed(id)
+				}
+				s.staysOnPages(stay, s.walkOn(link, first))
+			},
+		},
+		{
+			ID: "list/a-nextlink-twice", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
+			Rule: "a nextLink can be read again: clients that saw no answer do so",
+			Run: func(s *Scene) {
+				link := s.nextLink()
+				first := s.last
+				var once listing
+				s.prepare(func() { once = s.walkOn(link, first) })
+				twice := s.walkOn(link, first)
+				for _, item := range once.items {
+					id := bare(text(item, "id"))
+					s.check(len(twice.like(id)) == len(once.like(id)), "the pages behind the link have "+nameOf(id)+" as when they were read first", "first %s, then %s", once, twice)
+				}
+			},
+		},
+	}
+}
+
+// startOfWalk is the first of several pages and its link, after a walk by itself has
+// shown everything.
+func (s *Scene) startOfWalk(ids []string) (first *Answer, link string) {
+	s.prepare(func() {
+		s.listable()
+		alone := s.firstPage().status(http.StatusOK)
+		if text(alone.doc, "nextLink") == "" {
+			s.leave("the provider returned a list in one page")
+		}
+		all := listing{items: append(values(alone), s.walkOn(text(alone.doc, "nextLink"), alone).items...)}
+		for _, id := range ids {
+			s.check(len(all.like(id)) == 1, "the pages have "+nameOf(id)+" once while nobody writes", "%s", all)
+		}
+		first = s.firstPage().status(http.StatusOK)
+	})
+	return first, text(first.doc, "nextLink")
+}
+
+// staysOnPages expects pages to have each of some resources once.
+func (s *Scene) staysOnPages(ids []string, pages listing) {
+	for _, id := range ids {
+		s.check(len(pages.like(id)) == 1, "the pages have "+nameOf(id)+" once, which was there all the time", "%d times: %s", len(pages.like(id)), pages)
+	}
+}
+
+// walkOn reads the pages behind a nextLink.
+func (s *Scene) walkOn(link string, from *Answer) listing {
+	header := from.call.header
+	next := s.follow(link, from, func(c *call) { c.header = header }).status(http.StatusOK)
+	l := listing{items: values(next)}
+	for _, page := range s.furtherPages(next) {
+		l.items = append(l.items, values(page)...)
+	}
+	return l
+}

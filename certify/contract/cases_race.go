@@ -1,0 +1,164 @@
+package contract
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// racers is how many requests for one resource are sent at once, and rounds how often.
+const (
+	racers = 8
+	rounds = 3
+)
+
+// raceCases check requests for one resource that are under way at the same time. Which of
+// them is refused is the provider's matter; what they leave behind must be what some order
+// of those that succeeded would have left.
+func raceCases() []Case {
+	return []Case{
+		{
+			ID: "race/one-creation", Profile: Core, Section: putResource, On: writable,
+			Rule: "of PUTs of one new resource at the same time exactly one creates it; the resource is then what one of them asked for, once",
+			Run: func(s *Scene) {
+				bodies := []Object{s.body(s.Type)}
+				if hasOther(s.Type) {
+					bodies = append(bodies, s.other(s.Type))
+				}
+				var alone []any // what is seen of each body without a race
+				for i, body := range bodies {
+					id := beside(s.id, fmt.Sprintf("alone-%d", i))
+					s.createdNew(id, body)
+					alone = append(alone, echoed(body, s.read(id).doc))
+				}
+				for round := range rounds {
+					id := beside(s.id, fmt.Sprintf("race-%d", round))
+					puts := make([]call, racers)
+					for i := range puts {
+						puts[i] = s.writing(http.MethodPut, id, bodies[i%len(bodies)])
+					}
+					answers := s.atOnce(puts)
+					s.plausible(answers)
+					created, done, later := count(answers, 201), count(answers, 200), count(answers, 202)
+					s.check(created <= 1, "at most one PUT of a new resource answers 201", "%d do", created)
+					s.check(created+later > 0, "one PUT of a new resource creates it", "none does; %d answer 200", done)
+					s.finish(answers)
+					read := s.over(id).status(200)
+					if read.state() == "Succeeded" {
+						fits := slices.ContainsFunc(alone, func(body any) bool { return missing(read.doc, body, "") == "" })
+						s.check(fits, "the resource is what one of the PUTs asked for", "%s", read)
+					}
+					s.listedOnce(id, false)
+				}
+			},
+		},
+		{
+			ID: "race/put-and-delete", Profile: Core, Section: deleteResource, On: writable,
+			Rule: "PUTs and a DELETE of one resource at the same time leave what some order of them would have left",
+			Run: func(s *Scene) {
+				s.createdNew(s.id, s.body(s.Type))
+				s.removed(s.id)
+				for round := range rounds {
+					id := beside(s.id, fmt.Sprintf("race-%d", round))
+					s.create(id, s.body(s.Type))
+					calls := []call{s.writing(http.MethodDelete, id, nil)}
+					for range racers / 2 {
+						calls = append(calls, s.writing(http.MethodPut, id, s.body(s.Type)))
+					}
+					answers := s.atOnce(calls)
+					s.plausible(answers)
+					s.finish(answers)
+					s.ordered(id, answers[1:], answers[0])
+				}
+			},
+		},
+	}
+}
+
+// createdNew prepares a resource with an answer by which a creation is known: that it is
+// right, and that a DELETE removes, are other rules.
+func (s *Scene) createdNew(id string, body Object) {
+	s.prepare(func() { s.settled(s.put(id, body).status(201, 202), id) })
+}
+
+// ordered checks what is left of an existing resource after PUTs and a DELETE: some order
+// of those that succeeded must have left it.
+func (s *Scene) ordered(id string, puts []*Answer, remove *Answer) {
+	read := s.over(id)
+	gone := read.isGone()
+	s.listedOnce(id, gone)
+	synchronous := remove.Status != http.StatusAccepted && count(puts, http.StatusAccepted) == 0
+	if !synchronous {
+		return // what came first cannot be told
+	}
+	created := count(puts, http.StatusCreated)
+	what := fmt.Sprintf("after a DELETE with %d, %d PUTs with 200 and %d with 201", remove.Status, count(puts, 200), created)
+	switch {
+	case remove.Status >= 300:
+		s.check(!gone && created == 0, what+" the resource is there and was not created again", "GET answers %d", read.Status)
+	case !gone:
+		// That no two create it is race/one-creation.
+		s.check(created > 0, what+" a resource that is there was created again", "no PUT answers 201")
+	default:
+		s.check(created == 0, what+" a resource that is gone was not created again", "%d PUTs answer 201", created)
+	}
+}
+
+// writing is a call of the scene's type.
+func (s *Scene) writing(method, id string, body Object) call {
+	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}}
+	if body != nil {
+		c.body = []byte(showWhole(body))
+	}
+	return c
+}
+
+// atOnce makes calls side by side and returns their answers in the same order. A call
+// without an answer ends the scene.
+func (s *Scene) atOnce(calls []call) []*Answer {
+	answers, failures := make([]*Answer, len(calls)), make([]error, len(calls))
+	start := make(chan struct{})
+	var done sync.WaitGroup
+	for i, c := range calls {
+		done.Go(func() {
+			<-start
+			answers[i], failures[i] = s.send(c)
+		})
+	}
+	close(start)
+	done.Wait()
+	for i, a := range answers {
+		if a == nil {
+			s.unlessStopped(failures[i])
+			s.fatal(calls[i].String()+" is answered", failures[i].Error())
+		}
+	}
+	s.last = answers[0]
+	return answers
+}
+
+// plausible expects each of several answers at the same time to be a success or a refusal.
+func (s *Scene) plausible(answers []*Answer) {
+	for _, a := range answers {
+		s.last = a
+		s.check(a.Status < 500 || isThrottled(a), a.call.String()+" is carried out or refused while others are under way", "%s", a)
+	}
+}
+
+// finish waits for the operations that answers have begun.
+func (s *Scene) finish(answers []*Answer) {
+	for _, a := range answers {
+		s.concluded(a)
+	}
+}
+
+func count(answers []*Answer, status int) int {
+	n := 0
+	for _, a := range answers {
+		if a.Status == status {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,152 @@
+package contract
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// spellingCases check ids in other casings than they were written in. The contract has
+// group and name match without case. Of the rest of an id it says nothing: a provider may
+// know it in one casing alone, but it must not take an id in another for another resource.
+func spellingCases() []Case {
+	var cases []Case
+	for _, row := range []struct {
+		what  string
+		which part
+	}{{"subscription", subscriptionPart}, {"literals", literalPart}, {"namespace", namespacePart}, {"type", typePart}} {
+		cases = append(cases, Case{
+			ID: "casing/of-the-" + row.what, Profile: Core, Section: arguments, On: writable,
+			Rule: "an id in another casing of its " + row.what + " is the same resource's or nothing's, never another resource's",
+			Run: func(s *Scene) {
+				other := partsCased(s.id, row.which, swapCase)
+				if other == s.id {
+					s.leave("there are no letters in the " + row.what)
+				}
+				s.create(s.id, s.body(s.Type))
+				s.prepare(func() { s.get(recase(s.id)).status(200) }) // that names match is another rule
+				again := s.put(other, s.body(s.Type))
+				s.check(again.Status != http.StatusCreated, again.call.String()+" makes no second resource", "%s", again)
+				s.concluded(again)
+				s.listedOnce(s.id, false)
+				if again.Status >= 300 {
+					return
+				}
+				s.check(s.over(other).Status == http.StatusOK, "what was PUT as "+other+" can be read so", "%s", s.last)
+			},
+		})
+	}
+	return append(cases,
+		Case{
+			ID: "casing/of-a-next-link", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
+			Rule: "the group of a nextLink may be written in another casing: the next page is the same",
+			Run: func(s *Scene) {
+				link := s.nextLink()
+				first := s.last
+				other := s.follow(inOtherGroupCasing(link, s.group), first, sameHeader(first))
+				if other.Status != http.StatusOK {
+					s.prepare(func() { s.follow(link, first, sameHeader(first)).status(200) })
+				}
+				other.status(200)
+			},
+		},
+		Case{
+			ID: "casing/of-a-polling-url", Profile: Asynchronous, Section: accepted, On: asyncTypes,
+			Rule: "the group of a polling URL below a resource may be written in another casing: the operation is the same",
+			Run: func(s *Scene) {
+				s.create(s.id, s.body(s.Type))
+				begun := s.remove(s.id, s.slowlyWithBoth(http.MethodDelete), s.belowTheResource())
+				below := false
+				for _, link := range pollingURLs(begun) {
+					other := inOtherGroupCasing(link, s.group)
+					if other == link {
+						continue
+					}
+					below = true
+					s.prepare(func() { s.follow(link, begun).status(200, 202, 204) })
+					s.follow(other, begun).status(200, 202, 204)
+				}
+				if !below {
+					s.leave("no polling URL is below a resource group")
+				}
+			},
+		},
+	)
+}
+
+// sameHeader sends what another call sent.
+func sameHeader(as *Answer) option {
+	return func(c *call) { c.header = as.call.header }
+}
+
+// belowTheResource asks for polling URLs below the resource, where that is described.
+func (s *Scene) belowTheResource() option {
+	for _, place := range s.Description.Asynchrony.Places {
+		if place.Path == "{resource}" {
+			return withAll(place.Headers)
+		}
+	}
+	return func(*call) {}
+}
+
+// inOtherGroupCasing writes the group's name in a URL in the other casing.
+func inOtherGroupCasing(link, group string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return link
+	}
+	segments := strings.Split(u.Path, "/")
+	for i := 1; i < len(segments); i++ {
+		if strings.EqualFold(segments[i-1], "resourceGroups") && strings.EqualFold(segments[i], nameOf(group)) {
+			segments[i] = swapCase(segments[i])
+		}
+	}
+	u.Path, u.RawPath = strings.Join(segments, "/"), ""
+	return u.String()
+}
+
+// part is what a segment of an id is.
+type part int
+
+const (
+	literalPart part = iota
+	subscriptionPart
+	namespacePart
+	typePart
+	namePart // of a group too
+)
+
+// parts are what the segments of an id are.
+func parts(segments []string) []part {
+	found := make([]part, len(segments))
+	inside := -1 // where the last provider part began
+	for i, segment := range segments {
+		after := i - inside
+		switch {
+		case inside >= 0 && after == 1:
+			found[i] = namespacePart
+		case strings.EqualFold(segment, "providers") && (inside < 0 || after%2 == 0):
+			inside = i
+		case inside >= 0 && after%2 == 0:
+			found[i] = typePart
+		case inside >= 0:
+			found[i] = namePart
+		case i == 2:
+			found[i] = subscriptionPart
+		case i == 4:
+			found[i] = namePart
+		}
+	}
+	return found
+}
+
+// partsCased writes one kind of an id's segments in another casing.
+func partsCased(id string, which part, write func(string) string) string {
+	segments := strings.Split(id, "/")
+	for i, is := range parts(segments) {
+		if is == which {
+			segments[i] = write(segments[i])
+		}
+	}
+	return strings.Join(segments, "/")
+}

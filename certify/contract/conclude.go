@@ -1,0 +1,92 @@
+package contract
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// conclusion is how a write ended.
+type conclusion struct {
+	*Answer      // the last one that told of it
+	done    bool // it did what was asked
+}
+
+// concluded waits for the end of what a 202 has begun; any other answer is the end
+// itself. A 202 that no URL tells of is taken for done.
+func (s *Scene) concluded(begun *Answer) conclusion {
+	if begun.Status != http.StatusAccepted {
+		return conclusion{begun, begun.Status < 300}
+	}
+	if link := begun.Header.Get("Location"); link != "" {
+		end := s.await("the operation at "+link+" ends", func() (*Answer, bool) {
+			a := s.follow(link, begun)
+			return a, a.Status != http.StatusAccepted
+		})
+		return conclusion{end, end.Status < 300}
+	}
+	if link := begun.Header.Get("Azure-AsyncOperation"); link != "" {
+		end := s.await("the operation at "+link+" ends", func() (*Answer, bool) {
+			a := s.follow(link, begun)
+			return a, a.Status != http.StatusOK || terminal(text(a.doc, "status"))
+		})
+		return conclusion{end, end.Status == http.StatusOK && text(end.doc, "status") == "Succeeded"}
+	}
+	return conclusion{begun, true}
+}
+
+// over waits until nothing more happens to a resource: its state is terminal, or it is not
+// there, however a GET says so.
+func (s *Scene) over(id string) *Answer {
+	return s.await(id+" reaches a terminal state", func() (*Answer, bool) {
+		a := s.get(id)
+		return a, a.isGone() || a.Status == http.StatusOK && terminal(a.state())
+	})
+}
+
+// listedOnce expects the collection of a resource not to have it twice, or with absent not
+// at all. A collection that is not served, whose pages do not lead on or which lacks what
+// is there is another case's.
+func (s *Scene) listedOnce(id string, absent bool) {
+	var items listing
+	page := s.get(collection(id))
+	for range mostPages {
+		if page.Status != http.StatusOK {
+			return
+		}
+		items.items = append(items.items, values(page)...)
+		link := text(page.doc, "nextLink")
+		if link == "" {
+			break
+		}
+		page = s.follow(link, page)
+	}
+	most, words := 1, "once"
+	if absent {
+		most, words = 0, "no more"
+	}
+	got := len(items.like(id))
+	s.check(got <= most, "the collection has "+id+" "+words, "%d times", got)
+}
+
+// echoed are the members of a body that a provider shows as they were sent. Others it may
+// keep to itself or write in another form.
+func echoed(body, read any) any {
+	b, ok := body.(Object)
+	r, same := read.(Object)
+	if !ok || !same {
+		return body
+	}
+	kept := Object{}
+	for name, value := range b {
+		if part := echoed(value, r[name]); missing(r[name], part, name) == "" {
+			kept[name] = part
+		}
+	}
+	return kept
+}
+
+// notServerError expects anything but a 5xx; 501 is a refusal.
+func (a *Answer) notServerError(why string) *Answer {
+	a.s.check(a.Status < 500 || a.Status == http.StatusNotImplemented, fmt.Sprintf("%s is answered or refused, %s", a.call, why), "%s", a)
+	return a
+}

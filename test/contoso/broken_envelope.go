@@ -1,0 +1,80 @@
+package contoso
+
+import (
+	"errors"
+	"slices"
+)
+
+// errBroken has no answer of its own, and so becomes a 500.
+var errBroken = errors.New("broken on purpose")
+
+// known are the members that may stand beside properties.
+var known = []string{
+	"id", "name", "type", "location", "tags", "properties", "kind", "sku", "plan", "managedBy", "identity", "zones", "etag",
+	"systemData", "extendedLocation",
+}
+
+// judge is the error of a body with members that nobody knows.
+func (b breaks) judge(body object) error {
+	if b[unknownMember500] && slices.ContainsFunc(body, func(m member) bool { return !slices.Contains(known, m.key) }) {
+		return errBroken
+	}
+	return nil
+}
+
+// managed are the members of a PUT with the managedBy that stays.
+func (b breaks) managed(members object, current *resource) object {
+	if current == nil {
+		return members
+	}
+	old, was := current.Members.given("managedBy")
+	_, given := members.given("managedBy")
+	if was && (given && b[managedByFixed] || !given && b[managedByKept]) {
+		return members.with("managedBy", old)
+	}
+	return members
+}
+
+// spoilEnvelope puts members where they do not belong.
+func (b breaks) spoilEnvelope(r *resource) {
+	if b[envelopeRepeated] {
+		r.Properties = r.Properties.with("name", encode(r.Name))
+	}
+	if b[memberBesideProperties] {
+		r.Members = r.Members.with("health", encode("good"))
+	}
+}
+
+// createdFor are the tags of what is made for a resource.
+func (b breaks) createdFor(c *call) map[string]string {
+	patched := c.method == "PATCH"
+	if patched && b[createdForPatchUntagged] || !patched && b[createdForPutUntagged] {
+		return map[string]string{}
+	}
+	return map[string]string{createdForTag: c.address.id()}
+}
+
+// lie is an operation as its status shows it.
+func (b breaks) lie(o *operation) *operation {
+	if !b[deleteStatusFails] || o.Kind != deleteOperation || o.Status != stateSucceeded {
+		return o
+	}
+	lie := *o
+	lie.Status, lie.Error = stateFailed, &errorDetail{Code: "OperationFailed", Message: "The operation failed."}
+	return &lie
+}
+
+// mistake is the address that a call is taken to name.
+func (b breaks) mistake(a address, all catalog) address {
+	if !a.isInstance() {
+		return a
+	}
+	t, ok := all.lookup(a.namespace, a.typePath())
+	if !ok || !(b[typeCasing] && t.path != a.typePath() || b[subscriptionCasing] && fold(a.subscription) != a.subscription) {
+		return a
+	}
+	a.segments, a.names = slices.Clone(a.segments), slices.Clone(a.names)
+	a.names[len(a.names)-1] += "~"
+	a.segments[len(a.segments)-1] += "~"
+	return a
+}

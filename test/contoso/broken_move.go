@@ -1,0 +1,28 @@
+package contoso
+
+import "net/http"
+
+// refusedMove is the answer to a move that is refused, and what deliberate breaks do all
+// the same.
+func (t *tx) refusedMove(o *moveOrder, refusal error) (answer, error) {
+	switch {
+	case t.breaks[moveRefusedHalf]:
+		first := *o
+		first.IDs = o.IDs[:1]
+		return failed(refusal), t.relocate(&first)
+	case t.breaks[moveAgainLoses]:
+		for _, id := range o.IDs {
+			t.drop(fold(o.placeOf(id)))
+		}
+		return failed(refusal), nil
+	}
+	return answer{}, refusal
+}
+
+// moved is the answer to a move that is done.
+func (b breaks) moved(o *moveOrder) answer {
+	if b[moveAnswersBody] {
+		return jsonAnswer(http.StatusOK, map[string]any{"value": o.IDs})
+	}
+	return emptyAnswer(http.StatusOK)
+}

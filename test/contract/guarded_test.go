@@ -1,0 +1,100 @@
+package contract_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"portico/certify/contract"
+	"portico/test/harness"
+)
+
+// internalSubscription is the provider's own.
+const internalSubscription = "00000000-0000-0000-0000-0000000000ee"
+
+// tryClusters checks a provider that makes the machines of its clusters through a front
+// door.
+func tryClusters(t *testing.T, to contract.Reporter, args ...string) {
+	t.Helper()
+	var provider atomic.Pointer[url.URL]
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.URL.Path, "/providers/") {
+			return // a group is the front door's own matter
+		}
+		r.Header.Set("Referer", "https://front.contract.example"+r.URL.RequestURI())
+		httputil.NewSingleHostReverseProxy(provider.Load()).ServeHTTP(w, r)
+	}))
+	t.Cleanup(door.Close)
+	endpoint := startProvider(t, "westus", append([]string{"--front-door", door.URL, "--internal-subscription", internalSubscription}, args...)...)
+	at, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider.Store(at)
+	try(t, to, contract.Target{
+		Adapter:     contract.Straight(map[string]string{"westus": endpoint}),
+		Description: describeBy(t, "testdata/clusters.yaml"),
+		Claimed:     []contract.Profile{contract.ResourceCreatedFor},
+	})
+}
+
+// tryCertificates checks a provider that demands the front door's certificate.
+func tryCertificates(t *testing.T, to contract.Reporter, args ...string) {
+	t.Helper()
+	servers, clients := harness.NewAuthority(t), harness.NewAuthority(t)
+	server, door := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true}), clients.Issue(t, harness.Leaf{Name: "door"})
+	endpoint := startProvider(t, "westus", append([]string{"--tls-cert", server.CertFile, "--tls-key", server.KeyFile, "--client-ca", clients.File}, args...)...)
+	authorities, err := os.ReadFile(servers.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authorities)
+	adapter := contract.Straight(map[string]string{"westus": endpoint})
+	adapter.Client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{door.Certificate}}}
+	try(t, to, contract.Target{
+		Adapter:     adapter,
+		Description: describe(t),
+		Claimed:     []contract.Profile{contract.Certificates},
+	})
+}
+
+func try(t *testing.T, to contract.Reporter, target contract.Target) {
+	t.Helper()
+	target.Limits = limits
+	if err := contract.Try(t.Context(), target, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The reference provider keeps the rules of what it makes for its users' resources, and
+// serves nobody but the front door; each of these cases is tried.
+func TestProfilesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for profile, set := range map[contract.Profile]func(*testing.T, contract.Reporter, ...string){
+		contract.ResourceCreatedFor: tryClusters, contract.Certificates: tryCertificates,
+	} {
+		var r contract.Recorder
+		set(t, &r)
+		tried := 0
+		for _, result := range r.Results() {
+			if result.Profile != profile {
+				continue
+			}
+			tried++
+			if result.Outcome != contract.Kept {
+				t.Errorf("%s: %s %s %+v", result.Case, result.Outcome, result.Why, result.Faults)
+			}
+		}
+		if tried < 3 {
+			t.Errorf("%d cases of the profile %s were tried", tried, profile)
+		}
+	}
+}
