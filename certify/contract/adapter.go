@@ -221,12 +221,38 @@ func (a *Adapter) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if t, ok := a.Client.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
+	if t := a.transport(); t != nil && t.TLSClientConfig != nil {
 		config = t.TLSClientConfig.Clone()
 	}
 	config.NextProtos = []string{"http/1.1"}
 	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
 }
+
+// transport is the one that makes the connections, whether or not a ledger stands before
+// it; nil if it is of another kind.
+func (a *Adapter) transport() *http.Transport {
+	inner := a.Client.Transport
+	if l, ok := inner.(*Ledger); ok {
+		inner = l.next
+	}
+	t, _ := inner.(*http.Transport)
+	return t
+}
+
+// by is an adapter that makes its connections in another way; a ledger sees its calls too.
+func (a *Adapter) by(transport *http.Transport) *Adapter {
+	adapter, client := *a, *a.Client
+	client.Transport = transport
+	if l, ok := a.Client.Transport.(*Ledger); ok {
+		client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) { return l.over(r, transport) })
+	}
+	adapter.Client = &client
+	return &adapter
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // prepare registers what the first write needs; only a front door requires that.
 func (a *Adapter) prepare(ctx context.Context, d *Description) error {

@@ -56,7 +56,7 @@ func certificateCases() []Case {
 
 // ownCertificate is the front door's, nil if none is shown to the provider.
 func (a *Adapter) ownCertificate() *tls.Certificate {
-	t, _ := a.Client.Transport.(*http.Transport)
+	t := a.transport()
 	if t == nil || t.TLSClientConfig == nil || len(t.TLSClientConfig.Certificates) == 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s *Scene) withCertificate(c *tls.Certificate) *Adapter {
 	if s.Adapter.ownCertificate() == nil {
 		s.leave("the front door shows the provider no certificate")
 	}
-	transport := s.Adapter.Client.Transport.(*http.Transport).Clone()
+	transport := s.Adapter.transport().Clone()
 	transport.DisableKeepAlives = true
 	transport.TLSClientConfig.Certificates = nil
 	// Asked outright: a client sends a certificate only if the server names its issuer.
@@ -79,10 +79,7 @@ func (s *Scene) withCertificate(c *tls.Certificate) *Adapter {
 		}
 		return c, nil
 	}
-	adapter, client := *s.Adapter, *s.Adapter.Client
-	client.Transport = transport
-	adapter.Client = &client
-	return &adapter
+	return s.Adapter.by(transport)
 }
 
 // counterfeit is a self-signed certificate with the subject of the front door's own.

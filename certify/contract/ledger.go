@@ -72,9 +72,12 @@ func (l *Ledger) CloseIdleConnections() {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) { return l.over(r, l.next) }
+
+// over makes a call by a transport, and notes what it may make.
+func (l *Ledger) over(r *http.Request, transport http.RoundTripper) (*http.Response, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || l.cleaning.Load() {
-		return l.next.RoundTrip(r)
+		return transport.RoundTrip(r)
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), l.limit)
 	defer cancel()
 	made := l.note(r)
-	resp, err := l.next.RoundTrip(r.WithContext(ctx))
+	resp, err := transport.RoundTrip(r.WithContext(ctx))
 	if err == nil {
 		err = hold(resp)
 	}

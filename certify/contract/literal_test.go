@@ -23,11 +23,11 @@ type literal struct {
 	slow string
 
 	mu         sync.Mutex
-	resources  map[string]*entry // by the folded id
+	resources  map[string]*plainThing // by the folded id
 	operations map[string]*change
 }
 
-type entry struct {
+type plainThing struct {
 	id     string
 	body   Object
 	change *change // that changes it
@@ -156,18 +156,18 @@ func (p *literal) instance(r *http.Request) (int, any, map[string]string) {
 }
 
 // busy reports whether an operation changes the resource.
-func (p *literal) busy(t *entry) bool {
+func (p *literal) busy(t *plainThing) bool {
 	state := text(t.body, "properties.provisioningState")
 	return t.change != nil && t.change.finish != nil || state != "Succeeded" && p.slow != ""
 }
 
-func (t *entry) state(s string) {
+func (t *plainThing) state(s string) {
 	properties, _ := t.body["properties"].(Object)
 	t.body = overlay(t.body, Object{"properties": overlay(properties, Object{"provisioningState": s})})
 }
 
 // write is PUT and PATCH. It refuses members that it does not know.
-func (p *literal) write(r *http.Request, key string, t *entry) (int, any, map[string]string) {
+func (p *literal) write(r *http.Request, key string, t *plainThing) (int, any, map[string]string) {
 	text, _ := io.ReadAll(r.Body)
 	sent, ok := decode(text).(Object)
 	if !ok || len(sent) == 0 {
@@ -188,7 +188,7 @@ func (p *literal) write(r *http.Request, key string, t *entry) (int, any, map[st
 		return problem(http.StatusConflict, "AnotherOperationInProgress")
 	}
 	segments := strings.Split(r.URL.Path, "/")
-	next := &entry{id: r.URL.Path, body: Object{"id": r.URL.Path, "name": segments[len(segments)-1], "type": "Plain.Things/widgets"}}
+	next := &plainThing{id: r.URL.Path, body: Object{"id": r.URL.Path, "name": segments[len(segments)-1], "type": "Plain.Things/widgets"}}
 	base := Object{}
 	if r.Method == http.MethodPatch {
 		base = t.body
@@ -281,7 +281,7 @@ func TestLiteralProviders(t *testing.T) {
 	}
 	for _, slow := range []string{"", "state", "accepted"} {
 		t.Run(fmt.Sprintf("%q", slow), func(t *testing.T) {
-			server := httptest.NewServer(&literal{slow: slow, resources: map[string]*entry{}, operations: map[string]*change{}})
+			server := httptest.NewServer(&literal{slow: slow, resources: map[string]*plainThing{}, operations: map[string]*change{}})
 			defer server.Close()
 			var r Recorder
 			if err := Try(t.Context(), Target{Adapter: Straight(map[string]string{"westus": server.URL}), Description: d, Disruptive: true, Limits: Limits{Answer: time.Hour, Pause: 50 * time.Millisecond}}, &r); err != nil {

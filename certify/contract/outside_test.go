@@ -524,8 +524,8 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 		t = &thing{kind: kind}
 		o.resources[o.key(id)] = t
 		if !slices.Contains(o.order, o.key(id)) { // another creation may be under way
-		o.order = append(o.order, o.key(id))
-	}
+			o.order = append(o.order, o.key(id))
+		}
 	}
 	if status == 201 && o.is("creates-with-200") {
 		status = 200

@@ -9,11 +9,11 @@ import (
 
 // Limits bound a run. What is zero has the default.
 type Limits struct {
-	Call  time.Duration // one call, 75 s
+	Call time.Duration // one call, 75 s
 	// Answer is how long a front door waits for an answer, 60 s.
 	Answer time.Duration
-	Wait  time.Duration // for the end of one operation, 2 min
-	Scene time.Duration // one case on one type, 10 min
+	Wait   time.Duration // for the end of one operation, 2 min
+	Scene  time.Duration // one case on one type, 10 min
 	// Pause is the longest time between two polls, 1 s. A provider's Retry-After counts
 	// up to it, so that a run ends.
 	Pause time.Duration

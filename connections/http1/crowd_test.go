@@ -46,6 +46,7 @@ func TestCrowd(t *testing.T) {
 					return
 				}
 				got, err := io.ReadAll(answer.Body)
+				_ = answer.Body.Close() // read to its end, or failed
 				if err != nil || string(got) != content {
 					t.Errorf("got %q, %v, want %q", got, err, content)
 					return

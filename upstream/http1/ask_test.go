@@ -59,7 +59,7 @@ func TestUsedConnectionsReadAsNewOnes(t *testing.T) {
 			t.Errorf("%d: %.60q: %v on a new connection, %v on a used one", i, answer, first.err, used.err)
 		}
 		first.err, used.err = nil, nil
-		if !reflect.DeepEqual(first, used) {
+		if !reflect.DeepEqual(first, used) { //nolint:govet // neither has an error any more
 			t.Errorf("%d: %.60q: %+v on a new connection, %+v on a used one", i, answer, first, used)
 		}
 	}

@@ -18,7 +18,7 @@ func (w *wire) tryRead(p []byte) (int, error) {
 	switch {
 	case closed != nil:
 		return 0, closed
-	case w.err == syscall.EAGAIN: //nolint:errorlint // as the system call returned it
+	case w.err == syscall.EAGAIN:
 		return 0, errNothingYet
 	case w.err != nil:
 		return 0, w.err
@@ -55,7 +55,7 @@ func (w *wire) ask(request, answer []byte, by *exchange) (n int, rest []byte, er
 // askOnce returns false to wait for the answer.
 func (w *wire) askOnce(fd uintptr) bool {
 	if !w.asked {
-		if _, err := readSocket(fd, w.p[:1]); err != syscall.EAGAIN { //nolint:errorlint // as the system call returned it
+		if _, err := readSocket(fd, w.p[:1]); err != syscall.EAGAIN {
 			w.err = errStale
 			return true
 		}
@@ -71,7 +71,7 @@ func (w *wire) askOnce(fd uintptr) bool {
 	}
 	n, err := readSocket(fd, w.p)
 	switch {
-	case err == syscall.EAGAIN: //nolint:errorlint // as above
+	case err == syscall.EAGAIN:
 		return false
 	case err != nil:
 		w.err = socketError("read", err)
@@ -85,9 +85,9 @@ func (w *wire) askOnce(fd uintptr) bool {
 func (w *wire) send(fd uintptr) bool {
 	for {
 		switch n, err := syscall.Write(int(fd), w.request); {
-		case err == syscall.EINTR: //nolint:errorlint // as the system call returned it
+		case err == syscall.EINTR:
 			continue
-		case err == syscall.EAGAIN: //nolint:errorlint // as above
+		case err == syscall.EAGAIN:
 			return false
 		case err != nil:
 			w.err = socketError("write", err)
@@ -101,7 +101,7 @@ func (w *wire) send(fd uintptr) bool {
 
 func readSocket(fd uintptr, p []byte) (n int, err error) {
 	for {
-		if n, err = syscall.Read(int(fd), p); err != syscall.EINTR { //nolint:errorlint // as the system call returned it
+		if n, err = syscall.Read(int(fd), p); err != syscall.EINTR {
 			return n, err
 		}
 	}
