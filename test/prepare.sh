@@ -17,6 +17,7 @@
 #   wrk          sends loads; benchmarks agree with it on what they count
 #   chromium     shows the console's pages to their tests
 #   oidc-provider  issues tokens; Node.js is not installed by this script
+#   fastify        serves the provider of test/garden
 #
 # With the argument peers also what `make bench-peers` needs:
 #
@@ -106,3 +107,4 @@ if ((${#missing[@]} > 0)); then
 fi
 
 test/issuer/prepare.sh
+test/garden/prepare.sh

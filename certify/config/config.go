@@ -50,7 +50,7 @@ type Portico struct {
 }
 
 // Limits bound how long parts of a run may take.
-type Limits struct{ Call, Wait, Case, Run, Cleanup time.Duration }
+type Limits struct{ Call, Wait, Pause, Case, Run, Cleanup time.Duration }
 
 // Through reports whether a front door stands before the provider.
 func (c *Config) Through() bool { return c.Portico.URL != "" }
@@ -93,6 +93,7 @@ const (
 	mostParallel    = 64
 	defaultCall     = 75 * time.Second // beyond a front door's minute, so that a slow answer is seen
 	defaultWait     = 2 * time.Minute
+	defaultPause    = time.Second
 	defaultCase     = 10 * time.Minute
 	defaultRun      = 2 * time.Hour
 	defaultCleanup  = 5 * time.Minute
@@ -114,7 +115,8 @@ func (r *reader) rows() []*setting.Setting {
 			"and under `global` the one that serves global types. Either this or `portico`.", r.readEndpoints),
 		setting.Mapping("portico", "Through a front door, in place of `endpoints`. Its answers say in which regions the types are.",
 			setting.Required("url", &c.Portico.URL, rule.WebURL(), "Its public URL."),
-			setting.Required("tokenFile", &r.token[contract.Owner], rule.File(), "A file that holds the bearer token of the caller who makes everything, on one line."),
+			setting.Value("tokenFile", &r.token[contract.Owner], rule.File(), "",
+				"A file that holds the bearer token of the caller who makes everything, on one line.").Default("none: the front door asks nobody who they are, as `portico demo`"),
 			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "What the front door calls that caller in `systemData`.").Default("none: rules about it are left out"),
 			setting.Value("colleagueTokenFile", &r.token[contract.Colleague], rule.File(), "",
 				"The token of another caller of the same tenant, who may do the same.").Default("none: rules about several callers are left out"),
@@ -146,6 +148,7 @@ func (r *reader) rows() []*setting.Setting {
 		setting.Mapping("limits", "Bounds of a run.",
 			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. One that takes longer counts as one without an answer."),
 			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Of a wait for an operation's end."),
+			setting.Value("pause", &c.Limits.Pause, rule.PositiveDuration(), defaultPause, "Of the time between two polls. A longer `Retry-After` is not waited for, save that of a 429."),
 			setting.Value("case", &c.Limits.Case, rule.PositiveDuration(), defaultCase, "Of a case on a type."),
 			setting.Value("run", &c.Limits.Run, rule.PositiveDuration(), defaultRun, "Of all cases together."),
 			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Of removing what was made."),

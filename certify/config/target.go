@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -27,7 +28,7 @@ func (c *Config) Target(ctx context.Context) (contract.Target, error) {
 	}
 	target := contract.Target{
 		Description: c.Description, Workers: c.Parallel, Claimed: c.Profiles, Disruptive: c.Disruptive, Group: c.ResourceGroup,
-		Limits: contract.Limits{Call: c.Limits.Call, Wait: c.Limits.Wait, Scene: c.Limits.Case},
+		Limits: contract.Limits{Call: c.Limits.Call, Wait: c.Limits.Wait, Pause: c.Limits.Pause, Scene: c.Limits.Case},
 	}
 	if c.Through() {
 		target.Adapter, err = c.door(ctx, &http.Client{
@@ -174,7 +175,10 @@ func (c *Config) ask(ctx context.Context, client *http.Client, path string, into
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+c.Portico.Owner.Raw)
+	token := c.Portico.Owner.Raw
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
 	resp, err := client.Do(r)
 	if err != nil {
 		return err
@@ -185,7 +189,10 @@ func (c *Config) ask(ctx context.Context, client *http.Client, path string, into
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: the front door answers %d: %.300q", r.URL, resp.StatusCode, strings.ReplaceAll(string(body), c.Portico.Owner.Raw, "(removed)"))
+		if token != "" {
+			body = bytes.ReplaceAll(body, []byte(token), []byte("(removed)"))
+		}
+		return fmt.Errorf("GET %s: the front door answers %d: %.300q", r.URL, resp.StatusCode, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("GET %s: the front door answers no JSON: %w", r.URL, err)

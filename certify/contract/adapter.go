@@ -151,10 +151,11 @@ func (a *Adapter) request(ctx context.Context, c call) (*http.Request, ids, erro
 	sent := ids{uuid.NewString(), uuid.NewString(), uuid.NewString()}
 	r.Header.Set("x-ms-correlation-request-id", sent.correlation)
 	r.Header.Set("x-ms-client-request-id", sent.client)
-	if a.Through {
-		r.Header.Set("Authorization", "Bearer "+a.tokens[c.caller])
-	} else {
+	switch token := a.tokens[c.caller]; {
+	case !a.Through:
 		a.stamp(r, c, sent)
+	case token != "":
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	for name, values := range c.header {
 		r.Header[name] = values

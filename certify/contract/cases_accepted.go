@@ -164,7 +164,7 @@ func acceptedCases() []Case {
 			Run: func(s *Scene) {
 				name := s.Description.Asynchrony.RetryAfter
 				if name == "" {
-					s.pass()
+					s.pass("asynchrony.retryAfter")
 				}
 				for _, row := range []struct{ sent, got string }{{"42", "42"}, {"10", "10"}, {"600", "600"}, {"3", "10"}, {"86400", "600"}} {
 					begun := s.operation(s.Description.Asynchrony.Long, Headers{name: row.sent})
@@ -347,12 +347,16 @@ func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
 	fresh := func() string { return beside(s.id, fmt.Sprintf("op-%d", scenes.Add(1))) }
 	return func(yield func(*Answer) bool) {
 		if s.Description.Asynchrony.steered() {
-			p := s.fullest(http.MethodPatch)
-			var begun *Answer
-			s.prepare(func() {
-				begun = patchWrite(s, fresh(), as(caller), withAll(p.Headers), withAll(asked...)).status(202)
-			})
-			yield(begun)
+			for _, way := range s.ways() {
+				var begun *Answer
+				s.prepare(func() {
+					begun = way.write(s, fresh(), as(caller), withAll(way.pattern.Headers), withAll(asked...))
+					s.begins(&way.pattern, begun)
+				})
+				if !yield(begun) {
+					return
+				}
+			}
 			return
 		}
 		found := false
@@ -369,18 +373,45 @@ func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
 	}
 }
 
-// fullest is the pattern of a method with the most headers.
-func (s *Scene) fullest(method string) Pattern {
-	var best Pattern
-	for _, p := range s.patterns(method) {
-		if p.Location && !p.derived && (!best.Location || p.Status) {
-			best = p
+// way is a write, and a pattern by which it is answered with a polling URL.
+type way struct {
+	method  string
+	write   write
+	pattern Pattern
+}
+
+// ways are those that the description has: PATCH alone where it is answered with a
+// Location, since such an operation shows all that one can show; otherwise one of each
+// write.
+func (s *Scene) ways() []way {
+	var found []way
+	for _, w := range []way{{method: http.MethodPatch, write: patchWrite}, {method: http.MethodDelete, write: deleteWrite}, {method: http.MethodPut, write: putWrite}} {
+		best, there := s.fullest(w.method)
+		if !there {
+			continue
+		}
+		w.pattern = best
+		if found = append(found, w); w.method == http.MethodPatch && best.Location {
+			break
 		}
 	}
-	if !best.Location {
-		s.pass()
+	if len(found) == 0 {
+		s.pass("a pattern of PATCH, DELETE or PUT with a polling URL")
 	}
-	return best
+	return found
+}
+
+// fullest is the pattern of a method with the most headers, if one has any.
+func (s *Scene) fullest(method string) (best Pattern, there bool) {
+	for _, p := range s.Description.Asynchrony.Patterns {
+		if p.Method != method || !p.Location && !p.Status {
+			continue
+		}
+		if !there || p.Location && !best.Location || p.Location == best.Location && p.Status {
+			best, there = p, true
+		}
+	}
+	return best, there
 }
 
 // polls calls each polling URL of an answer once.

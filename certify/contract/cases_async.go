@@ -89,7 +89,7 @@ func (s *Scene) putPatterns(accepted bool) []Pattern {
 		}
 	}
 	if len(found) == 0 {
-		s.pass()
+		s.pass("a pattern of PUT that answers " + map[bool]string{true: "202", false: "200 or 201"}[accepted])
 	}
 	return found
 }
@@ -110,7 +110,7 @@ func (s *Scene) patterns(method string) []Pattern {
 		}
 	}
 	if len(found) == 0 {
-		s.pass()
+		s.pass("a pattern of " + method)
 	}
 	return found
 }

@@ -57,10 +57,19 @@ func certificateCases() []Case {
 // ownCertificate is the front door's, nil if none is shown to the provider.
 func (a *Adapter) ownCertificate() *tls.Certificate {
 	t := a.transport()
-	if t == nil || t.TLSClientConfig == nil || len(t.TLSClientConfig.Certificates) == 0 {
+	switch {
+	case t == nil || t.TLSClientConfig == nil:
 		return nil
+	case t.TLSClientConfig.GetClientCertificate != nil:
+		own, err := t.TLSClientConfig.GetClientCertificate(&tls.CertificateRequestInfo{})
+		if err != nil || len(own.Certificate) == 0 {
+			return nil
+		}
+		return own
+	case len(t.TLSClientConfig.Certificates) > 0:
+		return &t.TLSClientConfig.Certificates[0]
 	}
-	return &t.TLSClientConfig.Certificates[0]
+	return nil
 }
 
 // withCertificate is an adapter that shows another certificate, or none. Without one of

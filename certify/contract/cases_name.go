@@ -16,7 +16,7 @@ func nameCases() []Case {
 			Through: "a call without a location is answered for all regions of the type together",
 			Run: func(s *Scene) {
 				if len(s.Type.provider.CheckName) == 0 {
-					s.pass()
+					s.pass("checkNameAvailability")
 				}
 				s.made()
 				for _, scope := range s.Type.provider.CheckName {

@@ -376,7 +376,7 @@ func (s *Scene) fatal(expected, got string) {
 
 // pass ends a scene that the description gives no means to try: it is left out, rather
 // than kept.
-func (s *Scene) pass() { s.leave("the description gives no means to try it") }
+func (s *Scene) pass(means string) { s.leave("the description does not give " + means) }
 
 // leave ends a scene in which there is nothing to try, and says why.
 func (s *Scene) leave(why string) {

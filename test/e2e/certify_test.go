@@ -46,6 +46,7 @@ func contosoFile(t *testing.T) certifyFile {
 	}
 	f["subscription"] = certifySubscription
 	f["profiles"] = []string{"core", "tracked", "nested", "extension", "asynchronous", "tags", "etags", "skus"}
+	f["limits"] = map[string]string{"pause": "50ms"} // what contoso begins here soon ends
 	f["samples"] = map[string]any{}
 	for _, provider := range f["providers"].([]any) {
 		p := provider.(map[string]any)
@@ -264,11 +265,11 @@ func TestCertifyJudgesThroughAFrontDoor(t *testing.T) {
 		t.Errorf("without colleague and stranger it says\n%s", alone.stdout)
 	}
 
-	f["limits"] = map[string]string{"run": "700ms"}
+	f["limits"] = map[string]string{"pause": "50ms", "run": "700ms"}
 	if stopped := certify(t, f, 2); !strings.Contains(stopped.stderr, "limits.run, 700ms, have passed") || !strings.Contains(stopped.stdout, "since the run was stopped") {
 		t.Errorf("after its time it says\n%s%s", stopped.stdout, stopped.stderr)
 	}
-	delete(f, "limits")
+	f["limits"] = map[string]string{"pause": "50ms"}
 	noGroups()
 
 	door["colleagueTokenFile"], door["colleagueName"], door["strangerTokenFile"] = writeToken(t, colleague), colleague.Name, writeToken(t, stranger)
@@ -461,6 +462,10 @@ func TestCertifyShowsItsCertificate(t *testing.T) {
 	f["tls"] = map[string]string{"ca": servers.File, "cert": client.CertFile, "key": client.KeyFile}
 	if c := certify(t, f, 0, "--case", "put/creates-with-201"); c.verdict("core") != "kept" {
 		t.Errorf("with a certificate it says\n%s", c.stdout)
+	}
+	cases := "certificate/none-is-refused,certificate/an-untrusted-one-is-refused,certificate/an-untrusted-call-does-nothing,get/head-has-no-body-on-the-wire"
+	if c := certify(t, f, 0, "--case", cases, "--profile", "core,certificates"); c.verdict("certificates") != "kept" || c.verdict("core") != "kept" {
+		t.Errorf("of who is refused it says\n%s", c.stdout)
 	}
 	f["tls"] = map[string]string{"ca": servers.File}
 	if c := certify(t, f, 1, "--case", "put/creates-with-201"); !strings.Contains(c.stderr, "refuses to be told of the subscription: 403") || c.verdict("core") != "not kept" {

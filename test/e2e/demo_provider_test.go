@@ -40,7 +40,62 @@ func TestDemoWithAProviderOfOnesOwn(t *testing.T) {
 	if list := body200(t, run(t, dir, lines[1])); !strings.Contains(list, "/providers/Acme.Stuff/widgets/first") {
 		t.Errorf("%s\nshows %s", lines[1], list)
 	}
+	straight := harness.Start(t, "portico certify", dir, harness.Build(t).Portico, "certify", "--config", "certify.yaml", "--report", "report")
+	kept(t, straight)
+	throughDoor(t, dir, "http://"+address)
+	behind := harness.Start(t, "portico certify", dir, harness.Build(t).Portico, "certify", "--config", "behind.yaml", "--report", "behind")
+	kept(t, behind)
 	demo.Stop(t, syscall.SIGINT)
+}
+
+// A provider that was written from the documentation alone, in another language, keeps
+// what it claims, and the operations of which it says how to ask for them are tried.
+func TestCertifyAProviderWrittenFromTheDocumentation(t *testing.T) {
+	t.Parallel()
+	folder, err := filepath.Abs(filepath.FromSlash("../garden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "certify.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := harness.Start(t, "garden", folder, "node", "server.mjs", "--port", "0", "--region", "westus")
+	const prefix = "serving Fabrikam.Garden in westus on "
+	url := strings.TrimPrefix(p.WaitLine(t, prefix), prefix)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "certify.yaml"), []byte(strings.ReplaceAll(string(text), "http://127.0.0.1:9000", url)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	suite := harness.Start(t, "portico certify", dir, harness.Build(t).Portico, "certify", "--config", "certify.yaml")
+	kept(t, suite)
+	for _, profile := range []string{"core", "tracked", "nested", "tags", "etags", "subscriptions", "asynchronous"} {
+		if got := (certified{stdout: suite.Stdout()}).verdict(profile); got != "kept" {
+			t.Errorf("%s: %s", profile, got)
+		}
+	}
+}
+
+// kept fails the test unless the suite found nothing broken.
+func kept(t *testing.T, suite *harness.Process) {
+	t.Helper()
+	if code := suite.ExitCode(t); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, suite.Stdout(), suite.Stderr())
+	}
+}
+
+// throughDoor writes behind.yaml: certify.yaml with a front door in place of endpoints.
+func throughDoor(t *testing.T, dir, url string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "certify.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := regexp.MustCompile("(?m)^tenant: .*\n").ReplaceAll(text, nil)
+	changed = regexp.MustCompile("(?m)^endpoints: .*$").ReplaceAll(changed, []byte(`portico: {url: "`+url+`"}`))
+	if err := os.WriteFile(filepath.Join(dir, "behind.yaml"), changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // startFirstProvider runs the provider of the documentation and returns its URL.
