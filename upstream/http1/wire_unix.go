@@ -18,7 +18,7 @@ func (w *wire) tryRead(p []byte) (int, error) {
 	switch {
 	case closed != nil:
 		return 0, closed
-	case w.err == syscall.EAGAIN:
+	case w.err == syscall.EAGAIN: //nolint:errorlint // as the system call returned it
 		return 0, errNothingYet
 	case w.err != nil:
 		return 0, w.err
@@ -55,7 +55,7 @@ func (w *wire) ask(request, answer []byte, by *exchange) (n int, rest []byte, er
 // askOnce returns false to wait for the answer.
 func (w *wire) askOnce(fd uintptr) bool {
 	if !w.asked {
-		if _, err := readSocket(fd, w.p[:1]); err != syscall.EAGAIN {
+		if _, err := readSocket(fd, w.p[:1]); err != syscall.EAGAIN { //nolint:errorlint // as the system call returned it
 			w.err = errStale
 			return true
 		}
@@ -71,7 +71,7 @@ func (w *wire) askOnce(fd uintptr) bool {
 	}
 	n, err := readSocket(fd, w.p)
 	switch {
-	case err == syscall.EAGAIN:
+	case err == syscall.EAGAIN: //nolint:errorlint // as above
 		return false
 	case err != nil:
 		w.err = socketError("read", err)
