@@ -10,8 +10,11 @@ SHELL := bash
 MODULES := . test/sdk test/deploy test/console deploy/release
 
 # Packages that run the programs as processes. The go command cannot see that
-# their results depend on the programs, so they are never taken from its cache.
-OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/...
+# their results depend on the programs, so they are never taken from its cache. The
+# suite for providers is among them for another reason: its tests run it a hundred times
+# against servers in their own process, and with the race detector that takes six times as
+# long; test-long has it.
+OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./certify/contract
 
 # The race detector, but not in SQLite's own code: that is C, put into Go by a
 # program, and instrumented it takes two thirds of the tests' time. Its locks are in
@@ -22,7 +25,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1)contoso PORTICO_FAILPOINTS_BIN=$(CURDIR)/.bin/$(1)portico-failpoints
 
 # All other packages. The two that wait longest begin first.
-UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway)$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
+UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
 
 .PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
 
@@ -64,6 +67,7 @@ test-long: programs ## the longer forms of what has a shorter one in test: an ho
 	$(call PROGRAMS) go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad|TestGroupDeleteOfManyResources)$$' -e2e.long
 	$(call PROGRAMS) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
 	PORTICO_HTTP_CLIENT=standard PORTICO_HTTP_SERVER=standard $(call PROGRAMS) go test ./test/wire ./test/hostile -count=1 -timeout 30m
+	go test $(RACE) ./certify/contract -count=1 -timeout 30m
 	test/fuzz.sh 2m
 
 # Without the walk, and on one of the two engines.
