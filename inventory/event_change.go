@@ -240,23 +240,6 @@ func (t *tx) recordLock(l Lock, verb string) error {
 	return t.recordMade(l.Subscription, LockID(l.ScopeID, l.Name), typ+verb, events.Succeeded, verb == writeVerb && l.Changed.Equal(l.Created))
 }
 
-// recordUnassigned records that what is assigned in a group goes with it. No lock does:
-// one forbids to begin a deletion, and none can be set in a group that is being deleted.
-func (t *tx) recordUnassigned(g Group) error {
-	scope := groupScope(g.Subscription, g.Key)
-	from, to := below(scope)
-	assignments, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, g.Subscription, scope, from, to)
-	if err != nil {
-		return err
-	}
-	for i := range assignments {
-		if err := t.recordRoleAssignment(&assignments[i], deleteVerb); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (t *tx) recordRegistration(r Registration) error {
 	action, status := "/unregister/action", events.Succeeded
 	if r.State.Permits() {

@@ -267,9 +267,6 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 			return err
 		}
 	}
-	if err := t.recordUnassigned(g); err != nil {
-		return err
-	}
 	if err := g.dropLocks(t); err != nil {
 		return err
 	}

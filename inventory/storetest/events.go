@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"portico/access/roles"
 	"portico/events"
 	"portico/inventory"
 	"portico/inventory/index"
@@ -116,27 +115,6 @@ func testEvents(t *testing.T, database Database) {
 		}, "Microsoft.Resources/subscriptions/resourceGroups/write Succeeded portico",
 			"Microsoft.Authorization/locks/write Succeeded portico", "Microsoft.Authorization/locks/delete Succeeded portico",
 			"Microsoft.Resources/subscriptions/resourceGroups/delete Succeeded portico")
-	})
-	t.Run("what is assigned in a group goes with it", func(t *testing.T) {
-		const scope, assignments = "/subscriptions/" + Sub + "/resourcegroups/rg", "Microsoft.Authorization/roleAssignments"
-		found := says(t, func(b *bench) {
-			b.group("rg-other")
-			b.ok(b.assign(scope, 1, "p", roles.Reader))
-			b.ok(b.assign(scope, 2, "q", roles.Reader))
-			b.ok(b.assign(scope+"-other", 3, "p", roles.Reader))
-			b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
-		}, "Microsoft.Resources/subscriptions/resourceGroups/write Succeeded portico",
-			assignments+"/write Succeeded portico", assignments+"/write Succeeded portico", assignments+"/write Succeeded portico",
-			assignments+"/delete Succeeded portico", assignments+"/delete Succeeded portico",
-			"Microsoft.Resources/subscriptions/resourceGroups/delete Succeeded portico")
-		if len(found) != 7 {
-			return
-		}
-		for came, went := range map[int]int{1: 4, 2: 5} {
-			if found[came].Key != found[went].Key || found[came].Resource != found[went].Resource {
-				t.Errorf("%q came, and %q went", found[came].Resource, found[went].Resource)
-			}
-		}
 	})
 	t.Run("a refused change leaves none", func(t *testing.T) {
 		says(t, func(b *bench) {
