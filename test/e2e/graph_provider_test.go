@@ -19,7 +19,7 @@ import (
 // Where the resources of a graph lie, and of which types they are.
 var (
 	graphRegions = append(harness.RegionNames(), "southindia")
-	graphTypes   = []string{"Contoso.Graph/nodes", "Contoso.Graph/leaves", "Contoso.Other/nodes"}
+	graphTypes   = []string{"Contoso.Mesh/nodes", "Contoso.Mesh/leaves", "Contoso.Other/nodes"}
 )
 
 // node is a resource that needs others to go before it.
@@ -83,7 +83,7 @@ func (g *graph) config() harness.Config {
 	for region, url := range g.urls {
 		fmt.Fprintf(&endpoints, "      %s: [%q]\n", region, url)
 	}
-	for namespace, types := range map[string][]string{"Contoso.Graph": {"nodes", "leaves"}, "Contoso.Other": {"nodes"}} {
+	for namespace, types := range map[string][]string{"Contoso.Mesh": {"nodes", "leaves"}, "Contoso.Other": {"nodes"}} {
 		fmt.Fprintf(&providers, "  - namespace: %s\n    registration: automatic\n    endpoints:\n%s    resourceTypes:\n", namespace, &endpoints)
 		for _, typ := range types {
 			fmt.Fprintf(&providers, "      - {name: %s, kind: tracked, apiVersions: [%q]}\n", typ, harness.Version)

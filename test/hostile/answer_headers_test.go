@@ -78,7 +78,11 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 		}
 		wantCleanAnswer(t, what, got)
 		for name, want := range listedAnswers {
-			if values := got.Header[name]; len(values) != 1 || values[0] != want {
+			values := got.Header[name]
+			if name == "Vary" { // Portico's own is there too
+				values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "Accept-Encoding" })
+			}
+			if len(values) != 1 || values[0] != want {
 				t.Errorf("%s: %s is %q, want %q", what, name, values, want)
 			}
 		}
