@@ -272,15 +272,7 @@ func (i resourceItem) Value(f filter.Field) string {
 }
 
 // memberOf returns the text of an object's member, "" where it has none.
-func memberOf(object json.RawMessage, name string) (text string) {
-	if jsonscan.Null(object) {
-		return ""
-	}
-	_ = jsonscan.Object(object, func(m jsonscan.Member) error {
-		if string(m.Key) == name {
-			text, _ = jsonscan.Text(m.Value)
-		}
-		return nil
-	})
+func memberOf(object json.RawMessage, name string) string {
+	text, _ := jsonscan.Text(jsonscan.Value(object, name))
 	return text
 }

@@ -55,7 +55,7 @@ func (p *Proxy) answerByStatus(w http.ResponseWriter, r *http.Request, x *exchan
 // deliverFailure delivers the error of an operation's status as the answer that the
 // synchronous call would have got.
 func (p *Proxy) deliverFailure(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response, status []byte) error {
-	fault := memberOf(status, "error")
+	fault := jsonscan.Value(status, "error")
 	if jsonscan.Null(fault) {
 		return failed(stateFailed, "The resource operation ended as '%s'.", async.StateWord(status)).fault
 	}
@@ -65,7 +65,7 @@ func (p *Proxy) deliverFailure(w http.ResponseWriter, r *http.Request, x *exchan
 // deliverOutput delivers what an action returned: the properties of its status, or
 // nothing (async reference, Azure-AsyncOperation Resource format).
 func (p *Proxy) deliverOutput(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response, status []byte) error {
-	output := memberOf(status, "properties")
+	output := jsonscan.Value(status, "properties")
 	if jsonscan.Null(output) {
 		return x.Answer(w, http.StatusNoContent, nil)
 	}
@@ -98,15 +98,4 @@ func (p *Proxy) deliverWritten(w http.ResponseWriter, r *http.Request, x *exchan
 		return failed(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin).fault
 	}
 	return p.deliverResult(w, r, x, resource, answer)
-}
-
-// memberOf returns the value of a member of a JSON object, nil where it has none.
-func memberOf(text []byte, name string) (value []byte) {
-	_ = jsonscan.Object(text, func(m jsonscan.Member) error { // without its end it is not known to be whole
-		if string(m.Key) == name {
-			value = m.Value
-		}
-		return nil
-	})
-	return value
 }

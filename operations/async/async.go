@@ -126,14 +126,7 @@ func MayHaveEnded(status int, text []byte) bool {
 // State finds the state in a poll's body: an operation's status, or the
 // provisioningState of the resource that a finished Location shows.
 func State(text []byte) string {
-	status := ""
-	_ = jsonscan.Object(text, func(m jsonscan.Member) error {
-		if string(m.Key) == "status" {
-			status, _ = jsonscan.Text(m.Value)
-		}
-		return nil
-	})
-	if status != "" {
+	if status, _ := jsonscan.Text(jsonscan.Value(text, "status")); status != "" {
 		return status
 	}
 	state, _ := inventory.ReadDetails(text)

@@ -2,6 +2,7 @@ package async
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"portico/jsonscan"
@@ -23,17 +24,11 @@ func Failure(ofStatus bool, answer upstream.Answer) string {
 	if answer.Status != http.StatusOK || state != "failed" && state != "canceled" && state != "cancelled" {
 		return ""
 	}
-	fault := ""
-	_ = jsonscan.Object(answer.Body, func(m jsonscan.Member) error {
-		if string(m.Key) == "error" {
-			fault = `{"error":` + string(m.Value) + `}`
-		}
-		return nil
-	})
-	if fault == "" {
+	fault := jsonscan.Value(answer.Body, "error")
+	if fault == nil {
 		return failure.Text("OperationFailed", "The operation ended as "+StateWord(answer.Body)+".")
 	}
-	return failure.OfAnswer(answer.Status, []byte(fault))
+	return failure.OfAnswer(answer.Status, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }
 
 // StateWord is the state in a poll's body if it is one word, which is all that a
