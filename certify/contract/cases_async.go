@@ -210,6 +210,11 @@ func (s *Scene) statusEnded(begun *Answer) *Answer {
 func (s *Scene) result(begun *Answer) *Answer {
 	var link string
 	s.prepare(func() { link = begun.link("Location") })
+	return s.locationEnded(link, begun)
+}
+
+// locationEnded polls a Location until it does not answer 202.
+func (s *Scene) locationEnded(link string, begun *Answer) *Answer {
 	return s.await("the operation ends", func() (*Answer, bool) {
 		a := s.follow(link, begun)
 		return a, a.Status != http.StatusAccepted
@@ -218,6 +223,25 @@ func (s *Scene) result(begun *Answer) *Answer {
 
 // variant is an id for a try of a pattern.
 func (s *Scene) variant(p Pattern) string { return beside(s.id, p.Name) }
+
+// preparedPut is a PUT in a case whose rule is another: that it is done prepares.
+func (s *Scene) preparedPut(id string, body Object, options ...option) *Answer {
+	var begun *Answer
+	s.prepare(func() { begun = s.put(id, body, options...).done() })
+	return begun
+}
+
+// inProgress expects the answer of a PUT by a pattern, and a GET after it, to show a
+// resource that is not there yet as it is to be.
+func (s *Scene) inProgress(p Pattern, begun *Answer, id string, status int) {
+	s.beginsShown(&p, begun)
+	if p.natural {
+		s.stateTold(begun, id)
+		return
+	}
+	begun.status(status).running().links(p)
+	s.get(id).status(200).running()
+}
 
 // asyncPutCases check PUT that shows the resource during its creation.
 func asyncPutCases() []Case {
@@ -228,13 +252,7 @@ func asyncPutCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.shown() {
 					id := s.variant(p)
-					begun := s.beginsShown(&p, s.put(id, s.body(s.Type), s.long(p)))
-					if p.natural {
-						s.stateTold(begun, id)
-						continue
-					}
-					begun.status(201).running().links(p)
-					s.get(id).status(200).running()
+					s.inProgress(p, s.put(id, s.body(s.Type), s.long(p)), id, 201)
 				}
 			},
 		},
@@ -246,13 +264,7 @@ func asyncPutCases() []Case {
 					id := s.variant(p)
 					s.create(id, s.body(s.Type))
 					s.overwritable(id)
-					begun := s.beginsShown(&p, s.put(id, s.other(s.Type), s.long(p)))
-					if p.natural {
-						s.stateTold(begun, id)
-						continue
-					}
-					begun.status(200).running().links(p)
-					s.get(id).status(200).running()
+					s.inProgress(p, s.put(id, s.other(s.Type), s.long(p)), id, 200)
 				}
 			},
 		},
@@ -263,8 +275,7 @@ func asyncPutCases() []Case {
 				for _, p := range s.shown() {
 					id := s.variant(p)
 					for _, body := range []Object{s.body(s.Type), s.other(s.Type)} {
-						var begun *Answer
-						s.prepare(func() { begun = s.put(id, body, s.short(p)).done() })
+						begun := s.preparedPut(id, body, s.short(p))
 						s.beginsShown(&p, begun).shows(body)
 						s.settled(begun, id)
 					}
@@ -278,8 +289,7 @@ func asyncPutCases() []Case {
 				for _, p := range s.shown() {
 					id := s.variant(p)
 					for _, body := range []Object{s.body(s.Type), s.other(s.Type)} {
-						var begun *Answer
-						s.prepare(func() { begun = s.put(id, body, s.short(p)).done() })
+						begun := s.preparedPut(id, body, s.short(p))
 						s.beginsShown(&p, begun)
 						s.ended(id).status(200).inState("Succeeded").shows(body)
 						s.get(id).status(200).inState("Succeeded")
@@ -293,8 +303,7 @@ func asyncPutCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.shown() {
 					id := s.variant(p)
-					var begun *Answer
-					s.prepare(func() { begun = s.put(id, s.body(s.Type), s.short(p)).done() })
+					begun := s.preparedPut(id, s.body(s.Type), s.short(p))
 					s.beginsShown(&p, begun)
 					if text(begun.doc, "properties.provisioningState") == "" {
 						s.leave("the answer of PUT has no provisioningState, which another case reports")
@@ -368,8 +377,7 @@ func acceptedPutCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {
 					id := s.variant(p)
-					var begun *Answer
-					s.prepare(func() { begun = s.put(id, s.body(s.Type), s.long(p)).done() })
+					begun := s.preparedPut(id, s.body(s.Type), s.long(p))
 					s.beginsHidden(&p, begun)
 					read := s.get(id)
 					items := s.listed(collection(id)).like(id)
@@ -389,8 +397,7 @@ func acceptedPutCases() []Case {
 				for _, p := range s.hidden() {
 					id := s.variant(p)
 					for i, body := range []Object{s.body(s.Type), s.other(s.Type)} {
-						var begun *Answer
-						s.prepare(func() { begun = s.put(id, body, s.short(p)).done() })
+						begun := s.preparedPut(id, body, s.short(p))
 						s.beginsHidden(&p, begun)
 						if p.Location {
 							s.same(s.result(begun), id, []int{200, 201}[:2-i]...)
@@ -406,8 +413,7 @@ func acceptedPutCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {
 					id := s.variant(p)
-					var begun *Answer
-					s.prepare(func() { begun = s.put(id, s.body(s.Type), s.short(p)).done() })
+					begun := s.preparedPut(id, s.body(s.Type), s.short(p))
 					s.beginsHidden(&p, begun)
 					s.prepare(func() { s.followed(begun) })
 					if !hasURL(begun) {

@@ -175,10 +175,14 @@ const mostPages = 1000
 // whatever the number of items on a page. Whether the links are right is the matter of
 // the rules on pages; a link that is no URL is the last.
 func (s *Scene) walk(path string, options ...option) listing {
-	var l listing
-	for _, page := range s.pages(path, options...) {
+	return onPages(s.pages(path, options...))
+}
+
+// onPages is what pages of a collection have together.
+func onPages(pages []*Answer) listing {
+	l := listing{pages: len(pages)}
+	for _, page := range pages {
 		l.items = append(l.items, values(page)...)
-		l.pages++
 	}
 	return l
 }
@@ -194,13 +198,12 @@ func (s *Scene) pages(path string, options ...option) []*Answer {
 // furtherPages follows the links of a first page.
 func (s *Scene) furtherPages(a *Answer) []*Answer {
 	var all []*Answer
-	header := a.call.header
 	for range mostPages {
 		link := text(a.doc, "nextLink")
 		if link == "" {
 			return all
 		}
-		a = s.follow(link, a, func(c *call) { c.header = header }).status(200)
+		a = s.follow(link, a, sameHeader(a)).status(200)
 		all = append(all, a)
 	}
 	a.fatal("the pages of the list end", "they do not")

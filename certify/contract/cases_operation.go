@@ -165,8 +165,7 @@ func pollerCases() []Case {
 			Run: func(s *Scene) {
 				begun := s.operation(s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(begun) {
-					a := s.follow(link, begun, as(Colleague))
-					a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
+					s.follow(link, begun, as(Colleague)).hidden()
 				}
 			},
 		},
@@ -178,8 +177,7 @@ func pollerCases() []Case {
 				s.prepare(func() { s.followed(begun) })
 				for _, link := range pollingURLs(begun) {
 					for _, caller := range []Caller{Colleague, Stranger} {
-						a := s.follow(link, begun, as(caller))
-						a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
+						s.follow(link, begun, as(caller)).hidden()
 					}
 				}
 			},
@@ -218,8 +216,7 @@ func pollerCases() []Case {
 				for _, link := range pollingURLs(begun) {
 					s.follow(link, begun, as(Passport)).done()
 					for _, caller := range []Caller{OtherPassport, Owner} {
-						a := s.follow(link, begun, as(caller))
-						a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
+						s.follow(link, begun, as(caller)).hidden()
 					}
 				}
 			},
@@ -304,4 +301,10 @@ func idOf(a *Answer) string {
 		return path
 	}
 	return id
+}
+
+// hidden expects that a poll by another caller than the one who began the operation is
+// refused.
+func (a *Answer) hidden() {
+	a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
 }

@@ -18,10 +18,7 @@ func pageCases() []Case {
 				want := s.several(5)
 				s.listable()
 				first := s.firstPage().status(200)
-				items := listing{items: values(first)}
-				for _, page := range s.furtherPages(first) {
-					items.items = append(items.items, values(page)...)
-				}
+				items := onPages(append([]*Answer{first}, s.furtherPages(first)...))
 				s.check(len(items.items) == len(want), "5 resources on all pages", "%s", items)
 				for _, id := range want {
 					s.check(len(items.like(id)) == 1, "the pages have "+nameOf(id)+" once", "%d times", len(items.like(id)))

@@ -90,11 +90,6 @@ func (s *Scene) staysOnPages(ids []string, pages listing) {
 
 // walkOn reads the pages behind a nextLink.
 func (s *Scene) walkOn(link string, from *Answer) listing {
-	header := from.call.header
-	next := s.follow(link, from, func(c *call) { c.header = header }).status(http.StatusOK)
-	l := listing{items: values(next)}
-	for _, page := range s.furtherPages(next) {
-		l.items = append(l.items, values(page)...)
-	}
-	return l
+	next := s.follow(link, from, sameHeader(from)).status(http.StatusOK)
+	return onPages(append([]*Answer{next}, s.furtherPages(next)...))
 }

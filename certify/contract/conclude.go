@@ -18,10 +18,7 @@ func (s *Scene) concluded(begun *Answer) conclusion {
 		return conclusion{begun, begun.Status < 300}
 	}
 	if link := begun.Header.Get("Location"); link != "" {
-		end := s.await("the operation at "+link+" ends", func() (*Answer, bool) {
-			a := s.follow(link, begun)
-			return a, a.Status != http.StatusAccepted
-		})
+		end := s.locationEnded(link, begun)
 		return conclusion{end, end.Status < 300}
 	}
 	if link := begun.Header.Get("Azure-AsyncOperation"); link != "" {

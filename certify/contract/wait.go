@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"portico/timing"
 )
 
 // Limits bound a run. What is zero has the default.
@@ -61,15 +63,11 @@ func (w *wait) until(a *Answer) bool {
 	if time.Now().Add(pause).After(w.end) {
 		return false
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-w.s.ctx.Done():
+	if timing.Sleep(w.s.ctx, pause) != nil {
 		w.s.unlessStopped(w.s.ctx.Err())
 		return false
 	}
+	return true
 }
 
 // await repeats a question until the answer is right; after the limit, that is a fault

@@ -111,10 +111,16 @@ func startCertify(t *testing.T, f certifyFile, args ...string) (p *harness.Proce
 func certify(t *testing.T, f certifyFile, exit int, args ...string) certified {
 	t.Helper()
 	p, reports := startCertify(t, f, args...)
-	if code := p.ExitCode(t); code != exit {
-		t.Fatalf("exit code %d, want %d\n%s%s", code, exit, p.Stdout(), p.Stderr())
-	}
+	exits(t, p, exit)
 	return certified{p.Stdout(), p.Stderr(), reports}
+}
+
+// exits fails the test unless the process ends by itself with an exit status.
+func exits(t *testing.T, p *harness.Process, want int) {
+	t.Helper()
+	if code := p.ExitCode(t); code != want {
+		t.Fatalf("exit code %d, want %d\n%s%s", code, want, p.Stdout(), p.Stderr())
+	}
 }
 
 // certifyResults are the parts of results.json that tests look at.
