@@ -135,9 +135,6 @@ func (c *conn) await(reused bool) error {
 	if reused {
 		c.reads.until(c.SetReadDeadline, time.Now().Add(min(c.server.parkAfter, c.server.options.IdleTimeout)))
 	}
-	if reused && c.server.watch.crowded.Load() {
-		runtime.Gosched()
-	}
 	err := c.fill()
 	if reused && errors.Is(err, os.ErrDeadlineExceeded) && c.server.options.IdleTimeout > c.server.parkAfter {
 		return errPark

@@ -8,7 +8,6 @@
 // answer that fits into the buffer goes out in one write. Deadlines are set on the
 // socket when it may have to wait, and only when they move by more than a little. A
 // connection that waits long for its next request gives up its buffers and its stack.
-// Under a crowd of requests a connection lets others go on before it reads its next one.
 //
 // It accepts no request that net/http's server would refuse, and reads each as that
 // does. It refuses what two readers may understand in two ways: see the refusals. The

@@ -3,7 +3,6 @@ package http1
 import (
 	"errors"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,15 +28,7 @@ type watch struct {
 	first *conn // the others follow
 	timer *time.Timer
 	due   bool // timer is set
-
-	// crowded: the last look saw more requests than the processors can have at work. Then a
-	// connection that waits for its next request lets others go on first, and often finds
-	// that it has come: that saves it a read in vain, and a wait.
-	crowded atomic.Bool
 }
-
-// crowd is how many requests for each processor are a crowd.
-const crowd = 32
 
 // presence is what a watch knows of a connection.
 type presence struct {
@@ -87,12 +78,8 @@ func (w *watch) remove(c *conn) {
 func (w *watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	requests := 0
 	for c := w.first; c != nil; c = c.next {
 		x := c.request.Load()
-		if x != nil {
-			requests++
-		}
 		if x == nil || x != c.seen {
 			c.seen = x
 			continue
@@ -101,7 +88,6 @@ func (w *watch) look() {
 			c.awaitBeside(x)
 		}
 	}
-	w.crowded.Store(requests >= crowd*runtime.GOMAXPROCS(0))
 	if w.due = w.first != nil; w.due {
 		w.timer.Reset(watchEvery)
 	}

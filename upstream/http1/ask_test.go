@@ -8,9 +8,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -119,61 +117,4 @@ func TestCallsOnUsedConnectionsEnd(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Where many calls wait, each lets others go on before it reads. They get their own
-// answers all the same.
-func TestCrowd(t *testing.T) {
-	o := newPeer(t, func(_ int64, conn net.Conn, requests *requests) {
-		for {
-			q, ok := requests.next()
-			if !ok {
-				return
-			}
-			if q.URL.Path == "/slow" {
-				time.Sleep(10 * time.Millisecond)
-			}
-			content := q.URL.RawQuery
-			if _, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(content), content); err != nil {
-				return
-			}
-		}
-	}).options()
-	const callers = 4 * crowd * 2
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	o.MaxIdle, o.MaxOpen, o.IdleInAll = callers, callers, &Idle{Max: callers}
-	c := newClient(t, o)
-	crowded := func() bool { return c.watch.crowded.Load() }
-	var calls sync.WaitGroup
-	ended := make(chan struct{})
-	for i := range callers {
-		calls.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-ended:
-					return
-				default:
-				}
-				path := "/"
-				if n%2 == 0 {
-					path = "/slow"
-				}
-				content := fmt.Sprintf("%d-%d", i, n)
-				r := readAll(c.Do(context.Background(), &Request{Method: http.MethodGet, Path: path, Query: content}))
-				if r.err != nil || string(r.body) != content {
-					t.Errorf("got %q, %v, want %q", r.body, r.err, content)
-					return
-				}
-			}
-		})
-	}
-	within(t, "a crowd", crowded)
-	time.Sleep(100 * time.Millisecond)
-	close(ended)
-	calls.Wait()
-	mustWarm := func() bool {
-		r := readAll(c.Do(t.Context(), &Request{Method: http.MethodGet, Path: "/slow", Query: "x"}))
-		return r.err == nil && !crowded()
-	}
-	within(t, "the crowd's end", mustWarm)
 }

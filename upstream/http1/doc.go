@@ -8,8 +8,7 @@
 // anything about the answer's end is ambiguous: bytes behind it, two lengths, a
 // request of which a part has not left. Idle connections are looked at before they are
 // used: one that was closed, or that brings bytes nobody asked for, is not used. A read
-// looks, writes and waits in one operation on the socket, which takes three system
-// calls. Under a crowd of calls it lets others go on before it reads.
+// looks, writes and waits in one operation on the socket, which takes three system calls.
 //
 // A request is repeated on another connection only if the one it was given had been
 // used before, and died: a write (with a [sendguard.Guard]) only if no byte of it has

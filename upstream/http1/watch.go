@@ -1,9 +1,7 @@
 package http1
 
 import (
-	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -22,15 +20,7 @@ type watch struct {
 	first *exchange // the others follow
 	timer *time.Timer
 	due   bool // timer is set
-
-	// crowded: the last look saw more calls than the processors can have at work. Then a
-	// call that has to wait lets others go on first, and often finds that its answer has
-	// come: that saves it a read in vain, and a wait.
-	crowded atomic.Bool
 }
-
-// crowd is how many calls for each processor are a crowd.
-const crowd = 32
 
 // watched are an exchange's neighbours in a watch.
 type watched struct{ next, before *exchange }
@@ -71,14 +61,12 @@ func (w *watch) remove(x *exchange) {
 func (w *watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, calls := time.Now(), 0
+	now := time.Now()
 	for x := w.first; x != nil; x = x.next {
-		calls++
 		if x.ctx.Err() != nil || !x.deadline.IsZero() && !now.Before(x.deadline) {
 			x.interrupt()
 		}
 	}
-	w.crowded.Store(calls >= crowd*runtime.GOMAXPROCS(0))
 	if w.due = w.first != nil; w.due {
 		w.timer.Reset(watchEvery)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"syscall"
 )
 
@@ -61,13 +60,7 @@ func (w *wire) askOnce(fd uintptr) bool {
 		}
 		w.asked = true
 		w.by.opened()
-		if !w.send(fd) {
-			return true
-		}
-		if !w.by.client.watch.crowded.Load() {
-			return false // nothing can have come yet
-		}
-		runtime.Gosched() // while others do what is due, the answer may come
+		return !w.send(fd) // nothing can have come yet
 	}
 	n, err := readSocket(fd, w.p)
 	switch {
