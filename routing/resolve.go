@@ -107,7 +107,7 @@ type Router struct {
 // request's URL, the request becomes a Poll. The error is an *arm.Error, an error of
 // the index, or a *[SearchNeededError]: the caller then searches for that resource and
 // resolves again, with the resource's key among searched.
-func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
+func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (*Decision, error) {
 	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
 		from := scopes{Router: rt, memory: true, asked: r.Received}
 		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
@@ -118,12 +118,12 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	return (&scopes{Router: rt}).resolve(ctx, r, p, body, searched)
 }
 
-func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (Decision, error) {
-	var d Decision
-	if err := s.ask(ctx, r, &d); err != nil {
+func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (*Decision, error) {
+	d := &Decision{}
+	if err := s.ask(ctx, r, d); err != nil {
 		return d, err
 	}
-	if err := s.check(ctx, r, p, &d); err != nil {
+	if err := s.check(ctx, r, p, d); err != nil {
 		return d, err
 	}
 	if r.Class == NoRoute || r.Class == Own {
@@ -134,7 +134,7 @@ func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, bo
 		return d, err
 	}
 	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, d)
-	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: &d, from: s}
+	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: d, from: s}
 	if unregistered {
 		if none, err := in.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
@@ -192,7 +192,7 @@ func (rt *Router) ResolveSubscription(ctx context.Context, r *Request, p access.
 
 // needsRegistration reports whether the subscription of a request has to be
 // registered for the provider.
-func (rt *Router) needsRegistration(r *Request, d Decision) bool {
+func (rt *Router) needsRegistration(r *Request, d *Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
 }
 
@@ -207,7 +207,7 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 
 // registeredThere refuses writes to a region that joined the provider after the
 // subscription's registration.
-func (rt *Router) registeredThere(r *Request, d Decision, registration inventory.Registration) error {
+func (rt *Router) registeredThere(r *Request, d *Decision, registration inventory.Registration) error {
 	if r.Reads() || !rt.needsRegistration(r, d) {
 		return nil
 	}

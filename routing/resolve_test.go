@@ -15,7 +15,7 @@ import (
 )
 
 // resolve classifies, checks and resolves a request, with an api-version.
-func resolve(t *testing.T, known *memory, method, path, content string) (Decision, error) {
+func resolve(t *testing.T, known *memory, method, path, content string) (*Decision, error) {
 	t.Helper()
 	m := sample(t)
 	path, query, _ := strings.Cut(path, "?")
@@ -37,7 +37,7 @@ func resolve(t *testing.T, known *memory, method, path, content string) (Decisio
 }
 
 // describe puts a decision into words.
-func describe(d Decision, err error) string {
+func describe(d *Decision, err error) string {
 	var fault *arm.Error
 	switch {
 	case errors.As(err, &fault):
@@ -158,7 +158,7 @@ func TestTrackedInstances(t *testing.T) {
 func TestDecisionsOfInstances(t *testing.T) {
 	known := newMemory()
 	known.cache(vms+"/east", "westus")
-	decide := func(method, path, content string) Decision {
+	decide := func(method, path, content string) *Decision {
 		t.Helper()
 		d, err := resolve(t, known, method, path, content)
 		if err != nil {
@@ -429,7 +429,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 		}
 		record(path, anns)
 	}
-	find := func(method, path, object string) (*Request, Decision, bool) {
+	find := func(method, path, object string) (*Request, *Decision, bool) {
 		r, fault := Classify(sample(t), method, path, "")
 		if fault != nil {
 			t.Fatal(fault)
@@ -441,7 +441,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		if !found {
-			return r, Decision{}, false
+			return r, &Decision{}, false
 		}
 		d, err := router.Resolve(t.Context(), r, caller, Body{})
 		if err != nil {

@@ -144,7 +144,7 @@ func (s *scopes) registration(ctx context.Context, subscription, namespace strin
 // whatever says that there is nothing, is for the store to say, as it does of a group
 // that is not there. So is the existence of a group in which no tracked resource vouches
 // for it: such a resource goes before its group, and is not found then.
-func (s *scopes) stands(d Decision, err error) bool {
+func (s *scopes) stands(d *Decision, err error) bool {
 	switch {
 	case !s.remembered, s.noGroup:
 		return true
@@ -208,7 +208,7 @@ func (s *scopes) checkGroup(ctx context.Context, r *Request, d *Decision, name s
 
 // checkRegistration refuses writes into a namespace that the subscription has not
 // registered. Of reads only lists differ without a registration.
-func (s *scopes) checkRegistration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
+func (s *scopes) checkRegistration(ctx context.Context, r *Request, d *Decision) (inventory.Registration, error) {
 	if !s.needsRegistration(r, d) || r.Reads() && r.Class != Collection {
 		return inventory.Registration{}, nil
 	}

@@ -76,7 +76,7 @@ func TestScopes(t *testing.T) {
 				t.Fatal(fault)
 			}
 			d, err := rt.ResolveOwn(context.Background(), r, access.Principal{AnyTenant: true})
-			if got := describe(d, err); err != nil && got != want || err == nil && (want != "" || d.Subscription.ID != subID) {
+			if got := describe(&d, err); err != nil && got != want || err == nil && (want != "" || d.Subscription.ID != subID) {
 				t.Errorf("%s: got %s, want %s", path, got, want)
 			}
 		}

@@ -28,7 +28,7 @@ var (
 // has been sent then. It avoids the addresses in tried, which may be nil, while
 // there are others, and adds those that it calls. An answer counts as in flight
 // until its body is closed.
-func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) attemptResult {
+func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried) attemptResult {
 	var own health.Tried
 	if tried == nil {
 		tried = &own
@@ -67,7 +67,7 @@ type attemptResult struct {
 }
 
 // send calls a chosen address and records the result in its health.
-func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call Call) attemptResult {
+func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call *Call) attemptResult {
 	began := c.now()
 	r := c.roundTrip(ctx, t.pools[choice.Index], choice, call)
 	now := c.now()
@@ -93,17 +93,17 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 }
 
 // roundTrip sends a call and, of its health, records only new connections.
-func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
-	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx)}
+func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call *Call) attemptResult {
+	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx), header: call.Header}
 	if of := spans.Of(ctx); of != nil {
-		x.beginSpan(of, &call)
+		x.beginSpan(of, call)
 	}
 	r := c.sendOver(ctx, p, x, call)
 	x.endSpan(r)
 	return r
 }
 
-func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call Call) attemptResult {
+func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call) attemptResult {
 	if isWrite(call.Method) {
 		if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
 			return attemptResult{nil, x, false, true, err}
@@ -114,7 +114,7 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call Call) a
 		}
 	}
 	t := p.transports.Load()
-	call.Header = t.identity.stamp(call.Header)
+	x.header = t.identity.stamp(x.header)
 	begun := x.begin()
 	var response *http.Response
 	var err error
@@ -158,7 +158,7 @@ func isWrite(method string) bool { return method != http.MethodGet && method != 
 // connected reports whether a failed call had a connection, or failed for another
 // reason than the lack of one. A dead connection that was to be replaced does not
 // count.
-func connected(ctx context.Context, call Call, got bool, err error) bool {
+func connected(ctx context.Context, call *Call, got bool, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return errors.Is(ctx.Err(), context.Canceled)

@@ -159,7 +159,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
 	began := time.Now()
 	call.deadline = began.Add(c.options.CallTimeout)
-	r := c.attemptInSlot(ctx, t, call)
+	r := c.attemptInSlot(ctx, t, &call)
 	if call.Job != "" {
 		c.auditCall(call, began, r.response, r.err)
 	}
@@ -171,7 +171,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 }
 
 // over returns why the call's time has ended; nil if it has not.
-func (call Call) over(ctx context.Context) error {
+func (call *Call) over(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -191,9 +191,9 @@ func withCause(cause, err error) error {
 
 // attemptInSlot makes an attempt once a slot is free. The answer's body gives the slot
 // back.
-func (c *Client) attemptInSlot(ctx context.Context, t *target, call Call) attemptResult {
+func (c *Client) attemptInSlot(ctx context.Context, t *target, call *Call) attemptResult {
 	slots := t.slots(call.Method)
-	if err := c.acquire(ctx, call.deadline, slots, &call); err != nil {
+	if err := c.acquire(ctx, call.deadline, slots, call); err != nil {
 		return attemptResult{err: err}
 	}
 	r := c.attempt(ctx, t, call, nil)

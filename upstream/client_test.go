@@ -44,7 +44,7 @@ func TestWhichClientMakesACall(t *testing.T) {
 		endpoint := &regions.Endpoint{Region: "westus", URLs: []*url.URL{{Scheme: c.scheme, Host: "provider.example"}}, HTTPClient: c.of}
 		pool := client.target(endpoint).pools[0]
 		for method, want := range map[string]bool{http.MethodGet: c.read, http.MethodHead: c.read, http.MethodPut: c.write, http.MethodDelete: c.write, http.MethodPost: c.write} {
-			if got := pool.useHTTP1(Call{Endpoint: endpoint, Method: method}); got != want {
+			if got := pool.useHTTP1(&Call{Endpoint: endpoint, Method: method}); got != want {
 				t.Errorf("%v, %s, %s: %v", c.of, c.scheme, method, got)
 			}
 		}

@@ -186,7 +186,7 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	}
 }
 
-func correlationOf(call Call) string {
+func correlationOf(call *Call) string {
 	if ids := call.Header[tracing.CorrelationHeader]; len(ids) == 1 {
 		return ids[0]
 	}

@@ -10,16 +10,16 @@ import (
 )
 
 // overHTTP1 sends the request by the package http1.
-func (x *request) overHTTP1(ctx context.Context, t *transports, call Call) (*http.Response, error) {
-	r := http1.Request{
+func (x *request) overHTTP1(ctx context.Context, t *transports, call *Call) (*http.Response, error) {
+	x.sent = http1.Request{
 		Method: call.Method, Path: targetPath(call.Path), Query: call.Query,
-		Header: call.Header, Own: call.Own, Content: call.Content, Deadline: call.deadline, Observer: x,
+		Header: x.header, Own: call.Own, Content: call.Content, Deadline: call.deadline, Observer: x,
 	}
 	if !isWrite(call.Method) {
-		return t.http1Reads.Do(ctx, &r)
+		return t.http1Reads.Do(ctx, &x.sent)
 	}
-	r.Guard = &x.guard
-	return t.http1Writes.Do(ctx, &r)
+	x.sent.Guard = &x.guard
+	return t.http1Writes.Do(ctx, &x.sent)
 }
 
 // targetPath returns a path as a request line may hold it, which nearly all already

@@ -16,7 +16,7 @@ import (
 )
 
 // overNetHTTP sends the request by net/http.
-func (x *request) overNetHTTP(ctx context.Context, t *transports, p *pool, call Call) (*http.Response, error) {
+func (x *request) overNetHTTP(ctx context.Context, t *transports, p *pool, call *Call) (*http.Response, error) {
 	if !call.deadline.IsZero() {
 		ctx, x.cancel = context.WithDeadline(ctx, call.deadline)
 	}
@@ -28,7 +28,7 @@ func (x *request) overNetHTTP(ctx context.Context, t *transports, p *pool, call 
 	for {
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
-		response, err := transport.RoundTrip(p.request(ctx, call))
+		response, err := transport.RoundTrip(p.request(ctx, call, x.header))
 		if err == nil {
 			return response, nil
 		}
@@ -68,7 +68,7 @@ func (x *request) trace(guarded bool) *httptrace.ClientTrace {
 }
 
 // request builds the message byte for byte: net/url would reencode some paths.
-func (p *pool) request(ctx context.Context, call Call) *http.Request {
+func (p *pool) request(ctx context.Context, call *Call, header http.Header) *http.Request {
 	path, err := url.PathUnescape(call.Path)
 	if err != nil {
 		path = call.Path
@@ -77,7 +77,7 @@ func (p *pool) request(ctx context.Context, call Call) *http.Request {
 		Method: call.Method,
 		URL:    &url.URL{Scheme: p.base.Scheme, Host: p.base.Host, Path: path, RawPath: call.Path, RawQuery: call.Query},
 		Host:   p.base.Host,
-		Header: call.Header,
+		Header: header,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	if r.Header == nil {
@@ -90,9 +90,10 @@ func (p *pool) request(ctx context.Context, call Call) *http.Request {
 	if len(call.Content) > 0 {
 		// GetBody lets the transport replace a connection that died while idle;
 		// the guard prevents that it sends twice.
-		r.ContentLength = int64(len(call.Content))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Content)), nil }
-		r.Body = io.NopCloser(bytes.NewReader(call.Content))
+		content := call.Content
+		r.ContentLength = int64(len(content))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+		r.Body = io.NopCloser(bytes.NewReader(content))
 	}
 	hideReplayKeys(r.Header)
 	return r.WithContext(ctx)

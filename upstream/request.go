@@ -12,6 +12,7 @@ import (
 	"portico/limits"
 	"portico/regions/health"
 	"portico/spans"
+	"portico/upstream/http1"
 	"portico/upstream/sendguard"
 )
 
@@ -22,10 +23,12 @@ type request struct {
 	series *addressMetrics
 	choice health.Choice
 	timing *Timing
+	header http.Header     // the call's, with what this address gets beside them
 	span   *spans.Span     // until the answer was read
 	got    atomic.Bool     // a connection
 	fresh  atomic.Bool     // it carried no request before
 	guard  sendguard.Guard // of a write
+	sent   http1.Request   // by package http1
 
 	body     io.ReadCloser      // of the answer
 	cancel   context.CancelFunc // ends the context of net/http; may be nil
@@ -76,7 +79,7 @@ func (x *request) begin() (begun time.Time) {
 }
 
 // end records the attempt. If there is an answer its body is measured from now on.
-func (x *request) end(begun time.Time, response *http.Response, err error, call Call) {
+func (x *request) end(begun time.Time, response *http.Response, err error, call *Call) {
 	ended := time.Now()
 	x.timing.end(ended)
 	x.series.inFlight.Dec()

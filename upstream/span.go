@@ -11,10 +11,10 @@ import (
 // told of. The call's headers may be those of calls to others as well.
 func (x *request) beginSpan(of *spans.Span, call *Call) {
 	x.span = of.Below(spans.ProviderCall, "call "+call.Method)
-	header := make(http.Header, len(call.Header)+2)
-	maps.Copy(header, call.Header)
+	header := make(http.Header, len(x.header)+2)
+	maps.Copy(header, x.header)
 	x.span.Stamp(header)
-	call.Header = header
+	x.header = header
 	x.span.Text(spans.Method, call.Method)
 	x.span.Text(spans.Namespace, call.Provider)
 	x.span.Text(spans.Region, call.Endpoint.Region)

@@ -44,7 +44,7 @@ func (t *transports) closeIdle() {
 }
 
 // useHTTP1 reports whether the package http1 makes a call, and not net/http.
-func (p *pool) useHTTP1(call Call) bool {
+func (p *pool) useHTTP1(call *Call) bool {
 	switch call.Endpoint.HTTPClient {
 	case regions.HTTP1Client:
 		return true

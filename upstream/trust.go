@@ -132,7 +132,7 @@ func (f *trustFaults) latest() (kind string, seen time.Time) {
 
 // logTrust logs that Portico or the provider does not trust the other's certificate: at
 // once where that is new, then at most once in a while.
-func (c *Client) logTrust(p *pool, by *Identity, call Call, err error, now time.Time) {
+func (c *Client) logTrust(p *pool, by *Identity, call *Call, err error, now time.Time) {
 	kind := trustKind(err)
 	if kind == "" {
 		return

@@ -12,11 +12,11 @@ import (
 	"portico/routing"
 )
 
-// CheckLocks refuses a request that is no read where a lock on its subscription, or
+// CheckLocks refuses a request that is no read where one of the locks on its subscription, or
 // on anything below that its path lies in, forbids it. Whatever a path below a
 // subscription names lies in it: locations, providers and their actions too. POST
 // is a write, whatever it does.
-func CheckLocks(x *exchange.Exchange, d routing.Decision) error {
+func CheckLocks(x *exchange.Exchange, locks []inventory.Lock) error {
 	q := x.Request
 	if q.Reads() {
 		return nil
@@ -25,7 +25,7 @@ func CheckLocks(x *exchange.Exchange, d routing.Decision) error {
 	if q.Method == http.MethodDelete {
 		kind = index.Delete
 	}
-	return Refusal(x, inventory.CheckLocks(d.Locks, kind, q.Path.String()))
+	return Refusal(x, inventory.CheckLocks(locks, kind, q.Path.String()))
 }
 
 // Refusal turns the inventory's refusal of the write in x into ARM's. It returns any

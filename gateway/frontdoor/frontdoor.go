@@ -205,7 +205,7 @@ func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Rout
 func (d door) underLocks(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 		x.Reach(exchange.AtLocks)
-		if err := admission.CheckLocks(x, req.Decision); err != nil {
+		if err := admission.CheckLocks(x, req.Decision.Locks); err != nil {
 			return err
 		}
 		return handle(w, r, x, req)

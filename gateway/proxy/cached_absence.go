@@ -16,7 +16,7 @@ var errCacheOutdated = errors.New("gateway: the cached location of a resource wa
 
 // fetch sends a request to its endpoint, by method, and confirms an absence that only
 // memory vouches for.
-func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d Resolved, method string) (*http.Response, error) {
+func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (*http.Response, error) {
 	answer, err := p.Upstream.Do(r.Context(), p.outbound(r, x, d, method))
 	if err != nil {
 		return nil, providerFault(err, x)
@@ -39,7 +39,7 @@ func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d Resolved, method 
 // resource that determined the location must still lie there; if it is the resource
 // that was read, its generation must not have changed either. Otherwise the error is
 // errCacheOutdated.
-func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Resolved) error {
 	if d.Remembered {
 		if _, err := p.Resolver.Router.ResolveOwn(ctx, x.Request, x.Principal); err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 
 // deliver sends a provider's answer to the client. Its size is bounded, and its ids,
 // polling URLs and links to further pages are the front door's.
-func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	namespace := x.Request.Provider.Namespace
 	limit := p.Config.Limits.AnswerBody
 	if answer.ContentLength > limit {

@@ -139,9 +139,9 @@ func (f fixture) row() inventory.Resource {
 // guarded runs guardPollURLs on the headers of an answer to a PUT of the machine.
 func (f fixture) guarded(status int, h http.Header) http.Header {
 	f.t.Helper()
-	q, d := f.put(), Resolved{}
+	q, d := f.put(), Resolved{Decision: &routing.Decision{}}
 	d.Region, d.Endpoint = "westus", q.Type.Endpoint("westus")
-	f.guardPollURLs(context.Background(), h, &exchange.Exchange{Request: q}, d, status)
+	f.guardPollURLs(context.Background(), h, &exchange.Exchange{Request: q}, &d, status)
 	return h
 }
 

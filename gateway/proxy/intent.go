@@ -18,8 +18,8 @@ import (
 )
 
 // intend records the intent of a write. Where the request was resolved by a state that
-// has changed since, it resolves the request once more, by the store.
-func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (inventory.Ticket, Resolved, error) {
+// has changed since, it resolves the request once more, by the store, and changes d.
+func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved) (inventory.Ticket, error) {
 	x.Reach(exchange.AtIntent)
 	for first := true; ; first = false {
 		failpoint.Pass(failpoint.WriteBeginBefore)
@@ -29,16 +29,16 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (i
 		case first && (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)):
 		case first && d.Remembered && (errors.Is(err, inventory.ErrScopeChanged) || errors.Is(err, index.ErrGroupNotFound)):
 		case !elsewhere:
-			return ticket, d, p.refusal(x, d, err)
+			return ticket, p.refusal(x, d, err)
 		case first && x.Request.Method != http.MethodPut: // the resource has moved
 		default:
 			if err := p.resolveConflict(ctx, x, d, conflict, first); err != nil {
-				return ticket, d, err
+				return ticket, err
 			}
 		}
 		d.Decision, err = p.Resolver.ByStore().Resolve(ctx, x, x.Request, d.body)
 		if err != nil || d.Answer == routing.Absent {
-			return ticket, d, err
+			return ticket, err
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (i
 // resolveConflict refuses a write to another location than the row's. If the index is
 // not sure of the row, it probes the resource first: it returns nil if that removed the
 // row and the write can be resolved again, which happens once.
-func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d Resolved, conflict *inventory.LocationConflictError, first bool) error {
+func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Resolved, conflict *inventory.LocationConflictError, first bool) error {
 	row := conflict.Row
 	if !row.NeedsVerify() && !conflict.RemovalOpen {
 		return locationConflict(x, row, d.Location)
@@ -59,7 +59,7 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d Res
 	return p.locationRefusal(ctx, x, d, row, err)
 }
 
-func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
+func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	q := x.Request
 	intent := inventory.Write{
 		Kind:            index.Put,
@@ -98,7 +98,7 @@ func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 
 // locationRefusal refuses a write to another place than the index names, after a probe:
 // for good if the resource is known to exist there, to be retried while that is open.
-func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d Resolved, probed inventory.Resource, err error) error {
+func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d *Resolved, probed inventory.Resource, err error) error {
 	row, removalOpen, lookupErr := p.Store.ResourceAndRemoval(ctx, probed.Subscription, probed.Key)
 	moved := row.Region != probed.Region || row.Location != probed.Location // perhaps to the wanted location
 	if err == nil && lookupErr == nil && !moved && !row.NeedsVerify() && !removalOpen {
@@ -112,7 +112,7 @@ func locationConflict(x *exchange.Exchange, row inventory.Resource, wanted strin
 }
 
 // refusal turns the inventory's refusal of a write into ARM's; nil stays nil.
-func (p *Proxy) refusal(x *exchange.Exchange, d Resolved, err error) error {
+func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -52,7 +52,7 @@ func badRegionFailure(why string) *arm.Error {
 var conditionalHeaders = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
 // pageRequest builds the request for a page of a merged list.
-func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d Resolved) (fanout.Request, error) {
+func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) (fanout.Request, error) {
 	if fault := x.Request.Query.CheckOptions(); fault != nil {
 		return fanout.Request{}, fault
 	}
@@ -86,7 +86,7 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d Resolved) (
 }
 
 // sole reports whether one endpoint serves a list alone.
-func (d Resolved) sole() bool { return d.Answer == routing.Forward }
+func (d *Resolved) sole() bool { return d.Answer == routing.Forward }
 
 // isList reports whether a request asks for the resources of a type.
 func isList(q *routing.Request) bool {
@@ -132,7 +132,7 @@ func chargeRegions(x *exchange.Exchange) func(int) {
 
 // mergedList answers a page of a list over several regions, or of one that is not shown
 // as a whole.
-func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	request, err := p.pageRequest(r, x, d)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.E
 }
 
 // confirmEmpty is confirmAbsence for a page of a list that one endpoint serves alone.
-func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d Resolved, merged *fanout.MergedPage, failure error) error {
+func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d *Resolved, merged *fanout.MergedPage, failure error) error {
 	fault, failed := errors.AsType[*arm.Error](failure)
 	empty := merged != nil && merged.Count == 0 && merged.NextLink == "" || failed && fault.Status == http.StatusNotFound
 	if !empty || !d.sole() || !d.Cached && !d.Remembered {

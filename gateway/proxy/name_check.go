@@ -13,12 +13,12 @@ import (
 )
 
 // checkName answers whether a name is free by what all regions of its type say.
-func (p *Proxy) checkName(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) checkName(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	check := fanout.NameCheck{Send: p.Upstream.Do, Namespace: x.Request.Provider.Namespace, Caller: x.Caller(), ReceivedAt: x.Started}
 	for _, e := range d.Endpoints {
-		there := d
-		there.Region, there.Endpoint = e.Region, e
-		check.Calls = append(check.Calls, p.outbound(r, x, there, r.Method))
+		call := p.outbound(r, x, d, r.Method)
+		call.Endpoint = e
+		check.Calls = append(check.Calls, call)
 	}
 	chargeRegions(x)(len(check.Calls))
 	answer, err := p.Lister.CheckName(r.Context(), check)

@@ -19,7 +19,7 @@ import (
 
 // outbound builds the call to a provider: the client's headers that pass to this
 // provider, and the headers that only the front door may set.
-func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, method string) upstream.Call {
+func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, method string) upstream.Call {
 	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
 	p.Tracer.Pass(h, x.Client.Trusted && !x.Batched)
 	if readsAnswer(x.Request, d, method) {
@@ -44,7 +44,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, meth
 
 // readsAnswer reports whether the front door reads the answer, which then must come
 // uncompressed. It reads the GET of a resource only if that may settle the row.
-func readsAnswer(q *routing.Request, d Resolved, method string) bool {
+func readsAnswer(q *routing.Request, d *Resolved, method string) bool {
 	return q.Class != routing.Instance || method != http.MethodGet || d.NeedsVerify || d.Row != nil
 }
 

@@ -23,7 +23,7 @@ func mayBePage(q *routing.Request, answer *http.Response) bool {
 
 // guardPage makes the nextLink of a page lead to the front door. It refuses a page
 // whose link cannot.
-func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	namespace := x.Request.Provider.Namespace
 	text, err := p.buffer(answer, namespace, d.Region)
 	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
@@ -56,7 +56,7 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d Resolved,
 // nextLink returns the link of a page as the client gets it, "" at the end of the list.
 // The pages of an operation's result have the path that its provider names, as the
 // polled path is no list.
-func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d Resolved, link []byte) (string, error) {
+func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved, link []byte) (string, error) {
 	links := fanout.NextLinks{Public: p.Public, Endpoint: d.Endpoint, Path: x.Request.Path.String()}
 	path, bare := x.Request.Path.Escaped(), false
 	if text, ok := jsonscan.Text(link); ok && x.Request.Class == routing.Poll {
@@ -79,7 +79,7 @@ func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d Resolved, 
 }
 
 // resultPath is the path of the next page of an operation's result.
-func (p *Proxy) resultPath(d Resolved, link string) (to arm.Path, own bool) {
+func (p *Proxy) resultPath(d *Resolved, link string) (to arm.Path, own bool) {
 	if strings.HasPrefix(link, "?") && d.Operation != nil && d.Operation.Target != "" { // relative to the called URL
 		called, _, _ := strings.Cut(d.Operation.Target, "?")
 		return to, to.Parse(called) == nil
@@ -91,7 +91,7 @@ func (p *Proxy) resultPath(d Resolved, link string) (to arm.Path, own bool) {
 // recordResultLink records the link to the next page of an operation's result under the
 // operation, and returns it. If the front door serves no operation at the link's path,
 // the client gets a substitute.
-func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d Resolved, path, query string) string {
+func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d *Resolved, path, query string) string {
 	next := fanout.PublicLink(p.Public, path, query)
 	link := pollURL{url: next}
 	if target, own := async.Target(next, p.Public, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {

@@ -17,7 +17,7 @@ import (
 // ended, Portico confirms that and probes the resource before the client gets the
 // answer, so that the index is right for the client's next request. Other callers than
 // the operation's get a 404 (async reference, Operation result rules).
-func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	if o := d.Operation; o != nil {
 		if caller := x.Principal.In(d.Subscription.TenantID); !o.BelongsTo(caller.TenantID, caller.ObjectID) {
 			return x.Request.Unroutable()
@@ -73,7 +73,7 @@ func (p *Proxy) addIdentity(ctx context.Context, x *exchange.Exchange, o invento
 }
 
 // answerPoll delivers a provider's answer to a poll.
-func (p *Proxy) answerPoll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+func (p *Proxy) answerPoll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	if d.Operation != nil && d.Operation.Resource != "" {
 		ended, err := p.showsEnd(answer, x.Request.Provider.Namespace, d.Region)
 		if err != nil {

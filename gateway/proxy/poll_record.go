@@ -15,7 +15,7 @@ import (
 
 // recordPollURLs records where polls go. A URL that could not be recorded is routed by
 // its path; a substitute has no other way and is dropped.
-func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d Resolved, urls *pollURLs) {
+func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d *Resolved, urls *pollURLs) {
 	urls.all = slices.DeleteFunc(urls.all, func(link pollURL) bool {
 		if link.record == nil {
 			return false
@@ -31,7 +31,7 @@ func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d Reso
 // record records where polls of a URL go. It refuses a further URL of an operation if
 // there is no room: the operation can be polled by another one. The URLs of a write were
 // admitted with it; learned URLs, and changes of a record, need no room.
-func (p *Proxy) record(ctx context.Context, x *exchange.Exchange, d Resolved, link pollURL) error {
+func (p *Proxy) record(ctx context.Context, x *exchange.Exchange, d *Resolved, link pollURL) error {
 	o := *link.record
 	if link.learned {
 		return p.Store.LearnOperation(ctx, o)
@@ -56,7 +56,7 @@ func (l *pollURLs) records() (all []inventory.Operation) {
 
 // recordOf records which endpoint issued a polling URL, and to whom. It returns nil for
 // a URL outside of the request's subscription, and for the polled URL itself.
-func (p *Proxy) recordOf(x *exchange.Exchange, d Resolved, link *url.URL) *inventory.Operation {
+func (p *Proxy) recordOf(x *exchange.Exchange, d *Resolved, link *url.URL) *inventory.Operation {
 	q, fault := routing.Classify(p.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
 	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() {
 		return nil
@@ -70,7 +70,7 @@ func (p *Proxy) recordOf(x *exchange.Exchange, d Resolved, link *url.URL) *inven
 }
 
 // newRecord is the record of a polling URL in the answer to a request, without the URL.
-func (p *Proxy) newRecord(x *exchange.Exchange, d Resolved) inventory.Operation {
+func (p *Proxy) newRecord(x *exchange.Exchange, d *Resolved) inventory.Operation {
 	until := p.Store.Now().Add(p.Config.Operations.Records)
 	if d.Operation != nil { // a further URL of the polled operation
 		record := *d.Operation

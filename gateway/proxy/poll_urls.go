@@ -36,7 +36,7 @@ type pollURLs struct {
 // guardPollURLs makes the polling URLs of an answer lead to the front door, and records
 // where polls of them go. No URL on a foreign host reaches a client, except for the
 // Location of a redirect to a host that the map names.
-func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Exchange, d Resolved, status int) {
+func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Exchange, d *Resolved, status int) {
 	urls := d.pollURLs
 	switch {
 	case urls == nil && !mayBePolled(h, status): // as nearly all answers to reads
@@ -71,7 +71,7 @@ func mayBePolled(h http.Header, status int) bool {
 // findPollURLs finds the polling URLs that the client of an answer gets. A 202 that names
 // a status alone gets a Location as well, which some clients alone know. Another answer
 // needs none: its PUT shows the resource, whose state tells of the end.
-func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d Resolved, status int) *pollURLs {
+func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d *Resolved, status int) *pollURLs {
 	urls := &pollURLs{}
 	polled := "" // the first header that names the operation
 	for _, name := range pollingHeaders {
@@ -114,7 +114,7 @@ func needsPollURL(q *routing.Request) bool {
 
 // pollURLOf turns the URL of one header into the one that the client gets; ok is false
 // if the client gets none.
-func (p *Proxy) pollURLOf(x *exchange.Exchange, d Resolved, name, sent string, status int) (link pollURL, ok bool) {
+func (p *Proxy) pollURLOf(x *exchange.Exchange, d *Resolved, name, sent string, status int) (link pollURL, ok bool) {
 	public, own := async.Target(sent, p.Public, d.Endpoint)
 	redirect := redirects(status)
 	polled := async.Named(name, status)
@@ -149,7 +149,7 @@ func (p *Proxy) pollURLOf(x *exchange.Exchange, d Resolved, name, sent string, s
 // mayContinue reports whether clients may poll the Location of an answer that begins no
 // operation: some poll that of a finished write, and the end of an operation may name
 // its result.
-func mayContinue(x *exchange.Exchange, d Resolved, status int) bool {
+func mayContinue(x *exchange.Exchange, d *Resolved, status int) bool {
 	if d.Operation != nil {
 		return status >= 200 && status < 400
 	}

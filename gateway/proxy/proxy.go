@@ -50,7 +50,7 @@ type Upstream interface {
 
 // Resolved is a request with its content and the decision who serves it.
 type Resolved struct {
-	routing.Decision
+	*routing.Decision
 	body    routing.Body
 	content []byte
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
@@ -81,13 +81,12 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 		return contentFault
 	}
 	x.Reach(exchange.AtPlace)
-	d, err := p.resolve(r.Context(), x, x.Request, body, content)
-	if err != nil {
+	d := Resolved{body: body, content: content, readable: readable}
+	if err := p.resolve(r.Context(), x, x.Request, &d); err != nil {
 		return err
 	}
-	d.readable = readable
 	x.Region = d.Region
-	return p.Serve(w, r, x, d)
+	return p.Serve(w, r, x, &d)
 }
 
 // Send sends a call to q on behalf of the request x, the whole way that a client's own
@@ -110,29 +109,34 @@ func (p *Proxy) Send(call *http.Request, x *exchange.Exchange, q *routing.Reques
 }
 
 // Resolve decides who serves q for the caller of x.
-func (p *Proxy) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, content []byte) (Resolved, error) {
+func (p *Proxy) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, content []byte) (*Resolved, error) {
 	body, fault := p.ReadContent(q, content)
 	if fault != nil {
-		return Resolved{}, fault
+		return nil, fault
 	}
-	return p.resolve(ctx, x, q, body, content)
-}
-
-func (p *Proxy) resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, body routing.Body, content []byte) (Resolved, error) {
-	d := Resolved{body: body, content: content}
-	var err error
-	if d.Decision, err = p.Resolver.Resolve(ctx, x, q, body); err != nil {
-		return d, err
-	}
-	if fault := p.checkCreatedFor(q, body); fault != nil {
-		return d, fault
+	d := &Resolved{body: body, content: content}
+	if err := p.resolve(ctx, x, q, d); err != nil {
+		return nil, err
 	}
 	return d, nil
 }
 
-// Serve answers a resolved request. If a cached location proves outdated, it resolves
-// the read once more and delivers the second answer without another check.
-func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+// resolve adds the decision to d, which has the content.
+func (p *Proxy) resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, d *Resolved) error {
+	var err error
+	if d.Decision, err = p.Resolver.Resolve(ctx, x, q, d.body); err != nil {
+		return err
+	}
+	if fault := p.checkCreatedFor(q, d.body); fault != nil {
+		return fault
+	}
+	return nil
+}
+
+// Serve answers a resolved request, whose decision it may replace by a later one: if a
+// cached location proves outdated, it resolves the read once more and delivers the second
+// answer without another check.
+func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	for {
 		err := p.serveOnce(w, r, x, d)
 		if !errors.Is(err, errCacheOutdated) {
@@ -147,7 +151,7 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 }
 
 // serveOnce answers a resolved request in the way that its kind needs.
-func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	if d.readable != nil && !isList(x.Request) {
 		if began, err := p.began(r.Context(), x); err != nil || !began {
 			return cmp.Or(err, error(authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())))
@@ -201,16 +205,16 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 // checkLocks refuses what locks forbid. The store checks the locks of a write of a
 // tracked resource in the transaction that records the intent; a write that is
 // answered without a call has no intent.
-func (p *Proxy) checkLocks(x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) checkLocks(x *exchange.Exchange, d *Resolved) error {
 	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Answer == routing.Forward {
 		return nil
 	}
-	return admission.CheckLocks(x, d.Decision)
+	return admission.CheckLocks(x, d.Locks)
 }
 
 // relay forwards a call that does not concern the index. One that may change something
 // leaves an event.
-func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	answer, err := p.fetch(r, x, d, r.Method)
 	if !x.Request.Reads() && p.Activity != nil {
 		p.recordRelayed(r.Context(), x, answer, err)

@@ -11,7 +11,7 @@ import (
 
 // read forwards a GET of a tracked resource and records what the answer proves. A 404
 // to a client proves no absence, so Portico then asks under its own identity.
-func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	answer, err := p.fetch(r, x, d, http.MethodGet)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 }
 
 // head answers a HEAD by a GET, the verb that every provider has.
-func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	answer, err := p.fetch(r, x, d, http.MethodGet)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 
 // recordRead records what a GET of a tracked resource proves, before the client has
 // the answer.
-func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusNotFound:
 		prober, header := p.Resolver.ProberFor(x)

@@ -15,7 +15,7 @@ func redirects(status int) bool {
 
 // checkRedirect refuses a redirect to an unknown host: clients follow it by themselves,
 // and some send their token along.
-func (p *Proxy) checkRedirect(x *exchange.Exchange, d Resolved, answer *http.Response) error {
+func (p *Proxy) checkRedirect(x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	sent := answer.Header["Location"]
 	if len(sent) == 0 || !redirects(answer.StatusCode) {
 		return nil

@@ -15,7 +15,7 @@ import (
 // answered (async reference, 202 Accepted and Location Headers). The failure to read a
 // status says nothing of the operation and is delivered as it is; of what has no state,
 // the resource tells.
-func (p *Proxy) answerByStatus(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+func (p *Proxy) answerByStatus(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	if !succeeded(answer) {
 		return p.deliver(r.Context(), w, x, d, answer)
 	}
@@ -54,7 +54,7 @@ func (p *Proxy) answerByStatus(w http.ResponseWriter, r *http.Request, x *exchan
 
 // deliverFailure delivers the error of an operation's status as the answer that the
 // synchronous call would have got.
-func (p *Proxy) deliverFailure(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response, status []byte) error {
+func (p *Proxy) deliverFailure(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response, status []byte) error {
 	fault := jsonscan.Value(status, "error")
 	if jsonscan.Null(fault) {
 		return failed(stateFailed, "The resource operation ended as '%s'.", async.StateWord(status)).fault
@@ -64,7 +64,7 @@ func (p *Proxy) deliverFailure(w http.ResponseWriter, r *http.Request, x *exchan
 
 // deliverOutput delivers what an action returned: the properties of its status, or
 // nothing (async reference, Azure-AsyncOperation Resource format).
-func (p *Proxy) deliverOutput(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response, status []byte) error {
+func (p *Proxy) deliverOutput(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response, status []byte) error {
 	output := jsonscan.Value(status, "properties")
 	if jsonscan.Null(output) {
 		return x.Answer(w, http.StatusNoContent, nil)
@@ -73,7 +73,7 @@ func (p *Proxy) deliverOutput(w http.ResponseWriter, r *http.Request, x *exchang
 }
 
 // deliverPart delivers JSON from an answer's body in place of it.
-func (p *Proxy) deliverPart(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response, status int, part []byte) error {
+func (p *Proxy) deliverPart(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response, status int, part []byte) error {
 	answer.StatusCode = status
 	answer.Header["Content-Type"] = []string{"application/json; charset=utf-8"}
 	replaceBody(answer, part)
@@ -82,7 +82,7 @@ func (p *Proxy) deliverPart(w http.ResponseWriter, r *http.Request, x *exchange.
 
 // deliverWritten delivers the resource that a PUT or PATCH has written, whatever its
 // state is by now: another write may have begun.
-func (p *Proxy) deliverWritten(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) deliverWritten(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	o, err := p.withCurrentNames(r.Context(), *d.Operation)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // pollTarget answers a poll of a substitute URL: by a call of its target at the
 // endpoint that issued that, or, once there is nothing to call, by the resource that
 // the operation worked on.
-func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	target, deliver := d.Operation.Target, p.answerPoll
 	if d.Operation.StatusTarget != "" {
 		target, deliver = d.Operation.StatusTarget, p.answerByStatus
@@ -36,7 +36,7 @@ func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.E
 }
 
 // fetchPath sends a GET of another path on behalf of a request.
-func (p *Proxy) fetchPath(r *http.Request, x *exchange.Exchange, d Resolved, path, query string) (*http.Response, error) {
+func (p *Proxy) fetchPath(r *http.Request, x *exchange.Exchange, d *Resolved, path, query string) (*http.Response, error) {
 	call := p.outbound(r, x, d, http.MethodGet)
 	call.Path, call.Query = path, query
 	call.Own.Set("Referer", fanout.PublicLink(p.Public, path, query))
@@ -49,7 +49,7 @@ func (p *Proxy) fetchPath(r *http.Request, x *exchange.Exchange, d Resolved, pat
 
 // answerByResource answers a poll by the state of the resource, which says nothing about
 // an action.
-func (p *Proxy) answerByResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) answerByResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	o := *d.Operation
 	if o.Method == http.MethodPost {
 		return unknownOutcome(o.Namespace)
@@ -92,7 +92,7 @@ func (p *Proxy) answerByResource(w http.ResponseWriter, r *http.Request, x *exch
 
 // deliverResult delivers an answer of a provider as the result of an operation: what it
 // says of polling is not said of that.
-func (p *Proxy) deliverResult(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+func (p *Proxy) deliverResult(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	for _, name := range append([]string{"Retry-After"}, pollingHeaders...) {
 		delete(answer.Header, name)
 	}
@@ -101,7 +101,7 @@ func (p *Proxy) deliverResult(w http.ResponseWriter, r *http.Request, x *exchang
 
 // fetchResource reads the resource of an operation. It returns no answer if the index
 // knows that the resource does not exist.
-func (p *Proxy) fetchResource(r *http.Request, x *exchange.Exchange, d Resolved, o inventory.Operation) (Resolved, *http.Response, error) {
+func (p *Proxy) fetchResource(r *http.Request, x *exchange.Exchange, d *Resolved, o inventory.Operation) (*Resolved, *http.Response, error) {
 	q, fault := routing.Classify(p.Config.Map, http.MethodGet, o.Origin, "api-version="+o.APIVersion)
 	if fault == nil && (q.Class != routing.Instance || q.Type == nil) {
 		fault = x.Request.Unroutable()
@@ -109,7 +109,7 @@ func (p *Proxy) fetchResource(r *http.Request, x *exchange.Exchange, d Resolved,
 	if fault != nil {
 		return d, nil, fault
 	}
-	resource := d
+	resource := *d
 	var err error
 	resource.Decision, err = p.Resolver.Resolve(r.Context(), x, q, routing.Body{})
 	if errors.As(err, &fault) && fault.Status == http.StatusNotFound {
@@ -119,8 +119,8 @@ func (p *Proxy) fetchResource(r *http.Request, x *exchange.Exchange, d Resolved,
 		return d, nil, err
 	}
 	x.Region = resource.Region
-	answer, err := p.fetchPath(r, x, resource, q.Path.Escaped(), q.Query.Raw)
-	return resource, answer, err
+	answer, err := p.fetchPath(r, x, &resource, q.Path.Escaped(), q.Query.Raw)
+	return &resource, answer, err
 }
 
 // answerStatus answers with the status of an operation (async reference,

@@ -19,7 +19,7 @@ import (
 // substitutePollURL makes a polling URL of Portico's own for target, with a random id
 // that appears nowhere else (async reference, Operation result rules). It has the form
 // of providers' polling URLs and is routed like them.
-func (p *Proxy) substitutePollURL(x *exchange.Exchange, d Resolved, header, target string) pollURL {
+func (p *Proxy) substitutePollURL(x *exchange.Exchange, d *Resolved, header, target string) pollURL {
 	kind := polling.Statuses
 	if header == "Location" {
 		kind = polling.Results
@@ -43,14 +43,14 @@ func (p *Proxy) substitutePollURL(x *exchange.Exchange, d Resolved, header, targ
 
 // resultOfStatus makes a polling URL of Portico's own for the result of an operation of
 // which the provider tells the status alone, at target.
-func (p *Proxy) resultOfStatus(x *exchange.Exchange, d Resolved, target string) pollURL {
+func (p *Proxy) resultOfStatus(x *exchange.Exchange, d *Resolved, target string) pollURL {
 	link := p.substitutePollURL(x, d, "Location", "")
 	link.record.StatusTarget = target
 	return link
 }
 
 // retarget returns the polled URL again, which from now on stands for target.
-func (p *Proxy) retarget(x *exchange.Exchange, d Resolved, header, target string) pollURL {
+func (p *Proxy) retarget(x *exchange.Exchange, d *Resolved, header, target string) pollURL {
 	link := pollURL{header: header, url: p.publicURI(x.Request)}
 	if target != "" && target != d.Operation.Target {
 		record := *d.Operation

@@ -20,10 +20,10 @@ import (
 // write forwards a PUT, PATCH or DELETE of a tracked resource. It records the intent
 // before the first byte leaves, and the outcome before the client has the answer.
 // Once the intent is recorded, the write goes on even if the client disconnects.
-func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	ctx := context.WithoutCancel(r.Context())
 	began := time.Now()
-	ticket, d, err := p.intend(ctx, x, d)
+	ticket, err := p.intend(ctx, x, d)
 	if err != nil {
 		return err
 	}

@@ -28,12 +28,12 @@ type Finder interface {
 // Resolve decides who serves q for the caller of x. Where that depends on a
 // resource of which the index does not know whether it exists, it searches for the
 // resource and resolves again.
-func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, body routing.Body) (routing.Decision, error) {
+func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, body routing.Body) (*routing.Decision, error) {
 	var searched []string
 	for {
 		d, err := r.Router.Resolve(ctx, q, x.Principal, body, searched...)
 		if err == nil {
-			x.Decided(&d)
+			x.Decided(d)
 			return d, nil
 		}
 		needed, ok := errors.AsType[*routing.SearchNeededError](err)
