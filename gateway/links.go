@@ -170,21 +170,28 @@ func allowedHosts(public *url.URL, listen string) map[string]bool {
 // where to get a token.
 func (g *Gateway) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchange.From(r)
-		principal, refusal := g.authenticator.Authenticate(r)
-		if refusal != nil && !isMetadata(x.Path) {
-			if refusal.Status == http.StatusUnauthorized {
-				w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
-			}
-			exchange.Fail(w, r, refusal.Error)
-			return
+		if g.signIn(w, r) {
+			next.ServeHTTP(w, r)
 		}
-		if refusal == nil {
-			connections.Authenticated(r.Context())
-		}
-		g.admit(x, r, principal)
-		next.ServeHTTP(w, r)
 	})
+}
+
+// signIn admits the caller of a request, or answers that it is not admitted.
+func (g *Gateway) signIn(w http.ResponseWriter, r *http.Request) (admitted bool) {
+	x := exchange.From(r)
+	principal, refusal := g.authenticator.Authenticate(r)
+	if refusal != nil && !isMetadata(x.Path) {
+		if refusal.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
+		}
+		exchange.Fail(w, r, refusal.Error)
+		return false
+	}
+	if refusal == nil {
+		connections.Authenticated(r.Context())
+	}
+	g.admit(x, r, principal)
+	return true
 }
 
 // admit lets a caller in. From here on no reserved header is left on the

@@ -19,7 +19,7 @@ type Caller struct {
 // Stamp writes onto a call into a tenant the caller's ids and identity and, by the
 // public URL of the front door, where the call came in. referer is the public URI of
 // what is called.
-func (c Caller) Stamp(h tracing.Setter, tenant string, public *url.URL, referer string) {
+func (c *Caller) Stamp(h tracing.Setter, tenant string, public *url.URL, referer string) {
 	c.Identity.Stamp(h)
 	c.Principal.In(tenant).Stamp(h)
 	h.Set("Referer", referer)

@@ -12,7 +12,7 @@ type Auditor func(call Call, began time.Time, status int, err error)
 // Audit sets the auditor of calls with a Job.
 func (c *Client) Audit(a Auditor) { c.audit.Store(&a) }
 
-func (c *Client) auditCall(call Call, began time.Time, response *http.Response, err error) {
+func (c *Client) auditCall(call *Call, began time.Time, response *http.Response, err error) {
 	auditor := c.audit.Load()
 	if auditor == nil {
 		return
@@ -21,5 +21,5 @@ func (c *Client) auditCall(call Call, began time.Time, response *http.Response, 
 	if err == nil {
 		status = response.StatusCode
 	}
-	(*auditor)(call, began, status, err)
+	(*auditor)(*call, began, status, err)
 }

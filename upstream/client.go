@@ -161,7 +161,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	call.deadline = began.Add(c.options.CallTimeout)
 	r := c.attemptInSlot(ctx, t, &call)
 	if call.Job != "" {
-		c.auditCall(call, began, r.response, r.err)
+		c.auditCall(&call, began, r.response, r.err)
 	}
 	if r.err != nil {
 		return nil, &Fault{Sent: r.sent, Region: call.Endpoint.Region, Err: withCause(call.over(ctx), r.err)}

@@ -77,13 +77,21 @@ func (c *conn) skipEmptyLines() error {
 	return nil
 }
 
+// bind gives the request its context. It is not inlined, as run would hold the copies on
+// its stack while the handler waits.
+//
+//go:noinline
+func (x *exchange) bind(ctx context.Context) {
+	bare := x.request
+	x.request = *bare.WithContext(ctx)
+}
+
 // run answers a request, and reports whether another one may follow.
 func (x *exchange) run() (goOn bool) {
 	c := x.conn
 	ctx, cancel := context.WithCancel(x)
 	x.cancel = cancel
-	bare := x.request
-	x.request = *bare.WithContext(ctx)
+	x.bind(ctx)
 	x.begin()
 	c.handle(x)
 	returned := false

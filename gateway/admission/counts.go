@@ -92,7 +92,7 @@ func (c *count) admit(limit int, recount func() (int, error)) (bool, error) {
 // CheckOperation refuses a request that may begin an operation where the store
 // remembers as many for its caller as it may. It is asked before anything is sent:
 // what a provider has accepted is never forgotten for a limit's sake.
-func (a *Admission) CheckOperation(ctx context.Context, x *exchange.Exchange, in inventory.Subscription) error {
+func (a *Admission) CheckOperation(ctx context.Context, x *exchange.Exchange, in *inventory.Subscription) error {
 	principal := x.Principal.In(in.TenantID)
 	err := a.CheckRecord(ctx, in.ID, principal.TenantID, principal.ObjectID)
 	if errors.Is(err, ErrFull) {
@@ -121,7 +121,7 @@ func (a *Admission) CheckRecord(ctx context.Context, subscription, tenant, objec
 // CheckRemoval refuses a write of a tracked resource where the store remembers as
 // many removed resources of its subscription as it may: the write may end as one
 // more.
-func (a *Admission) CheckRemoval(ctx context.Context, in inventory.Subscription) error {
+func (a *Admission) CheckRemoval(ctx context.Context, in *inventory.Subscription) error {
 	limit := a.Config.Limits.TombstonesPerSubscription
 	of := counted{subscription: arm.Fold(in.ID), removed: true}
 	room, err := a.Counts.count(of).admit(limit, func() (int, error) {

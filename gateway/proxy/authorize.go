@@ -24,6 +24,15 @@ func (p *Proxy) authorize(ctx context.Context, x *exchange.Exchange) (*authorize
 	return p.Authorizer.Ask(ctx, x, asked)
 }
 
+// refuseUnlessBegan refuses what only the caller that began an operation may do.
+func (p *Proxy) refuseUnlessBegan(ctx context.Context, x *exchange.Exchange) error {
+	began, err := p.began(ctx, x)
+	if err == nil && !began {
+		err = authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())
+	}
+	return err
+}
+
 // began reports whether the caller of x began the operation that it polls.
 func (p *Proxy) began(ctx context.Context, x *exchange.Exchange) (bool, error) {
 	return p.Resolver.Router.Began(ctx, x.Request, x.Principal)

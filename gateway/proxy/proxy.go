@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -153,8 +152,8 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 // serveOnce answers a resolved request in the way that its kind needs.
 func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	if d.readable != nil && !isList(x.Request) {
-		if began, err := p.began(r.Context(), x); err != nil || !began {
-			return cmp.Or(err, error(authorize.Denial(x.Principal, x.Request.Action(), x.Request.Scope())))
+		if err := p.refuseUnlessBegan(r.Context(), x); err != nil {
+			return err
 		}
 	}
 	x.Reach(exchange.AtHeaders)
@@ -178,7 +177,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	}
 	x.Reach(exchange.AtRecords)
 	if !x.Request.Reads() {
-		if err := p.Admission.CheckOperation(r.Context(), x, d.Subscription); err != nil {
+		if err := p.Admission.CheckOperation(r.Context(), x, &d.Subscription); err != nil {
 			return err
 		}
 	}
@@ -193,7 +192,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		case tracked && r.Method == http.MethodGet:
 			return p.read(w, r, x, d)
 		case tracked:
-			if err := p.Admission.CheckRemoval(r.Context(), d.Subscription); err != nil {
+			if err := p.Admission.CheckRemoval(r.Context(), &d.Subscription); err != nil {
 				return err
 			}
 			return p.write(w, r, x, d)

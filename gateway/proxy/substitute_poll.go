@@ -17,9 +17,9 @@ import (
 // endpoint that issued that, or, once there is nothing to call, by the resource that
 // the operation worked on.
 func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
-	target, deliver := d.Operation.Target, p.answerPoll
-	if d.Operation.StatusTarget != "" {
-		target, deliver = d.Operation.StatusTarget, p.answerByStatus
+	target, ofStatus := d.Operation.Target, d.Operation.StatusTarget != ""
+	if ofStatus {
+		target = d.Operation.StatusTarget
 	}
 	if target != "" && d.Endpoint != nil {
 		path, query, _ := strings.Cut(target, "?")
@@ -28,8 +28,11 @@ func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.E
 			return err
 		}
 		defer answer.Body.Close()
-		if answer.StatusCode != http.StatusNotFound && answer.StatusCode != http.StatusGone {
-			return deliver(w, r, x, d, answer)
+		switch there := answer.StatusCode != http.StatusNotFound && answer.StatusCode != http.StatusGone; {
+		case there && ofStatus:
+			return p.answerByStatus(w, r, x, d, answer)
+		case there:
+			return p.answerPoll(w, r, x, d, answer)
 		}
 	}
 	return p.answerByResource(w, r, x, d)

@@ -56,7 +56,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	case closed:
 		return x.Answer(w, http.StatusOK, nil)
 	}
-	if err := g.Admission.CheckOperation(r.Context(), x, req.Subscription); err != nil {
+	if err := g.Admission.CheckOperation(r.Context(), x, &req.Subscription); err != nil {
 		return err
 	}
 	id := uuid.NewString()

@@ -80,7 +80,7 @@ func (g Moves) begin(validate bool) route.Handler {
 				return err
 			}
 		}
-		if err := g.Admission.CheckOperation(r.Context(), x, req.Subscription); err != nil {
+		if err := g.Admission.CheckOperation(r.Context(), x, &req.Subscription); err != nil {
 			return err
 		}
 		id := uuid.NewString()
