@@ -179,7 +179,7 @@ bench: ## everything that is measured; PORTICO_BENCH_LONG=1 goes to 10 million r
 
 PEERS_ROUNDS ?= 5
 
-bench-peers: ## Portico beside nginx, HAProxy, Caddy and ReverseProxy, into docs/performance.md: eight minutes; PEERS_ROUNDS=2 takes three
+bench-peers: ## Portico beside nginx, HAProxy, Caddy and ReverseProxy, into docs/performance.md: twelve minutes; PEERS_ROUNDS=2 takes five
 	test/prepare.sh peers
 	go test ./test/bench/compare -count=1 -timeout 20m -v -run '^TestPeers$$' -peers.rounds $(PEERS_ROUNDS) -peers.write
 

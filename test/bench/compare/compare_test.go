@@ -13,7 +13,7 @@ import (
 
 var (
 	rounds = flag.Int("peers.rounds", 0, "compare Portico with its peers in so many rounds")
-	limit  = flag.Duration("peers.limit", 12*time.Minute, "begin no round that would not end by then")
+	limit  = flag.Duration("peers.limit", 14*time.Minute, "begin no round that would not end by then")
 	write  = flag.Bool("peers.write", false, "write what is measured into docs/performance.md")
 )
 

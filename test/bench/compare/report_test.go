@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -61,6 +62,17 @@ func TestAimsSayWhetherTheyAreMet(t *testing.T) {
 		if a.measured = c.measured; a.sentence() != c.want {
 			t.Errorf("%s\nwant %s", a.sentence(), c.want)
 		}
+	}
+}
+
+// A round's figure is the median of its passes; earlier rounds and other loads are left.
+func TestPassesAreSummarized(t *testing.T) {
+	get, put := key{getInstance, portico, 2, cpuTime}, key{putNew, portico, 2, cpuTime}
+	s := samples{get: {7, 30, 10, 20}, put: {1, 2, 3}}
+	s.summarize(getInstance, 3)
+	s.summarize(putNew, 0)
+	if got := fmt.Sprint(s[get], s[put]); got != "[7 20] [1 2 3]" {
+		t.Error(got)
 	}
 }
 

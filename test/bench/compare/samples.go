@@ -34,6 +34,16 @@ type samples map[key][]float64
 
 func (s samples) add(k key, figure float64) { s[k] = append(s[k], figure) }
 
+// summarize replaces the latest figures of each series of a load, as many as there were
+// passes, by their median.
+func (s samples) summarize(load string, passes int) {
+	for k, figures := range s {
+		if earlier := len(figures) - passes; k.load == load && passes > 1 && earlier >= 0 {
+			s[k] = append(figures[:earlier], spreadOf(figures[earlier:]).median)
+		}
+	}
+}
+
 // of returns the spread of a figure over the rounds.
 func (s samples) of(k key) spread { return spreadOf(s[k]) }
 
