@@ -15,23 +15,21 @@ func (g *Gateway) newBatches() *batch.Batches {
 		Config: g.config, Store: g.store, Memory: g.batchMemory, Hosts: g.hosts, Polls: g.polls,
 		StillValid: func(p access.Principal) bool { return (*g.current.Load()).Valid(p) },
 		// As the public chain, without what the batch's connection has been through.
-		Handler: chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, g.identifyBatched, g.classify, g.limitRate),
+		Handler: chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, inTurn(g.identifyBatched, g.classify, g.limitRate)),
 	})
 }
 
 // identifyBatched is identify and authenticate for a request in a batch: it has
 // ids of its own but for the correlation, and its caller is the batch's,
 // whatever its headers say.
-func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x, caller := exchange.From(r), batch.CallerOf(r.Context())
-		r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
-		x.Batched, x.Client, x.Span = true, caller.Client, x.Span.Below(spans.Request, "")
-		if fault := g.mint(x, r); fault != nil {
-			exchange.Fail(w, r, fault)
-			return
-		}
-		g.admit(x, r, caller.Principal)
-		next.ServeHTTP(w, r)
-	})
+func (g *Gateway) identifyBatched(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x, caller := exchange.From(r), batch.CallerOf(r.Context())
+	r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
+	x.Batched, x.Client, x.Span = true, caller.Client, x.Span.Below(spans.Request, "")
+	if fault := g.mint(x, r); fault != nil {
+		exchange.Fail(w, r, fault)
+		return false
+	}
+	g.admit(x, r, caller.Principal)
+	return true
 }

@@ -147,7 +147,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 		if err := s.gateway.proxy.Serve(w, r, x, d); err != nil {
 			exchange.Fail(w, r, err)
 		}
-	}), exchange.Begin(s.gateway.exchanges), s.gateway.identify)
+	}), exchange.Begin(s.gateway.exchanges), inTurn(s.gateway.identify))
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, path+api, strings.NewReader(body))
 	handler.ServeHTTP(w, r)

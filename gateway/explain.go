@@ -83,7 +83,7 @@ func (g *Gateway) explain(ctx context.Context, request *http.Request, who access
 			next.ServeHTTP(w, r)
 		})
 	}
-	way := chain(http.HandlerFunc(rehearsal.dispatch), exchange.Begin(rehearsal.exchanges), rehearsal.recover, begin, rehearsal.classify, read, g.rehearseLimit)
+	way := chain(http.HandlerFunc(rehearsal.dispatch), exchange.Begin(rehearsal.exchanges), rehearsal.recover, begin, inTurn(rehearsal.classify), read, g.rehearseLimit)
 	fault := walked.Answer.Hold(request.RequestURI, func() { way.ServeHTTP(walked.Answer, request.WithContext(inventory.Rehearse(ctx))) })
 	if fault != nil {
 		return adminapi.Explanation{}, fault

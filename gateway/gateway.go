@@ -267,12 +267,14 @@ func (g *Gateway) Public() http.Handler {
 		g.observer.Observe, // logs and metrics, of refusals too
 		g.recover,          // a panic is a 500, and the log's affair
 		compress,
-		exchange.BoundContent(g.config.Limits.RequestBody),
-		g.identify,
-		g.guardHost,
-		g.authenticate, // from here on no reserved header is left
-		g.classify,
-		g.limitRate,
+		inTurn(
+			g.boundContent,
+			g.identify,
+			g.guardHost,
+			g.authenticate, // from here on no reserved header is left
+			g.classify,
+			g.limitRate,
+		),
 	)
 }
 
@@ -293,6 +295,24 @@ func chain(last http.Handler, links ...middleware) http.Handler {
 		last = links[i](last)
 	}
 	return last
+}
+
+// check answers a request that goes no further, and reports whether one does.
+type check func(http.ResponseWriter, *http.Request) (goesOn bool)
+
+// inTurn has a request meet checks before the next handler. They hold nothing of the
+// stack while that waits for a provider, as middlewares do.
+func inTurn(checks ...check) middleware {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for _, goesOn := range checks {
+				if !goesOn(w, r) {
+					return
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
 }
 
 // Drain makes the gateway, and those that succeed it, report itself unready. It

@@ -64,7 +64,7 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 	for _, failure := range []any{"inner details", errors.New("inner details")} {
 		s.log.Reset()
 		handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failure) }),
-			exchange.Begin(s.gateway.exchanges), s.gateway.recover, s.gateway.observer.Observe, s.gateway.identify)
+			exchange.Begin(s.gateway.exchanges), s.gateway.recover, s.gateway.observer.Observe, inTurn(s.gateway.identify))
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
 		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), `"code":"InternalServerError"`) {

@@ -51,22 +51,26 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 	})
 }
 
+// boundContent sets the time in which a request's content has to arrive.
+func (g *Gateway) boundContent(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	exchange.BoundContent(w, r, g.config.Limits.RequestBody)
+	return true
+}
+
 // identify mints the request's ids, and finds the client behind it.
-func (g *Gateway) identify(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchange.From(r)
-		fault := g.mint(x, r)
-		x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
-		x.Span = g.tracer.Request(r.Header, x.Client.Trusted, x.Started)
-		if fault == nil {
-			fault = exchange.OneLength(r.Context())
-		}
-		if fault != nil {
-			exchange.Fail(w, r, fault)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+func (g *Gateway) identify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	fault := g.mint(x, r)
+	x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+	x.Span = g.tracer.Request(r.Header, x.Client.Trusted, x.Started)
+	if fault == nil {
+		fault = exchange.OneLength(r.Context())
+	}
+	if fault != nil {
+		exchange.Fail(w, r, fault)
+		return false
+	}
+	return true
 }
 
 // mint gives a request its ids, whether it came by itself or in a batch.
@@ -121,20 +125,18 @@ func target(r *http.Request) (path, query string) {
 // guardHost protects a gateway without authentication from web pages: a
 // browser must not reach it under a name that a page's owner chose, nor on
 // behalf of a page at all.
-func (g *Gateway) guardHost(next http.Handler) http.Handler {
-	if g.config.Auth.Mode != config.AuthNone {
-		return next
+func (g *Gateway) guardHost(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	switch {
+	case g.config.Auth.Mode != config.AuthNone:
+		return true
+	case len(r.Header["Origin"]) > 0:
+		exchange.Fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
+	case !g.hosts[strings.ToLower(r.Host)]:
+		exchange.Fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
+	default:
+		return true
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case len(r.Header["Origin"]) > 0:
-			exchange.Fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
-		case !g.hosts[strings.ToLower(r.Host)]:
-			exchange.Fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
+	return false
 }
 
 // allowedHosts are the values of Host under which a gateway without
@@ -168,16 +170,7 @@ func allowedHosts(public *url.URL, listen string) map[string]bool {
 
 // authenticate finds the caller. Clients ask for the metadata before they know
 // where to get a token.
-func (g *Gateway) authenticate(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if g.signIn(w, r) {
-			next.ServeHTTP(w, r)
-		}
-	})
-}
-
-// signIn admits the caller of a request, or answers that it is not admitted.
-func (g *Gateway) signIn(w http.ResponseWriter, r *http.Request) (admitted bool) {
+func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	principal, refusal := g.authenticator.Authenticate(r)
 	if refusal != nil && !isMetadata(x.Path) {
@@ -208,23 +201,21 @@ func isMetadata(path string) bool {
 }
 
 // classify finds out what the request addresses.
-func (g *Gateway) classify(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchange.From(r)
-		if fault := exchange.CheckMethod(r.Method); fault != nil {
-			exchange.Fail(w, r, fault)
-			return
-		}
-		if strings.Contains(x.Query, "#") {
-			exchange.Fail(w, r, arm.NewError(arm.InvalidRequestURI, "a request has no fragment"))
-			return
-		}
-		if fault := x.Classify(g.router.Map, r.Method); fault != nil {
-			exchange.Fail(w, r, fault)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+func (g *Gateway) classify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	fault := exchange.CheckMethod(r.Method)
+	switch {
+	case fault != nil:
+	case strings.Contains(x.Query, "#"):
+		fault = arm.NewError(arm.InvalidRequestURI, "a request has no fragment")
+	default:
+		fault = x.Classify(g.router.Map, r.Method)
+	}
+	if fault != nil {
+		exchange.Fail(w, r, fault)
+		return false
+	}
+	return true
 }
 
 // dispatch answers a classified request.

@@ -36,23 +36,17 @@ func limitsOf(c config.ThrottleLimits) throttle.Limits {
 
 // limitRate refuses the requests of callers that send too many. It comes after what
 // knows the caller and what the request is about, and before all that costs more.
-func (g *Gateway) limitRate(next http.Handler) http.Handler {
-	if g.throttle == nil {
-		return next
+func (g *Gateway) limitRate(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	if g.throttle == nil || isMetadata(x.Path) { // nobody needs to have signed in for that
+		return true
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchange.From(r)
-		if isMetadata(x.Path) { // nobody needs to have signed in for it
-			next.ServeHTTP(w, r)
-			return
-		}
-		if refusal := g.take(r.Context(), x, r.Method); refusal != nil {
-			g.throttled.Refused(throttle.KindOf(r.Method), refusal)
-			exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	if refusal := g.take(r.Context(), x, r.Method); refusal != nil {
+		g.throttled.Refused(throttle.KindOf(r.Method), refusal)
+		exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
+		return false
+	}
+	return true
 }
 
 // take has the request pay.

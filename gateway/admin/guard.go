@@ -29,6 +29,14 @@ func refuseAmbiguous(next http.Handler) http.Handler {
 	})
 }
 
+// boundContent sets the time in which a request's content has to arrive.
+func boundContent(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		exchange.BoundContent(w, r, maxContent)
+		next.ServeHTTP(w, r)
+	})
+}
+
 // guardHost refuses what a browser could be made to send: a host name that
 // somebody else's DNS may point here, and any origin but that of the console itself,
 // for requests of its scripts, where somebody is signed in or signs in. What a browser

@@ -37,23 +37,20 @@ func ContentTime(size int64) time.Duration {
 // BoundContent sets the time in which a request's content, of at most limit bytes,
 // must have arrived, whether a handler reads it or, after a refusal, the server
 // that clears the connection for the next request.
-func BoundContent(limit int64) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if size := r.ContentLength; size != 0 {
-				if size < 0 || size > limit {
-					size = limit
-				}
-				deadline := time.Now().Add(ContentTime(size))
-				control := http.NewResponseController(w)
-				_ = control.SetReadDeadline(deadline) // not every writer has a connection
-				// The deadline of the answer before is for that one alone: the client
-				// may have to be told to send its content.
-				_ = control.SetWriteDeadline(time.Time{})
-			}
-			next.ServeHTTP(w, r)
-		})
+func BoundContent(w http.ResponseWriter, r *http.Request, limit int64) {
+	size := r.ContentLength
+	if size == 0 {
+		return
 	}
+	if size < 0 || size > limit {
+		size = limit
+	}
+	deadline := time.Now().Add(ContentTime(size))
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(deadline) // not every writer has a connection
+	// The deadline of the answer before is for that one alone: the client
+	// may have to be told to send its content.
+	_ = control.SetWriteDeadline(time.Time{})
 }
 
 // ContentArrived lifts that deadline.
