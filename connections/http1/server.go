@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"portico/connections"
@@ -75,7 +76,7 @@ func (s *Server) Serve(l net.Listener) error {
 			if s.ended.Load() {
 				return http.ErrServerClosed
 			}
-			if temporary, ok := errors.AsType[net.Error](err); !ok || !temporary.Temporary() { //nolint:staticcheck // as net/http's server, for want of files
+			if !passes(err) {
 				return err
 			}
 			s.logf("http: Accept error: %v; retrying in %v", err, pause)
@@ -90,6 +91,17 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		s.begin(accepted)
 	}
+}
+
+// passes reports whether the listener accepts again after such an error: the process or
+// the machine lacked something that others give back.
+func passes(err error) bool {
+	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EINTR, syscall.ECONNABORTED} {
+		if errors.Is(err, lack) {
+			return true
+		}
+	}
+	return false
 }
 
 // begin serves a connection in a goroutine.
