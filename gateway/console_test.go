@@ -202,9 +202,9 @@ func TestReloadEndsStreamsOfTokensThatAreGone(t *testing.T) {
 	free := newSite(t, setup{})
 	_, lines := free.follow(t.Context(), "after=latest")
 	next(t, lines, "id")
-	changed = *free.config
-	changed.Server.AdminTokens = s.config.Server.AdminTokens
-	free.gateway.Succeed(&changed, free.authenticator(), nil, nil)
+	closed := *free.config
+	closed.Server.AdminTokens = s.config.Server.AdminTokens
+	free.gateway.Succeed(&closed, free.authenticator(), nil, nil)
 	ends(t, lines)
 }
 
