@@ -179,11 +179,16 @@ func (s *Store) ForgetSinkDead(ctx context.Context, sink string, before int64) (
 	return s.deleteSinkEvents(ctx, sink, forgottenSinkDead, sink, SinkDead, before, sinkEventsAtOnce)
 }
 
-// ForgetSink removes a bounded number of what a sink has not taken, and reports whether
-// that was all.
+// ForgetSink removes a bounded number of what a sink has not taken, and then the orders
+// for it; it reports whether that was all.
 func (s *Store) ForgetSink(ctx context.Context, sink string) (all bool, err error) {
 	n, err := s.deleteSinkEvents(ctx, sink, anySinkEvents, sink, sinkEventsAtOnce)
-	return err == nil && n < sinkEventsAtOnce, err
+	if err != nil || n == sinkEventsAtOnce {
+		return false, err
+	}
+	return true, s.write(ctx, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *tx) error {
+		return t.Later(deleteSinkOrders, ofNone, sink)
+	})
 }
 
 func (s *Store) deleteSinkEvents(ctx context.Context, sink, which string, args ...any) (int, error) {

@@ -41,7 +41,8 @@ const (
 	listSinkOrders   = `SELECT ` + sinkOrderColumns + ` FROM sink_orders WHERE subscription = ? AND sink = ? ORDER BY id LIMIT ?`
 	selectSinkOrder  = `SELECT ` + sinkOrderColumns + ` FROM sink_orders WHERE subscription = ? AND sink = ? AND id = ?`
 	answerSinkOrder  = `UPDATE sink_orders SET answer = ?, behind = ? WHERE subscription = ? AND sink = ? AND id = ?`
-	deleteSinkOrder  = `DELETE FROM sink_orders WHERE subscription = ? AND sink = ? AND id = ?`
+	deleteSinkOrders = `DELETE FROM sink_orders WHERE subscription = ? AND sink = ?`
+	deleteSinkOrder  = deleteSinkOrders + ` AND id = ?`
 )
 
 // ofNone is the subscription of what belongs to a sink as a whole.

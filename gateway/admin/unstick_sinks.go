@@ -68,7 +68,7 @@ func (l *listener) giveUpEvent(ctx context.Context, s *webhook.Sink, number int6
 	if err != nil {
 		return done, sinkRefusal(err)
 	}
-	says := ""
+	var says string
 	switch answer {
 	case webhook.Taken:
 		return api.Unstuck{Outcome: "The event is a dead letter now: it can be replayed, or forgotten. What waited for it is tried."}, nil

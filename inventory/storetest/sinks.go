@@ -192,6 +192,15 @@ func testSinkOrders(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, still.Answer, "")
 
+	// They go with the sink, and those of others stay.
+	_, err = b.ForgetSink(b.ctx, "another")
+	b.ok(err)
+	for sink, want := range map[string]int{"s": 1, "another": 0} {
+		left, err := b.SinkOrders(b.ctx, sink)
+		b.ok(err)
+		equal(b, len(left), want)
+	}
+
 	// What is replayed is the delivery's again: the operator's reason has gone.
 	_, err = b.ReplaySinkEvents(b.ctx, "s", 17)
 	b.ok(err)

@@ -23,7 +23,7 @@ func sinksRetryingCommand(p Program) *cobra.Command {
 		none: "The sink has left no event behind.", rows: same[api.RetriedEvent],
 		columns: []terminal.Column[api.RetriedEvent]{
 			{Title: "EVENT", Cell: func(e api.RetriedEvent) string { return e.ID }, Right: true},
-			{Title: "WHY", Cell: func(e api.RetriedEvent) string { return waitsFor(e) }, Least: 8},
+			{Title: "WHY", Cell: waitsFor, Least: 8},
 			{Title: "TRIES", Cell: func(e api.RetriedEvent) string { return strconv.FormatInt(e.Attempts, 10) }, Right: true, Drop: 2},
 			{Title: "SINCE", Time: func(e api.RetriedEvent) time.Time { return instant(e.Since) }, Drop: 3},
 			{Title: "NEXT", Time: func(e api.RetriedEvent) time.Time { return instant(e.Next) }, Drop: 1},
