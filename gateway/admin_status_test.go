@@ -247,7 +247,7 @@ func TestStatusOfSinks(t *testing.T) {
 	s.inTime("the receiver that takes nothing", func() bool { return s.problems()[described.SinkAway].Subject == "audit" })
 	s.clock.advance(10 * time.Minute)
 	behind := s.problems()[described.SinkBehind]
-	if behind.Subject != "audit" || behind.Count == 0 || behind.Since == nil || behind.Next != "GET /admin/sinks/audit" {
+	if behind.Subject != "audit" || behind.Count == 0 || behind.Since == nil || behind.Next != "portico sinks show audit" {
 		t.Errorf("%+v", behind)
 	}
 }

@@ -151,6 +151,12 @@ func TestChangeStreamEndsWithItsSession(t *testing.T) {
 	_, lines := s.follow(t.Context(), "after=latest", "Cookie", cookie)
 	next(t, lines, "id")
 	s.asked(200, "", "DELETE", "/console/session", "", append(s.fromConsole(), "Cookie", cookie)...)
+	ends(t, lines)
+}
+
+// ends waits for the end of a stream.
+func ends(t *testing.T, lines <-chan string) {
+	t.Helper()
 	for bound := time.After(time.Minute); ; {
 		select {
 		case _, more := <-lines:
@@ -161,6 +167,45 @@ func TestChangeStreamEndsWithItsSession(t *testing.T) {
 			t.Fatal("the stream goes on")
 		}
 	}
+}
+
+// A configuration without an admin token ends what was begun with it, and nothing else.
+func TestReloadEndsStreamsOfTokensThatAreGone(t *testing.T) {
+	s := consoleSite(t)
+	first, second := []string{"Authorization", bearer("the first")}, []string{"Authorization", bearer("the second")}
+	_, ofToken := s.follow(t.Context(), "after=latest", first...)
+	_, ofSession := s.follow(t.Context(), "after=latest", "Cookie", s.signIn("the first"))
+	_, stays := s.follow(t.Context(), "after=latest", second...)
+	for _, lines := range []<-chan string{ofToken, ofSession, stays} {
+		next(t, lines, "id")
+	}
+	at := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes?after=latest", "", second...)).Next
+	waited := make(chan seen, 1)
+	go func() { waited <- s.ask("GET", "/admin/changes?wait=60s&after="+at, "", first...) }()
+
+	changed := *s.config
+	changed.Server.AdminTokens = s.config.Server.AdminTokens[1:]
+	live := NewLive(s.gateway)
+	live.Replace(s.gateway.Succeed(&changed, s.authenticator(), nil, nil))
+	ends(t, ofToken)
+	ends(t, ofSession)
+	// Whoever was still on the way when the token went is refused at once.
+	if got := <-waited; got.status != 401 {
+		t.Errorf("a page that was awaited: %d %s", got.status, got.text)
+	}
+	s.group("g")
+	if told := next(t, stays, "event"); !strings.HasPrefix(told, "Microsoft.Resources.") {
+		t.Errorf("the other reader was told %q", told)
+	}
+
+	// Where tokens are asked for from now on, a reader without one is none any more.
+	free := newSite(t, setup{})
+	_, lines := free.follow(t.Context(), "after=latest")
+	next(t, lines, "id")
+	closed := *free.config
+	closed.Server.AdminTokens = s.config.Server.AdminTokens
+	free.gateway.Succeed(&closed, free.authenticator(), nil, nil)
+	ends(t, lines)
 }
 
 // What changes something needs the session, the own origin and the header, all three;

@@ -133,6 +133,9 @@ type longLived struct {
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
 	current *atomic.Pointer[access.Authenticator]
+	// adminTokens are those of the configuration that is in use now, for requests that
+	// last longer than the one that they began under.
+	adminTokens *atomic.Pointer[[]config.AdminToken]
 }
 
 // New assembles a gateway.
@@ -177,6 +180,7 @@ func New(o Options) *Gateway {
 		started:        time.Now(),
 		draining:       new(atomic.Bool),
 		current:        new(atomic.Pointer[access.Authenticator]),
+		adminTokens:    new(atomic.Pointer[[]config.AdminToken]),
 	}}
 	g.traffic = observe.NewTraffic(g.metrics)
 	o.Upstream.Audit(g.audit.Call)
@@ -214,6 +218,7 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink) {
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
+	g.adminTokens.Store(&c.Server.AdminTokens)
 	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.locations}, Scopes: g.store.Scopes()}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.sweeper = &sweep.Sweeper{
@@ -283,6 +288,7 @@ func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
 		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Upstream: g.upstream, Sweeps: g.sweeper, Started: g.started, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
 		Metrics: g.registry, Draining: g.draining.Load, Recent: g.recent, Traffic: g.traffic, Generations: g.generations, Sessions: g.sessions, Attempts: g.attempts, Audit: g.audit, Explain: g.Explain, Log: g.log,
+		TokensNow: func() []config.AdminToken { return *g.adminTokens.Load() },
 	})
 }
 

@@ -41,17 +41,18 @@ type SinkEvent struct {
 	Due          time.Time // for the next one
 	Status       int       // of the last answer, 0 for none
 	Failure      string    // why it was not taken, in one word
+	Reason       string    // why an operator gave it up; empty: none did
 	Changed      time.Time
 }
 
 const (
-	sinkEventColumns = `subscription, sink, number, key, state, attempts, since, due, status, failure, changed`
-	putSinkEvent     = `INSERT INTO sink_events (` + sinkEventColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	sinkEventColumns = `subscription, sink, number, key, state, attempts, since, due, status, failure, reason, changed`
+	putSinkEvent     = `INSERT INTO sink_events (` + sinkEventColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, sink, number) DO UPDATE SET state = excluded.state, attempts = excluded.attempts, since = excluded.since,
-		due = excluded.due, status = excluded.status, failure = excluded.failure, changed = excluded.changed`
+		due = excluded.due, status = excluded.status, failure = excluded.failure, reason = excluded.reason, changed = excluded.changed`
 	deleteSinkEvent   = `DELETE FROM sink_events WHERE subscription = ? AND sink = ? AND number = ?`
 	deleteDeadSinkOne = deleteSinkEvent + ` AND state = ?`
-	replaySinkEvent   = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, changed = ? WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
+	replaySinkEvent   = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, reason = '', changed = ? WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
 	listSinkEvents    = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE sink = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`
 	countSinkEvents   = `SELECT state, COUNT(*) FROM sink_events WHERE sink = ? GROUP BY state`
 	anySinkEvents     = `SELECT subscription, number FROM sink_events WHERE sink = ? LIMIT ?`
@@ -64,27 +65,44 @@ const sinkEventsAtOnce = 1000
 
 func scanSinkEvent(scan engine.Scanner) (e SinkEvent, err error) {
 	var since, due, changed int64
-	err = scan(&e.Subscription, &e.Sink, &e.Number, &e.Key, &e.State, &e.Attempts, &since, &due, &e.Status, &e.Failure, &changed)
+	err = scan(&e.Subscription, &e.Sink, &e.Number, &e.Key, &e.State, &e.Attempts, &since, &due, &e.Status, &e.Failure, &e.Reason, &changed)
 	e.Since, e.Due, e.Changed = engine.Moment(since), engine.Moment(due), engine.Moment(changed)
 	return e, err
 }
 
-// SaveSink records how far a sink has come: the payload of its job, events that it has
-// not taken, and such that are settled by now. It need not be durable: what is lost is
-// delivered again. After jobrow.ErrLeaseLost another holds the job.
-func (s *Store) SaveSink(ctx context.Context, j *jobrow.Job, payload string, kept, settled []SinkEvent) error {
-	return s.writeForJob(ctx, engine.Unflushed, jobrow.Locks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
-		if err := held.Save(t.Tx, payload); err != nil {
+// SinkChanges are what the holder of a sink's job records at once.
+type SinkChanges struct {
+	Payload  string      // of the job
+	Kept     []SinkEvent // events that it has not taken
+	Settled  []SinkEvent // such that it has taken by now
+	Answered []SinkOrder // orders, with what the rest of this comes from
+}
+
+// SaveSink records how far a sink has come. It is durable where an order was answered: all
+// else that is lost is delivered again. After jobrow.ErrLeaseLost another holds the job;
+// ErrNotFound where an order was withdrawn meanwhile: nothing was recorded.
+func (s *Store) SaveSink(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
+	durability := engine.Unflushed
+	if len(c.Answered) > 0 {
+		durability = engine.Flushed
+	}
+	return s.writeForJob(ctx, durability, jobrow.Locks(j.Subscription, j.Subject), j, c.Payload, func(t *tx, held jobrow.Job) error {
+		if err := held.Save(t.Tx, c.Payload); err != nil {
 			return err
 		}
-		for _, e := range kept {
+		for _, o := range c.Answered {
+			if err := o.answer(t); err != nil {
+				return err
+			}
+		}
+		for _, e := range c.Kept {
 			err := t.Later(putSinkEvent, e.Subscription, held.Subject, e.Number, e.Key, e.State, e.Attempts,
-				engine.Micros(e.Since), engine.Micros(e.Due), e.Status, e.Failure, engine.Micros(t.Now))
+				engine.Micros(e.Since), engine.Micros(e.Due), e.Status, e.Failure, e.Reason, engine.Micros(t.Now))
 			if err != nil {
 				return err
 			}
 		}
-		for _, e := range settled {
+		for _, e := range c.Settled {
 			if err := t.Later(deleteSinkEvent, e.Subscription, held.Subject, e.Number); err != nil {
 				return err
 			}
@@ -161,11 +179,16 @@ func (s *Store) ForgetSinkDead(ctx context.Context, sink string, before int64) (
 	return s.deleteSinkEvents(ctx, sink, forgottenSinkDead, sink, SinkDead, before, sinkEventsAtOnce)
 }
 
-// ForgetSink removes a bounded number of what a sink has not taken, and reports whether
-// that was all.
+// ForgetSink removes a bounded number of what a sink has not taken, and then the orders
+// for it; it reports whether that was all.
 func (s *Store) ForgetSink(ctx context.Context, sink string) (all bool, err error) {
 	n, err := s.deleteSinkEvents(ctx, sink, anySinkEvents, sink, sinkEventsAtOnce)
-	return err == nil && n < sinkEventsAtOnce, err
+	if err != nil || n == sinkEventsAtOnce {
+		return false, err
+	}
+	return true, s.write(ctx, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *tx) error {
+		return t.Later(deleteSinkOrders, ofNone, sink)
+	})
 }
 
 func (s *Store) deleteSinkEvents(ctx context.Context, sink, which string, args ...any) (int, error) {

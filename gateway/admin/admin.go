@@ -60,8 +60,11 @@ type Options struct {
 	Traffic     *observe.Traffic
 	Generations *generation.History
 	Sessions    *console.Sessions
-	Attempts    *console.Attempts
-	Audit       observe.Audit
+	// TokensNow are the admin tokens of the configuration that is in use now. A request
+	// that lasts may have begun under an earlier one, which Config is.
+	TokensNow func() []config.AdminToken
+	Attempts  *console.Attempts
+	Audit     observe.Audit
 	// Explain says which way a request would take.
 	Explain func(context.Context, api.Question) (api.Explanation, error)
 	Log     *zap.Logger

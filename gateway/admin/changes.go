@@ -65,6 +65,9 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 		if len(read.told) > 0 || read.more || l.Draining() || timing.Sleep(ctx, feedInterval) != nil {
 			return http.StatusOK, l.pageOfChanges(read), nil
 		}
+		if !l.stays(r) {
+			return 0, nil, arm.NewError(arm.AuthenticationFailed)
+		}
 		wanted.after, wanted.anywhere = read.last, false
 	}
 }

@@ -111,20 +111,34 @@ func (l *listener) callerToken(r *http.Request) (config.AdminToken, *arm.Error) 
 		}
 		return token, nil
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if token = strings.TrimSpace(token); token == "" || !strings.EqualFold(scheme, "Bearer") {
+	token := bearerOf(r)
+	if token == "" {
 		return config.AdminToken{}, arm.NewError(arm.AuthenticationFailed)
 	}
 	return l.findToken(r, token)
 }
 
+// bearerOf is the token that a request brings; "" for none.
+func bearerOf(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
 // stays reports whether whoever a request came from may still go on with it: a session may
-// have ended meanwhile.
+// have ended meanwhile, and another configuration may have taken its token away.
 func (l *listener) stays(r *http.Request) bool {
-	if len(l.Config.Server.AdminTokens) == 0 || len(r.Header["Authorization"]) > 0 {
+	tokens := l.TokensNow()
+	if len(tokens) == 0 {
 		return true
 	}
-	_, ok := l.sessionUsed(r, false)
+	if len(r.Header["Authorization"]) > 0 {
+		_, known := matchToken(tokens, bearerOf(r))
+		return known
+	}
+	_, ok := l.sessionAmong(tokens, r, false)
 	return ok
 }
 

@@ -112,11 +112,12 @@ func cookieName(r *http.Request) string {
 // session returns the token of the session that a request belongs to. A token that the
 // configuration has no more has none.
 func (l *listener) session(r *http.Request) (config.AdminToken, bool) {
-	return l.sessionUsed(r, r.Header.Get(consoleHeader) == byPerson)
+	return l.sessionAmong(l.Config.Server.AdminTokens, r, r.Header.Get(consoleHeader) == byPerson)
 }
 
-// sessionUsed is session; a person's doing keeps it from ending by idleness.
-func (l *listener) sessionUsed(r *http.Request, byPerson bool) (token config.AdminToken, ok bool) {
+// sessionAmong is session where these are all tokens; a person's doing keeps it from ending
+// by idleness.
+func (l *listener) sessionAmong(tokens []config.AdminToken, r *http.Request, byPerson bool) (token config.AdminToken, ok bool) {
 	c, err := r.Cookie(cookieName(r))
 	if err != nil {
 		return token, false
@@ -125,12 +126,12 @@ func (l *listener) sessionUsed(r *http.Request, byPerson bool) (token config.Adm
 	if !ok {
 		return token, false
 	}
-	i := slices.IndexFunc(l.Config.Server.AdminTokens, func(t config.AdminToken) bool { return t.SHA256 == hash })
+	i := slices.IndexFunc(tokens, func(t config.AdminToken) bool { return t.SHA256 == hash })
 	if i < 0 {
 		l.Sessions.End(c.Value)
 		return token, false
 	}
-	return l.Config.Server.AdminTokens[i], true
+	return tokens[i], true
 }
 
 // fromOwnPage reports whether a script of the console sent a request: it bears the origin

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/events"
 	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/operations/webhook"
@@ -19,6 +21,7 @@ func (l *listener) sinkRoutes() []route {
 		{http.MethodGet, "/admin/sinks", l.listSinks},
 		{http.MethodGet, "/admin/sinks/{name}", l.getSink},
 		{http.MethodPost, "/admin/sinks/{name}/test", l.testSink},
+		{http.MethodGet, "/admin/sinks/{name}/retrying", l.listRetrying},
 		{http.MethodGet, "/admin/sinks/{name}/dead", l.listDead},
 		{http.MethodPost, "/admin/sinks/{name}/dead/replay", l.replayDead},
 		{http.MethodDelete, "/admin/sinks/{name}/dead/{id}", l.deleteDead},
@@ -41,6 +44,9 @@ func (l *listener) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error) {
 	shown.Owner, shown.After = status.Owner, l.feedToken(status.Cursor)
 	shown.Lag, shown.LagSeconds, shown.Retrying, shown.Dead = status.Lag, status.LagSeconds, status.Retrying, status.Dead
 	shown.Delivered, shown.Forgotten, shown.Failure, shown.Status = status.Delivered, status.Forgotten, status.Failure, status.Progress.Status
+	if status.Event > 0 {
+		shown.FailedEvent = eventID(status.Event)
+	}
 	shown.LastSuccess, shown.LastFailure, shown.AwaySince = timeOf(status.LastSuccess), timeOf(status.LastFailure), timeOf(status.AwaySince)
 	return shown, nil
 }
@@ -75,7 +81,11 @@ func (l *listener) getSink(_ http.ResponseWriter, r *http.Request) (int, any, er
 }
 
 func (l *listener) namedSink(r *http.Request) (*webhook.Sink, error) {
-	if s := l.Sinks.Sink(mux.Vars(r)["name"]); s != nil {
+	return l.sinkNamed(mux.Vars(r)["name"])
+}
+
+func (l *listener) sinkNamed(name string) (*webhook.Sink, error) {
+	if s := l.Sinks.Sink(name); s != nil {
 		return s, nil
 	}
 	return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such sink.")
@@ -93,6 +103,16 @@ func (l *listener) testSink(_ http.ResponseWriter, r *http.Request) (int, any, e
 
 // listDead lists what a sink was given up for, behind ?after=, an id.
 func (l *listener) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	return sinkPage(l, r, inventory.SinkDead, l.letterOf)
+}
+
+// listRetrying lists what a sink has left behind, to be tried again, behind ?after=, an id.
+func (l *listener) listRetrying(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	return sinkPage(l, r, inventory.SinkRetrying, l.retriedOf)
+}
+
+// sinkPage is a page of the events of a state.
+func sinkPage[T any](l *listener, r *http.Request, state inventory.SinkEventState, show func(context.Context, inventory.SinkEvent) (T, error)) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -105,39 +125,54 @@ func (l *listener) listDead(_ http.ResponseWriter, r *http.Request) (int, any, e
 	after := int64(0)
 	if text := query.Get("after"); text != "" {
 		if after, err = eventNumber(text); err != nil {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of a dead letter").About("after")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of an event").About("after")
 		}
 	}
-	found, err := l.Store.SinkEvents(r.Context(), s.Name, inventory.SinkDead, after, limit+1)
+	found, err := l.Store.SinkEvents(r.Context(), s.Name, state, after, limit+1)
 	if err != nil {
 		return 0, nil, err
 	}
-	page := api.Page[api.DeadLetter]{Value: make([]api.DeadLetter, 0, min(len(found), limit))}
+	page := api.Page[T]{Value: make([]T, 0, min(len(found), limit))}
 	for i, e := range found {
 		if i == limit {
-			page.NextLink = nextPage(r.URL.Path, query, strconv.FormatInt(found[i-1].Number, 10))
+			page.NextLink = nextPage(r.URL.Path, query, eventID(found[i-1].Number))
 			break
 		}
-		letter, err := l.letterOf(r, e)
+		shown, err := show(r.Context(), e)
 		if err != nil {
 			return 0, nil, err
 		}
-		page.Value = append(page.Value, letter)
+		page.Value = append(page.Value, shown)
 	}
 	return http.StatusOK, page, nil
 }
 
-func (l *listener) letterOf(r *http.Request, e inventory.SinkEvent) (api.DeadLetter, error) {
-	letter := api.DeadLetter{
-		ID: strconv.FormatInt(e.Number, 10), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(),
+func (l *listener) letterOf(ctx context.Context, e inventory.SinkEvent) (api.DeadLetter, error) {
+	event, err := l.keptEvent(ctx, e.Number)
+	return api.DeadLetter{
+		ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(), Reason: e.Reason, Event: event,
+	}, err
+}
+
+func (l *listener) retriedOf(ctx context.Context, e inventory.SinkEvent) (api.RetriedEvent, error) {
+	event, err := l.keptEvent(ctx, e.Number)
+	shown := api.RetriedEvent{ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Event: event}
+	if e.Attempts > 0 {
+		since, next := e.Since.UTC(), e.Due.UTC()
+		shown.Since, shown.Next = &since, &next
 	}
-	event, err := l.Store.NumberedEvent(r.Context(), e.Number)
+	return shown, err
+}
+
+// keptEvent is the event of a number, in the form for readers; nil where it is no longer
+// kept.
+func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEvent, error) {
+	event, err := l.Store.NumberedEvent(ctx, number)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return letter, nil
+		return nil, nil
 	}
 	told := event.CloudEvent()
-	letter.Event = &told
-	return letter, err
+	return &told, err
 }
 
 // replayDead has dead letters tried again: those of {"ids": […]}, or all.
@@ -192,11 +227,15 @@ func (l *listener) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any,
 	if err != nil {
 		return 0, nil, noLetter()
 	}
-	found, err := l.Store.DeleteDeadSinkEvent(r.Context(), s.Name, number)
+	return http.StatusOK, api.Nothing{}, l.forgetDead(r.Context(), s, number)
+}
+
+func (l *listener) forgetDead(ctx context.Context, s *webhook.Sink, number int64) error {
+	found, err := l.Store.DeleteDeadSinkEvent(ctx, s.Name, number)
 	if err == nil && !found {
 		err = noLetter()
 	}
-	return http.StatusOK, api.Nothing{}, err
+	return err
 }
 
 var errNoNumber = errors.New("no number of an event")
@@ -208,6 +247,9 @@ func eventNumber(text string) (int64, error) {
 	}
 	return number, nil
 }
+
+// eventID is how an event is named: by its number.
+func eventID(number int64) string { return strconv.FormatInt(number, 10) }
 
 func noLetter() *arm.Error {
 	return arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such dead letter.")

@@ -57,18 +57,22 @@ func (l *listener) unstick(w http.ResponseWriter, r *http.Request) (int, any, er
 
 func checkOrder(o *api.UnstickOrder) error {
 	named := 0
-	for _, name := range []string{o.ID, o.Job, o.Operation, o.Fence} {
+	for _, name := range []string{o.ID, o.Job, o.Operation, o.Fence, o.Sink} {
 		if name != "" {
 			named++
 		}
 	}
 	switch {
 	case named != 1:
-		return arm.NewError(arm.InvalidRequestContent, "exactly one of id, job, operation and fence is needed")
+		return arm.NewError(arm.InvalidRequestContent, "exactly one of id, job, operation, fence and sink is needed")
 	case !slices.Contains([]string{api.Ask, api.GiveUp, api.Forget}, o.Step):
 		return arm.NewError(arm.InvalidRequestContent, "step is one of ask, giveUp and forget").About("step")
 	case o.Region != "" && o.ID == "":
 		return arm.NewError(arm.InvalidRequestContent, "region goes with id alone").About("region")
+	case o.Event != "" && o.Sink == "":
+		return arm.NewError(arm.InvalidRequestContent, "event goes with sink alone").About("event")
+	case o.Step == api.GiveUp && o.Sink != "" && strings.TrimSpace(o.Reason) == "":
+		return arm.NewError(arm.InvalidRequestContent, "to give up an event needs a reason").About("reason")
 	case o.Step == api.Forget && strings.TrimSpace(o.Reason) == "":
 		return arm.NewError(arm.InvalidRequestContent, "to forget needs a reason").About("reason")
 	case len(o.Reason) > longestReason || strings.ContainsFunc(o.Reason, func(c rune) bool { return !unicode.IsPrint(c) }):
@@ -103,6 +107,8 @@ func (l *listener) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, er
 			return nil, noJob()
 		}
 		return l.stuckJob(ctx, sub, id)
+	case o.Sink != "":
+		return l.stuckSink(o.Sink, o.Event, o.Reason)
 	case o.Operation != "":
 		return l.stuckOperation(ctx, o.Operation)
 	case o.Fence != "":

@@ -165,6 +165,8 @@ func (l *listener) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuc
 		return l.stuckResource(ctx, j.Subscription, j.Subject)
 	case inventory.FenceJob:
 		return l.stuckFence(j.Subscription, j.Subject), nil
+	case inventory.SinkJob:
+		return l.stuckSink(j.Subject, "", "")
 	case inventory.GroupDeleteJob, inventory.MoveJob, inventory.ValidateMoveJob, inventory.RequestBatchJob, sweep.Job:
 		at.giveUp = func(ctx context.Context) (api.Unstuck, error) {
 			err := l.Store.CancelJob(ctx, j.Subscription, j.ID)

@@ -49,18 +49,21 @@ func testSinkEvents(t *testing.T, database Database) {
 	for n := int64(1); n <= 6; n++ {
 		kept = append(kept, event(n, inventory.SinkEventState(n%2)))
 	}
-	b.ok(b.SaveSink(b.ctx, &first, `{"progress":{"cursor":6}}`, kept, nil))
+	b.ok(b.SaveSink(b.ctx, &first, inventory.SinkChanges{Payload: `{"progress":{"cursor":6}}`, Kept: kept}))
 	equal(b, first.Payload, `{"progress":{"cursor":6}}`)
 	equal(b, numbers(inventory.SinkRetrying, 2, 0), "[4 6]")
 	equal(b, numbers(inventory.SinkDead, 0, 2), "[1 3]")
 
-	b.ok(b.SaveSink(b.ctx, &first, `{"progress":{"cursor":7}}`, []inventory.SinkEvent{event(2, inventory.SinkDead)}, []inventory.SinkEvent{event(4, 0)}))
+	b.ok(b.SaveSink(b.ctx, &first, inventory.SinkChanges{
+		Payload: `{"progress":{"cursor":7}}`, Kept: []inventory.SinkEvent{event(2, inventory.SinkDead)}, Settled: []inventory.SinkEvent{event(4, 0)},
+	}))
 	equal(b, numbers(inventory.SinkRetrying, 0, 0), "[6]")
 
 	// Another holds the job: the former holder records nothing any more.
 	b.ok(b.DeferJob(b.ctx, first, since, ""))
 	second := claim()
-	if err := b.SaveSink(b.ctx, &first, `{}`, []inventory.SinkEvent{event(9, 0)}, []inventory.SinkEvent{event(6, 0)}); !errors.Is(err, jobrow.ErrLeaseLost) {
+	late := inventory.SinkChanges{Payload: `{}`, Kept: []inventory.SinkEvent{event(9, 0)}, Settled: []inventory.SinkEvent{event(6, 0)}}
+	if err := b.SaveSink(b.ctx, &first, late); !errors.Is(err, jobrow.ErrLeaseLost) {
 		t.Errorf("a former holder: %v", err)
 	}
 	equal(b, numbers(inventory.SinkRetrying, 0, 0), "[6]")
@@ -85,7 +88,7 @@ func testSinkEvents(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, counts, [3]int{inventory.SinkRetrying: 1, inventory.SinkReplayed: 3})
 
-	b.ok(b.SaveSink(b.ctx, &second, `{}`, []inventory.SinkEvent{event(3, inventory.SinkDead), event(5, inventory.SinkDead)}, nil))
+	b.ok(b.SaveSink(b.ctx, &second, inventory.SinkChanges{Payload: `{}`, Kept: []inventory.SinkEvent{event(3, inventory.SinkDead), event(5, inventory.SinkDead)}}))
 	n, err = b.ForgetSinkDead(b.ctx, "s", 5)
 	b.ok(err)
 	equal(b, n, 1)
@@ -96,6 +99,115 @@ func testSinkEvents(t *testing.T, database Database) {
 	counts, err = b.CountSinkEvents(b.ctx, "s")
 	b.ok(err)
 	equal(b, counts, [3]int{})
+}
+
+// An order is answered by the holder of the sink's job alone, together with what comes of
+// it; one that was withdrawn is answered by nobody.
+func testSinkOrders(t *testing.T, database Database) {
+	b := newBench(t, database)
+	id := jobrow.ID(inventory.SinkJob, "s")
+	_, err := b.AddJob(b.ctx, jobrow.Job{ID: id, Kind: inventory.SinkJob, Subject: "s", Payload: `{}`})
+	b.ok(err)
+	claim := func() jobrow.Job {
+		t.Helper()
+		jobs, err := b.ClaimJobs(b.ctx, "owner", lease, 1, inventory.SinkJob)
+		b.ok(err)
+		equal(b, len(jobs), 1)
+		return jobs[0]
+	}
+	order := func(sink string, number int64) inventory.SinkOrder {
+		t.Helper()
+		o, err := b.OrderSink(b.ctx, inventory.SinkOrder{Sink: sink, Number: number, Step: inventory.GiveUpSink, Reason: "ticket 4711"})
+		b.ok(err)
+		return o
+	}
+	given := func(o inventory.SinkOrder) inventory.SinkChanges {
+		o.Answer, o.Behind = "done", 3
+		return inventory.SinkChanges{Payload: `{"n":1}`, Answered: []inventory.SinkOrder{o}, Kept: []inventory.SinkEvent{
+			{Subscription: Sub, Number: o.Number, Key: "/k", State: inventory.SinkDead, Reason: o.Reason},
+		}}
+	}
+	dead := func() int {
+		t.Helper()
+		counts, err := b.CountSinkEvents(b.ctx, "s")
+		b.ok(err)
+		return counts[inventory.SinkDead]
+	}
+	held := claim()
+	one := order("s", 17)
+	order("another", 17)
+	all, err := b.SinkOrders(b.ctx, "s")
+	b.ok(err)
+	equal(b, len(all), 1)
+	equal(b, all[0].ID, one.ID)
+	equal(b, all[0].Number, 17)
+	equal(b, all[0].Step, inventory.GiveUpSink)
+	equal(b, all[0].Reason, "ticket 4711")
+	equal(b, all[0].Answer, "")
+	if all[0].Ordered.IsZero() {
+		t.Error("nobody knows when it was ordered")
+	}
+
+	b.ok(b.SaveSink(b.ctx, &held, given(one)))
+	answered, err := b.SinkOrder(b.ctx, "s", one.ID)
+	b.ok(err)
+	equal(b, answered.Answer+fmt.Sprint(answered.Behind), "done3")
+	letters, err := b.SinkEvents(b.ctx, "s", inventory.SinkDead, 0, 10)
+	b.ok(err)
+	equal(b, len(letters), 1)
+	equal(b, letters[0].Reason, "ticket 4711")
+	last, err := b.WithdrawSinkOrder(b.ctx, "s", one.ID)
+	b.ok(err)
+	equal(b, last.Answer, "done")
+	for _, gone := range []func() (inventory.SinkOrder, error){
+		func() (inventory.SinkOrder, error) { return b.WithdrawSinkOrder(b.ctx, "s", one.ID) },
+		func() (inventory.SinkOrder, error) { return b.SinkOrder(b.ctx, "s", one.ID) },
+	} {
+		if _, err := gone(); !errors.Is(err, inventory.ErrNotFound) {
+			t.Errorf("an order that was withdrawn: %v", err)
+		}
+	}
+
+	// One that is withdrawn before its answer: nothing of what came of it is recorded.
+	late := order("s", 18)
+	_, err = b.WithdrawSinkOrder(b.ctx, "s", late.ID)
+	b.ok(err)
+	changes := given(late)
+	changes.Payload = `{"n":2}`
+	if err := b.SaveSink(b.ctx, &held, changes); !errors.Is(err, inventory.ErrNotFound) {
+		t.Errorf("an order that was withdrawn was answered: %v", err)
+	}
+	equal(b, dead(), 1)
+	equal(b, b.loadJob(id).Payload, `{"n":1}`)
+
+	// A former holder answers none.
+	open := order("s", 19)
+	b.ok(b.DeferJob(b.ctx, held, time.Time{}, ""))
+	claim()
+	if err := b.SaveSink(b.ctx, &held, given(open)); !errors.Is(err, jobrow.ErrLeaseLost) {
+		t.Errorf("a former holder: %v", err)
+	}
+	equal(b, dead(), 1)
+	still, err := b.SinkOrder(b.ctx, "s", open.ID)
+	b.ok(err)
+	equal(b, still.Answer, "")
+
+	// They go with the sink, and those of others stay.
+	_, err = b.ForgetSink(b.ctx, "another")
+	b.ok(err)
+	for sink, want := range map[string]int{"s": 1, "another": 0} {
+		left, err := b.SinkOrders(b.ctx, sink)
+		b.ok(err)
+		equal(b, len(left), want)
+	}
+
+	// What is replayed is the delivery's again: the operator's reason has gone.
+	_, err = b.ReplaySinkEvents(b.ctx, "s", 17)
+	b.ok(err)
+	replayed, err := b.SinkEvents(b.ctx, "s", inventory.SinkReplayed, 0, 10)
+	b.ok(err)
+	equal(b, len(replayed), 1)
+	equal(b, replayed[0].Reason, "")
 }
 
 // loadJob reads a job that belongs to no subscription.

@@ -89,6 +89,7 @@ func Run(t *testing.T, database Database) {
 		{"RequestBatches", testRequestBatches},
 		{"Events", testEvents},
 		{"SinkEvents", testSinkEvents},
+		{"SinkOrders", testSinkOrders},
 		{"EventsTellTheIndex", testEventsTellTheIndex},
 		{"Disarm", testDisarm},
 		{"EventsNameWhoBegan", testEventsNameWhoBegan},

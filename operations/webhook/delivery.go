@@ -44,6 +44,8 @@ type delivery struct {
 	pauses  int
 	paused  time.Time // until then nothing is sent
 
+	answered []inventory.SinkOrder // orders, with what the next save records
+
 	look   time.Time // for the next look at the outbox
 	tick   time.Time // for the next look at what operators have changed
 	saved  time.Time
@@ -160,6 +162,9 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	if !x.tick.After(now) {
 		x.tick = now.Add(x.Interval)
 		if err := errors.Join(x.recountDead(ctx), x.takeReplayed(ctx)); err != nil {
+			return err
+		}
+		if err := x.takeOrders(ctx, now); err != nil {
 			return err
 		}
 	}
@@ -351,7 +356,7 @@ func (x *delivery) succeed(result sent, now time.Time) {
 func (x *delivery) fail(result sent, now time.Time) {
 	x.metrics.attempts.WithLabelValues(x.sink.Name, result.outcome.Name).Inc()
 	progress := &x.state.Progress
-	progress.LastFailure, progress.Failure, progress.Status = now, result.outcome.Name, result.outcome.Status
+	progress.LastFailure, progress.Failure, progress.Status, progress.Event = now, result.outcome.Name, result.outcome.Status, 0
 	if len(result.items) > 1 && result.outcome.Name == outcomeRefused {
 		// Nobody knows which of them was refused: each is sent alone, at once.
 		for _, i := range result.items {
@@ -359,6 +364,7 @@ func (x *delivery) fail(result sent, now time.Time) {
 		}
 		return
 	}
+	progress.Event = result.items[0].number
 	x.failing[result.items[0].line.name] = struct{}{}
 	if result.outcome.concernsAll() || len(x.failing) >= severalResources {
 		x.pause(result.outcome, now)
@@ -422,7 +428,7 @@ func (x *delivery) giveUp(i *item) {
 
 func (x *delivery) unsaved() bool {
 	x.state.Progress.Cursor = x.queue.cursor()
-	return x.state.Progress != x.before || len(x.queue.changed) > 0 || len(x.queue.settled) > 0
+	return x.state.Progress != x.before || len(x.queue.changed) > 0 || len(x.queue.settled) > 0 || len(x.answered) > 0
 }
 
 // save records how far the sink has come.
@@ -434,10 +440,11 @@ func (x *delivery) save(ctx context.Context) error {
 	for i, state := range x.queue.changed {
 		kept = append(kept, i.row(state))
 	}
-	if err := x.Store.SaveSink(ctx, &x.claim.Job, x.state.payload(), kept, x.queue.settled); err != nil {
+	if err := x.Store.SaveSink(ctx, &x.claim.Job, inventory.SinkChanges{Payload: x.state.payload(), Kept: kept, Settled: x.queue.settled, Answered: x.answered}); err != nil {
 		return err
 	}
 	x.queue.saved()
+	x.answered = nil
 	x.before = x.state.Progress
 	return nil
 }

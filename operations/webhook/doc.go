@@ -11,6 +11,9 @@
 // everything goes on when it takes one. Only while a receiver takes others an event is
 // given up, and becomes a dead letter.
 //
+// An operator may have an event tried, or given up, at once: by an order that the holder
+// takes between two messages, and answers as it records what came of it ([Deliverer.Order]).
+//
 // [queue] is what is on its way, [delivery] moves it, [receiver] sends it, and [Deliverer]
 // is the kind of the jobs.
 package webhook

@@ -6,6 +6,7 @@ import (
 
 	"portico/events"
 	"portico/inventory"
+	"portico/timing"
 )
 
 // item is an event on its way.
@@ -18,9 +19,10 @@ type item struct {
 	due      time.Time     // for the next one
 	status   int
 	failure  string
-	alone    bool // it is sent without others
-	kept     bool // it stands beside the cursor, in a row
-	stored   bool // there is that row
+	reason   string // why an operator gave it up
+	alone    bool   // it is sent without others
+	kept     bool   // it stands beside the cursor, in a row
+	stored   bool   // there is that row
 	done     bool
 	line     *line
 }
@@ -29,7 +31,7 @@ type item struct {
 func (i *item) row(state inventory.SinkEventState) inventory.SinkEvent {
 	return inventory.SinkEvent{
 		Subscription: i.sub, Number: i.number, Key: i.key, State: state,
-		Attempts: int64(i.attempts), Since: i.since, Due: i.due, Status: i.status, Failure: i.failure,
+		Attempts: int64(i.attempts), Since: i.since, Due: i.due, Status: i.status, Failure: i.failure, Reason: i.reason,
 	}
 }
 
@@ -190,6 +192,33 @@ func (q *queue) drop(i *item) {
 func (q *queue) bury(i *item) {
 	q.remove(i)
 	q.changed[i] = inventory.SinkDead
+}
+
+// takeOut is bury for an item of a line of which nothing is being sent.
+func (q *queue) takeOut(i *item) {
+	heap.Remove(&q.ready, i.line.place)
+	q.bury(i)
+	q.await(i.line)
+}
+
+// find is the item of a number, or nil.
+func (q *queue) find(number int64) *item {
+	for _, l := range q.lines {
+		for _, i := range l.items {
+			if i.number == number {
+				return i
+			}
+		}
+	}
+	return nil
+}
+
+// hasten makes all lines due of which nothing is being sent.
+func (q *queue) hasten(now time.Time) {
+	for _, l := range q.ready {
+		l.head().due = timing.Earlier(l.head().due, now)
+	}
+	heap.Init(&q.ready)
 }
 
 func (q *queue) remove(i *item) {

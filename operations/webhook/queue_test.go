@@ -103,6 +103,18 @@ func TestQueueLosesNothing(t *testing.T) {
 					end(items, rapid.IntRange(0, 3).Draw(t, "how"))
 				}
 			},
+			"operator": func(t *rapid.T) {
+				i := q.find(int64(rapid.IntRange(1, all).Draw(t, "event")))
+				if i == nil {
+					return
+				}
+				if i.line.sending == 0 && i == i.line.head() && rapid.Bool().Draw(t, "gives up") {
+					o.dead[i.number] = true
+					q.takeOut(i)
+					return
+				}
+				q.hasten(now)
+			},
 			"wait": func(*rapid.T) { now = now.Add(time.Second) },
 			"save": func(*rapid.T) { save() },
 			"kill": func(*rapid.T) { begin() },

@@ -25,6 +25,8 @@ type Progress struct {
 	// Failure is the outcome of the attempt that failed last, Status its answer's.
 	Failure string `json:"failure,omitempty"`
 	Status  int    `json:"status,omitempty"`
+	// Event is the number of the one that was sent then; 0: there were several.
+	Event int64 `json:"event,omitempty"`
 	// AwaySince is since when the receiver takes nothing; zero: it does.
 	AwaySince time.Time `json:"awaySince,omitzero"`
 }

@@ -16,7 +16,8 @@ const failures = 20
 // the admin API says.
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Config{Server: withToken(), EastUS: hostile})
+	m := newMailbox(t)
+	w := newWorld(t, harness.Config{Server: withToken(), EastUS: hostile, Extra: m.sink("audit")})
 	at := w.Portico.AdminURL
 	b := newTab(t, newBrowser(t))
 	const lost = "00000000-0000-0000-0000-00000000feed"
@@ -31,6 +32,7 @@ func TestConsole(t *testing.T) {
 	t.Run("changes", func(t *testing.T) { b.within(t, func() { testChanges(b, at, w) }) })
 	t.Run("index", func(t *testing.T) { b.within(t, func() { testIndex(b, at, w) }) })
 	t.Run("explain", func(t *testing.T) { b.within(t, func() { testExplain(b, at, w) }) })
+	t.Run("sinks", func(t *testing.T) { b.within(t, func() { testSinks(b, at, w, m) }) })
 	t.Run("configuration", func(t *testing.T) { b.within(t, func() { testConfiguration(b, at, w) }) })
 	t.Run("region down", func(t *testing.T) { b.within(t, func() { testRegionDown(b, at, w) }) })
 	t.Run("looks", func(t *testing.T) { b.within(t, func() { testLooks(b, at, w) }) })

@@ -17,6 +17,7 @@ import (
 var pages = [][2]string{
 	{"overview", lostRegion}, {"jobs", "group-delete"}, {"deletion", "deleted,"}, {"explain", "Explain"},
 	{"index", "Strays"}, {"configuration", "Generation 1"}, {"errors", "Correlation id"}, {"changes", "live"},
+	{"sinks", "Dead letters"},
 }
 
 // lowContrast lists visible texts whose contrast with what lies behind them is below 4.5,
@@ -123,14 +124,14 @@ func testKeys(b *tab, at string) {
 	b.open(at + "/#/explain")
 	b.sees("without sending it")
 	var stops []string
-	for range 18 {
+	for range 19 {
 		b.keys("\t")
 		stops = append(stops, b.text(`document.activeElement.dataset.page ?? document.activeElement.id`))
 		if outline := b.text(`getComputedStyle(document.activeElement).outlineStyle`); outline == "none" {
 			b.t.Errorf("the focus on %s is not seen", stops[len(stops)-1])
 		}
 	}
-	want := "skip overview jobs deletion explain index configuration errors changes theme help signOut method path principal tenant ask"
+	want := "skip overview jobs deletion explain index configuration errors changes sinks theme help signOut method path principal tenant ask"
 	if got := strings.Join(stops, " "); !strings.HasPrefix(got, want) {
 		b.t.Errorf("the stops are %s", got)
 	}

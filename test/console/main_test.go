@@ -25,7 +25,7 @@ var operator = harness.Token{Raw: "the-operator's-token", Name: "Operator"}
 // newWorld starts a Portico with short times.
 func newWorld(t *testing.T, config harness.Config) *harness.World {
 	t.Helper()
-	config.Extra = `
+	config.Extra += `
 health: {probe: {interval: 500ms}}
 index: {sendWithin: 30s, lateWriteWindow: 1m, callMargin: 500ms, pollFloor: 50ms, askTimeout: 30s}
 jobs: {lease: 2s}

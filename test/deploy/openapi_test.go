@@ -183,6 +183,8 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 	})
 	d.ask(t, 200, "DELETE", "/admin/sinks/h/dead/"+dead[0]["id"].(string), "")
 	d.ask(t, 202, "POST", "/admin/sinks/h/dead/replay", `{"ids":[]}`)
+	d.ask(t, 200, "GET", "/admin/sinks/h/retrying?limit=1", "")
+	d.ask(t, 200, "POST", "/admin/unstick", `{"sink":"h","step":"ask"}`)
 	d.ask(t, 404, "GET", "/admin/sinks/none", "")
 
 	for path, item := range d.document.Paths.Map() {

@@ -30,15 +30,12 @@ A job is named by its ID, or by the end of it that the table of portico jobs lis
 	return c
 }
 
-// jobKinds are those that operators look for.
-var jobKinds = []string{"batch", "erase", "fence", "follow", "group-delete", "move", "notice", "registration", "sink", "sweep", "validate-move", "verify"}
-
 func jobsListCommand(p Program) *cobra.Command {
 	l := listing[api.Job, api.Job]{
 		path: "/admin/jobs", none: "There is no such job.", rows: same[api.Job],
 		params: []param{{
-			name: "kind", flag: "kind", usage: "only those of this `KIND`: " + strings.Join(jobKinds, ", "),
-			complete: cobra.FixedCompletions(jobKinds, cobra.ShellCompDirectiveNoFileComp),
+			name: "kind", flag: "kind", usage: "only those of this `KIND`: " + strings.Join(api.JobKinds(), ", "),
+			complete: cobra.FixedCompletions(api.JobKinds(), cobra.ShellCompDirectiveNoFileComp),
 		}},
 		columns: []terminal.Column[api.Job]{
 			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},

@@ -3,6 +3,7 @@ package operator
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/events"
 	"portico/gateway/admin/api"
 )
 
@@ -26,6 +28,8 @@ type listener struct {
 	asked   []*http.Request
 	// unstuck is the last order to unstick.
 	unstuck api.UnstickOrder
+	// content is that of the last POST.
+	content []byte
 }
 
 type refusal struct {
@@ -61,6 +65,20 @@ func (l *listener) sent() api.UnstickOrder {
 	return l.unstuck
 }
 
+// sentText is the content that came last with a request that is no order to unstick.
+func (l *listener) sentText() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.content)
+}
+
+// read keeps the content of a request.
+func (l *listener) read(from io.Reader) {
+	l.content, _ = io.ReadAll(from) // what is cut short is another text
+	l.unstuck = api.UnstickOrder{}
+	_ = json.Unmarshal(l.content, &l.unstuck)
+}
+
 // matches reports whether a path is of an operation's, which has {names} in it.
 func matches(path, of string) bool {
 	segments, names := strings.Split(path, "/"), strings.Split(of, "/")
@@ -71,8 +89,8 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, r)
-	if r.URL.Path == "/admin/unstick" {
-		_ = json.NewDecoder(r.Body).Decode(&l.unstuck)
+	if r.Method == http.MethodPost {
+		l.read(r.Body)
 	}
 	for _, o := range api.Operations() {
 		if o.Method != r.Method || !matches(r.URL.Path, o.Path) {
@@ -147,6 +165,7 @@ const (
 // answers are what a service with much to say answers.
 func answers() map[string]any {
 	at := time.Now().Add(-3*time.Minute - time.Second)
+	before := at.Add(-time.Hour)
 	later := time.Now().Add(2*time.Hour + time.Minute)
 	covered := true
 	waiting := api.Waiting{
@@ -162,6 +181,11 @@ func answers() map[string]any {
 	}
 	done := job
 	done.ID, done.State = "-.00000000000000000000000000001234", "Done"
+	event := &events.CloudEvent{SpecVersion: "1.0", ID: somebody, Source: "/", Type: "Microsoft.Resources.ResourceWriteSuccess", Subject: someID, Time: at, Sequence: "4711"}
+	sink := api.Sink{
+		Name: "audit", Host: "hooks.with-a-long-name.example.com:8443", State: "Away", Owner: somebody, After: "1.0.4710", Lag: 1234, LagSeconds: 4000.5, Retrying: 17, Dead: 3,
+		Delivered: 1234567, Forgotten: 5, LastSuccess: &before, LastFailure: &at, AwaySince: &before, Failure: "denied", Status: 401, FailedEvent: "4711",
+	}
 	return map[string]any{
 		"GET /admin/status": api.Status{
 			Version: "1.2.3", Region: "westus", Started: at, Generation: 4, Store: "sqlite", Replicas: 1,
@@ -185,20 +209,30 @@ func answers() map[string]any {
 			{ID: someSubscription, TenantID: somebody, DisplayName: evil, State: "Enabled", Covered: &covered, Features: []string{"A/b"}},
 			{ID: somebody, TenantID: somebody, DisplayName: "日本語の名前はとても長いです、そして広いです", State: "Deleted", Erased: true},
 		}},
-		"GET /admin/resources":         api.Page[api.Resource]{Value: []api.Resource{row, {ID: someGroup + "/providers/A.B/c/d", Type: "A.B/c", Region: "westus", Phase: "Stable", Flags: []string{}}}},
-		"GET /admin/resource":          api.ResourceDetail{ID: someID, Row: &row, Waiting: []api.Waiting{waiting}, Fences: []api.Fence{fence}, Locks: []api.Lock{lock}, Events: []api.ResourceEvent{{Time: at, Action: "Contoso.Compute/virtualMachines/write", Status: "Started", Caller: somebody, CorrelationID: somebody}}},
-		"GET /admin/locks":             api.Page[api.Lock]{Value: []api.Lock{lock}},
-		"GET /admin/roles":             api.Page[api.RoleAssignment]{Value: []api.RoleAssignment{{ID: someGroup + "/providers/Microsoft.Authorization/roleAssignments/" + somebody, Scope: someGroup, PrincipalID: somebody, PrincipalType: "ServicePrincipal", Role: "User Access Administrator"}}},
-		"GET /admin/fences":            api.Page[api.Fence]{Value: []api.Fence{fence}},
-		"GET /admin/doubts":            api.Page[api.Doubt]{Value: []api.Doubt{{ID: someID, Region: "northeurope", Phase: "Accepted", Flags: []string{"verify"}, Why: []api.Waiting{waiting, waiting}, Until: &later}}},
-		"GET /admin/errors":            api.Page[api.ErrorAnswer]{Value: []api.ErrorAnswer{{Time: at, Method: "DELETE", Path: someID, Status: 503, Cause: "gateway", Code: "BadGatewayConnection", Region: "northeurope", CorrelationID: somebody}}},
-		"GET /admin/configuration":     api.ConfigurationInUse{Settings: []api.Setting{{Path: "providers[Contoso.Compute].resourceTypes[virtualMachines/disks].apiVersions", Value: evil}}},
-		"GET /admin/configurations":    api.Page[api.Configuration]{Value: []api.Configuration{{Generation: 4, Time: at, Outcome: api.ConfigurationTaken, Why: "POST /admin/reload", By: evil, Changes: []api.SettingChange{{Path: "providers[Contoso.Compute].resourceTypes[virtualMachines/disks].apiVersions", To: evil}}}}},
-		"GET /admin/jobs":              api.Page[api.Job]{Value: []api.Job{job, done}},
-		"GET /admin/jobs/{id}":         done,
-		"POST /admin/jobs/{id}/cancel": job,
-		"POST /admin/reload":           api.Reloaded{Generation: 5, NeedsRestart: []string{"server.listen"}},
-		"POST /admin/roles/check":      api.RoleAnswer{Reason: "no role", WouldAllow: []string{"Owner"}},
-		"GET /admin/changes":           api.Changes{Value: []api.Change{{RawMessage: json.RawMessage(`{"specversion":"1.0","id":"1","source":"/","type":"Microsoft.Resources.ResourceWriteSuccess","subject":"` + someID + `","time":"2026-01-02T03:04:05Z","data":{"operationName":"Contoso.Compute/virtualMachines/write","status":"Succeeded","origin":"answer","objectId":"` + somebody + `"}}`)}}, Next: "1.0.1"},
+		"GET /admin/resources":                 api.Page[api.Resource]{Value: []api.Resource{row, {ID: someGroup + "/providers/A.B/c/d", Type: "A.B/c", Region: "westus", Phase: "Stable", Flags: []string{}}}},
+		"GET /admin/resource":                  api.ResourceDetail{ID: someID, Row: &row, Waiting: []api.Waiting{waiting}, Fences: []api.Fence{fence}, Locks: []api.Lock{lock}, Events: []api.ResourceEvent{{Time: at, Action: "Contoso.Compute/virtualMachines/write", Status: "Started", Caller: somebody, CorrelationID: somebody}}},
+		"GET /admin/locks":                     api.Page[api.Lock]{Value: []api.Lock{lock}},
+		"GET /admin/roles":                     api.Page[api.RoleAssignment]{Value: []api.RoleAssignment{{ID: someGroup + "/providers/Microsoft.Authorization/roleAssignments/" + somebody, Scope: someGroup, PrincipalID: somebody, PrincipalType: "ServicePrincipal", Role: "User Access Administrator"}}},
+		"GET /admin/fences":                    api.Page[api.Fence]{Value: []api.Fence{fence}},
+		"GET /admin/doubts":                    api.Page[api.Doubt]{Value: []api.Doubt{{ID: someID, Region: "northeurope", Phase: "Accepted", Flags: []string{"verify"}, Why: []api.Waiting{waiting, waiting}, Until: &later}}},
+		"GET /admin/errors":                    api.Page[api.ErrorAnswer]{Value: []api.ErrorAnswer{{Time: at, Method: "DELETE", Path: someID, Status: 503, Cause: "gateway", Code: "BadGatewayConnection", Region: "northeurope", CorrelationID: somebody}}},
+		"GET /admin/configuration":             api.ConfigurationInUse{Settings: []api.Setting{{Path: "providers[Contoso.Compute].resourceTypes[virtualMachines/disks].apiVersions", Value: evil}}},
+		"GET /admin/configurations":            api.Page[api.Configuration]{Value: []api.Configuration{{Generation: 4, Time: at, Outcome: api.ConfigurationTaken, Why: "POST /admin/reload", By: evil, Changes: []api.SettingChange{{Path: "providers[Contoso.Compute].resourceTypes[virtualMachines/disks].apiVersions", To: evil}}}}},
+		"GET /admin/jobs":                      api.Page[api.Job]{Value: []api.Job{job, done}},
+		"GET /admin/jobs/{id}":                 done,
+		"POST /admin/jobs/{id}/cancel":         job,
+		"GET /admin/sinks":                     api.Page[api.Sink]{Value: []api.Sink{sink, {Name: "fresh", Host: "hooks.example.com", State: "Starting"}}},
+		"GET /admin/sinks/{name}":              sink,
+		"POST /admin/sinks/{name}/test":        api.SinkTest{Outcome: "denied", Status: 401},
+		"POST /admin/sinks/{name}/dead/replay": api.Replayed{Replayed: 2},
+		"GET /admin/sinks/{name}/retrying": api.Page[api.RetriedEvent]{Value: []api.RetriedEvent{
+			{ID: "4711", Failure: "refused", Status: 422, Attempts: 12, Since: &at, Next: &later, Event: event}, {ID: "4712", Event: event},
+		}},
+		"GET /admin/sinks/{name}/dead": api.Page[api.DeadLetter]{Value: []api.DeadLetter{
+			{ID: "4700", Failure: "refused", Status: 422, Attempts: 12, Since: at, GivenUp: at, Reason: evil, Event: event}, {ID: "1", Failure: "timeout", Since: at, GivenUp: at},
+		}},
+		"POST /admin/reload":      api.Reloaded{Generation: 5, NeedsRestart: []string{"server.listen"}},
+		"POST /admin/roles/check": api.RoleAnswer{Reason: "no role", WouldAllow: []string{"Owner"}},
+		"GET /admin/changes":      api.Changes{Value: []api.Change{{RawMessage: json.RawMessage(`{"specversion":"1.0","id":"1","source":"/","type":"Microsoft.Resources.ResourceWriteSuccess","subject":"` + someID + `","time":"2026-01-02T03:04:05Z","data":{"operationName":"Contoso.Compute/virtualMachines/write","status":"Succeeded","origin":"answer","objectId":"` + somebody + `"}}`)}}, Next: "1.0.1"},
 	}
 }

@@ -17,7 +17,13 @@ import (
 
 // listing is a command that shows a list of Ts, as a table of rows R.
 type listing[T, R any] struct {
-	path    string
+	path string
+	// of is the path of a list that belongs to what the first argument names, in place of
+	// path; complete completes that argument, missing helps where it is not known.
+	of       func(name string) string
+	complete cobra.CompletionFunc
+	missing  string
+
 	params  []param
 	rows    func([]T) []R
 	columns []terminal.Column[R]
@@ -45,17 +51,25 @@ func same[T any](all []T) []T { return all }
 // command returns the command. Its texts are those of its help.
 func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Command {
 	a := newAsking(p)
+	a.missing = l.missing
 	limit := 0
 	if long == "" {
 		long = short + "."
 	}
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			l := l
+			if l.of != nil {
+				l.path = l.of(args[0])
+			}
 			return a.show(c.Context(), func(ctx context.Context, service *client.Client, to io.Writer) error {
 				return l.draw(ctx, a, service, to, l.query(c), limit)
 			})
 		},
+	}
+	if l.of != nil {
+		c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), onlyFirst(l.complete)
 	}
 	a.Flags(c)
 	a.outputFlags(c)

@@ -27,7 +27,7 @@ import (
 var commandsOfAll = []string{
 	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "resources show " + someID, "jobs list",
 	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes", "errors", "errors --by-subscription", "configuration", "configurations",
-	"changes --resource " + someID,
+	"changes --resource " + someID, "sinks list", "sinks show audit", "sinks retrying audit", "sinks dead audit",
 }
 
 // run runs a command line in this process.
@@ -156,6 +156,10 @@ func TestWhatIsShownAt80Columns(t *testing.T) {
 		"fences":                            {"-with-a-long-name", "PUT"},
 		"jobs show cdef":                    {"Done", "waitingFor"},
 		"resources show " + someID:          {"in northeurope, Accepted, verify, followPut,\nchanged 3m ago", "Waits for:", "Fences:", "CanNotDelete", "Last events:"},
+		"sinks list":                        {"audit", "Away", "1234", "17", "denied, 401"},
+		"sinks show audit":                  {"denied, 401", "portico unstick sink/audit/4711 --ask", "portico sinks retrying audit", "portico sinks dead audit"},
+		"sinks retrying audit":              {"4711", "refused, 422", "-with-a-long-name", "4712", "behind another"},
+		"sinks dead audit":                  {"4700", "refused, 422", "no longer kept", "-with-a-long-name"},
 		"locks --subscription " + someGroup: {"CanNotDelete", "a-group-with-a-long-name"},
 	} {
 		text := onTerminal(t, l, 80, line)
@@ -193,6 +197,8 @@ func TestDocumentsAreWhatTheServiceAnswered(t *testing.T) {
 		"jobs watch x.1": "GET /admin/jobs/{id}", "jobs cancel x.1": "POST /admin/jobs/{id}/cancel", "locks --subscription x": "GET /admin/locks",
 		"roles list --subscription x": "GET /admin/roles", "fences": "GET /admin/fences", "doubts": "GET /admin/doubts", "reload": "POST /admin/reload",
 		"roles check --principal " + somebody + " --action a --scope s": "POST /admin/roles/check", "changes": "GET /admin/changes",
+		"sinks list": "GET /admin/sinks", "sinks show audit": "GET /admin/sinks/{name}", "sinks retrying audit": "GET /admin/sinks/{name}/retrying",
+		"sinks dead audit": "GET /admin/sinks/{name}/dead", "sinks test audit": "POST /admin/sinks/{name}/test", "sinks replay audit --all": "POST /admin/sinks/{name}/dead/replay",
 	} {
 		text, _ := json.Marshal(all[operation])
 		var want any
@@ -267,6 +273,9 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 	l := startListener(t, answers())
 	l.set("GET /admin/jobs/{id}", refusal{404, "ResourceNotFound", "There is no such job."})
 	l.set("GET /admin/fences", refusal{401, "AuthenticationFailed", "no"})
+	l.set("GET /admin/sinks/{name}", refusal{404, "ResourceNotFound", "There is no such sink."})
+	l.set("GET /admin/sinks/{name}/dead", refusal{404, "ResourceNotFound", "There is no such sink."})
+	l.set("POST /admin/sinks/{name}/dead/replay", api.Replayed{})
 	tls := httptest.NewUnstartedServer(l)
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
 	tls.StartTLS()
@@ -291,6 +300,18 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		"retire westus":                                                   {"name the service"},
 		"sweep":                                                           {"name the service"},
 		"jobs cancel a.b":                                                 {"name the service"},
+		"sinks test audit":                                                {"name the service"},
+		"sinks replay audit --all":                                        {"name the service"},
+		"sinks show none --admin " + l.URL:                                {"There is no such sink.", "portico sinks list"},
+		"sinks dead none --admin " + l.URL:                                {"There is no such sink.", "portico sinks list"},
+		"sinks replay audit --admin " + l.URL:                             {"portico sinks dead audit", "--all"},
+		"sinks replay audit 17 --all --admin " + l.URL:                    {"portico sinks dead audit", "--all"},
+		"sinks replay audit 17 --admin " + l.URL:                          {"no such dead letter", "portico sinks dead audit"},
+		"sinks forget audit 17 --admin " + l.URL:                          {"--reason TEXT", "--yes"},
+		"sinks forget audit 17 --yes --admin " + l.URL:                    {"--reason TEXT"},
+		"unstick sink/audit/17 --give-up --admin " + l.URL:                {"--reason TEXT", "dead letter"},
+		"unstick sink/audit/17 --forget --reason r --admin " + l.URL:      {"--yes"},
+		"unstick sink/ --ask --admin " + l.URL:                            {"sink/NAME/EVENT", "portico sinks list"},
 		"jobs list -o xml --admin " + l.URL:                               {"table, wide, json, yaml"},
 		"jobs list --watch=1ms --admin " + l.URL:                          {"100ms"},
 	} {
@@ -380,6 +401,9 @@ func TestCompletion(t *testing.T) {
 		{[]string{"context", "use", ""}, "here"},
 		{[]string{"jobs", "list", "--kind", ""}, "group-delete"},
 		{[]string{"jobs", "list", "-o", ""}, "yaml"},
+		{[]string{"sinks", "show", ""}, "audit\tAway"},
+		{[]string{"sinks", "replay", ""}, "audit\tAway"},
+		{[]string{"sinks", "dead", ""}, "audit\tAway"},
 		{[]string{"jobs", "show", "--admin", silent.URL, ""}, ":4"},
 	} {
 		var out bytes.Buffer

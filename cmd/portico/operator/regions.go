@@ -70,9 +70,9 @@ func regionRows(regions []api.Region) (rows []regionRow) {
 // styleOf is how a state is shown.
 func styleOf(state string) terminal.Style {
 	switch state {
-	case api.Up, "Done", "Succeeded", "Enabled":
+	case api.Up, "Done", "Succeeded", "Enabled", "Delivering":
 		return terminal.Green
-	case api.Down, "Failed":
+	case api.Down, "Failed", "Away":
 		return terminal.Red
 	case api.Degraded, "Cancelling", "Cancelled", "Warned", "PastDue", "Disabled", "Started":
 		return terminal.Yellow

@@ -14,6 +14,9 @@ import (
 	"portico/gateway/admin/client"
 )
 
+// sinkPrefix begins the name of a sink, or of an event of one.
+const sinkPrefix = "sink/"
+
 // unstickOptions are the flags of the command.
 type unstickOptions struct {
 	ask, giveUp, forget, fence, yes bool
@@ -25,19 +28,23 @@ func unstickCommand(p Program) *cobra.Command {
 	a.named = true
 	var o unstickOptions
 	c := &cobra.Command{
-		Use:   "unstick ID|JOB|URL (--ask | --give-up | --forget --reason TEXT --yes)",
+		Use:   "unstick ID|JOB|URL|sink/NAME[/EVENT] (--ask | --give-up | --forget --reason TEXT --yes)",
 		Short: "Ask again, give up or forget what waits",
 		Long: `Ask again, give up or forget what waits: a resource or a resource group (by its ID),
-a job (by its ID, or the end of it that portico jobs list shows), or an operation (by the
-URL that its client polls).
+a job (by its ID, or the end of it that portico jobs list shows), an operation (by the
+URL that its client polls), or an event that a receiver has not taken (by sink/NAME/EVENT, as
+portico sinks retrying lists it and portico sinks show tells the last one; with --ask also
+sink/NAME, for all that wait).
 
   --ask      asks the provider again, or tries again, now
   --give-up  ends it as its own limit would: a deletion or a move is canceled, an
              operation that has been followed for index.followLimit is not followed
-             any more, an endpoint is not notified
+             any more, an endpoint is not notified, an event becomes a dead letter. For
+             an event it needs --reason
   --forget   forgets a resource, with --fence the fences on its ID, with --region
              the stray there. You say that it does not exist: nobody asks a provider
-             for it any more. It needs --reason, which goes to the audit log, and --yes.
+             for it any more. Of a sink it forgets a dead letter. It needs --reason, which
+             goes to the audit log, and --yes.
 
 What would not be safe is refused, with until when: nothing is forgotten that a call
 under way, or a write without an answer, may still make. Each can be repeated.
@@ -80,9 +87,16 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 		order.Step = api.Forget
 	}
 	if o.forget && (!o.yes || o.reason == "") {
-		return order, fmt.Errorf("to forget %s needs --reason TEXT and --yes: nobody will ask a provider for it any more", name)
+		return order, fmt.Errorf("to forget %s needs --reason TEXT and --yes: nothing brings it back", name)
 	}
 	switch folded := strings.ToLower(name); {
+	case strings.HasPrefix(name, sinkPrefix):
+		if order.Sink, order.Event, _ = strings.Cut(name[len(sinkPrefix):], "/"); order.Sink == "" {
+			return order, errors.New("an event is named by sink/NAME/EVENT: portico sinks list shows the sinks")
+		}
+		if o.giveUp && o.reason == "" {
+			return order, fmt.Errorf("to give up %s needs --reason TEXT: the dead letter shows it", name)
+		}
 	case strings.HasPrefix(folded, "http://"), strings.HasPrefix(folded, "https://"),
 		strings.Contains(folded, "/operationresults/"), strings.Contains(folded, "/operationstatuses/"):
 		order.Operation = name

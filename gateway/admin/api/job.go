@@ -16,6 +16,11 @@ var jobOperations = []Operation{
 	{Method: http.MethodPost, Path: "/admin/jobs/{id}/cancel", Summary: "Cancels a sweep, a deletion, a move or a batch.", Answer: Job{}, Status: http.StatusAccepted},
 }
 
+// JobKinds are all kinds of jobs, as ?kind= takes them, in the order of their names.
+func JobKinds() []string {
+	return []string{"batch", "erase", "fence", "follow", "group-delete", "move", "notice", "registration", "sink", "sweep", "validate-move", "verify"}
+}
+
 // Job is a piece of durable work.
 type Job struct {
 	ID           string `json:"id"`

@@ -11,6 +11,7 @@ var sinkOperations = []Operation{
 	{Method: http.MethodGet, Path: "/admin/sinks", Summary: "The receivers of events, as the configuration has them.", Answer: Page[Sink]{}, Status: http.StatusOK},
 	{Method: http.MethodGet, Path: "/admin/sinks/{name}", Summary: "One receiver of events.", Answer: Sink{}, Status: http.StatusOK},
 	{Method: http.MethodPost, Path: "/admin/sinks/{name}/test", Summary: "Sends an event that says nothing, once, and says what came of it.", Answer: SinkTest{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/sinks/{name}/retrying", Summary: "The events that others overtake, to be tried again.", Query: paging, Answer: Page[RetriedEvent]{}, Status: http.StatusOK},
 	{Method: http.MethodGet, Path: "/admin/sinks/{name}/dead", Summary: "The events that were given up.", Query: paging, Answer: Page[DeadLetter]{}, Status: http.StatusOK},
 	{Method: http.MethodPost, Path: "/admin/sinks/{name}/dead/replay", Summary: "Has dead letters tried again.", Content: Replay{}, Answer: Replayed{}, Status: http.StatusAccepted},
 	{Method: http.MethodDelete, Path: "/admin/sinks/{name}/dead/{id}", Summary: "Forgets a dead letter.", Answer: Nothing{}, Status: http.StatusOK},
@@ -34,6 +35,8 @@ type Sink struct {
 	LastFailure *time.Time `json:"lastFailure,omitempty"`
 	Failure     string     `json:"failure,omitempty"` // of the attempt that failed last
 	Status      int        `json:"status,omitempty"`  // of its answer
+	// FailedEvent is the id of the event that it sent; left out where it sent several.
+	FailedEvent string     `json:"failedEvent,omitempty"`
 	AwaySince   *time.Time `json:"awaySince,omitempty"`
 }
 
@@ -41,6 +44,19 @@ type Sink struct {
 type SinkTest struct {
 	Outcome string `json:"outcome"`
 	Status  int    `json:"status,omitempty"` // of the receiver's answer
+}
+
+// RetriedEvent is an event that was not taken, and is tried again.
+type RetriedEvent struct {
+	ID       string `json:"id"` // the event's sequence
+	Failure  string `json:"failure,omitempty"`
+	Status   int    `json:"status,omitempty"`
+	Attempts int64  `json:"attempts"` // 0: it waits for an earlier event of its resource
+	// Since is when it first failed, Next when it is tried again.
+	Since *time.Time `json:"since,omitempty"`
+	Next  *time.Time `json:"next,omitempty"`
+	// Event is left out where it is no longer kept.
+	Event *events.CloudEvent `json:"event,omitempty"`
 }
 
 // DeadLetter is an event that was given up.
@@ -51,6 +67,8 @@ type DeadLetter struct {
 	Attempts int64     `json:"attempts"`
 	Since    time.Time `json:"since"`
 	GivenUp  time.Time `json:"givenUp"`
+	// Reason is that of the operator who gave it up; empty: the delivery did.
+	Reason string `json:"reason,omitempty"`
 	// Event is left out where it is no longer kept.
 	Event *events.CloudEvent `json:"event,omitempty"`
 }

@@ -16,7 +16,7 @@ const (
 	Forget = "forget" // the operator says that it does not exist
 )
 
-// UnstickOrder names one thing that waits, by one of its first four members, and what is
+// UnstickOrder names one thing that waits, by one of its first five members, and what is
 // to be done.
 type UnstickOrder struct {
 	// ID is that of a resource or a resource group.
@@ -27,10 +27,14 @@ type UnstickOrder struct {
 	Operation string `json:"operation,omitempty"`
 	// Fence is the ID that fences stand on.
 	Fence string `json:"fence,omitempty"`
+	// Sink is the name of a receiver of events.
+	Sink string `json:"sink,omitempty"`
+	// Event is the id of an event that Sink has not taken; without it all that wait are meant.
+	Event string `json:"event,omitempty"`
 	// Region has ID name the stray there, and not the row.
 	Region string `json:"region,omitempty"`
 	Step   string `json:"step"`
-	// Reason goes to the audit log. To forget needs one.
+	// Reason goes to the audit log. To forget, and to give up an event, need one.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -9,10 +9,12 @@ import * as explain from './explain.js';
 import * as index from './doubts.js';
 import * as jobs from './jobs.js';
 import * as overview from './overview.js';
+import * as sinks from './sinks.js';
 
 const all = [
   ['overview', 'Overview', overview], ['jobs', 'Jobs', jobs], ['deletion', 'Group deletion', deletion], ['explain', 'Explain', explain],
   ['index', 'Index', index], ['configuration', 'Configuration', configuration], ['errors', 'Errors', errors], ['changes', 'Changes', changes],
+  ['sinks', 'Sinks', sinks],
 ];
 const main = document.getElementById('main');
 let leave = () => {};
@@ -116,7 +118,7 @@ function nextTheme() {
   say(`Colours: ${themes[next]}`);
 }
 
-const keys = [['1 … 8', 'the pages, in their order'], ['/', 'the filter or first field of a page'], ['t', 'light, dark, as the system has it'], ['?', 'this list'], ['Esc', 'close what is open']];
+const keys = [['1 … 9', 'the pages, in their order'], ['/', 'the filter or first field of a page'], ['t', 'light, dark, as the system has it'], ['?', 'this list'], ['Esc', 'close what is open']];
 
 function help() {
   if (document.getElementById('keys')) return;

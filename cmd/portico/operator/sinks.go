@@ -1,0 +1,202 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/cmd/portico/terminal"
+	"portico/gateway/admin/api"
+	"portico/gateway/admin/client"
+)
+
+const sinksPath = "/admin/sinks"
+
+// delivered is the outcome of an event that a receiver has taken.
+const delivered = "delivered"
+
+func sinksCommand(p Program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sinks",
+		Short: "Look after the receivers of events",
+		Long: `Look after the receivers of events: how far each has come, what it does not take, and what
+was given up for it.`,
+	}
+	c.AddCommand(sinksListCommand(p), sinksShowCommand(p), sinksTestCommand(p), sinksRetryingCommand(p), sinksDeadCommand(p), sinksReplayCommand(p), sinksForgetCommand(p))
+	return c
+}
+
+func sinkPath(name string) string { return sinksPath + "/" + url.PathEscape(name) }
+
+// knownSinks helps where a sink is not known.
+const knownSinks = "portico sinks list shows the sinks that there are"
+
+func sinksListCommand(p Program) *cobra.Command {
+	a := newAsking(p)
+	c := &cobra.Command{
+		Use: "list", Short: "List the receivers of events, and how each fares",
+		Long: `List the receivers of events, and how each fares. LAG are events that the sink has not come
+to, BEHIND the age of the first of them. RETRYING are events that others overtake, DEAD those
+that were given up. An Away receiver takes nothing: it is tried now and then.
+
+` + findingService,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.show(c.Context(), showOne(a, sinksPath, nil, func(to io.Writer, page api.Page[api.Sink]) error {
+				if len(page.Value) == 0 {
+					_, err := fmt.Fprintln(to, "The configuration has no sink: events.sinks names them.")
+					return err
+				}
+				return table(a, sinkColumns()).Write(a.out, to, page.Value)
+			}))
+		},
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	a.watchFlag(c)
+	return c
+}
+
+func sinkColumns() []terminal.Column[api.Sink] {
+	return []terminal.Column[api.Sink]{
+		{Title: "SINK", Cell: func(s api.Sink) string { return s.Name }, Least: 8},
+		{Title: "STATE", Cell: func(s api.Sink) string { return s.State }, Style: func(s api.Sink) terminal.Style { return styleOf(s.State) }},
+		{Title: "LAG", Cell: func(s api.Sink) string { return strconv.FormatInt(s.Lag, 10) }, Right: true},
+		{Title: "BEHIND", Cell: behind, Right: true, Drop: 4},
+		{Title: "RETRYING", Cell: func(s api.Sink) string { return strconv.Itoa(s.Retrying) }, Right: true},
+		{Title: "DEAD", Cell: func(s api.Sink) string { return strconv.Itoa(s.Dead) }, Right: true},
+		{Title: "DELIVERED", Cell: func(s api.Sink) string { return strconv.FormatInt(s.Delivered, 10) }, Right: true, Drop: 5},
+		{Title: "TAKEN", Time: func(s api.Sink) time.Time { return instant(s.LastSuccess) }, Drop: 3},
+		{Title: "FAILED", Time: func(s api.Sink) time.Time { return instant(s.LastFailure) }, Drop: 2},
+		{Title: "WHY", Cell: func(s api.Sink) string { return failureOf(s.Failure, s.Status) }, Least: 8, Drop: 1},
+		{Title: "HOST", Cell: func(s api.Sink) string { return s.Host }, Least: 8, Drop: 6},
+		{Title: "OWNER", Cell: func(s api.Sink) string { return s.Owner }, Wide: true},
+		{Title: "AWAY SINCE", Time: func(s api.Sink) time.Time { return instant(s.AwaySince) }, Wide: true},
+	}
+}
+
+// behind is the age of the first event that a sink has not come to.
+func behind(s api.Sink) string {
+	if s.LagSeconds <= 0 {
+		return ""
+	}
+	return time.Duration(s.LagSeconds * float64(time.Second)).Round(time.Second).String()
+}
+
+// failureOf is what an attempt came to.
+func failureOf(failure string, status int) string {
+	if status == 0 {
+		return failure
+	}
+	return fmt.Sprintf("%s, %d", failure, status)
+}
+
+// sinkCommand is a command about one sink.
+func sinkCommand(p Program, use, short, long string, args cobra.PositionalArgs, run func(a *asking, ctx context.Context, args []string) error) (*cobra.Command, *asking) {
+	a := newAsking(p)
+	a.missing = knownSinks
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: args, ValidArgsFunction: onlyFirst(completeSinks),
+		RunE: func(c *cobra.Command, args []string) error { return run(a, c.Context(), args) },
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	return c, a
+}
+
+func sinksShowCommand(p Program) *cobra.Command {
+	c, a := sinkCommand(p, "show NAME", "Show how a receiver of events fares",
+		`Show how a receiver of events fares: what it takes, what failed last and how, and the event
+that failed, where it was sent alone.`, cobra.ExactArgs(1),
+		func(a *asking, ctx context.Context, args []string) error {
+			return a.show(ctx, showOne(a, sinkPath(args[0]), nil, a.writeSink))
+		})
+	a.watchFlag(c)
+	return c
+}
+
+func (a *asking) writeSink(to io.Writer, s api.Sink) error {
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(to, "%-13s %s\n", name, terminal.Clean(value))
+		}
+	}
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return when(*t, a.format, time.Now())
+	}
+	line("sink", s.Name)
+	line("host", s.Host)
+	fmt.Fprintf(to, "%-13s %s\n", "state", a.out.In(styleOf(s.State), terminal.Clean(s.State)))
+	line("away since", at(s.AwaySince))
+	line("lag", counted(int(s.Lag), "event", "events"))
+	line("behind", behind(s))
+	line("retrying", counted(s.Retrying, "event", "events"))
+	line("dead", counted(s.Dead, "event", "events"))
+	line("delivered", strconv.FormatInt(s.Delivered, 10))
+	if s.Forgotten > 0 {
+		line("forgotten", strconv.FormatInt(s.Forgotten, 10)+" before they were sent")
+	}
+	line("taken last", at(s.LastSuccess))
+	line("failed last", at(s.LastFailure))
+	line("failure", failureOf(s.Failure, s.Status))
+	line("failed event", s.FailedEvent)
+	line("owner", s.Owner)
+	line("after", s.After)
+	var next []string
+	if s.FailedEvent != "" && s.LastFailure != nil && (s.LastSuccess == nil || s.LastFailure.After(*s.LastSuccess)) {
+		next = append(next, "portico unstick sink/"+s.Name+"/"+s.FailedEvent+" --ask")
+	}
+	if s.Retrying > 0 {
+		next = append(next, "portico sinks retrying "+s.Name)
+	}
+	if s.Dead > 0 {
+		next = append(next, "portico sinks dead "+s.Name)
+	}
+	for _, command := range next {
+		line("next", command)
+	}
+	return nil
+}
+
+func sinksTestCommand(p Program) *cobra.Command {
+	c, a := sinkCommand(p, "test NAME", "Send a receiver an event that says nothing",
+		`Send a receiver an event that says nothing, once and at once, and say what came of it. Its
+type is Portico.Test. What waits stays where it is.
+
+  portico sinks test audit
+
+Exit status 1: the receiver did not take it.`, cobra.ExactArgs(1),
+		func(a *asking, ctx context.Context, args []string) error {
+			return a.with(func(c *client.Client) error { return a.testSink(ctx, c, args[0]) })
+		})
+	a.named = true
+	return c
+}
+
+func (a *asking) testSink(ctx context.Context, c *client.Client, name string) error {
+	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: sinkPath(name) + "/test"})
+	if err != nil {
+		return err
+	}
+	var came api.SinkTest
+	if err := answer.Read(&came); err != nil {
+		return err
+	}
+	err = write(a, a.out, answer, func(to io.Writer, came api.SinkTest) error {
+		_, err := fmt.Fprintf(to, "%s: %s\n", name, terminal.Clean(failureOf(came.Outcome, came.Status)))
+		return err
+	})
+	if err == nil && came.Outcome != delivered {
+		return ErrReported
+	}
+	return err
+}

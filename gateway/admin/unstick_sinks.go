@@ -1,0 +1,109 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+	"portico/operations/webhook"
+)
+
+// orderRetry is when an order is to be repeated that nobody has taken.
+const orderRetry = 5 * time.Second
+
+// stuckSink is what a sink has not taken: one event, or all that wait.
+func (l *listener) stuckSink(name, event, reason string) (*stuck, error) {
+	s, err := l.sinkNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	if event == "" {
+		const one = "Of a sink one event is given up, or forgotten: name it. Those that are tried again are listed, and the one that failed last is shown."
+		return &stuck{
+			name: "sink/" + s.Name, giveUp: never(one), forget: never(one),
+			ask: func(ctx context.Context) (api.Unstuck, error) { return l.askSink(ctx, s, 0) },
+		}, nil
+	}
+	number, err := eventNumber(event)
+	if err != nil {
+		return nil, arm.NewError(arm.InvalidRequestContent, "an event is named by its sequence, a number").About("event")
+	}
+	return &stuck{
+		name:   "sink/" + s.Name + "/" + eventID(number),
+		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.askSink(ctx, s, number) },
+		giveUp: func(ctx context.Context) (api.Unstuck, error) { return l.giveUpEvent(ctx, s, number, reason) },
+		forget: func(ctx context.Context) (api.Unstuck, error) {
+			return api.Unstuck{Outcome: "The dead letter is forgotten."}, l.forgetDead(ctx, s, number)
+		},
+	}, nil
+}
+
+// askSink has an event tried now; 0: all that wait.
+func (l *listener) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
+	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: inventory.AskSink})
+	if err != nil {
+		return done, sinkRefusal(err)
+	}
+	switch answer {
+	case webhook.Taken:
+		done.Outcome = "What waits is tried now."
+	case webhook.Sending:
+		done.Outcome = "It is being sent just now."
+	case webhook.Behind:
+		done.Outcome = "The first event of its resource that waits is tried now. It comes behind that."
+	default:
+		return done, l.noWait(ctx, s, number)
+	}
+	return done, nil
+}
+
+// giveUpEvent makes a dead letter of an event.
+func (l *listener) giveUpEvent(ctx context.Context, s *webhook.Sink, number int64, reason string) (done api.Unstuck, err error) {
+	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: inventory.GiveUpSink, Reason: reason})
+	if err != nil {
+		return done, sinkRefusal(err)
+	}
+	var says string
+	switch answer {
+	case webhook.Taken:
+		return api.Unstuck{Outcome: "The event is a dead letter now: it can be replayed, or forgotten. What waited for it is tried."}, nil
+	case webhook.Sending:
+		says = "The event is being sent just now: wait for what comes of it."
+	case webhook.Untried:
+		says = "The receiver was never sent the event: ask first."
+	case webhook.Full:
+		says = "As many dead letters are kept as may be: replay or forget some."
+	default:
+		return done, l.noWait(ctx, s, number)
+	}
+	return done, arm.NewError(arm.Conflict).Saying("%s", says)
+}
+
+// noWait is the error of an event that does not wait.
+func (l *listener) noWait(ctx context.Context, s *webhook.Sink, number int64) error {
+	dead, err := l.Store.SinkEvents(ctx, s.Name, inventory.SinkDead, number-1, 1)
+	switch {
+	case err != nil:
+		return err
+	case slices.ContainsFunc(dead, func(e inventory.SinkEvent) bool { return e.Number == number }):
+		return arm.NewError(arm.Conflict).Saying("The event was given up: replay it, or forget it.")
+	}
+	return arm.NewError(arm.ResourceNotFound, "", "").Saying("The event does not wait: the sink has taken it, does not want it, or has not come to it.")
+}
+
+func sinkRefusal(err error) error {
+	if behind, ok := errors.AsType[*webhook.BehindError](err); ok {
+		return arm.NewError(arm.Conflict).Saying("The event waits for the event %d of the same resource: give that up first.", behind.First)
+	}
+	if errors.Is(err, webhook.ErrNotTaken) {
+		fault := arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("Nobody who delivers to the sink has taken the order in time. Nothing was done.")
+		fault.RetryAfter = orderRetry
+		return fault
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/inventory"
+	"portico/timing"
+)
+
+const (
+	// orderTime is how long an order waits for the holder of the sink's job, which looks
+	// for orders once an interval.
+	orderTime = 15 * time.Second
+	// orderPace is the pause between two looks for its answer.
+	orderPace = 50 * time.Millisecond
+)
+
+// ErrNotTaken is the error of an order that no holder of the sink's job has taken in time.
+var ErrNotTaken = errors.New("webhook: nobody who delivers has taken the order")
+
+// Order is what an operator wants of events that a sink has not taken.
+type Order struct {
+	Event  int64 // the number of one; 0 for all that wait, which can only be asked for
+	Step   inventory.SinkStep
+	Reason string // why one is given up
+}
+
+// Answer is what the holder of a sink's job did about an order.
+type Answer string
+
+// The answers. They are stored.
+const (
+	Taken   Answer = "taken"   // it was done
+	Sending Answer = "sending" // the event is on its way just now: nothing was done
+	Behind  Answer = "behind"  // an earlier event of its resource has to go first
+	Untried Answer = "untried" // it never failed
+	Full    Answer = "full"    // there is no room for another dead letter
+	Unknown Answer = "unknown" // it does not wait
+)
+
+// BehindError refuses to give up an event that waits for an earlier one of its resource.
+type BehindError struct{ First int64 }
+
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("webhook: event %d has to go first", e.First)
+}
+
+// Order has the holder of a sink's job, on whichever replica, take a step, and returns its
+// answer: Taken or Sending, or Behind where the first event of the resource was asked for
+// in place of this one. Nothing is done after an error: *[BehindError], ErrNotTaken.
+func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error) {
+	left, err := d.Store.OrderSink(ctx, inventory.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
+	if err != nil {
+		return "", err
+	}
+	awaited, cancel := context.WithTimeout(ctx, orderTime)
+	defer cancel()
+	for timing.Sleep(awaited, orderPace) == nil {
+		if now, err := d.Store.SinkOrder(awaited, s.Name, left.ID); err != nil || now.Answer != "" {
+			break
+		}
+	}
+	// Whoever ordered takes the order back in any case, and what it says then counts.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), orderTime)
+	defer cancel()
+	known, err := d.Store.WithdrawSinkOrder(last, s.Name, left.ID)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return "", ErrNotTaken
+	case err != nil:
+		return "", err
+	case known.Answer == "":
+		return "", ErrNotTaken
+	case Answer(known.Answer) == Behind && o.Step == inventory.GiveUpSink:
+		return Behind, &BehindError{known.Behind}
+	}
+	return Answer(known.Answer), nil
+}
+
+// takeOrders takes what operators have ordered, and answers in the same transaction that
+// records what came of it: only a holder of the job can.
+func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
+	orders, err := x.Store.SinkOrders(ctx, x.sink.Name)
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		switch {
+		case now.Sub(o.Ordered) > 2*orderTime: // whoever ordered is gone
+			if _, err := x.Store.WithdrawSinkOrder(ctx, x.sink.Name, o.ID); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+				return err
+			}
+		case o.Answer == "":
+			answer := x.obey(&o, now)
+			o.Answer = string(answer)
+			x.answered = append(x.answered, o)
+		}
+	}
+	if len(x.answered) == 0 {
+		return nil
+	}
+	return x.save(ctx)
+}
+
+// obey takes the step of an order, as far as it may be taken now.
+func (x *delivery) obey(o *inventory.SinkOrder, now time.Time) Answer {
+	if o.Number == 0 && o.Step == inventory.AskSink {
+		x.queue.hasten(now)
+		x.paused = now
+		return Taken
+	}
+	i := x.queue.find(o.Number)
+	switch {
+	case i == nil:
+		return Unknown
+	case i.line.sending > 0:
+		return Sending
+	case i != i.line.head():
+		o.Behind = i.line.head().number
+	}
+	if o.Step == inventory.AskSink {
+		i.line.head().due = now
+		x.queue.await(i.line)
+		x.paused = now
+		if o.Behind > 0 {
+			return Behind
+		}
+		return Taken
+	}
+	switch {
+	case o.Behind > 0:
+		return Behind
+	case i.attempts == 0:
+		return Untried
+	case x.dead >= x.sink.Dead:
+		return Full
+	}
+	i.reason = o.Reason
+	x.Log.Warn("an event was given up by an operator", zap.String("sink", x.sink.Name), zap.Int64("event", i.number),
+		zap.Int("attempts", i.attempts), zap.String("outcome", i.failure), zap.Int("status", i.status))
+	x.dead++
+	x.queue.takeOut(i)
+	x.paused = now // what comes behind may be taken
+	return Taken
+}
