@@ -230,7 +230,91 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 				}
 				check(t, selection{list: list.count}, append(slices.Clone(args), 256))
 			}
+			if list.sample != "" {
+				check(t, selection{list: list.sample}, append(slices.Clone(list.args), sampled, "common", "common-"))
+			}
 		}
+	}
+}
+
+// fillApart makes resources in the order of their keys, of which one in twenty has a name
+// that begins otherwise; in the last part all have.
+const fillApart = `INSERT INTO resources (` + resourceColumns + `, name_key)
+	WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %[1]d),
+		row(i, what) AS (SELECT i, CASE WHEN i %% 20 = 0 OR i >= %[3]d THEN 'apart' ELSE 'common' END FROM n)
+	SELECT 's', '/' || CAST(1000000 + i AS TEXT), '/' || CAST(1000000 + i AS TEXT),
+		'rg', 'type', 'type', what || CAST(i AS TEXT), '', 'region', 'region',
+		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{}', '', '', 1700000000000000, 1700000000000000, NULL,
+		what || CAST(i AS TEXT)
+	FROM row`
+
+// Names that begin alike are found by the index of names also where they are many, if all
+// else would read many rows for each; where they lie close together they are found beside
+// each other.
+func TestManyNamesFarApart(t *testing.T) {
+	t.Parallel()
+	const rows, together = 90_000, 88_000
+	fill := map[string]func(t *testing.T, o *Options){
+		"sqlite": func(t *testing.T, o *Options) {
+			if err := openTest(t, *o).Close(); err != nil {
+				t.Fatal(err)
+			}
+			db, err := sql.Open("sqlite", o.DSN)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if _, err := db.ExecContext(t.Context(), fmt.Sprintf(fillApart, rows, `x'000102030405060708090a0b0c0d0e0f'`, together)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"postgres": func(t *testing.T, o *Options) {
+			o.Driver, o.DSN = engine.Postgres, harness.StartPostgres(t).CreateDatabase(t, "portico")
+			openTest(t, *o)
+			conn, err := pgx.Connect(t.Context(), o.DSN)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close(t.Context())
+			if _, err := conn.Exec(t.Context(), fmt.Sprintf(fillApart, rows, `'\x000102030405060708090a0b0c0d0e0f'`, together)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for driver, fill := range fill {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			o := testOptions(t)
+			fill(t, &o)
+			s := openTest(t, o)
+			for _, also := range []ResourceQuery{{}, {Group: "rg"}, {Type: "type", Location: "region"}, {Before: "/2"}} {
+				q := also
+				q.Subscription, q.NamePrefix, q.Limit = "s", "Apart", 1000
+				found, read := 0, 0
+				for {
+					candidates, err := s.Candidates(t.Context(), q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range candidates {
+						if q.Match(&r) {
+							found++
+						}
+						q.After = r.Key
+					}
+					if read += len(candidates); len(candidates) < q.Limit {
+						break
+					}
+				}
+				if want := together/20 + rows - together; found != want || read > want+2*q.Limit {
+					t.Errorf("%+v: %d are found among %d, want %d", also, found, read, want)
+				}
+				q.After = "/1088000"
+				if list, err := q.fewest(s.read(t.Context())); err != nil || list.unordered {
+					t.Errorf("%+v: where the names lie together it goes by %s, %v", also, list.list, err)
+				}
+			}
+		})
 	}
 }
 

@@ -167,7 +167,6 @@ func (o Options) check() error {
 // Close refuses further calls, answers the writes that wait, and closes the
 // database. It may be called more than once.
 func (s *Store) Close() error {
-	s.locations.Close()
 	s.scopes.changes.Close()
 	return s.engine.Close()
 }

@@ -59,17 +59,25 @@ const (
 		ORDER BY resource LIMIT ?) AS counted`
 	countTagValue = `SELECT COUNT(*), COALESCE(MAX(resource), '') FROM (SELECT resource FROM resource_tags` + ofTagValue + ` LIMIT ?) AS counted`
 	anyUnvalued   = `SELECT COUNT(*) FROM (SELECT resource FROM resource_tags` + ofTagValue + ` LIMIT 1) AS unvalued`
+	sampleNames   = `SELECT COUNT(*) FROM (SELECT name_key FROM resources WHERE subscription = ? AND key > ?`
+	ofPrefix      = `) AS sampled WHERE name_key >= ? AND name_key < ?`
 	countNamed    = `SELECT COUNT(*), '' FROM (SELECT key FROM resources WHERE subscription = ? AND name_key >= ? AND name_key < ?
 		ORDER BY name_key, key LIMIT ?) AS counted`
 )
 
 // How many rows are counted of each condition to find the one that the fewest rows
-// meet: few at first. The names of one prefix are not in the order of keys, so that
-// more of them than are counted are not selected by; more than are ever made while a
-// question is asked are read.
+// meet: few at first.
 var countedSelections = [...]int{256, 4096}
 
-const mostNamed = `65536`
+// The names of one prefix are not in the order of keys: all are read for each page, so
+// that many are selected by only where they lie far apart, and not where they are more
+// than mostApart. More than are ever made while a question is asked are read.
+const (
+	mostNamed = `65536`
+	mostApart = 32768
+	// Of the next sampled rows fewer than fewApart have such a name where they lie far apart.
+	sampled, fewApart = 256, 16
+)
 
 // Resources lists rows.
 func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
@@ -142,9 +150,12 @@ func (q ResourceQuery) tagged(tags map[string]string) bool {
 // selection is a condition of a query by which an index finds rows.
 type selection struct {
 	list, count string // statements; a limit follows their arguments
-	args        []any
-	most        int64 // rows that list returns; 0: no bound
-	unordered   bool  // the index has its rows in another order than that of the keys
+	// sample counts names with a prefix among the first rows; a limit and the names' range
+	// follow its arguments. "": the index is not one of resources.
+	sample    string
+	args      []any
+	most      int64 // rows that list returns; 0: no bound
+	unordered bool  // the index has its rows in another order than that of the keys
 }
 
 func (c selection) atMost(limit int) int64 {
@@ -164,9 +175,10 @@ func (q ResourceQuery) selections(valued bool) []selection {
 	column := func(name, value string) {
 		if value != "" {
 			all = append(all, selection{
-				list:  listResources + ` AND ` + name + ` = ? ORDER BY key LIMIT ?`,
-				count: countSelected + ` AND ` + name + ` = ? ORDER BY key LIMIT ?) AS counted`,
-				args:  []any{sub, after, value},
+				list:   listResources + ` AND ` + name + ` = ? ORDER BY key LIMIT ?`,
+				count:  countSelected + ` AND ` + name + ` = ? ORDER BY key LIMIT ?) AS counted`,
+				sample: sampleNames + ` AND ` + name + ` = ? ORDER BY key LIMIT ?` + ofPrefix,
+				args:   []any{sub, after, value},
 			})
 		}
 	}
@@ -192,13 +204,14 @@ func (q ResourceQuery) selections(valued bool) []selection {
 	column(`type`, arm.Fold(q.Type))
 	column(`location`, arm.Location(q.Location))
 	if before := arm.Fold(q.Before); before != "" {
-		return append(all, selection{list: listBetween, count: countBetween, args: []any{sub, after, before}})
+		return append(all, selection{list: listBetween, count: countBetween, sample: sampleNames + ` AND key < ? ORDER BY key LIMIT ?` + ofPrefix, args: []any{sub, after, before}})
 	}
-	return append(all, selection{list: listResources + ` ORDER BY key LIMIT ?`, args: []any{sub, after}})
+	return append(all, selection{list: listResources + ` ORDER BY key LIMIT ?`, sample: sampleNames + ` ORDER BY key LIMIT ?` + ofPrefix, args: []any{sub, after}})
 }
 
 // fewest is the condition that the fewest rows meet. Where too many meet each, it is
-// the one whose next rows go farthest.
+// the one whose next rows go farthest, or that on the beginning of names if few of those
+// rows have such a name.
 func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 	valued, err := q.valued(from)
 	if err != nil {
@@ -240,10 +253,33 @@ func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 			return slices.MinFunc(rare, func(a, b counted) int { return cmp.Compare(a.rows, b.rows) }).selection, nil
 		}
 	}
-	if len(common) == 0 {
-		return all[len(all)-1], nil
+	farthest := all[len(all)-1]
+	if len(common) > 0 {
+		farthest = slices.MaxFunc(common, func(a, b counted) int { return cmp.Compare(a.last, b.last) }).selection
 	}
-	return slices.MaxFunc(common, func(a, b counted) int { return cmp.Compare(a.last, b.last) }).selection, nil
+	for _, c := range all {
+		if apart, err := c.liesApart(from, farthest); apart || err != nil {
+			return c, err
+		}
+	}
+	return farthest, nil
+}
+
+// liesApart reports whether a condition on the beginning of names leads to them by reading
+// less than another one, that many rows meet, as those are many but far apart in its order.
+func (c selection) liesApart(from engine.Source, in selection) (bool, error) {
+	if !c.unordered || in.sample == "" {
+		return false, nil
+	}
+	names := c.args[:len(c.args)-1] // a subscription, and a range
+	var found, all int
+	err := from.One(in.sample, append(append(slices.Clone(in.args), sampled), names[1:]...)...)(&found)
+	if err != nil || found >= fewApart {
+		return false, err
+	}
+	var last string
+	err = from.One(c.count, append(slices.Clone(names), mostApart)...)(&all, &last)
+	return all < mostApart, err
 }
 
 // valued reports whether a query for a tag's value can go by the index of values, which

@@ -1,13 +1,19 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"portico/access"
+	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/scopes"
 	"portico/test/harness"
 )
 
@@ -125,6 +131,60 @@ func TestRegionsAreOneRoundTrip(t *testing.T) {
 		regions, _, err := s.MayHold(t.Context(), "s", group, "contoso.compute/virtualmachines", given)
 		if n := harness.InSequence(trips.Take()); err != nil || len(regions) != want || n != 1 {
 			t.Errorf("group %q: %d regions in %d round trips: %v", group, len(regions), n, err)
+		}
+	}
+}
+
+// However many requests find memory out of date after a pause, for whatever they look up:
+// they wait for one question together.
+func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	trips := harness.StartRoundTrips(t, cluster.Address)
+	var now atomic.Int64
+	now.Store(time.Now().UnixMicro())
+	o := testOptions(t)
+	o.Driver, o.DSN, o.Connections = engine.Postgres, strings.Replace(cluster.CreateDatabase(t, "portico"), cluster.Address, trips.Address, 1), 8
+	o.Now, o.ScopeEntries = func() time.Time { return time.UnixMicro(now.Load()) }, 1000
+	s := openTest(t, o)
+	makeGroup(t, s, "rg")
+	if _, err := s.Register(t.Context(), RegistrationChange{Subscription: "s", Namespace: "n"}); err != nil {
+		t.Fatal(err)
+	}
+	m, asked := s.Scopes(), o.Now()
+	ask := func() bool {
+		_, knowsSubscription, err := m.Subscription(t.Context(), "s", asked)
+		_, knowsGroup, failure := m.Group(t.Context(), "s", "rg", asked)
+		err = errors.Join(err, failure)
+		_, knowsRegistration, failure := m.Registration(t.Context(), "s", "n", asked)
+		err = errors.Join(err, failure)
+		_, knowsGrants, failure := m.Grants(t.Context(), "t", "s", access.Principal{ObjectID: "o"}, asked)
+		if err = errors.Join(err, failure); err != nil {
+			t.Error(err)
+		}
+		return knowsSubscription && knowsGroup && knowsRegistration && knowsGrants
+	}
+	if err := m.Ask(t.Context()); err != nil { // of its own changes
+		t.Fatal(err)
+	}
+	if ask() {
+		t.Fatal("memory knows what nobody has read")
+	}
+	for _, pause := range []time.Duration{scopes.Bound + time.Microsecond, scopes.Window / 2} {
+		asked = asked.Add(pause)
+		now.Store(asked.UnixMicro())
+		trips.Take()
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if !ask() {
+					t.Error("the store was asked for what memory holds")
+				}
+			})
+		}
+		all.Wait()
+		if taken := trips.Take(); len(taken) != 1 {
+			t.Errorf("100 requests after %v took %d round trips: %v", pause, len(taken), taken)
 		}
 	}
 }

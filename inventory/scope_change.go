@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"slices"
+	"time"
 
 	"portico/inventory/engine"
 	"portico/inventory/scopes"
@@ -41,9 +42,9 @@ func (t *tx) putScopeChange(sub string) error {
 	return t.Later(putScopeChange, sub, generation[:], engine.Micros(t.Now))
 }
 
-// scopeChanges returns the latest changes of scopes.
-func (s *Store) scopeChanges(ctx context.Context) ([]scopes.Change, error) {
-	since := engine.Micros(s.engine.Now().Add(-scopes.Window))
+// scopeChanges returns the changes of scopes that are no older than that.
+func (s *Store) scopeChanges(ctx context.Context, ago time.Duration) ([]scopes.Change, error) {
+	since := engine.Micros(s.engine.Now().Add(-ago))
 	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (c scopes.Change, err error) {
 		var generation []byte
 		err = scan(&c.Subscription, &generation)

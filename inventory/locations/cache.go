@@ -18,7 +18,7 @@ import (
 type Cache struct {
 	read  func(ctx context.Context, sub, key string) (Located, error)
 	known *memory.Table[Located]
-	fresh freshReads
+	reads memory.Reads[Located]
 	clock func() time.Time
 	// changes counts, per class of places, what was forgotten: a reading that began
 	// before is not kept.
@@ -67,7 +67,7 @@ func New(o Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{read: o.Read, known: known, fresh: newFreshReads(), clock: o.Now}, nil
+	return &Cache{read: o.Read, known: known, clock: o.Now}, nil
 }
 
 // Locate returns where a resource is, from memory if that knows. key is folded.
@@ -89,13 +89,11 @@ func (c *Cache) Locate(ctx context.Context, sub string, key []byte, asked time.T
 func (c *Cache) Refresh(ctx context.Context, sub, key string) (Located, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	at := c.Place(key)
-	return c.fresh.do(ctx, at, func(ctx context.Context) (Located, error) {
-		found, err := c.load(ctx, at, sub, key, c.clock())
-		if err == nil && !found.Found {
-			c.forget(at)
-		}
-		return found, err
-	})
+	found, err := c.load(ctx, at, sub, key, c.clock())
+	if err == nil && !found.Found {
+		c.forget(at)
+	}
+	return found, err
 }
 
 func (c *Cache) forget(at Place) {
@@ -112,14 +110,17 @@ func (c *Cache) Forget(written []Place) {
 
 func (c *Cache) change(at Place) *atomic.Uint64 { return &c.changes[at[0]%uint64(len(c.changes))] }
 
+// load reads from the store, or shares a reading that begins after the call.
 func (c *Cache) load(ctx context.Context, at Place, sub, key string, asked time.Time) (Located, error) {
-	changes := c.change(at).Load()
-	row, err := c.read(ctx, sub, key)
-	if err != nil || !row.Found {
-		return Located{}, err
-	}
-	c.keep(at, row, changes, asked)
-	return row, nil
+	return c.reads.Do(ctx, at, func() (Located, error) {
+		changes := c.change(at).Load()
+		row, err := c.read(ctx, sub, key)
+		if err != nil || !row.Found {
+			return Located{}, err
+		}
+		c.keep(at, row, changes, asked)
+		return row, nil
+	})
 }
 
 // keep remembers a reading. A Forget of the place may run while it is read, or right
@@ -132,6 +133,3 @@ func (c *Cache) keep(at Place, row Located, changes uint64, asked time.Time) {
 		c.known.Forget(at)
 	}
 }
-
-// Close ends the reads under way.
-func (c *Cache) Close() { c.fresh.close() }

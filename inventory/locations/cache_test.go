@@ -2,12 +2,12 @@ package locations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -32,7 +32,6 @@ func newCacheFor(t testing.TB, entries int, ttl time.Duration) *Cache {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
 	return c
 }
 
@@ -114,66 +113,41 @@ func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
 	}
 }
 
-func TestReadingsAreSharedButNeverOldOnes(t *testing.T) {
-	f := newFreshReads()
-	defer f.close()
-	var reads atomic.Int32
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	read := func(context.Context) (Located, error) {
-		n := reads.Add(1)
-		if n == 1 {
-			close(begun)
+// Requests for a place that memory does not know share a reading, and none that began
+// before they came.
+func TestReadingsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, 1000)
+		var reads atomic.Int32
+		goOn := make(chan struct{})
+		c.read = func(context.Context, string, string) (Located, error) {
+			n := reads.Add(1)
 			<-goOn
+			return Located{Found: true, Region: fmt.Sprint(n)}, nil
 		}
-		return Located{Region: fmt.Sprint(n)}, nil
-	}
-	var wait sync.WaitGroup
-	ask := func(want string) {
-		wait.Go(func() {
-			if found, err := f.do(t.Context(), Place{1}, read); err != nil || found.Region != want {
-				t.Errorf("reading %s, %v; want %s", found.Region, err, want)
-			}
-		})
-	}
-	ask("1")
-	<-begun
-	// These ask while the first reading is under way, so it is too old for them.
-	late := make([]*freshRead, 10)
-	for i := range late {
-		var err error
-		if late[i], err = f.join(Place{1}, read); err != nil {
-			t.Fatal(err)
+		var wait sync.WaitGroup
+		asked := time.Now()
+		wants := func(want string, find func() (Located, error)) {
+			wait.Go(func() {
+				if found, err := find(); err != nil || found.Region != want {
+					t.Errorf("%s, %v; want %s", found.Region, err, want)
+				}
+			})
 		}
-	}
-	close(goOn)
-	for _, l := range late {
-		if <-l.done; l.found.Region != "2" {
-			t.Errorf("reading %s, want 2", l.found.Region)
+		locate := func() (Located, error) { return c.Locate(t.Context(), "s", []byte("k"), asked) }
+		wants("1", locate)
+		synctest.Wait()
+		for range 10 {
+			wants("2", locate)
+			wants("2", func() (Located, error) { return c.Refresh(t.Context(), "S", "K") })
 		}
-	}
-	wait.Wait()
-	if n := reads.Load(); n != 2 {
-		t.Errorf("%d readings, want 2", n)
-	}
-}
-
-func TestSharedReadingEndsWithItsCaller(t *testing.T) {
-	f := newFreshReads()
-	goOn := make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := f.do(ctx, Place{1}, func(ctx context.Context) (Located, error) {
-		select {
-		case <-goOn:
-		case <-ctx.Done():
+		synctest.Wait()
+		close(goOn)
+		wait.Wait()
+		if n := reads.Load(); n != 2 {
+			t.Errorf("%d readings, want 2", n)
 		}
-		return Located{}, ctx.Err()
 	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error is %v", err)
-	}
-	f.close() // ends the reading and waits for it
-	close(goOn)
 }
 
 // An entry serves requests that came in while it was young, and none that did

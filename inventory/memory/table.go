@@ -1,6 +1,7 @@
 // Package memory remembers values by keys, in bounded memory and for a bounded time. A
 // lookup takes no string and allocates nothing. What the values are, and when they no
-// longer hold, its users say.
+// longer hold, its users say. What is not remembered several callers can read together:
+// see [Reads].
 package memory
 
 import (

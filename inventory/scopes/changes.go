@@ -15,8 +15,11 @@ const (
 	Interval = time.Second
 	// Bound is how far memory may be behind the store, as long as that answers.
 	Bound = 2 * time.Second
-	// Window is how far back a question looks; see the package comment.
+	// Window is how far before the last question that was answered a question looks, and
+	// how long a pause may be that it looks over; see the package comment.
 	Window = time.Minute
+	// patience is how long a request waits for a question, which takes an Interval at most.
+	patience = Bound
 )
 
 // Change is a row of the change sequence.
@@ -37,7 +40,8 @@ type Changes struct {
 	never  atomic.Uint64 // of changes that a value does not depend on
 	last   atomic.Pointer[question]
 	asked  atomic.Uint64
-	wake   chan struct{} // by those who find that it is time for a question
+	wake   chan struct{}                 // by those who find that it is time for a question
+	next   atomic.Pointer[chan struct{}] // closed when the question has ended that is under way, or comes next
 
 	mu   sync.Mutex
 	seen map[string][16]byte // the generations that the last answer held
@@ -58,8 +62,8 @@ type question struct {
 
 // Options say how a Changes asks.
 type Options struct {
-	// Ask returns the rows that were written in the last Window.
-	Ask func(ctx context.Context) ([]Change, error)
+	// Ask returns the rows that were written as long ago as that, or since.
+	Ask func(ctx context.Context, ago time.Duration) ([]Change, error)
 	Now func() time.Time
 	// TTL bounds the age of what is remembered; 0: nothing is.
 	TTL time.Duration
@@ -70,6 +74,7 @@ func NewChanges(o Options) *Changes {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Changes{options: o, begun: o.Now(), seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), stop: stop}
 	c.last.Store(&question{at: c.begun}) // nothing was remembered before
+	c.endQuestion()
 	c.wait.Go(func() { c.follow(ctx) })
 	return c
 }
@@ -84,25 +89,32 @@ func (c *Changes) Close() {
 // Asked is how many questions were asked.
 func (c *Changes) Asked() uint64 { return c.asked.Load() }
 
-// follow asks when somebody wants to know, and not more often than it needs to.
+// follow asks when somebody wants to know, and not more often than it needs to. In the
+// end nobody waits for it.
 func (c *Changes) follow(ctx context.Context) {
+	defer func() { close(*c.next.Load()) }()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-c.wake:
 		}
-		pause := Interval / 2 // nobody wakes it before an Interval is over
-		if c.Ask(ctx) != nil {
-			pause = Interval
+		var err error
+		if timing.Elapsed(c.last.Load().at, c.options.Now()) > Interval { // nobody woke it while it asked
+			err = c.Ask(ctx)
 		}
-		select {
-		case <-c.wake: // sent while it asked
-		default:
-		}
-		if timing.Sleep(ctx, pause) != nil {
+		c.endQuestion()
+		if err != nil && timing.Sleep(ctx, Interval) != nil {
 			return
 		}
+	}
+}
+
+// endQuestion lets those go on who wait for a question; others will wait for the next.
+func (c *Changes) endQuestion() {
+	next := make(chan struct{})
+	if ended := c.next.Swap(&next); ended != nil {
+		close(*ended)
 	}
 }
 
@@ -114,13 +126,14 @@ func (c *Changes) Ask(ctx context.Context) error {
 	defer cancel()
 	last, now := c.last.Load(), c.options.Now()
 	c.asked.Add(1)
-	changes, err := c.options.Ask(ctx)
+	pause := max(timing.Elapsed(last.at, now), 0)
+	changes, err := c.options.Ask(ctx, min(pause, Window)+Window)
 	if err != nil {
 		c.last.Store(&question{at: last.at, failing: true})
 		return err
 	}
-	if timing.Elapsed(last.at, now) > Window/2 {
-		c.forgetAll() // the answer may not reach back to the last one
+	if pause > Window {
+		c.forgetAll() // the answer does not reach back to the last one
 	}
 	seen := make(map[string][16]byte, len(changes))
 	for _, change := range changes {
@@ -150,8 +163,9 @@ func (c *Changes) count(subscription []byte) *atomic.Uint64 {
 	return &c.counts[maphash.Bytes(c.seed, subscription)%classes]
 }
 
-// vouch reports whether memory may answer a request that came in at a time.
-func (c *Changes) vouch(asked time.Time) bool {
+// vouch reports whether memory may answer a request that came in at a time, and where it
+// is too far behind for that.
+func (c *Changes) vouch(asked time.Time) (vouched, behind bool) {
 	last := c.last.Load()
 	age := timing.Elapsed(last.at, asked)
 	if age > Interval {
@@ -161,5 +175,25 @@ func (c *Changes) vouch(asked time.Time) bool {
 		}
 	}
 	// One that came long before is of another clock.
-	return age <= Bound && age >= -Bound || last.failing
+	vouched = age <= Bound && age >= -Bound || last.failing
+	return vouched, !vouched && age > Bound
+}
+
+// vouchSoon is vouch, and where memory is too far behind waits for the question that is
+// under way or comes next, which all who wait share.
+func (c *Changes) vouchSoon(ctx context.Context, asked time.Time) bool {
+	next := *c.next.Load() // before vouch: of a question that ends meanwhile this one has the answer
+	vouched, behind := c.vouch(asked)
+	if !behind {
+		return vouched
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-next:
+	case <-ctx.Done():
+	case <-limit.C:
+	}
+	vouched, _ = c.vouch(asked)
+	return vouched
 }

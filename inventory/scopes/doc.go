@@ -11,19 +11,23 @@
 // Every transaction that changes a value of a subscription also gives the
 // subscription's row in the change sequence a new random generation, with the store's
 // time. While a replica uses its memory it asks, at most once an [Interval] and in one
-// statement, for the rows that were written in the last [Window], and forgets all
-// that it holds of each subscription whose generation it has not seen before. Its own
-// changes it forgets as soon as they are committed.
+// statement, for the rows that were written since a [Window] before the last question
+// that was answered, and forgets all that it holds of each subscription whose generation
+// it has not seen before. Its own changes it forgets as soon as they are committed.
 //
 // Memory answers a request that came within [Bound] of the last question that was
 // answered. Later, because nobody asked for a while or the replica was stopped, it
-// vouches for nothing, and requests read the store until the question is answered. A
-// replica that nobody uses asks nothing.
+// vouches for nothing. A request for what memory holds then waits for the question that
+// is under way or comes next, one for all who wait: a burst after a pause costs the
+// store one round trip. Its answer too counts for those alone who came within the bound
+// of its question. A request for what memory does not hold, or which cannot wait any
+// longer, reads the store. After a pause of more than the window nothing is vouched for
+// that was read before. A replica that nobody uses asks nothing.
 //
 // A number or a time that is drawn before the commit may become visible behind a
 // reader that has seen later ones. So a reader here never goes on from the last row
-// that it saw: each question covers the whole window, and generations tell what is
-// new. A change would be missed if it became visible more than the window after its
+// that it saw: each question looks back behind the last one, and generations tell what
+// is new. A change would be missed if it became visible more than the window after its
 // time was drawn. The engine ends transactions long before that; only a commit that
 // waits for a standby can take longer, and while one is missing no change is
 // confirmed to anybody. What such a commit changed is seen when the value's age, of

@@ -54,7 +54,7 @@ func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read fu
 	key = arm.AppendFold(key, q.Subscription)
 	ofSubscription := t.changes.count(key[length:])
 	key = append(append(append(key, 0), q.Name...), 0)
-	return t.get(t.known.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, error) { return read(ctx) })
+	return t.get(ctx, t.known.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, error) { return read(ctx) })
 }
 
 // always remembers every value.

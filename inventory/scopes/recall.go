@@ -1,6 +1,7 @@
 package scopes
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 type recall[T any] struct {
 	changes *Changes
 	known   *memory.Table[counted[T]]
+	reads   memory.Reads[T]
 	keep    func(T) bool // whether a value is remembered
 	size    func(T) int  // in bytes
 }
@@ -41,19 +43,33 @@ type Place[T any] struct {
 // find returns the value of a key if memory may answer for it, and otherwise where to
 // keep it once it is read.
 func (r *recall[T]) find(at memory.Key, of counts, asked time.Time) (value T, remembered bool, missing Place[T]) {
-	vouched := r.changes.vouch(asked) // before the counts are looked at, which may change for a new answer
-	known := r.known.Get(at, asked)
-	before := of.sum()
-	found := known != nil && known.count == before
-	r.known.Count(at, found && vouched)
-	if found && vouched {
+	vouched, _ := r.changes.vouch(asked)
+	return r.look(at, of, asked, vouched)
+}
+
+// look is find, once it is known whether memory may answer: before, as the counts may
+// change with that.
+func (r *recall[T]) look(at memory.Key, of counts, asked time.Time, vouched bool) (value T, remembered bool, missing Place[T]) {
+	known, before := r.holds(at, of, asked)
+	r.known.Count(at, known != nil && vouched)
+	if known != nil && vouched {
 		return known.value, true, missing
 	}
 	missing = Place[T]{recall: r, at: at, before: before, asked: asked}
-	if found {
+	if known != nil {
 		missing.found = &known.value
 	}
 	return value, false, missing
+}
+
+// holds returns what is remembered under a key, nil for what has changed since, and the
+// sum of the counts.
+func (r *recall[T]) holds(at memory.Key, of counts, asked time.Time) (known *counted[T], before uint64) {
+	known = r.known.Get(at, asked)
+	if before = of.sum(); known != nil && known.count != before {
+		known = nil
+	}
+	return known, before
 }
 
 // Keep remembers a value that was read after its place was found.
@@ -64,16 +80,29 @@ func (p Place[T]) Keep(value T) {
 }
 
 // get returns the value of a key, and whether memory said so; else what read returns.
-func (r *recall[T]) get(at memory.Key, of counts, asked time.Time, read func() (T, error)) (value T, remembered bool, err error) {
-	value, remembered, missing := r.find(at, of, asked)
+// Where memory holds a value but is too far behind, it waits for the question that brings
+// memory up to date: one for all, instead of a reading for each. Those who have to read
+// share a reading that begins after they asked.
+func (r *recall[T]) get(ctx context.Context, at memory.Key, of counts, asked time.Time, read func() (T, error)) (value T, remembered bool, err error) {
+	vouched, behind := r.changes.vouch(asked)
+	if behind {
+		if known, _ := r.holds(at, of, asked); known != nil {
+			vouched = r.changes.vouchSoon(ctx, asked)
+		}
+	}
+	value, remembered, missing := r.look(at, of, asked, vouched)
 	if remembered {
 		return value, true, nil
 	}
-	value, err = read()
-	switch {
-	case err == nil:
-		missing.Keep(value)
-	case missing.found != nil && errors.Is(err, engine.ErrUnavailable):
+	value, err = r.reads.Do(ctx, at, func() (T, error) {
+		missing.before = of.sum() // others may have read meanwhile
+		value, err := read()
+		if err == nil {
+			missing.Keep(value)
+		}
+		return value, err
+	})
+	if missing.found != nil && errors.Is(err, engine.ErrUnavailable) {
 		return *missing.found, true, nil
 	}
 	return value, false, err

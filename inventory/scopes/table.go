@@ -45,7 +45,7 @@ func (t *Table[T]) Get(ctx context.Context, subscription, name string, asked tim
 	key := arm.AppendFold(buffer[:0], subscription)
 	length, count := len(key), t.changes.count(key)
 	key = arm.AppendFold(append(key, '/'), name)
-	return t.get(t.known.Key(key), counts{count, &t.changes.never}, asked, func() (T, error) {
+	return t.get(ctx, t.known.Key(key), counts{count, &t.changes.never}, asked, func() (T, error) {
 		return t.read(ctx, string(key[:length]), string(key[length+1:]))
 	})
 }

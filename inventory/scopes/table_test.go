@@ -19,8 +19,14 @@ type database struct {
 	now     time.Time
 	value   int // of every key
 	reads   int
-	changes []Change
+	changes []written
 	failure error
+}
+
+// written is a row of the change sequence.
+type written struct {
+	Change
+	at time.Time
 }
 
 func (d *database) clock() time.Time {
@@ -36,10 +42,15 @@ func (d *database) pass(by time.Duration) time.Time {
 	return d.now
 }
 
-func (d *database) ask(context.Context) ([]Change, error) {
+func (d *database) ask(_ context.Context, ago time.Duration) (recent []Change, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.changes, d.failure
+	for _, w := range d.changes {
+		if d.now.Sub(w.at) <= ago {
+			recent = append(recent, w.Change)
+		}
+	}
+	return recent, d.failure
 }
 
 func (d *database) read(context.Context, string, string) (int, error) {
@@ -54,7 +65,7 @@ func (d *database) change(of string, told bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.value++; told {
-		d.changes = append(d.changes, Change{of, [16]byte{byte(d.value)}})
+		d.changes = append(d.changes, written{Change{of, [16]byte{byte(d.value)}}, d.now})
 	}
 }
 
@@ -68,6 +79,12 @@ var errDown = engine.Unavailable(errors.New("the store is down"))
 
 // newTable makes a table whose Changes asks only when it is told to.
 func newTable(t testing.TB, entries int) (*database, *Changes, *Table[int]) {
+	t.Helper()
+	return newTableOf(t, entries, ttl)
+}
+
+// newTableOf is newTable for values of another age.
+func newTableOf(t testing.TB, entries int, ttl time.Duration) (*database, *Changes, *Table[int]) {
 	t.Helper()
 	d := &database{now: time.Now()}
 	c := NewChanges(Options{Ask: d.ask, Now: d.clock, TTL: ttl})
@@ -183,12 +200,33 @@ func TestForget(t *testing.T) {
 	wants(t, table, d.clock(), 1, false)
 }
 
-// After a pause the window may not reach back to the last answer.
+// A question looks back to the Window before the last one, over a pause as well: what was
+// committed so late is seen, and what did not change is still remembered.
+func TestQuestionReachesOverAPause(t *testing.T) {
+	for _, pause := range []time.Duration{time.Second, Window / 2, Window} {
+		for _, changed := range []bool{false, true} {
+			d, c, table := newTableOf(t, 1000, time.Hour)
+			wants(t, table, d.clock(), 0, false)
+			if changed {
+				d.change("s", true)
+				d.changes[0].at = d.clock().Add(-Window)
+			}
+			d.pass(pause)
+			if err := c.Ask(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wants(t, table, d.clock(), map[bool]int{true: 1}[changed], !changed)
+		}
+	}
+}
+
+// After a long pause the question does not reach back to the last answer.
 func TestPauseForgetsAll(t *testing.T) {
-	d, c, table := newTable(t, 1000)
+	d, c, table := newTableOf(t, 1000, time.Hour)
 	wants(t, table, d.clock(), 0, false)
-	d.change("s", false) // its row has left the window
-	d.pass(Window/2 + 1)
+	d.change("s", true)
+	d.changes[0].at = d.clock().Add(-Window)
+	d.pass(Window + 1)
 	if err := c.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -270,9 +308,9 @@ func TestStoreThatIsDown(t *testing.T) {
 func TestQuestionsFollowUse(t *testing.T) {
 	d := &database{now: time.Now()}
 	asked := make(chan struct{}, 10)
-	c := NewChanges(Options{Now: d.clock, TTL: ttl, Ask: func(ctx context.Context) ([]Change, error) {
+	c := NewChanges(Options{Now: d.clock, TTL: ttl, Ask: func(ctx context.Context, ago time.Duration) ([]Change, error) {
 		defer func() { asked <- struct{}{} }()
-		return d.ask(ctx)
+		return d.ask(ctx, ago)
 	}})
 	defer c.Close()
 	table, err := NewTable(c, 1000, d.read, func(int) bool { return true })

@@ -196,6 +196,9 @@ func (r *replicas) run() {
 			r.floor[i] = len(r.past) - 1
 		},
 		"time passes": func(t *rapid.T) { r.pass(time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond) },
+		"nobody asks for a while": func(t *rapid.T) {
+			r.pass(time.Duration(rapid.IntRange(1, 120).Draw(t, "seconds")) * time.Second)
+		},
 		"subscription changes": func(t *rapid.T) {
 			i, tenant := which.Draw(t, "replica"), rapid.SampledFrom(r.tenants[:]).Draw(t, "tenant")
 			state := rapid.SampledFrom([]inventory.SubscriptionState{inventory.Enabled, inventory.Warned}).Draw(t, "state")

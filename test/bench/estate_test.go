@@ -2,7 +2,10 @@ package bench
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -15,13 +18,22 @@ import (
 
 // An estate of 50 regions: a list of a subscription takes the time of its slowest
 // region, page for page, and holds as much memory as a page, with 10 million resources
-// of 1,000 subscriptions as with few. The short form has a thousandth of them.
+// of 1,000 subscriptions as with few. Portico's own lists cost what they return, by
+// whatever they are narrowed. The short form has a thousandth of the resources;
+// PORTICO_BENCH_ESTATE=n has n subscriptions of 10,000.
 func BenchmarkEstate(b *testing.B) {
 	const regions, page, pages = 50, 40 << 10, 4
 	const slowest = 200 * time.Millisecond
 	subscriptions, rows := 10, 1_000
 	if os.Getenv("PORTICO_BENCH_LONG") != "" {
 		subscriptions, rows = 1_000, 10_000
+	}
+	if given := os.Getenv("PORTICO_BENCH_ESTATE"); given != "" {
+		var err error
+		if subscriptions, err = strconv.Atoi(given); err != nil {
+			b.Fatal(err)
+		}
+		rows = 10_000
 	}
 	c := newCloud(b, regions, slowest)
 	fillEstate(b, c, subscriptions, rows)
@@ -32,7 +44,66 @@ func BenchmarkEstate(b *testing.B) {
 		c.compareWithRegion(b, pages, subscriptions)
 		c.delay.Store(0)
 		c.compareWithNginx(b)
+		c.compareOwnLists(b, subscriptions)
 	}
+}
+
+// ownFilters narrow Portico's own list of an estate's resources: to all of them, some,
+// one, and none.
+var ownFilters = []string{
+	"resourceGroup eq 'rg'", "resourceGroup eq 'none'",
+	"resourceType eq 'Contoso.Compute/virtualMachines'", "resourceType eq 'Contoso.Compute/none'",
+	"name eq 'vm77'", "name eq 'none'",
+	"startswith(name,'vm')", "startswith(name,'vm7')", "startswith(name,'vm77')", "startswith(name,'none')",
+	"location eq 'westus'", "location eq 'nowhere'",
+	"tagName eq 'tier' and tagValue eq 'gold'", "tagName eq 'tier' and tagValue eq 'none'", "tagName eq 'none' and tagValue eq 'gold'",
+}
+
+// compareOwnLists measures a page by each filter beside a page of everything, both by
+// what they return. What a page costs without any resource on it counts as fifty.
+func (c *cloud) compareOwnLists(b *testing.B, subscriptions int) {
+	b.Helper()
+	const rounds, ofPage = 10, 50
+	cost := func(filter string) (perResource float64, returned int) {
+		var took time.Duration
+		for round := range rounds {
+			path := "/subscriptions/" + estateID(subscriptions*round/rounds) + "/resources?api-version=2021-04-01&$top=1000"
+			if filter != "" {
+				path += "&$filter=" + url.QueryEscape(filter)
+			}
+			begun := time.Now()
+			returned += c.countOwn(b, path)
+			took += time.Since(begun)
+		}
+		return float64(took.Microseconds()) / float64(returned+rounds*ofPage), returned / rounds
+	}
+	cost("") // warm
+	all, _ := cost("")
+	worst := 0.0
+	var each strings.Builder
+	for _, filter := range ownFilters {
+		own, returned := cost(filter)
+		fmt.Fprintf(&each, "%s: %d resources, %.2f × all; ", filter, returned, own/all)
+		worst = max(worst, own/all)
+	}
+	b.Log(each.String())
+	b.ReportMetric(all, "own-µs/resource")
+	b.ReportMetric(worst, "worst-filter-x-all")
+}
+
+// countOwn returns how many resources are on a page of Portico's own.
+func (c *cloud) countOwn(b *testing.B, path string) int {
+	b.Helper()
+	answer, err := c.client.Get(c.portico.URL + path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var page struct{ Value []json.RawMessage }
+	if err := json.NewDecoder(answer.Body).Decode(&page); err != nil || answer.StatusCode != http.StatusOK {
+		b.Fatalf("%s: %d %v", path, answer.StatusCode, err)
+	}
+	return len(page.Value)
 }
 
 // compareWithRegion measures lists of some subscriptions beside those of one region.
@@ -129,8 +200,10 @@ func fillEstate(b *testing.B, c *cloud, subscriptions, rows int) {
 				SELECT '%[1]s', '/subscriptions/%[1]s/resourcegroups/rg/providers/contoso.compute/virtualmachines/vm' || i,
 					'/subscriptions/%[1]s/resourceGroups/rg/providers/Contoso.Compute/virtualMachines/vm' || i,
 					'rg', 'contoso.compute/virtualmachines', 'Contoso.Compute/virtualMachines', 'vm' || i, 'vm' || i, '', %[3]s, %[3]s,
-					1, 0, 0, x'000102030405060708090a0b0c0d0e0f', 'Succeeded', '2024-01-01', '{}', '', '', 1700000000000000, 1700000000000000
+					1, 0, 0, x'000102030405060708090a0b0c0d0e0f', 'Succeeded', '2024-01-01', CASE WHEN i % 1000 = 7 THEN '{"tags":{"tier":"gold"}}' ELSE '{}' END, '', '', 1700000000000000, 1700000000000000
 				FROM n`,
+			`INSERT INTO resource_tags (subscription, tag, resource)
+				SELECT subscription, 'tier', key FROM resources WHERE subscription = '%[1]s' AND details <> '{}'`,
 		} {
 			text := strings.NewReplacer("%[1]s", estateID(n), "%[2]d", fmt.Sprint(rows), "%[3]s", region).Replace(statement)
 			if _, err := db.ExecContext(b.Context(), text); err != nil {

@@ -1,0 +1,188 @@
+package scopes
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// burst is a table that is too far behind, and questions that a test answers.
+type burst struct {
+	*database
+	changes *Changes
+	table   *Table[int]
+	asking  chan struct{} // a question has been asked
+	answer  chan struct{} // closed: they are answered
+}
+
+func newBurst(t *testing.T) *burst {
+	t.Helper()
+	b := &burst{database: &database{now: time.Now()}, asking: make(chan struct{}, 100), answer: make(chan struct{})}
+	b.changes = NewChanges(Options{Now: b.clock, TTL: ttl, Ask: func(ctx context.Context, ago time.Duration) ([]Change, error) {
+		b.asking <- struct{}{}
+		select {
+		case <-b.answer:
+			return b.ask(ctx, ago)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}})
+	t.Cleanup(b.changes.Close)
+	var err error
+	if b.table, err = NewTable(b.changes, 1000, b.read, func(int) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, b.table, b.clock(), 0, false)
+	b.pass(Bound + 1)
+	return b
+}
+
+// All who find memory too far behind share one question, and read nothing unless it has
+// changed.
+func TestBurstSharesAQuestion(t *testing.T) {
+	for name, want := range map[string]struct {
+		changed    string
+		value      int
+		remembered bool
+	}{
+		"nothing changed":                  {"", 0, true},
+		"another subscription has changed": {"other", 0, true},
+		"the subscription has changed":     {"s", 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBurst(t)
+				if want.changed != "" {
+					b.change(want.changed, true)
+					b.value = want.value
+				}
+				var all sync.WaitGroup
+				for range 50 {
+					all.Go(func() {
+						got, remembered, err := b.table.Get(t.Context(), "s", "name", b.clock())
+						if err != nil || got != want.value || remembered && !want.remembered && got != 1 {
+							t.Errorf("%d (remembered %t), %v; want %d", got, remembered, err, want.value)
+						}
+					})
+				}
+				synctest.Wait() // they wait
+				if n := b.changes.Asked(); n != 1 || b.reads != 1 {
+					t.Errorf("%d questions and %d readings while memory is behind", n, b.reads)
+				}
+				close(b.answer)
+				all.Wait()
+				if n := b.changes.Asked(); n != 1 || want.remembered && b.reads != 1 {
+					t.Errorf("%d questions, %d readings", n, b.reads)
+				}
+			})
+		})
+	}
+}
+
+// What memory does not hold is read at once, and so is what a request of another clock
+// asks for.
+func TestNobodyWaitsInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBurst(t)
+		if _, remembered, err := b.table.Get(t.Context(), "s", "other", b.clock()); err != nil || remembered {
+			t.Errorf("remembered %t, %v", remembered, err)
+		}
+		<-b.asking
+		wants(t, b.table, b.changes.begun.Add(-Bound-1), 0, false)
+	})
+}
+
+// Whoever cannot wait for the question reads by itself: its own time is over, or that
+// which a request waits at most, or the store closes.
+func TestWaitForAQuestionEnds(t *testing.T) {
+	get := func(ctx context.Context, b *burst) (ended chan bool) {
+		ended = make(chan bool, 1)
+		go func() {
+			got, remembered, err := b.table.Get(ctx, "s", "name", b.clock())
+			ended <- remembered && got == 0 && err == nil
+		}()
+		synctest.Wait()
+		return ended
+	}
+	t.Run("the request ends", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBurst(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := get(ctx, b)
+			cancel()
+			if <-ended || b.reads != 2 {
+				t.Errorf("%d readings", b.reads)
+			}
+		})
+	})
+	t.Run("the question does not end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := &database{now: time.Now()}
+			answer := make(chan struct{})
+			c := NewChanges(Options{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
+				<-answer // whatever its context says
+				return nil, nil
+			}})
+			defer c.Close()
+			defer close(answer)
+			table, err := NewTable(c, 1000, d.read, func(int) bool { return true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			wants(t, table, time.Now(), 0, false)
+			time.Sleep(Bound + 1)
+			begun := time.Now()
+			wants(t, table, begun, 0, false)
+			if waited := time.Since(begun); waited != patience {
+				t.Errorf("a request waited %v", waited)
+			}
+		})
+	})
+	t.Run("the question fails", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBurst(t)
+			ended := get(t.Context(), b)
+			if !<-ended || b.reads != 1 { // the store is taken to be down
+				t.Errorf("%d readings", b.reads)
+			}
+		})
+	})
+	t.Run("the store closes", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBurst(t)
+			ended := get(t.Context(), b)
+			b.changes.Close()
+			<-ended
+			begun := time.Now()
+			get(t.Context(), b)
+			if waited := time.Since(begun); waited != 0 {
+				t.Errorf("a request waited %v for a store that is closed", waited)
+			}
+		})
+	})
+}
+
+// An answer counts for those alone that came within the bound of its question.
+func TestLateAnswerVouchesForNothingLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &database{now: time.Now()}
+		const takes = Bound + time.Second // the process was stopped meanwhile
+		c := NewChanges(Options{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
+			time.Sleep(takes)
+			return nil, nil
+		}})
+		defer c.Close()
+		table, err := NewTable(c, 1000, d.read, func(int) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants(t, table, time.Now(), 0, false)
+		time.Sleep(Bound) // memory still answers, and asks
+		wants(t, table, time.Now(), 0, true)
+		time.Sleep(Bound + 1)
+		d.change("s", true)
+		wants(t, table, time.Now(), 1, false)
+	})
+}
