@@ -173,10 +173,7 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 		x := exchange.From(r)
 		principal, refusal := g.authenticator.Authenticate(r)
 		if refusal != nil && !isMetadata(x.Path) {
-			if refusal.Status == http.StatusUnauthorized {
-				w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
-			}
-			exchange.Fail(w, r, refusal.Error)
+			g.refuseSignIn(w, r, refusal)
 			return
 		}
 		if refusal == nil {
@@ -185,6 +182,13 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 		g.admit(x, r, principal)
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (g *Gateway) refuseSignIn(w http.ResponseWriter, r *http.Request, refusal *access.Refusal) {
+	if refusal.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
+	}
+	exchange.Fail(w, r, refusal.Error)
 }
 
 // admit lets a caller in. From here on no reserved header is left on the
