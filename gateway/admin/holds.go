@@ -292,7 +292,7 @@ func (l *listener) regionGone(row *inventory.Resource) []api.Waiting {
 func command(words ...string) string {
 	said := "portico"
 	for _, word := range words {
-		if strings.ContainsFunc(word, func(c rune) bool {
+		if word == "" || strings.ContainsFunc(word, func(c rune) bool {
 			return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-", c))
 		}) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
