@@ -113,11 +113,12 @@ func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
 			next.ServeHTTP(w, r)
 		})
 	}
-	guard := middleware(rehearsal.guardHost)
-	if !asked.raw {
-		guard = func(next http.Handler) http.Handler { return next }
+	none := func(next http.Handler) http.Handler { return next }
+	framing, guard := middleware(none), middleware(none)
+	if asked.raw {
+		framing, guard = exchange.EndAmbiguous, rehearsal.guardHost
 	}
-	way := chain(http.HandlerFunc(rehearsal.dispatch), exchange.EndAmbiguous, exchange.Begin(rehearsal.exchanges), rehearsal.recover,
+	way := chain(http.HandlerFunc(rehearsal.dispatch), framing, exchange.Begin(rehearsal.exchanges), rehearsal.recover,
 		rehearsal.rehearseHead(&walked), guard, rehearsal.rehearseSignIn(&walked, asked), rehearsal.classify, read, g.rehearseLimit)
 	fault := walked.Answer.Hold(asked.RequestURI, func() { way.ServeHTTP(walked.Answer, asked.Request) })
 	if fault != nil {

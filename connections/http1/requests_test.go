@@ -98,7 +98,7 @@ func TestReadRequest(t *testing.T) {
 	for text, content := range map[string]string{
 		get: "", put("hi") + get: "hi", put(strings.Repeat("x", 100<<10)): strings.Repeat("x", 100<<10),
 		"PUT /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n": "hi",
-		"PUT /a HTTP/1.1\nHost: h\nExpect: 100-continue\nContent-Length: 2\n\nhi":            "hi",
+		"PUT /a HTTP/1.1\nHost: h\nExpect: 100-continue\nContent-Length: 2\n\nhi":              "hi",
 	} {
 		r, err := ReadRequest(t.Context(), []byte(text), 16<<10)
 		if err != nil {

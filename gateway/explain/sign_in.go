@@ -45,10 +45,10 @@ func (w *Walked) signedIn() string {
 	case s.Result != access.Accepted:
 		return "nobody has to sign in for this: " + s.Result + ". " + s.Advice
 	}
-	said := "signed in by " + s.Method
 	if s.Method == "" {
-		said = "nobody has to sign in"
+		return s.Advice
 	}
+	said := "signed in by " + s.Method
 	if s.Issuer != "" {
 		said += " " + s.Issuer
 	}
