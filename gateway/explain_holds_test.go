@@ -22,7 +22,7 @@ import (
 var explains bool
 
 // An explanation says what happens: of every request of these tests, which are sent in
-// many situations. It changes nothing in the store, and no provider is called for it.
+// many situations, by whoever signs in and to whatever host. It changes nothing in the store, and no provider is called for it.
 func TestExplanationsHold(t *testing.T) {
 	explains = true
 	t.Cleanup(func() { explains = false })
@@ -48,6 +48,7 @@ func TestExplanationsHold(t *testing.T) {
 		"other locations": TestWriteToAnotherLocation, "new resources": TestRegionIsThatOfTheBody, "providers that are down": TestProviderThatIsDown,
 		"nothing to delete": TestDeleteOfWhatIsAbsent, "nested resources": TestNestedResources, "quota": TestQuotaOfResources,
 		"batches": TestBatchedRequestsFailApart, "callers that send too much": TestCallersAreThrottled, "subscriptions that get too much": TestSubscriptionsAreThrottled,
+		"hosts": TestHostGuard, "tokens": TestExplainSignIn, "deletions": TestExplainNamesADeletion, "moving groups": TestExplainNamesAMove, "fences": TestExplainNamesAFence,
 		"lists with a region down": TestPartialByType, "calls of lists": TestCallsOfAList, "skip tokens": TestEmptyListJudgesTokens,
 	} {
 		t.Run(name, test)

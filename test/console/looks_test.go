@@ -123,14 +123,14 @@ func testKeys(b *tab, at string) {
 	b.open(at + "/#/explain")
 	b.sees("without sending it")
 	var stops []string
-	for range 18 {
+	for range 19 {
 		b.keys("\t")
 		stops = append(stops, b.text(`document.activeElement.dataset.page ?? document.activeElement.id`))
 		if outline := b.text(`getComputedStyle(document.activeElement).outlineStyle`); outline == "none" {
 			b.t.Errorf("the focus on %s is not seen", stops[len(stops)-1])
 		}
 	}
-	want := "skip overview jobs deletion explain index configuration errors changes theme help signOut method path principal tenant ask"
+	want := "skip overview jobs deletion explain index configuration errors changes theme help signOut method path principal tenant bearer ask"
 	if got := strings.Join(stops, " "); !strings.HasPrefix(got, want) {
 		b.t.Errorf("the stops are %s", got)
 	}
