@@ -48,7 +48,7 @@ func TestExplanationsHold(t *testing.T) {
 		"other locations": TestWriteToAnotherLocation, "new resources": TestRegionIsThatOfTheBody, "providers that are down": TestProviderThatIsDown,
 		"nothing to delete": TestDeleteOfWhatIsAbsent, "nested resources": TestNestedResources, "quota": TestQuotaOfResources,
 		"batches": TestBatchedRequestsFailApart, "callers that send too much": TestCallersAreThrottled, "subscriptions that get too much": TestSubscriptionsAreThrottled,
-		"hosts": TestHostGuard, "tokens": TestExplainSignIn, "deletions": TestExplainNamesADeletion, "moving groups": TestExplainNamesAMove, "fences": TestExplainNamesAFence,
+		"hosts": TestHostGuard, "tokens": TestExplainSignIn, "deletions": TestExplainNamesADeletion, "moving groups": TestExplainNamesAMove, "open writes": TestExplainNamesAnOpenWrite,
 		"lists with a region down": TestPartialByType, "calls of lists": TestCallsOfAList, "skip tokens": TestEmptyListJudgesTokens,
 	} {
 		t.Run(name, test)

@@ -49,10 +49,21 @@ func TestExplainNamesADeletion(t *testing.T) {
 	if len(e.HeldBy) != 0 || len(e.Known.Waiting) != 1 || e.Known.Waiting[0].Job != w.Job || e.Known.Waiting[0].On != "" {
 		t.Errorf("%+v, %+v", e.HeldBy, e.Known.Waiting)
 	}
+}
+
+// A job that has ended holds up nothing.
+func TestExplainNamesNoEndedJob(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	s.machine("g", "m", "westus")
+	accepted := s.ok(202, "DELETE", g+own, "")
 	s.work()
 	s.end(accepted)
-	if e = s.explained(adminapi.Question{Method: "GET", Path: poll}); len(e.HeldBy) != 0 {
-		t.Errorf("after its end: %+v", e.HeldBy)
+	if e := s.explained(adminapi.Question{Method: "GET", Path: s.resultOf(accepted)}); len(e.HeldBy) != 0 {
+		t.Errorf("%+v", e.HeldBy)
+	}
+	if e := s.explained(adminapi.Question{Method: "PUT", Path: g + own, Content: westus}); len(e.HeldBy) != 0 || e.Known == nil || len(e.Known.Waiting) != 0 {
+		t.Errorf("%+v, %+v", e.HeldBy, e.Known)
 	}
 }
 
@@ -89,7 +100,7 @@ func TestExplainNamesAFence(t *testing.T) {
 		t.Errorf("%+v", e.Verdict)
 	}
 	w := held(t, e, adminapi.FenceStands)
-	if w.Kind != "DELETE" || w.Region != "westus" || w.Job == "" || w.Next == nil || w.Until == nil || !strings.EqualFold(w.Command, "portico unstick "+m+" --fence --ask") {
+	if w.Kind != "DELETE" || w.Region != "westus" || w.Job == "" || w.Until == nil || !strings.EqualFold(w.Command, "portico unstick "+m+" --fence --ask") {
 		t.Errorf("%+v", w)
 	}
 	s.want(409, "Conflict", "PUT", m+api, westus)

@@ -71,7 +71,7 @@ func (l *listener) knownOf(ctx context.Context, target string) (*api.ResourceDet
 func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Waiting, error) {
 	q, fault := routing.Classify(l.Config.Map, http.MethodGet, path, query)
 	if fault != nil {
-		return nil, nil //nolint:nilnil // it is refused
+		return nil, nil //nolint:nilerr,nilnil // it is refused
 	}
 	record, err := l.operationAt(ctx, q)
 	if errors.Is(err, inventory.ErrNotFound) {
