@@ -16,6 +16,9 @@ type Authenticator interface {
 	// Valid reports whether a principal that was authenticated earlier, maybe by another
 	// configuration, would still be: by the same credential, if that is known.
 	Valid(Principal) bool
+	// Rehearse says what Authenticate would return, and why. It fetches keys of issuers
+	// that are not known if fetch says so.
+	Rehearse(r *http.Request, fetch bool) Rehearsal
 	// Challenge is the value of WWW-Authenticate that accompanies a refusal.
 	Challenge(*Refusal) string
 }
@@ -40,6 +43,9 @@ type Credentials struct {
 	// Hash is the token's SHA-256. Looked up by it, a token reveals nothing by the time
 	// that the look-up takes.
 	Hash [sha256.Size]byte
+	// Trail takes what a method finds out, for a rehearsal: then the method remembers
+	// nothing. Of a request that is authenticated it is nil.
+	Trail *Trail
 }
 
 // Refusal is why a request is not authenticated.
@@ -88,25 +94,35 @@ func NewMethods(authority string, metrics *Metrics, methods ...Method) *Methods 
 
 // Authenticate asks each method.
 func (m *Methods) Authenticate(r *http.Request) (Principal, *Refusal) {
-	c, unreadable := credentialsOf(r)
+	by, p, refusal := m.judge(credentialsOf(r))
+	switch {
+	case by < 0:
+		m.metrics.of(noMethod, refusal.Result).Inc()
+	case refusal != nil:
+		m.metrics.of(m.methods[by].Name(), refusal.Result).Inc()
+	default:
+		m.accepted[by].Inc()
+	}
+	return p, refusal
+}
+
+// judge returns what the first method says that knows the credential; by is that method,
+// or -1. unreadable is the refusal for when no method knows it, if that is known.
+func (m *Methods) judge(c Credentials, unreadable *Refusal) (by int, p Principal, refusal *Refusal) {
 	for i, method := range m.methods {
 		p, known, refusal := method.Authenticate(c)
 		switch {
 		case !known:
 			continue
 		case refusal != nil:
-			m.metrics.of(method.Name(), refusal.Result).Inc()
-			return Principal{}, refusal
+			return i, Principal{}, refusal
 		}
-		m.accepted[i].Inc()
-		return p, nil
+		return i, p, nil
 	}
-	refusal := unreadable
-	if refusal == nil {
-		refusal = &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Unknown, "The authentication failed because of an invalid token."}
+	if unreadable == nil {
+		unreadable = &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Unknown, "The authentication failed because of an invalid token."}
 	}
-	m.metrics.of(noMethod, refusal.Result).Inc()
-	return Principal{}, refusal
+	return -1, Principal{}, unreadable
 }
 
 // credentialsOf reads what a request brings. Without a readable token, it also returns

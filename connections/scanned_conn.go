@@ -62,10 +62,12 @@ type AmbiguousKey struct{}
 // Transfer-Encoding, or a Content-Length that another parser could read differently.
 // It must be called once per request, in order, before anything is written.
 func Ambiguous(ctx context.Context) bool {
+	if known, ok := ctx.Value(AmbiguousKey{}).(bool); ok {
+		return known // also of a request that was read below another one
+	}
 	s, ok := ctx.Value(scannerKey{}).(*scannedConn)
 	if !ok {
-		known, _ := ctx.Value(AmbiguousKey{}).(bool)
-		return known
+		return false
 	}
 	s.requests++
 	s.handled = true

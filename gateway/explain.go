@@ -28,7 +28,6 @@ import (
 	"portico/limits/throttle"
 	"portico/locate"
 	"portico/routing"
-	"portico/tracing"
 )
 
 // explainTime bounds an explanation: what waits for providers, or for writes that are
@@ -43,54 +42,89 @@ const answerShown = 64 << 10
 // if the question has providers asked, what they tell. The error is an *arm.Error where
 // there is no such request, or the store's.
 func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Explanation, error) {
-	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	ctx, cancel := context.WithTimeout(inventory.Rehearse(ctx), explainTime)
 	defer cancel()
-	g.complete(&q)
-	who, roles, err := g.explainedCaller(ctx, q)
-	if err != nil {
-		return adminapi.Explanation{}, err
-	}
-	request, fault := explainedRequest(q)
-	if fault != nil {
+	if fault := whole(&q); fault != nil {
 		return adminapi.Explanation{}, fault
 	}
-	return g.explain(ctx, request, who, roles, q.Ask)
+	asked := rehearsed{signsIn: q.Token != "", raw: len(q.Raw) > 0, ask: q.Ask}
+	var fault *arm.Error
+	if asked.raw {
+		var unread *adminapi.Explanation
+		if asked.Request, unread = g.readRaw(ctx, q.Raw); unread != nil {
+			return *unread, nil
+		}
+		q.Method = asked.Method
+		q.Path, _ = target(asked.Request)
+		asked.signsIn = q.Principal == ""
+	} else {
+		g.complete(&q)
+		if asked.Request, fault = explainedRequest(ctx, q); fault != nil {
+			return adminapi.Explanation{}, fault
+		}
+	}
+	if fault := asked.bring(q.Token); fault != nil {
+		return adminapi.Explanation{}, fault
+	}
+	var err error
+	if asked.who, asked.roles, err = g.explainedCaller(ctx, q, asked.signsIn); err != nil {
+		return adminapi.Explanation{}, err
+	}
+	return g.explain(asked)
+}
+
+// whole refuses a question that says something twice.
+func whole(q *adminapi.Question) *arm.Error {
+	named := q.Principal != "" || q.Tenant != "" || len(q.Groups) > 0
+	switch {
+	case len(q.Raw) > 0 && (q.Method != "" || q.Path != "" || q.Content != "" || len(q.Header) > 0):
+		return arm.NewError(arm.InvalidRequestContent, "the bytes of a request have its method, path, headers and content: the question has no others").About("raw")
+	case len(q.Raw) == 0 && q.Path == "":
+		return arm.NewError(arm.InvalidRequestContent, "there is no path").About("path")
+	case q.Token != "" && named:
+		return arm.NewError(arm.InvalidRequestContent, "a token says who calls: the question names no principal, groups and tenant beside it").About("token")
+	case len(q.Raw) > 0 && q.Principal == "" && named:
+		return arm.NewError(arm.InvalidRequestContent, "groups and a tenant go with a principal").About("principal")
+	}
+	return nil
+}
+
+// rehearsed is a request that is explained, and who is taken to send it.
+type rehearsed struct {
+	*http.Request
+	who     access.Principal
+	roles   string // what they mean to it, as package adminapi has it
+	signsIn bool   // it signs in by what it brings, in place of who
+	raw     bool   // it is as a client sent it: its host counts
+	ask     bool
 }
 
 // explain has a request go its way, through the handlers of a gateway that sends nothing.
-func (g *Gateway) explain(ctx context.Context, request *http.Request, who access.Principal, roles string, ask bool) (adminapi.Explanation, error) {
+func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
 	calls := explain.NewCalls(g.upstream)
-	rehearsal := g.rehearsal(calls, roles == adminapi.RolesNotAsked, ask)
-	walked := explain.Walked{Method: request.Method, Calls: calls, Roles: roles, Answer: exchange.CaptureBeginning(answerShown)}
-	begin := func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			x := exchange.From(r)
-			walked.Exchange, x.Trail = x, &exchange.Trail{}
-			x.Reach(exchange.AtClassification)
-			if fault := rehearsal.mint(x, r); fault != nil {
-				exchange.Fail(w, r, fault)
-				return
-			}
-			x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
-			rehearsal.admit(x, r, who)
-			x.Principal.ByRoles = g.authorizer.Enforced()
-			next.ServeHTTP(w, r)
-		})
+	rehearsal := g.rehearsal(calls, asked.roles == adminapi.RolesNotAsked, asked.ask)
+	walked := explain.Walked{Method: asked.Method, Calls: calls, Roles: asked.roles, Answer: exchange.CaptureBeginning(answerShown)}
+	if asked.raw {
+		walked.Raw = g.readerInWords()
 	}
-	read := func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			walked.Read = true
-			next.ServeHTTP(w, r)
-		})
+	framing := middleware(func(next http.Handler) http.Handler { return next })
+	guard := check(func(http.ResponseWriter, *http.Request) bool { return true })
+	read := func(http.ResponseWriter, *http.Request) bool {
+		walked.Read = true
+		return true
 	}
-	way := chain(http.HandlerFunc(rehearsal.dispatch), exchange.Begin(rehearsal.exchanges), rehearsal.recover, begin, inTurn(rehearsal.classify), read, g.rehearseLimit)
-	fault := walked.Answer.Hold(request.RequestURI, func() { way.ServeHTTP(walked.Answer, request.WithContext(inventory.Rehearse(ctx))) })
+	if asked.raw {
+		framing, guard = exchange.EndAmbiguous, rehearsal.guardHost
+	}
+	way := chain(http.HandlerFunc(rehearsal.dispatch), framing, exchange.Begin(rehearsal.exchanges), rehearsal.recover,
+		inTurn(rehearsal.rehearseHead(&walked), guard, rehearsal.rehearseSignIn(&walked, asked), rehearsal.classify, read, g.rehearseLimit))
+	fault := walked.Answer.Hold(asked.RequestURI, func() { way.ServeHTTP(walked.Answer, asked.Request) })
 	if fault != nil {
 		return adminapi.Explanation{}, fault
 	}
 	if walked.Read {
 		var err error
-		if walked.Locks, err = g.locksOf(ctx, walked.Exchange); err != nil {
+		if walked.Locks, err = g.locksOf(asked.Context(), walked.Exchange); err != nil {
 			return adminapi.Explanation{}, err
 		}
 	}
@@ -115,7 +149,7 @@ func (g *Gateway) complete(q *adminapi.Question) {
 }
 
 // explainedCaller is whom a request is taken to come from, and what roles mean to it.
-func (g *Gateway) explainedCaller(ctx context.Context, q adminapi.Question) (who access.Principal, roles string, err error) {
+func (g *Gateway) explainedCaller(ctx context.Context, q adminapi.Question, signsIn bool) (who access.Principal, roles string, err error) {
 	for _, id := range append([]string{q.Principal, q.Tenant}, q.Groups...) {
 		if id != "" && !arm.ValidGUID(id) {
 			return who, "", arm.NewError(arm.InvalidRequestContent, "a principal, its tenant and its groups are GUIDs").About("principal")
@@ -131,6 +165,9 @@ func (g *Gateway) explainedCaller(ctx context.Context, q adminapi.Question) (who
 	roles = adminapi.RolesEnforced
 	if !g.authorizer.Enforced() {
 		roles = adminapi.RolesIgnored
+	}
+	if signsIn {
+		return who, roles, nil
 	}
 	if q.Principal == "" {
 		if roles == adminapi.RolesEnforced {
@@ -176,7 +213,7 @@ const anAddress = "192.0.2.1:1"
 
 // explainedRequest is the request of a question. The fault is of one that could not come
 // in.
-func explainedRequest(q adminapi.Question) (*http.Request, *arm.Error) {
+func explainedRequest(ctx context.Context, q adminapi.Question) (*http.Request, *arm.Error) {
 	if !strings.HasPrefix(q.Path, "/") || strings.ContainsFunc(q.Path, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		return nil, arm.NewError(arm.InvalidRequestContent, "a path begins with '/' and has no spaces").About("path")
 	}
@@ -195,7 +232,7 @@ func explainedRequest(q adminapi.Question) (*http.Request, *arm.Error) {
 			header.Set("Content-Type", "application/json")
 		}
 	}
-	return r, nil
+	return r.WithContext(ctx), nil
 }
 
 // rehearsal returns a gateway whose handlers are those of g and that calls no provider.
@@ -248,26 +285,20 @@ type asleep struct{}
 func (asleep) Nudge(string) {}
 
 // rehearseLimit is limitRate for a request that is explained: it gives back what it takes.
-func (g *Gateway) rehearseLimit(next http.Handler) http.Handler {
-	if g.throttle == nil {
-		return next
+func (g *Gateway) rehearseLimit(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	if g.throttle == nil || isMetadata(x.Path) {
+		return true
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchange.From(r)
-		if isMetadata(x.Path) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		x.Reach(exchange.AtLimits)
-		refusal := g.take(r.Context(), x, r.Method)
-		x.Ticket.Return()
-		x.Ticket, x.Trail.Limit = throttle.Ticket{}, refusal
-		if refusal != nil {
-			exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	x.Reach(exchange.AtLimits)
+	refusal := g.take(r.Context(), x, r.Method)
+	x.Ticket.Return()
+	x.Ticket, x.Trail.Limit = throttle.Ticket{}, refusal
+	if refusal != nil {
+		exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
+		return false
+	}
+	return true
 }
 
 // locksOf are the locks that may forbid a request that was classified.

@@ -174,10 +174,7 @@ func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) (goesOn b
 	x := exchange.From(r)
 	principal, refusal := g.authenticator.Authenticate(r)
 	if refusal != nil && !isMetadata(x.Path) {
-		if refusal.Status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
-		}
-		exchange.Fail(w, r, refusal.Error)
+		g.refuseSignIn(w, r, refusal)
 		return false
 	}
 	if refusal == nil {
@@ -185,6 +182,13 @@ func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) (goesOn b
 	}
 	g.admit(x, r, principal)
 	return true
+}
+
+func (g *Gateway) refuseSignIn(w http.ResponseWriter, r *http.Request, refusal *access.Refusal) {
+	if refusal.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
+	}
+	exchange.Fail(w, r, refusal.Error)
 }
 
 // admit lets a caller in. From here on no reserved header is left on the

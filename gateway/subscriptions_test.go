@@ -96,6 +96,11 @@ func (tenantless) Authenticate(*http.Request) (access.Principal, *access.Refusal
 	return access.Principal{ObjectID: callers[secret].ObjectID}, nil
 }
 
+func (t tenantless) Rehearse(r *http.Request, _ bool) access.Rehearsal {
+	p, _ := t.Authenticate(r)
+	return access.Rehearsal{Principal: p}
+}
+
 func (tenantless) Valid(access.Principal) bool { return true }
 
 // Every tenant is what a principal is marked for, and not what lacks a tenant.

@@ -13,7 +13,8 @@ import (
 // Its subject is the subscription.
 const EraseJob = "erase"
 
-var eraseID = jobrow.ID(EraseJob, "subscription")
+// EraseJobID is the ID of that job, of which a subscription has one at most.
+var EraseJobID = jobrow.ID(EraseJob, "subscription")
 
 // Erasure is how far the erasing of a subscription has come.
 type Erasure struct {

@@ -285,7 +285,7 @@ func (t *tx) resumeErasure(sub Subscription) error {
 	if err != nil || left > 0 {
 		return err
 	}
-	return t.Later(revokeLease, engine.Micros(t.Now), sub.ID, eraseID[:])
+	return t.Later(revokeLease, engine.Micros(t.Now), sub.ID, EraseJobID[:])
 }
 
 // OpenNotices counts the endpoints of a namespace (empty: of all) that may not know

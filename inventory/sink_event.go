@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"portico/arm"
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
@@ -54,6 +55,7 @@ const (
 	deleteDeadSinkOne = deleteSinkEvent + ` AND state = ?`
 	replaySinkEvent   = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, reason = '', changed = ? WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
 	listSinkEvents    = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE sink = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`
+	selectSinkEvent   = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE subscription = ? AND sink = ? AND number = ?`
 	countSinkEvents   = `SELECT state, COUNT(*) FROM sink_events WHERE sink = ? GROUP BY state`
 	anySinkEvents     = `SELECT subscription, number FROM sink_events WHERE sink = ? LIMIT ?`
 	forgottenSinkDead = `SELECT subscription, number FROM sink_events WHERE sink = ? AND state = ? AND number < ?
@@ -114,6 +116,19 @@ func (s *Store) SaveSink(ctx context.Context, j *jobrow.Job, c SinkChanges) erro
 // SinkEvents lists events of a state behind a number, in the order of their numbers.
 func (s *Store) SinkEvents(ctx context.Context, sink string, state SinkEventState, after int64, limit int) ([]SinkEvent, error) {
 	return engine.Collect(s.read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.AtMost(limit))
+}
+
+// SinkEvent returns an event that a sink has not taken, by its number; ErrNotFound where
+// it is none of those.
+func (s *Store) SinkEvent(ctx context.Context, sub, sink string, number int64) (SinkEvent, error) {
+	found, err := engine.Collect(s.read(ctx), scanSinkEvent, selectSinkEvent, arm.Fold(sub), sink, number)
+	if err == nil && len(found) == 0 {
+		return SinkEvent{}, ErrNotFound
+	}
+	if err != nil {
+		return SinkEvent{}, err
+	}
+	return found[0], nil
 }
 
 // CountSinkEvents counts the events that a sink has not taken, by their states.

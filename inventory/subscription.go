@@ -263,7 +263,7 @@ func (s *Store) notifyChange(t *tx, id string, targets []NotificationTarget) err
 	if sub.State != Deleted || sub.Erased {
 		return nil
 	}
-	return t.addOrBringForward(jobrow.Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
+	return t.addOrBringForward(jobrow.Job{Subscription: sub.ID, ID: EraseJobID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends that,

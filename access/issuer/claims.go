@@ -57,6 +57,12 @@ func (c claims) begin() (at time.Time, ok bool) {
 	return time.Unix(int64(seconds), 0), true
 }
 
+// What a token may fail to name.
+const (
+	missingTenant = "the tenant of its caller"
+	missingCaller = "its caller"
+)
+
 // principal returns whose the claims are. Without a tenant or an object that is a GUID
 // they are nobody's, and missing says which.
 func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
@@ -76,9 +82,9 @@ func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 	p.Delegated = p.AppID != "" && delegated(c, p)
 	switch {
 	case !arm.ValidGUID(p.TenantID):
-		return p, "the tenant of its caller"
+		return p, missingTenant
 	case !arm.ValidGUID(p.ObjectID):
-		return p, "its caller"
+		return p, missingCaller
 	}
 	return p, ""
 }

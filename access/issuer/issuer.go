@@ -56,6 +56,9 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 	if c.Token == "" {
 		return p, false, nil
 	}
+	if c.Trail != nil {
+		return i.rehearse(c)
+	}
 	now := i.now()
 	if p, known = i.known.Get(c.Hash, now); known && i.keys.has(keyOf(p.Credential), now) {
 		return p, true, nil
@@ -63,7 +66,7 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 	if len(c.Token) > maxToken || issuerOf(c.Token) != i.options.URL {
 		return access.Principal{}, false, nil
 	}
-	p, refusal = i.verify(c.Request.Context(), c.Token, now)
+	p, refusal = i.verify(c.Request.Context(), c.Token, &signature{find: i.keys.find, algorithms: i.options.Algorithms, now: now})
 	if refusal != nil {
 		return access.Principal{}, true, refusal
 	}
@@ -74,8 +77,8 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 
 // verify returns the principal of a token that is valid. Its Credential is the name of
 // the key.
-func (i *Issuer) verify(ctx context.Context, token string, now time.Time) (access.Principal, *access.Refusal) {
-	signature := &signature{keys: i.keys, algorithms: i.options.Algorithms, now: now}
+func (i *Issuer) verify(ctx context.Context, token string, signature *signature) (access.Principal, *access.Refusal) {
+	now := signature.now
 	verifier := oidc.NewVerifier(i.options.URL, signature, &oidc.Config{
 		SupportedSigningAlgs: i.options.Algorithms,
 		SkipClientIDCheck:    true, SkipExpiryCheck: true, // both are judged below: of several audiences, with another skew
@@ -111,7 +114,7 @@ func (i *Issuer) verify(ctx context.Context, token string, now time.Time) (acces
 // what its signature's check said, if it came to that.
 func refuse(err, failure error) *access.Refusal {
 	switch {
-	case errors.Is(failure, errUnavailable):
+	case errors.Is(failure, errUnavailable), errors.Is(failure, errMustFetch):
 		fault := arm.NewError(arm.ServiceUnavailable, "the keys of the issuer of the access token cannot be had").Because(failure)
 		fault.RetryAfter = arm.OutageRetryAfter
 		return &access.Refusal{Error: fault, Result: access.Unavailable}
@@ -143,9 +146,8 @@ func (i *Issuer) Valid(p access.Principal) bool {
 // issuerOf returns the issuer that a token in compact form names, "" if it is none. It
 // says so before anybody has verified it.
 func issuerOf(token string) string {
-	header, rest, _ := strings.Cut(token, ".")
-	payload, signature, found := strings.Cut(rest, ".")
-	if !found || header == "" || signature == "" || strings.Contains(signature, ".") {
+	_, payload, ok := partsOf(token)
+	if !ok {
 		return ""
 	}
 	text, err := base64.RawURLEncoding.DecodeString(payload)
@@ -159,6 +161,13 @@ func issuerOf(token string) string {
 		return ""
 	}
 	return named.Issuer
+}
+
+// partsOf returns the header and the payload of a token in compact form.
+func partsOf(token string) (header, payload string, ok bool) {
+	header, rest, _ := strings.Cut(token, ".")
+	payload, signature, found := strings.Cut(rest, ".")
+	return header, payload, found && header != "" && signature != "" && !strings.Contains(signature, ".")
 }
 
 // A credential's name begins with this, and the name of the key goes on to the next

@@ -84,14 +84,36 @@ func (k *Keys) has(name string, now time.Time) bool {
 // them anew if there is no such key.
 func (k *Keys) find(ctx context.Context, id, algorithm string, now time.Time) ([]key, error) {
 	k.used.Store(true)
-	if set := k.current(now); set != nil {
-		if found := set.find(id, algorithm); found != nil {
-			return found, nil
-		}
+	if found, err := k.lookUp(id, algorithm, now); err == nil {
+		return found, nil
 	}
 	if err := k.fetch(ctx); err != nil {
 		return nil, err
 	}
+	return k.lookUp(id, algorithm, now)
+}
+
+// known is find without a fetch: the error is errMustFetch where find would make one, or
+// wait for one.
+func (k *Keys) known(_ context.Context, id, algorithm string, now time.Time) ([]key, error) {
+	found, err := k.lookUp(id, algorithm, now)
+	if err == nil {
+		return found, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.flight != nil, k.mayFetch():
+		return nil, errMustFetch
+	case k.failed != nil:
+		return nil, k.failed
+	}
+	return nil, err
+}
+
+// lookUp returns keys that there are. The error is errUnavailable where there are none at
+// all, else errUnknownKey.
+func (k *Keys) lookUp(id, algorithm string, now time.Time) ([]key, error) {
 	set := k.current(now)
 	if set == nil {
 		return nil, errUnavailable
@@ -101,6 +123,9 @@ func (k *Keys) find(ctx context.Context, id, algorithm string, now time.Time) ([
 	}
 	return nil, errUnknownKey
 }
+
+// mayFetch reports whether the last fetch is long enough ago. The lock is held.
+func (k *Keys) mayFetch() bool { return k.last.IsZero() || time.Since(k.last) >= k.options.AtMostEvery }
 
 // fetch fetches the keys, waits for a fetch that is under way, or leaves it at the last
 // one that was not long ago.
@@ -126,7 +151,7 @@ func (k *Keys) fetch(ctx context.Context) error {
 		}
 		return failed
 	}
-	if !k.last.IsZero() && time.Since(k.last) < k.options.AtMostEvery {
+	if !k.mayFetch() {
 		defer k.mu.Unlock()
 		return k.failed
 	}

@@ -17,12 +17,13 @@ var (
 	errUnavailable = errors.New("the issuer's keys cannot be had")
 	errUnknownKey  = errors.New("the issuer has no such key")
 	errSignature   = errors.New("the signature is wrong")
+	errMustFetch   = errors.New("the issuer's keys would have to be fetched")
 )
 
 // signature checks one token's signature for the verifier, which hides errors: it keeps
 // what it found out.
 type signature struct {
-	keys       *Keys
+	find       func(ctx context.Context, id, algorithm string, now time.Time) ([]key, error)
 	algorithms []string
 	now        time.Time
 
@@ -51,7 +52,7 @@ func (s *signature) verify(ctx context.Context, token string) ([]byte, error) {
 	if !tokenType(header.ExtraHeaders[jose.HeaderType]) {
 		return nil, errors.New("the type is not that of an access token")
 	}
-	keys, err := s.keys.find(ctx, header.KeyID, header.Algorithm, s.now)
+	keys, err := s.find(ctx, header.KeyID, header.Algorithm, s.now)
 	if err != nil {
 		return nil, err
 	}

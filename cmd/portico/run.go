@@ -10,10 +10,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"portico/arm"
 	"portico/config"
 	"portico/connections"
 	"portico/connections/http1"
+	"portico/gateway"
+	"portico/gateway/exchange"
 	"portico/timing"
 )
 
@@ -21,9 +22,8 @@ import (
 const (
 	lastLinesTime = 5 * time.Second  // for the last lines of the access log
 	headerTime    = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
-	headBytes     = 16 << 10         // what a request line and its headers may take
 	// net/http adds 4 KiB of its own to the number it is given.
-	headerBytes = headBytes - 4<<10
+	headerBytes = gateway.HeadBytes - 4<<10
 )
 
 // run serves until ctx ends or a listener fails, then drains: unready first,
@@ -131,18 +131,14 @@ func (s *service) publicServer(standard *http.Server, t *connections.Table) serv
 		return standard
 	}
 	return http1.New(http1.Options{
-		Handler: standard.Handler, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: headBytes,
+		Handler: standard.Handler, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: gateway.HeadBytes,
 		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: standard.ErrorLog, Describe: describeRefusal, HTTP2: standard,
 	})
 }
 
 // describeRefusal is the content of the answer to what is no request.
 func describeRefusal(why connections.Refusal) (contentType string, content []byte) {
-	fault := arm.NewError(arm.InvalidRequestURI, why.Why)
-	if why.Header != "" {
-		fault = arm.NewError(arm.InvalidRequestHeader, why.Header, why.Why)
-	}
-	return "application/json; charset=utf-8", fault.Body()
+	return "application/json; charset=utf-8", exchange.NoRequest(&why).Body()
 }
 
 func (s *service) server(h http.Handler, t *connections.Table) *http.Server {

@@ -85,6 +85,45 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%.60q: %+v, want %v", text, got, want)
 		}
 		c.wantEnd()
+		_, err := ReadRequest(t.Context(), []byte(text+get), s.options.MaxHead)
+		if why, ok := errors.AsType[*connections.Refusal](err); !ok || why != want {
+			t.Errorf("%.60q: read as %v, want %v", text, err, want)
+		}
+	}
+}
+
+// A request is read from bytes as from a connection.
+func TestReadRequest(t *testing.T) {
+	t.Parallel()
+	for text, content := range map[string]string{
+		get: "", put("hi") + get: "hi", put(strings.Repeat("x", 100<<10)): strings.Repeat("x", 100<<10),
+		"PUT /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n": "hi",
+		"PUT /a HTTP/1.1\nHost: h\nExpect: 100-continue\nContent-Length: 2\n\nhi":              "hi",
+	} {
+		r, err := ReadRequest(t.Context(), []byte(text), 16<<10)
+		if err != nil {
+			t.Fatalf("%.60q: %v", text, err)
+		}
+		got, err := io.ReadAll(r.Body)
+		if err != nil || string(got) != content || r.URL.Path != "/a" || r.Host != "h" || connections.Ambiguous(r.Context()) {
+			t.Errorf("%.60q: %.60q, %v of %s at %s", text, got, err, r.URL, r.Host)
+		}
+	}
+	r, err := ReadRequest(t.Context(), []byte("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nhi"), 16<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(r.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("content that is cut: %v", err)
+	}
+	r, err = ReadRequest(t.Context(), []byte("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 16<<10)
+	if err != nil || !connections.Ambiguous(r.Context()) {
+		t.Errorf("a length beside chunks: %v", err)
+	}
+	for _, cut := range []string{"", "GET", "GET /a HTTP/1.1\r\n", "GET /a HTTP/1.1\r\nHost: h\r\n"} {
+		if _, err := ReadRequest(t.Context(), []byte(cut), 16<<10); !errors.Is(err, io.EOF) {
+			t.Errorf("%q: %v", cut, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,6 +25,12 @@ var reasonMessages = map[string]string{
 	api.OperationFollowed:   "The provider accepted the write; its operation is followed to its end.",
 	api.VerificationPending: "The provider is asked for the resource until an answer proves what became of it.",
 	api.DeletionUnderWay:    "The group is being deleted with all that it holds.",
+
+	api.GroupMoveUnderWay:    "Resources are being moved from the group or to it; until that ends it takes no writes.",
+	api.ErasureUnderWay:      "The subscription is deleted; what is left of it is being erased.",
+	api.NoticePending:        "An endpoint has not been notified of the subscription's state.",
+	api.RegistrationUnderWay: "The registration of the provider, or its end, is being settled.",
+	api.OperationPolled:      "It is the work that this URL is polled for.",
 }
 
 func (l *listener) doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
@@ -64,7 +71,9 @@ func (l *listener) waitingOf(u inventory.Unverified, now time.Time) []api.Waitin
 		all = append(all, reasonOfWrite(w, now))
 	}
 	for _, j := range u.Jobs {
-		all = append(all, l.reasonOfJob(j, now))
+		w := l.reasonOfJob(j, now)
+		w.Command = command("unstick", cmp.Or(u.Row.ID, u.Key), "--ask")
+		all = append(all, w)
 	}
 	return all
 }

@@ -1,12 +1,17 @@
 package admin
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"portico/arm"
 	"portico/gateway/admin/api"
 	"portico/gateway/observe"
+	"portico/inventory"
+	"portico/routing"
 )
 
 func (l *listener) explainRoutes() []route {
@@ -20,9 +25,6 @@ func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, er
 	if err := readBody(w, r, &q); err != nil {
 		return 0, nil, err
 	}
-	if q.Path == "" {
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "there is no path").About("path")
-	}
 	if !q.Ask {
 		observe.SetRead(r.Context())
 	}
@@ -30,13 +32,97 @@ func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, er
 	if err != nil {
 		return 0, nil, err
 	}
-	id, _, _ := strings.Cut(q.Path, "?")
-	if path, err := pathNamed(id, "path"); err == nil && path.Group() != "" {
-		known, err := l.detailOf(r.Context(), path)
-		if err != nil {
-			return 0, nil, err
-		}
-		e.Known = &known
+	if e.Known, err = l.knownOf(r.Context(), e.Request.Path); err != nil {
+		return 0, nil, err
+	}
+	if e.Known != nil {
+		e.HeldBy = heldBy(&e)
 	}
 	return http.StatusOK, e, nil
+}
+
+// knownOf is what is known of what a request target names; nil if it names neither a
+// subscription, nor a group or anything in one, nor work that is under way.
+func (l *listener) knownOf(ctx context.Context, target string) (*api.ResourceDetail, error) {
+	id, query, _ := strings.Cut(target, "?")
+	path, err := pathNamed(id, "path")
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // it names nothing
+	}
+	polled, err := l.polledWork(ctx, id, query)
+	if err != nil {
+		return nil, err
+	}
+	const subscriptionItself = 2
+	if polled == nil && path.Group() == "" && path.Len() != subscriptionItself {
+		return nil, nil //nolint:nilnil // it names a list, or what Portico keeps nothing of
+	}
+	known, err := l.detailOf(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if polled != nil {
+		known.Waiting = append(known.Waiting, *polled)
+	}
+	return &known, nil
+}
+
+// polledWork is the job behind a polling URL, while it goes on.
+func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Waiting, error) {
+	q, fault := routing.Classify(l.Config.Map, http.MethodGet, path, query)
+	if fault != nil {
+		return nil, nil //nolint:nilerr,nilnil // it is refused
+	}
+	record, err := l.operationAt(ctx, q)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil {
+		return nil, err
+	}
+	job, err := l.openJob(ctx, q.Path.Subscription(), record.Follow)
+	if err != nil || job == nil {
+		return nil, err
+	}
+	w := waitingFor(*job, api.OperationPolled)
+	if job.Kind == inventory.FollowJob {
+		w = l.reasonOfJob(*job, l.Store.Now())
+		w.Reason = api.OperationPolled
+	}
+	if said := comeSoFar(*job); said != "" {
+		w.LastOutcome = said
+	}
+	w.On, w.Command = record.Resource, command("jobs", "show", job.Name())
+	return &w, nil
+}
+
+// holders are the reasons for which requests are refused with a code.
+var holders = map[arm.Code][]string{
+	arm.ResourceGroupBeingDeleted:       {api.DeletionUnderWay},
+	arm.ResourcesBeingMoved:             {api.GroupMoveUnderWay},
+	arm.Conflict:                        {api.FenceStands, api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay, api.OperationFollowed, api.VerificationPending},
+	arm.MissingSubscriptionRegistration: {api.RegistrationUnderWay},
+	arm.SubscriptionNotFound:            {api.ErasureUnderWay},
+}
+
+// unsure are the reasons for which a provider is asked before a request goes on.
+var unsure = []string{api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay, api.OperationFollowed, api.VerificationPending}
+
+// heldBy are those of what is known that refuse or delay a request.
+func heldBy(e *api.Explanation) (all []api.Waiting) {
+	reasons := []string{api.OperationPolled}
+	switch e.Verdict.Outcome {
+	case api.Refused:
+		reasons = append(reasons, holders[arm.Code(e.Verdict.Code)]...)
+	case api.Open:
+		if slices.ContainsFunc(e.Calls, func(c api.ExplainedCall) bool { return c.Purpose == api.Probe }) {
+			reasons = append(reasons, unsure...)
+		}
+	}
+	for _, w := range e.Known.Waiting {
+		if slices.Contains(reasons, w.Reason) && (w.On == "" || w.Reason != api.FenceStands) {
+			all = append(all, w)
+		}
+	}
+	return all
 }

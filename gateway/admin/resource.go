@@ -3,15 +3,12 @@ package admin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"portico/arm"
 	"portico/events"
 	"portico/gateway/admin/api"
 	"portico/inventory"
-	"portico/inventory/index"
-	"portico/operations/groupdelete"
 	"portico/routing"
 )
 
@@ -47,10 +44,11 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 	if err := l.addHolder(ctx, path, &shown); err != nil {
 		return shown, err
 	}
-	fences, err := l.Store.Fences(ctx, sub, id)
+	fences, holds, err := l.holdsOf(ctx, path)
 	if err != nil {
 		return shown, err
 	}
+	shown.Waiting = append(append(shown.Waiting, holds...), l.regionGone(known.Row)...)
 	locks, err := l.Store.LocksHolding(ctx, sub, id)
 	if err != nil {
 		return shown, err
@@ -59,6 +57,11 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 	if err != nil {
 		return shown, err
 	}
+	undelivered, err := l.undelivered(ctx, last)
+	if err != nil {
+		return shown, err
+	}
+	shown.Waiting = append(shown.Waiting, undelivered...)
 	shown.Fences, shown.Locks, shown.Events = listOf(fences, fenceOf).Value, listOf(locks, lockOf).Value, listOf(last, eventOf).Value
 	return shown, nil
 }
@@ -98,30 +101,7 @@ func (l *listener) addHolder(ctx context.Context, path *arm.Path, shown *api.Res
 	}
 	shown.ID = routing.GroupID(path.Subscription(), group.Name)
 	shown.Group = &api.ResourceGroup{State: group.State.ProvisioningState(), Location: group.Location, Created: timeOf(group.Created), Changed: timeOf(group.Changed)}
-	deletion, err := l.deletionOf(ctx, group)
-	shown.Waiting = append(shown.Waiting, deletion...)
-	return err
-}
-
-// deletionOf is the deletion of a group, if one is under way.
-func (l *listener) deletionOf(ctx context.Context, group inventory.Group) ([]api.Waiting, error) {
-	if group.State != index.GroupDeleting {
-		return nil, nil
-	}
-	job, err := l.Store.Job(ctx, group.Subscription, group.Generation)
-	if errors.Is(err, inventory.ErrNotFound) || err == nil && job.State.Ended() {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	w := waitingFor(job, api.DeletionUnderWay)
-	if p, err := groupdelete.ReadPayload(job); err == nil {
-		w.LastOutcome = fmt.Sprintf("%d of %d resources are deleted.", p.Progress.Deleted, p.Progress.Total)
-	}
-	until := job.Created.Add(l.Config.GroupDelete.Limit)
-	w.Until = &until
-	return []api.Waiting{w}, nil
+	return nil
 }
 
 func eventOf(e events.Event) api.ResourceEvent {

@@ -149,29 +149,36 @@ func (l *listener) stuckOperation(ctx context.Context, text string) (*stuck, err
 		return nil, arm.NewError(arm.InvalidRequestContent, "an operation is the URL that its client polls").About("operation")
 	}
 	q, fault := routing.Classify(l.Config.Map, http.MethodGet, at.EscapedPath(), at.RawQuery)
-	unknown := arm.NewError(arm.ResourceNotFound, "", "").Saying("No such operation is known, or nothing follows it.")
 	if fault != nil && q.Path.Len() == 0 {
 		return nil, fault.About("operation")
 	}
-	if q.Path.Len() == 0 {
-		return nil, unknown
+	record, err := l.operationAt(ctx, q)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("No such operation is known, or nothing follows it.")
+	}
+	if err != nil {
+		return nil, err
 	}
 	sub := q.Path.Subscription()
-	for _, token := range []string{polling.Token(q.Path.Segment(q.Path.Len() - 1)), routing.PollToken(q.Path.String(), q.Query)} {
-		record, err := l.Store.Operation(ctx, sub, token)
-		switch {
-		case errors.Is(err, inventory.ErrNotFound):
-			continue
-		case err != nil:
-			return nil, err
-		}
-		at, err := l.stuckJob(ctx, sub, record.Follow)
-		if fault, ok := errors.AsType[*arm.Error](err); ok && fault.Code == arm.ResourceNotFound && record.Resource != "" {
-			return l.stuckResource(ctx, sub, record.Resource) // a provider's operation
-		}
-		return at, err
+	stuckAt, err := l.stuckJob(ctx, sub, record.Follow)
+	if fault, ok := errors.AsType[*arm.Error](err); ok && fault.Code == arm.ResourceNotFound && record.Resource != "" {
+		return l.stuckResource(ctx, sub, record.Resource) // a provider's operation
 	}
-	return nil, unknown
+	return stuckAt, err
+}
+
+// operationAt is the operation of a polling URL; inventory.ErrNotFound where there is none.
+func (l *listener) operationAt(ctx context.Context, q *routing.Request) (inventory.Operation, error) {
+	if q.Path.Len() == 0 {
+		return inventory.Operation{}, inventory.ErrNotFound
+	}
+	for _, token := range []string{polling.Token(q.Path.Segment(q.Path.Len() - 1)), routing.PollToken(q.Path.String(), q.Query)} {
+		record, err := l.Store.Operation(ctx, q.Path.Subscription(), token)
+		if !errors.Is(err, inventory.ErrNotFound) {
+			return record, err
+		}
+	}
+	return inventory.Operation{}, inventory.ErrNotFound
 }
 
 // refusal says why a step was not taken, until when, and what can be done instead.

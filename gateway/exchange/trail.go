@@ -11,6 +11,8 @@ type Step string
 
 // The steps, in their order.
 const (
+	AtHead           Step = "head"   // what no handler is needed for: its bytes, its header lines, its host
+	AtSignIn         Step = "signIn" // of a request that brings its credential
 	AtClassification Step = "classification"
 	AtLimits         Step = "limits"
 	AtRoles          Step = "roles"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"portico/access"
 	"portico/arm"
 	"portico/gateway/admin/api"
 	"portico/gateway/exchange"
@@ -24,6 +25,10 @@ type Walked struct {
 	Locks []inventory.Lock
 	// Roles is what they mean to the request, as package api has it.
 	Roles string
+	// Raw says how the bytes of the request were read; "" if there were none.
+	Raw string
+	// SignIn is what became of its credential; nil if the question says who calls.
+	SignIn *access.Rehearsal
 }
 
 // Explanation puts the way of a request into words.
@@ -32,6 +37,7 @@ func (w *Walked) Explanation() api.Explanation {
 	e := api.Explanation{
 		Request: w.request(),
 		Caller:  api.ExplainedCaller{ObjectID: x.Principal.ObjectID, TenantID: x.Principal.TenantID, Roles: w.Roles},
+		SignIn:  w.signIn(),
 		Place:   w.place(),
 		Locks:   w.locks(),
 		Calls:   w.calls(),

@@ -18,6 +18,9 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 	own := !w.Read || w.Exchange.Request.Class == routing.Own
 	forwarded, open := w.firstOf(api.Forward), w.undecided(own)
 	switch {
+	case w.keysMissing():
+		v.Outcome, v.Summary = api.Open, "not known before the keys of the issuer are fetched. "+w.SignIn.Advice
+		return v
 	case forwarded != nil && !forwarded.down && !own:
 		v.Outcome, v.Step = api.Forwarded, ""
 		v.Summary = w.destination(forwarded, place.Reason)
@@ -35,6 +38,9 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 		v.Summary = strings.TrimSuffix(fmt.Sprintf("refused: %d %s: %s", v.Status, code, message), ": ")
 		if v.RetryAfter != "" {
 			v.Summary += " Retry-After: " + v.RetryAfter + " s."
+		}
+		if v.Step == string(exchange.AtSignIn) {
+			v.Summary = strings.TrimSpace(v.Summary + " " + w.SignIn.Advice)
 		}
 		return v
 	}
@@ -174,6 +180,9 @@ func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
 		}
 		refusedHere := v.Outcome == api.Refused && string(step) == v.Step
 		check := api.ExplainedCheck{Step: string(step), Passed: !refusedHere, Detail: w.detail(step)}
+		if w.keysMissing() && string(step) == v.Step {
+			check.Passed, check.Detail = false, v.Summary
+		}
 		if refusedHere {
 			check.Detail = strings.TrimPrefix(v.Summary, "refused: ") + w.lacking(step)
 		}
@@ -186,6 +195,10 @@ func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
 func (w *Walked) detail(step exchange.Step) string {
 	x := w.Exchange
 	switch step {
+	case exchange.AtHead:
+		return w.Raw
+	case exchange.AtSignIn:
+		return w.signedIn()
 	case exchange.AtRoles:
 		return w.roles()
 	case exchange.AtLocks, exchange.AtIntent:

@@ -30,9 +30,10 @@ const (
 		state = excluded.state, due = excluded.due, owner = excluded.owner, token = jobs.token + 1, until = excluded.until,
 		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
 		trace = excluded.trace, shard = excluded.shard`
-	putJob    = insertJob + replaceJob
-	selectJob = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
-	listJobs  = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
+	putJob     = insertJob + replaceJob
+	selectJob  = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
+	openJobsOf = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0 ORDER BY id LIMIT ?`
+	listJobs   = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
 	// bringForwardJob leaves alone what somebody works on. Of a job that has ended, due
 	// is when it is forgotten.
 	bringForwardJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
@@ -174,6 +175,12 @@ func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
 		statement, args = statement+` AND kind = ?`, append(args, q.Kind)
 	}
 	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
+}
+
+// JobsOf lists the first jobs of a kind that a subscription has and that have not ended,
+// at most limit of them.
+func (r *Rows) JobsOf(ctx context.Context, sub, kind string, limit int) ([]Job, error) {
+	return engine.Collect(r.engine.Read(ctx), Scan, openJobsOf, arm.Fold(sub), kind, engine.AtMost(limit))
 }
 
 // HastenJob makes a job due at once and forgets its attempts; held: somebody works on it

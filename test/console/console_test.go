@@ -201,6 +201,21 @@ func TestExplainAs(t *testing.T) {
 	b.fill("#tenant", tenant)
 	b.keys("\r")
 	b.sees("Caller " + somebody + " of tenant " + tenant)
+
+	// Who signs in by a token. It is neither kept nor shown.
+	const secret = "a-token-that-nobody-knows"
+	b.explain(w.Portico.AdminURL, http.MethodGet, w.SubscriptionPath()+"?api-version=2022-12-01")
+	b.fill("#bearer", secret)
+	b.keys("\r")
+	b.sees("refused: 401 InvalidAuthenticationToken", "Signing in", "auth.tokens", "Bearer authorization_uri=")
+	b.holds("the token is gone", `document.getElementById('bearer').value === '' && document.getElementById('bearer').type === 'password'`)
+	b.holds("and not kept", `!(document.documentElement.outerHTML + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href).includes('`+secret+`')`)
+	b.fill("#bearer", "t")
+	b.keys("\r")
+	b.sees("answered by Portico: 200", "Caller 00000000-0000-0000-0000-0000000005cc of tenant")
+	if strings.Contains(w.Portico.Logs(), secret) {
+		t.Error("a token is in the log")
+	}
 	b.harmless()
 }
 

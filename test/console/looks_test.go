@@ -131,7 +131,7 @@ func testKeys(b *tab, at string) {
 			b.t.Errorf("the focus on %s is not seen", stops[len(stops)-1])
 		}
 	}
-	want := "skip overview jobs deletion explain index configuration errors changes sinks theme help signOut method path principal tenant ask"
+	want := "skip overview jobs deletion explain index configuration errors changes sinks theme help signOut method path principal tenant bearer ask"
 	if got := strings.Join(stops, " "); !strings.HasPrefix(got, want) {
 		b.t.Errorf("the stops are %s", got)
 	}

@@ -47,7 +47,7 @@ func (w *world) table(t *testing.T, rows []row) {
 func (w *world) run(t *testing.T, r row) {
 	t.Helper()
 	w.forget(t)
-	told := w.explained(t, r.message)
+	told, read := w.explained(t, r.message), w.explainedRaw(t, r.message)
 	got := w.send(t, r.message)
 	if got.status != r.status {
 		t.Errorf("status %d, want %d\n%s %.300s\n%s", got.status, r.status, r.verb(), r.message.target, got)
@@ -57,8 +57,11 @@ func (w *world) run(t *testing.T, r row) {
 	}
 	reached := w.received(t)
 	r.arrived(t, got, reached)
-	if told != nil {
+	if told != nil && got.status != http.StatusUnauthorized { // which names no caller
 		r.happened(t, told, got, reached)
+	}
+	if read != nil {
+		r.happened(t, read, got, reached)
 	}
 	if r.check != nil {
 		r.check(t, got, reached)

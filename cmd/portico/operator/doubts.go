@@ -44,7 +44,9 @@ func waitingColumns[R any](of func(R) api.Waiting) []terminal.Column[R] {
 		{Title: "UNTIL", Time: func(r R) time.Time { return instant(of(r).Until) }, Drop: 3},
 		{Title: "LAST", Cell: func(r R) string { return of(r).LastOutcome }, Least: 8, Drop: 5},
 		{Title: "NEXT", Time: func(r R) time.Time { return instant(of(r).Next) }, Drop: 6},
+		{Title: "ON", Cell: func(r R) string { return of(r).On }, Wide: true},
 		{Title: "JOB", Cell: func(r R) string { return of(r).Job }, Wide: true},
 		{Title: "MESSAGE", Cell: func(r R) string { return of(r).Message }, Wide: true},
+		{Title: "GO ON WITH", Cell: func(r R) string { return of(r).Command }, Wide: true},
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/client"
 )
@@ -18,15 +20,16 @@ import (
 type explainOptions struct {
 	question api.Question
 	headers  []string
-	content  string // a file
 	full     bool
+	// Files; "-" is standard input.
+	content, bearer, raw string
 }
 
 func explainCommand(p Program) *cobra.Command {
 	a := newAsking(p)
 	var o explainOptions
 	c := &cobra.Command{
-		Use:   "explain [METHOD] PATH|ID",
+		Use:   "explain {[METHOD] PATH|ID | --raw FILE}",
 		Short: "Say which way a request would take, without sending it",
 		Long: `Say which way a request would take, without sending it.
 
@@ -34,19 +37,23 @@ The running service has the request go through its own handlers. No provider is
 called, and nothing is written. An ID alone is a GET of it, by the newest
 api-version of its type, with all that is known of it.
 
+With --bearer-file the caller signs in by a token, as with the request, and a refusal
+says why. Where the token is signed by a key that the gateway does not have, --ask has
+the keys of its issuer fetched. The token is in no answer and no log.
+
+--raw takes the bytes of a request of HTTP/1.1 instead, head and content, as a client
+sends them (48 KiB at most), and says also what is refused before any handler. They sign
+in by what they hold, unless --as or --bearer-file says who calls.
+
 Where the index does not know whether a resource exists, the answer names the
 regions that a request would ask; --ask asks them, and records what they say.
 
 ` + findingService + `
 
 Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				o.question.Method = args[0]
-			}
-			o.question.Path = args[len(args)-1]
-			if err := o.complete(); err != nil {
+			if err := o.complete(args); err != nil {
 				return err
 			}
 			return a.with(func(service *client.Client) error {
@@ -61,75 +68,173 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	c.Flags().StringVar(&o.question.Tenant, "tenant", "", "tenant of the caller; that of the path's subscription by default")
 	c.Flags().StringArrayVar(&o.headers, "header", nil, "a header of the request, as 'Name: value'; may be repeated")
 	c.Flags().StringVar(&o.content, "content", "", "file that holds the request's content; - is standard input")
-	c.Flags().BoolVar(&o.question.Ask, "ask", false, "ask providers where a resource lies that the index does not know")
+	c.Flags().StringVar(&o.bearer, "bearer-file", "", "`FILE` that holds the bearer token of the caller; - is standard input")
+	c.Flags().StringVar(&o.raw, "raw", "", "`FILE` that holds a request as a client sends it; - is standard input")
+	c.Flags().BoolVar(&o.question.Ask, "ask", false, "ask providers where a resource lies that the index does not know, and issuers for keys")
 	c.Flags().BoolVar(&o.full, "headers", false, "show also the headers that go out")
 	return c
 }
 
-// complete reads what flags only name.
-func (o *explainOptions) complete() error {
+// complete reads what arguments and flags only name.
+func (o *explainOptions) complete(args []string) error {
+	switch {
+	case o.raw == "" && len(args) == 0:
+		return errors.New("which request? Name its path or an ID, or give its bytes by --raw")
+	case o.raw != "" && (len(args) > 0 || o.content != "" || len(o.headers) > 0):
+		return errors.New("--raw has method, path, headers and content: leave the others out")
+	case o.standardInputs() > 1:
+		return errors.New("standard input can be one of --content, --bearer-file and --raw")
+	}
+	if len(args) == 2 {
+		o.question.Method = args[0]
+	}
+	if len(args) > 0 {
+		o.question.Path = args[len(args)-1]
+	}
+	if err := o.completeHeaders(); err != nil {
+		return err
+	}
+	if o.content != "" {
+		text, err := readNamed("content", o.content)
+		if err != nil {
+			return err
+		}
+		o.question.Content = string(text)
+	}
+	if o.raw != "" {
+		var err error
+		if o.question.Raw, err = readNamed("raw", o.raw); err != nil {
+			return err
+		}
+	}
+	if o.bearer == "" {
+		return nil
+	}
+	text, err := readNamed("bearer-file", o.bearer)
+	if err != nil {
+		return err
+	}
+	o.question.Token, err = bearerIn(string(text))
+	return err
+}
+
+func (o *explainOptions) completeHeaders() error {
 	for _, header := range o.headers {
 		name, value, found := strings.Cut(header, ":")
-		if !found {
+		name = strings.TrimSpace(name)
+		switch {
+		case strings.EqualFold(name, "Authorization"):
+			return errors.New("--header takes no Authorization, as others see the arguments of a command: use --bearer-file")
+		case !found:
 			return fmt.Errorf("--header %q: want 'Name: value'", header)
 		}
 		if o.question.Header == nil {
 			o.question.Header = map[string]string{}
 		}
-		o.question.Header[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		o.question.Header[name] = strings.TrimSpace(value)
 	}
-	if o.content == "" {
-		return nil
+	return nil
+}
+
+// standardInputs is how many flags name it.
+func (o *explainOptions) standardInputs() (n int) {
+	for _, name := range []string{o.content, o.bearer, o.raw} {
+		if name == "-" {
+			n++
+		}
 	}
-	read := func() ([]byte, error) { return os.ReadFile(o.content) }
-	if o.content == "-" {
+	return n
+}
+
+// readNamed reads the file of a flag. The error does not have the file's name, which may
+// be a token that was taken for one.
+func readNamed(flag, name string) ([]byte, error) {
+	read := func() ([]byte, error) { return os.ReadFile(name) }
+	if name == "-" {
 		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
 	}
 	text, err := read()
-	if err == nil && len(text) == 0 {
-		err = errors.New("the content is empty")
+	var failed *fs.PathError
+	switch {
+	case errors.As(err, &failed):
+		return nil, fmt.Errorf("--%s: the file cannot be read: %w", flag, failed.Err)
+	case err != nil:
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	case len(text) == 0:
+		return nil, fmt.Errorf("--%s: it is empty", flag)
 	}
-	o.question.Content = string(text)
-	return err
+	return text, nil
+}
+
+// bearerIn is the token that a file holds, alone or behind its scheme, as in a header.
+func bearerIn(text string) (string, error) {
+	words := strings.Fields(text)
+	if len(words) > 0 && strings.EqualFold(strings.TrimSuffix(words[0], ":"), "Authorization") {
+		words = words[1:]
+	}
+	if len(words) == 2 && strings.EqualFold(words[0], "Bearer") {
+		words = words[1:]
+	}
+	if len(words) != 1 {
+		return "", errors.New("--bearer-file: the file has to hold one token, alone or as 'Bearer TOKEN'")
+	}
+	return words[0], nil
 }
 
 // print writes an explanation for people: the verdict first, then the way.
 func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s %s\n", e.Verdict.Summary, e.Request.Method, e.Request.Path)
+	p := new(explanationLines)
+	p.line("%s", e.Verdict.Summary)
+	for _, held := range e.HeldBy {
+		p.waiting("held by", held)
+	}
+	p.line("")
+	if e.Request.Method != "" {
+		p.line("%s %s", e.Request.Method, e.Request.Path)
+	}
 	if what := strings.TrimSpace(e.Request.ResourceType + " " + e.Request.Kind); what != "" {
-		fmt.Fprintf(&b, "  %s: %s\n", e.Request.Class, what)
+		p.line("  %s: %s", e.Request.Class, what)
 	}
 	switch {
 	case e.Caller.ObjectID == "":
 	case e.Caller.TenantID == "":
-		fmt.Fprintf(&b, "  caller %s\n", e.Caller.ObjectID)
+		p.line("  caller %s", e.Caller.ObjectID)
 	default:
-		fmt.Fprintf(&b, "  caller %s of tenant %s\n", e.Caller.ObjectID, e.Caller.TenantID)
+		p.line("  caller %s of tenant %s", e.Caller.ObjectID, e.Caller.TenantID)
+	}
+	if s := e.SignIn; s != nil && s.Challenge != "" {
+		p.line("  WWW-Authenticate: %s", s.Challenge)
 	}
 	for _, check := range e.Checks {
-		mark := "passed"
-		if !check.Passed {
-			mark = "REFUSED"
-		}
-		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, mark, check.Detail), " "))
+		p.line("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, markOf(e, check), check.Detail), " "))
 	}
 	for _, call := range e.Calls {
-		o.printCall(&b, call)
+		o.printCall(p, call)
 	}
 	if e.Known != nil {
-		printKnown(&b, e.Known)
+		p.known(e.Known)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
-func (o *explainOptions) printCall(b *strings.Builder, call api.ExplainedCall) {
+func markOf(e api.Explanation, check api.ExplainedCheck) string {
+	switch {
+	case check.Passed:
+		return "passed"
+	case e.Verdict.Outcome == api.Open:
+		return "open"
+	}
+	return "REFUSED"
+}
+
+func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) {
 	would := "would call"
 	if call.Made {
 		would = "called"
 	}
-	fmt.Fprintf(b, "\n%s (%s) %s %s %s\n", would, call.Purpose, call.Region, call.Method, call.Path)
+	p.line("")
+	p.line("%s (%s) %s %s %s", would, call.Purpose, call.Region, call.Method, call.Path)
 	for _, a := range call.Addresses {
 		state := a.State
 		if a.Circuit != "closed" {
@@ -138,7 +243,7 @@ func (o *explainOptions) printCall(b *strings.Builder, call api.ExplainedCall) {
 		if !a.Candidate {
 			state += ", not chosen"
 		}
-		fmt.Fprintf(b, "  %s  %s\n", a.URL, state)
+		p.line("  %s  %s", a.URL, state)
 	}
 	if !o.full {
 		return
@@ -153,47 +258,76 @@ func (o *explainOptions) printCall(b *strings.Builder, call api.ExplainedCall) {
 		case h.Varies:
 			value = "(another one for each request)"
 		}
-		fmt.Fprintf(b, "  %s: %s\n", h.Name, value)
+		p.line("  %s: %s", h.Name, value)
 	}
 }
 
-// printKnown writes what is known of the resource that the path names.
-func printKnown(b *strings.Builder, known *api.ResourceDetail) {
-	fmt.Fprintf(b, "\nknown of %s\n", known.ID)
+// explanationLines are the lines of an explanation. What others chose, such as names and
+// answers, is in them as text alone.
+type explanationLines struct{ strings.Builder }
+
+func (p *explanationLines) line(format string, args ...any) {
+	p.WriteString(terminal.Clean(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// seconds is the form of times.
+const seconds = "2006-01-02 15:04:05Z"
+
+// waiting writes what something waits for, and how it goes on.
+func (p *explanationLines) waiting(how string, w api.Waiting) {
+	said := fmt.Sprintf("  %s %s", how, w.Reason)
+	if w.On != "" {
+		said += " on " + w.On
+	}
+	if !w.Since.IsZero() {
+		said += " since " + w.Since.UTC().Format(seconds)
+	}
+	said += ": " + w.Message
+	if w.Until != nil {
+		said += " Until " + w.Until.UTC().Format(seconds) + "."
+	}
+	if w.Next != nil {
+		said += " Next try " + w.Next.UTC().Format(seconds) + "."
+	}
+	if w.Attempts > 1 {
+		said += fmt.Sprintf(" Attempts: %d.", w.Attempts)
+	}
+	if w.LastOutcome != "" {
+		said += " Last: " + w.LastOutcome
+	}
+	if w.Job != "" {
+		said += " (job " + w.Job + ")"
+	}
+	p.line("%s", said)
+	if w.Command != "" {
+		p.line("    go on with: %s", w.Command)
+	}
+}
+
+// known writes what is known of what the path names.
+func (p *explanationLines) known(known *api.ResourceDetail) {
+	p.line("")
+	p.line("known of %s", known.ID)
 	switch {
 	case known.Row != nil:
-		fmt.Fprintf(b, "  row: %s in %s, %s\n", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
+		p.line("  row: %s in %s, %s", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
 	case known.Group != nil:
-		fmt.Fprintf(b, "  a resource group in %s, %s\n", known.Group.Location, known.Group.State)
+		p.line("  a resource group in %s, %s", known.Group.Location, known.Group.State)
 	case known.Subscription != nil:
-		fmt.Fprintf(b, "  a subscription, %s\n", known.Subscription.State)
+		p.line("  a subscription, %s", known.Subscription.State)
 	default:
-		fmt.Fprintf(b, "  the index has no row\n")
+		p.line("  the index has no row")
 	}
-	const seconds = "2006-01-02 15:04:05Z"
 	for _, w := range known.Waiting {
-		fmt.Fprintf(b, "  waits since %s: %s", w.Since.UTC().Format(seconds), w.Message)
-		if w.Until != nil {
-			fmt.Fprintf(b, " Until %s.", w.Until.UTC().Format(seconds))
-		}
-		if w.Next != nil {
-			fmt.Fprintf(b, " Next try %s.", w.Next.UTC().Format(seconds))
-		}
-		if w.LastOutcome != "" {
-			fmt.Fprintf(b, " Last: %s", w.LastOutcome)
-		}
-		if w.Job != "" {
-			fmt.Fprintf(b, " (job %s)", w.Job)
-		}
-		b.WriteString("\n")
+		p.waiting("waits:", w)
 	}
 	for _, f := range known.Fences {
-		fmt.Fprintf(b, "  fenced until %s: %s in %s\n", f.Until.UTC().Format(seconds), f.Reason, f.Region)
+		p.line("  fenced until %s: %s in %s", f.Until.UTC().Format(seconds), f.Reason, f.Region)
 	}
 	for _, l := range known.Locks {
-		fmt.Fprintf(b, "  lock %s (%s) on %s\n", l.Name, l.Level, l.Scope)
+		p.line("  lock %s (%s) on %s", l.Name, l.Level, l.Scope)
 	}
 	for _, event := range known.Events {
-		fmt.Fprintf(b, "  %s %s %s by %s\n", event.Time.UTC().Format(seconds), event.Action, event.Status, event.Caller)
+		p.line("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, event.Caller)
 	}
 }

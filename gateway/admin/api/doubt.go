@@ -37,12 +37,28 @@ const (
 	DeletionUnderWay    = "deletionUnderWay" // of a group
 )
 
-// Waiting is a write, an operation, a verification or a deletion that is under way.
+// Further reasons, of what an ID lies in and of what concerns it.
+const (
+	GroupMoveUnderWay    = "groupMoveUnderWay" // from its group, or to it
+	FenceStands          = "fenceStands"
+	ErasureUnderWay      = "erasureUnderWay"      // of a deleted subscription
+	NoticePending        = "noticePending"        // an endpoint is not notified of the subscription
+	RegistrationUnderWay = "registrationUnderWay" // or its end
+	OperationPolled      = "operationPolled"      // the work behind a polling URL
+	EventsUndelivered    = "eventsUndelivered"    // a sink has not got its last events
+	RegionGone           = "regionGone"           // the map no longer has the region of its row
+)
+
+// Waiting is something that is under way or stands, such as a write, an operation, a
+// verification, a deletion or a fence.
 type Waiting struct {
-	Reason  string `json:"reason"` // writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending or deletionUnderWay
+	Reason  string `json:"reason"` // writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending, deletionUnderWay or, of one ID, a further one
 	Message string `json:"message"`
-	Kind    string `json:"kind,omitempty"`   // of the write
-	Region  string `json:"region,omitempty"` // of the write
+	// On is the ID of what it is about, where that is another than the one that was asked
+	// for: what it lies in.
+	On     string `json:"on,omitempty"`
+	Kind   string `json:"kind,omitempty"`   // of the write
+	Region string `json:"region,omitempty"` // of the write
 	// Job is the one that works on it.
 	Job         string `json:"job,omitempty"`
 	Attempts    int64  `json:"attempts,omitempty"` // since one last went well
@@ -54,4 +70,6 @@ type Waiting struct {
 	// index.followRecheck.
 	Until *time.Time `json:"until,omitempty"`
 	Next  *time.Time `json:"next,omitempty"` // attempt; none while one is made
+	// Command is the one that tells more of it or has it go on, "" where time alone helps.
+	Command string `json:"command,omitempty"`
 }

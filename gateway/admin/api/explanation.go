@@ -15,8 +15,15 @@ type Question struct {
 	// type.
 	Method string `json:"method,omitempty"`
 	// Path is the request's path with its query, or a resource ID.
-	Path string `json:"path"`
-	// Principal is the object ID of the caller. Without one nobody is asked for roles.
+	Path string `json:"path,omitempty"`
+	// Raw are the bytes of an HTTP/1.1 request, as a client sends them. They stand for
+	// method, path, header and content. Without a principal they sign in by what they hold.
+	Raw []byte `json:"raw,omitempty"`
+	// Token is the bearer token of the caller, who signs in by it. It is in no answer, and is
+	// not kept.
+	Token string `json:"token,omitempty"`
+	// Principal is the object ID of the caller. Without one, and without a token, nobody is
+	// asked for roles.
 	Principal string `json:"principal,omitempty"`
 	// Groups are object IDs of groups that the caller belongs to: a token would name them.
 	Groups []string `json:"groups,omitempty"`
@@ -27,7 +34,7 @@ type Question struct {
 	// Content is the request's content; it counts as JSON unless a header says otherwise.
 	Content string `json:"content,omitempty"`
 	// Ask has providers asked where a resource lies that the index does not know. What they
-	// answer is recorded, as it is for a request.
+	// answer is recorded, as it is for a request. The keys of issuers are fetched, too.
 	Ask bool `json:"ask,omitempty"`
 }
 
@@ -44,6 +51,11 @@ type Explanation struct {
 	Verdict Verdict          `json:"verdict"`
 	Request ExplainedRequest `json:"request"`
 	Caller  ExplainedCaller  `json:"caller"`
+	// SignIn is what became of the credential; nil where the question says who calls.
+	SignIn *ExplainedSignIn `json:"signIn,omitempty"`
+	// HeldBy is what refuses or delays the request and ends by itself, by its job, or by an
+	// operator: those of Known that do.
+	HeldBy []Waiting `json:"heldBy,omitempty"`
 	// Checks are the steps of the way, in their order, up to the one that ends it.
 	Checks []ExplainedCheck `json:"checks"`
 	// Locks are those at or above what the request changes.
@@ -93,6 +105,30 @@ type ExplainedCaller struct {
 	// or notAsked (the question names no principal).
 	Roles string `json:"roles"`
 }
+
+// ExplainedSignIn is what became of a credential. It shows nothing of a token but what an
+// issuer wrote into it.
+type ExplainedSignIn struct {
+	// Method is the one that knows the credential: issuer, certificate or token; "" if none
+	// does.
+	Method string `json:"method,omitempty"`
+	// Result is accepted, mustFetch (it depends on keys that have to be fetched first), or
+	// why it is refused, as portico_sign_ins_total has it.
+	Result string `json:"result"`
+	// What is known of the caller beside its ids.
+	Name      string   `json:"name,omitempty"`
+	AppID     string   `json:"appId,omitempty"`
+	Delegated bool     `json:"delegated,omitempty"` // a user acts by way of the application
+	Issuer    string   `json:"issuer,omitempty"`
+	Groups    []string `json:"groups,omitempty"`
+	// Challenge is the WWW-Authenticate of a refusal.
+	Challenge string `json:"challenge,omitempty"`
+	// Advice says why, and what can be done.
+	Advice string `json:"advice,omitempty"`
+}
+
+// MustFetch is the result of signing in where keys have to be fetched first.
+const MustFetch = "mustFetch"
 
 // What roles mean to an explained request.
 const (

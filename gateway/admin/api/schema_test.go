@@ -68,6 +68,9 @@ func (d *describer) schema(t reflect.Type, asContent bool) object {
 	case reflect.Struct:
 		return d.named(t, asContent)
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return object{"type": "string", "format": "byte"} // Base64
+		}
 		return object{"type": "array", "items": d.schema(t.Elem(), false)}
 	case reflect.Map:
 		if t.Elem().Kind() == reflect.Interface {

@@ -1,0 +1,139 @@
+package issuer
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"portico/access"
+)
+
+// rehearse is Authenticate for those who ask why: it remembers nothing, fetches keys only
+// if the trail says so, and leaves its reasons there.
+func (i *Issuer) rehearse(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
+	t := c.Trail
+	t.Issuers = append(t.Issuers, i.options.URL)
+	if len(c.Token) > maxToken {
+		return p, false, nil
+	}
+	if t.Issuer = issuerOf(c.Token); t.Issuer != i.options.URL {
+		return p, false, nil
+	}
+	s := &signature{find: i.keys.known, algorithms: i.options.Algorithms, now: i.now()}
+	if t.Fetches {
+		s.find = i.keys.find
+	}
+	p, refusal = i.verify(c.Request.Context(), c.Token, s)
+	t.MustFetch = errors.Is(s.err, errMustFetch)
+	t.Advice = i.advice(unverified(c.Token), refusal, s)
+	return p, true, refusal
+}
+
+// said is what a token says of itself, whoever made it.
+type said struct {
+	KeyID     string `json:"kid"`
+	Algorithm string `json:"alg"`
+	Type      any    `json:"typ"`
+
+	claims claims
+}
+
+func unverified(token string) (s said) {
+	header, payload, _ := partsOf(token)
+	if text, err := base64.RawURLEncoding.DecodeString(header); err == nil {
+		_ = json.Unmarshal(text, &s) // what cannot be read is empty
+	}
+	if text, err := base64.RawURLEncoding.DecodeString(payload); err == nil {
+		_ = json.Unmarshal(text, &s.claims)
+	}
+	return s
+}
+
+// moment is a claim that is a time, in words.
+func (s *said) moment(claim string) string {
+	var seconds float64
+	if json.Unmarshal(s.claims[claim], &seconds) != nil || seconds < 0 || seconds > 1e11 {
+		return "a time that is none"
+	}
+	return inWords(time.Unix(int64(seconds), 0))
+}
+
+func inWords(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// advice says why a token is refused, or until when it is not, and what can be done.
+func (i *Issuer) advice(token said, refusal *access.Refusal, s *signature) string {
+	clock := fmt.Sprintf("the clock of the gateway says %s, and clockSkew is %s", inWords(s.now), i.options.ClockSkew)
+	switch {
+	case refusal == nil:
+		return "The token ends at " + token.moment("exp") + "."
+	case errors.Is(s.err, errMustFetch):
+		return fmt.Sprintf("The token is signed by the key %s, and the gateway has %s of the issuer %s: the next request with it has the keys fetched. Ask again with ask (--ask) to have that done now.",
+			access.Quoted(token.KeyID), i.keys.inWords(), access.Quoted(i.options.URL))
+	}
+	switch refusal.Result {
+	case access.Unavailable:
+		return fmt.Sprintf("The gateway cannot fetch the keys of %s: %v. Look whether it reaches that address, and at auth.issuers.ca.", access.Quoted(i.options.URL), s.err)
+	case access.UnknownKey:
+		return fmt.Sprintf("The token is signed by the key %s, and the issuer showed %s. They are fetched anew at most every auth.keys.atMostEvery; after that it is another issuer's token, or one from before the issuer changed its keys.",
+			access.Quoted(token.KeyID), i.keys.inWords())
+	case access.Signature:
+		return fmt.Sprintf("The key %s of the issuer has not made its signature: the token was changed or cut on its way, or it is forged.", access.Quoted(token.KeyID))
+	case access.Expired:
+		return fmt.Sprintf("It ended at %s; %s. The client has to get a new token; if that is new, one of the clocks is wrong.", token.moment("exp"), clock)
+	case access.Early:
+		return fmt.Sprintf("It begins at %s; %s. One of the clocks is wrong.", token.moment("nbf"), clock)
+	case access.Audience:
+		return fmt.Sprintf("It is for %s; audiences of the issuer in auth.issuers are %s. The client has to ask for a token for one of these.",
+			access.QuotedList(token.claims.texts("aud")), access.QuotedList(i.options.Audiences))
+	case access.Claims:
+		return i.adviceOfClaims(token.claims)
+	}
+	return i.adviceOfForm(token)
+}
+
+// adviceOfForm says why a token cannot be verified at all.
+func (i *Issuer) adviceOfForm(token said) string {
+	switch {
+	case !slices.Contains(i.options.Algorithms, token.Algorithm):
+		return fmt.Sprintf("It is signed by the algorithm %s; algorithms of the issuer in auth.issuers are %s.", access.Quoted(token.Algorithm), access.QuotedList(i.options.Algorithms))
+	case !tokenType(token.Type):
+		return fmt.Sprintf("Its type (typ) is %s, and has to be JWT or at+jwt.", access.Quoted(fmt.Sprint(token.Type)))
+	}
+	return "It cannot be read as a signed token: the client has cut or changed it."
+}
+
+// adviceOfClaims says which claim is missing, or is not what it has to be.
+func (i *Issuer) adviceOfClaims(c claims) string {
+	names := i.options.Claims
+	_, begins := c.begin()
+	p, missing := i.principal(c)
+	switch {
+	case !begins:
+		return "Its claim nbf is no time."
+	case missing == "":
+		return "It has no claim exp."
+	case i.options.TenantID == "" && p.TenantID == "":
+		return fmt.Sprintf("It has no claim %s, by which auth.issuers (tenantClaim) knows the tenant.", access.Quoted(i.options.TenantClaim))
+	case i.options.TenantID == "" && missing == missingTenant:
+		return fmt.Sprintf("Its claim %s (tenantClaim) is %s, and no GUID.", access.Quoted(i.options.TenantClaim), access.Quoted(p.TenantID))
+	case p.ObjectID == "":
+		return fmt.Sprintf("It has no claim %s, by which auth.issuers (claims.objectId) knows the caller.", access.Quoted(names.ObjectID))
+	}
+	return fmt.Sprintf("Its claim %s (claims.objectId) is %s, and no GUID.", access.Quoted(names.ObjectID), access.Quoted(p.ObjectID))
+}
+
+// inWords says which keys there are.
+func (k *Keys) inWords() string {
+	set := k.set.Load()
+	if set == nil {
+		return "no keys"
+	}
+	ids := make([]string, 0, len(set.keys))
+	for _, key := range set.keys {
+		ids = append(ids, key.jose.KeyID)
+	}
+	return "the keys " + access.QuotedList(ids) + " (at " + inWords(set.fetched) + ")"
+}

@@ -1,0 +1,103 @@
+package access
+
+import (
+	"net/http"
+	"strings"
+	"unicode"
+)
+
+// Rehearsal is what signing in would come to, for operators who ask why. Nothing is
+// counted and nothing remembered for it.
+type Rehearsal struct {
+	// Method is the one that knows the credential, "" if none does.
+	Method string
+	// Principal is the caller, if Refusal is nil.
+	Principal Principal
+	Refusal   *Refusal
+	// MustFetch: it depends on keys that have to be fetched first. Refusal is set too.
+	MustFetch bool
+	// Advice says why and what to do, "" if there is nothing to say. It may quote what a
+	// token says of itself, never the token.
+	Advice string
+}
+
+// Trail is what the methods found out about a credential, for a rehearsal.
+type Trail struct {
+	// Fetches: keys that are not known are fetched, as for a request.
+	Fetches bool
+	// MustFetch and Advice are those of the [Rehearsal].
+	MustFetch bool
+	Advice    string
+	// Issuer is the one that a token names; Issuers are those of which a method asked for it.
+	Issuer  string
+	Issuers []string
+}
+
+// Rehearse implements [Authenticator].
+func (m *Methods) Rehearse(r *http.Request, fetch bool) Rehearsal {
+	c, unreadable := credentialsOf(r)
+	c.Trail = &Trail{Fetches: fetch}
+	by, p, refusal := m.judge(c, unreadable)
+	said := Rehearsal{Principal: p, Refusal: refusal, MustFetch: c.Trail.MustFetch, Advice: c.Trail.Advice}
+	if by >= 0 {
+		said.Method = m.methods[by].Name()
+		return said
+	}
+	said.Advice = c.adviceOfNoMethod(refusal)
+	return said
+}
+
+// adviceOfNoMethod says why no method knew the credential.
+func (c *Credentials) adviceOfNoMethod(refusal *Refusal) string {
+	switch {
+	case refusal.Result == Missing:
+		return "The client sends no token."
+	case refusal.Result == Malformed:
+		return "The Authorization header has to be there once, with the scheme Bearer and a token."
+	case c.Trail.Issuer != "" && len(c.Trail.Issuers) == 0:
+		return "The token is one of the issuer " + Quoted(c.Trail.Issuer) + ", and auth.issuers is empty."
+	case c.Trail.Issuer != "":
+		return "The token is one of the issuer " + Quoted(c.Trail.Issuer) + "; auth.issuers has " + QuotedList(c.Trail.Issuers) + ". They have to be the same to the last slash."
+	}
+	return "It is no token that an issuer has signed (a JWT of 16 KiB at most), and auth.tokens does not have its SHA-256: it may have been taken out, or the client has cut it."
+}
+
+// Rehearse implements [Authenticator].
+func (Anyone) Rehearse(*http.Request, bool) Rehearsal {
+	return Rehearsal{Principal: fixed(), Advice: "auth.mode is none: whatever a client sends, it is the one caller that there is."}
+}
+
+// quotedRunes bounds what is quoted of a text, and quotedTexts how many of a list are.
+const (
+	quotedRunes = 200
+	quotedTexts = 20
+)
+
+// Quoted returns a text that a token has, for people: in quotes, on one line, and cut.
+func Quoted(text string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		if n++; n > quotedRunes {
+			b.WriteString("…")
+			break
+		}
+		if !unicode.IsPrint(r) {
+			r = '?'
+		}
+		b.WriteRune(r)
+	}
+	return "'" + b.String() + "'"
+}
+
+// QuotedList returns texts for people, the first of them; "nothing" if there are none.
+func QuotedList(texts []string) string {
+	if len(texts) == 0 {
+		return "nothing"
+	}
+	all := make([]string, 0, min(len(texts), quotedTexts))
+	for _, text := range texts[:min(len(texts), quotedTexts)] {
+		all = append(all, Quoted(text))
+	}
+	return strings.Join(all, ", ")
+}

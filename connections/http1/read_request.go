@@ -1,0 +1,37 @@
+package http1
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// ReadRequest reads what a client sends, and then ends its side of the connection, as a
+// [Server] whose heads may have maxHead bytes. It returns the request that the handler
+// would get, with its content still to be read, below ctx. The error is a
+// *[connections.Refusal] of what is answered without the handler, and [io.EOF] where the
+// head does not end: a server would wait for the rest.
+func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, error) {
+	c := &conn{Conn: &sentBytes{Reader: bytes.NewReader(sent)}, server: New(Options{MaxHead: maxHead}), ctx: ctx, in: make([]byte, bufferSize)}
+	x, err := c.readRequest()
+	if err != nil {
+		return nil, err
+	}
+	return x.request.WithContext(x), nil
+}
+
+// sentBytes is a connection on which all was sent, and whose client takes whatever it
+// gets.
+type sentBytes struct{ *bytes.Reader }
+
+var _ net.Conn = (*sentBytes)(nil)
+
+func (*sentBytes) Write(p []byte) (int, error)      { return len(p), nil }
+func (*sentBytes) Close() error                     { return nil }
+func (*sentBytes) LocalAddr() net.Addr              { return nil }
+func (*sentBytes) RemoteAddr() net.Addr             { return nil }
+func (*sentBytes) SetDeadline(time.Time) error      { return nil }
+func (*sentBytes) SetReadDeadline(time.Time) error  { return nil }
+func (*sentBytes) SetWriteDeadline(time.Time) error { return nil }

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/explain"
+	"portico/tracing"
+)
+
+// bring gives a request the token that it signs in by; without one it keeps what it has.
+func (a *rehearsed) bring(token string) *arm.Error {
+	if token == "" {
+		return nil
+	}
+	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return arm.NewError(arm.InvalidRequestContent, "a token is one word of visible ASCII").About("token")
+	}
+	a.Header["Authorization"] = []string{"Bearer " + token}
+	return nil
+}
+
+// rehearseHead is identify for a request that is explained. It begins the trail.
+func (g *Gateway) rehearseHead(walked *explain.Walked) check {
+	return func(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+		x := exchange.From(r)
+		walked.Exchange, x.Trail = x, &exchange.Trail{}
+		x.Reach(exchange.AtHead)
+		fault := g.mint(x, r)
+		if fault == nil {
+			fault = exchange.OneLength(r.Context())
+		}
+		if fault != nil {
+			exchange.Fail(w, r, fault)
+			return false
+		}
+		x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+		return true
+	}
+}
+
+// rehearseSignIn is authenticate for a request that is explained. Nothing is counted.
+func (g *Gateway) rehearseSignIn(walked *explain.Walked, asked rehearsed) check {
+	return func(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+		x, who := exchange.From(r), asked.who
+		if asked.signsIn {
+			x.Reach(exchange.AtSignIn)
+			signedIn := g.authenticator.Rehearse(r, asked.ask)
+			walked.SignIn = &signedIn
+			if refusal := signedIn.Refusal; refusal != nil && !isMetadata(x.Path) {
+				g.refuseSignIn(w, r, refusal)
+				return false
+			}
+			who = signedIn.Principal
+		}
+		x.Reach(exchange.AtClassification)
+		g.admit(x, r, who)
+		return true
+	}
+}
