@@ -162,7 +162,8 @@ func TestExplainNamesNoticesAndSinks(t *testing.T) {
 		_, err := s.store.NumberEvents(t.Context(), 1000)
 		e := s.explained(adminapi.Question{Path: g})
 		return err == nil && slices.ContainsFunc(e.Known.Waiting, func(w adminapi.Waiting) bool {
-			return w.Reason == adminapi.EventsUndelivered && strings.Contains(w.Message, "audit") && w.LastOutcome != "" && !w.Since.IsZero()
+			return w.Reason == adminapi.EventsUndelivered && strings.Contains(w.Message, "audit") && w.LastOutcome != "" && !w.Since.IsZero() &&
+				(w.Command == "portico sinks show audit" || strings.HasPrefix(w.Command, "portico unstick sink/audit/"))
 		})
 	})
 	stop()

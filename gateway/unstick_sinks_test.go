@@ -159,6 +159,12 @@ func TestUnstickEventsOfASink(t *testing.T) {
 	if len(dead) != 1 || dead[0].ID != first || dead[0].Failure != "failed" || dead[0].Attempts != 3 || dead[0].Reason != "the datacentre burnt down" || dead[0].Event == nil {
 		t.Errorf("%+v", dead)
 	}
+	waiting := told[adminapi.ResourceDetail](s, "/admin/resource?id="+url.QueryEscape(groupPath("bad"))).Waiting
+	for _, want := range []string{"portico sinks replay audit " + first, "portico unstick sink/audit/" + second + " --ask"} {
+		if !slices.ContainsFunc(waiting, func(w adminapi.Waiting) bool { return w.Reason == adminapi.EventsUndelivered && w.Command == want }) {
+			t.Errorf("nothing goes on by %s: %+v", want, waiting)
+		}
+	}
 	s.keepsEvent(409, "giveUp", first, "was given up")
 	s.within("the next one", func() bool { r := s.retried(); return len(r) > 0 && r[0].ID == second && r[0].Attempts == 1 })
 	s.keepsEvent(409, "giveUp", second, "As many dead letters")

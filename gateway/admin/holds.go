@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"portico/arm"
@@ -245,7 +246,7 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 			return nil, err
 		}
 		behind := 0
-		w := api.Waiting{Reason: api.EventsUndelivered, LastOutcome: status.Failure, Command: command("jobs", "list", "--kind", inventory.SinkJob)}
+		w := api.Waiting{Reason: api.EventsUndelivered, LastOutcome: status.Failure, Command: command("sinks", "show", sink.Name)}
 		for _, e := range last { // the newest first
 			kept, err := l.Store.SinkEvent(ctx, e.Subscription, sink.Name, e.Number)
 			switch {
@@ -254,6 +255,7 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 				continue
 			case err == nil:
 				w.LastOutcome, w.Attempts, w.Next = cmp.Or(kept.Failure, w.LastOutcome), kept.Attempts, &kept.Due
+				w.Command = command("unstick", fmt.Sprintf("sink/%s/%d", sink.Name, e.Number), "--ask")
 			case !errors.Is(err, inventory.ErrNotFound):
 				return nil, err
 			case e.Number <= status.Cursor:
@@ -273,7 +275,8 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 func deadLetter(e inventory.SinkEvent) api.Waiting {
 	return api.Waiting{
 		Reason: api.EventsUndelivered, Since: e.Since, Attempts: e.Attempts, LastOutcome: e.Failure,
-		Message: fmt.Sprintf("The sink %s was given up for the event %d: POST /admin/sinks/%s/dead/replay has it tried again.", e.Sink, e.Number, e.Sink),
+		Message: fmt.Sprintf("The event %d of it was given up for the sink %s.", e.Number, e.Sink),
+		Command: command("sinks", "replay", e.Sink, strconv.FormatInt(e.Number, 10)),
 	}
 }
 
