@@ -91,7 +91,7 @@ func scenarios() []scenario {
 	get := load.Request{Method: "GET", Paths: paths, Tokens: tokens}
 	return []scenario{
 		{name: getInstance, request: get, connections: 64, lasts: turnTime, passes: aimedPasses, proxies: append(all, direct), anyWorkers: true},
-		{name: putExisting, request: load.Request{Method: "PUT", Paths: paths, Tokens: tokens, Body: body()}, connections: 64, lasts: turnTime, proxies: all, anyWorkers: true},
+		{name: putExisting, request: load.Request{Method: "PUT", Paths: paths, Tokens: tokens, Body: body()}, connections: 64, lasts: turnTime, passes: aimedPasses, proxies: all, anyWorkers: true},
 		{name: putNew, request: load.Request{Method: "PUT", Fresh: true, Tokens: tokens, Body: body()}, connections: 64, lasts: turnTime, proxies: all},
 		{name: ownNotFound, request: load.Request{Method: "GET", Paths: []string{missing + types + "/vm000" + apiVersion}, Tokens: tokens, Refused: true}, connections: 64, lasts: turnTime, proxies: all},
 		{name: getLarge, request: load.Request{Method: "GET", Paths: []string{machines + peers.LargeName + apiVersion}, Tokens: tokens}, connections: 16, lasts: turnTime, proxies: []string{portico, reverseProxy, nginx, haproxy, caddy, direct}},
