@@ -104,20 +104,18 @@ func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
 	calls := explain.NewCalls(g.upstream)
 	rehearsal := g.rehearsal(calls, asked.roles == adminapi.RolesNotAsked, asked.ask)
 	walked := explain.Walked{Method: asked.Method, Calls: calls, Roles: asked.roles, Answer: exchange.CaptureBeginning(answerShown)}
+	var framing middleware
+	checks := []check{rehearsal.rehearseHead(&walked)}
 	if asked.raw {
 		walked.Raw = g.readerInWords()
+		framing, checks = exchange.EndAmbiguous, append(checks, rehearsal.guardHost)
 	}
-	framing := middleware(func(next http.Handler) http.Handler { return next })
-	guard := check(func(http.ResponseWriter, *http.Request) bool { return true })
-	read := func(http.ResponseWriter, *http.Request) bool {
+	read := func(http.ResponseWriter, *http.Request) (goesOn bool) {
 		walked.Read = true
 		return true
 	}
-	if asked.raw {
-		framing, guard = exchange.EndAmbiguous, rehearsal.guardHost
-	}
-	way := chain(http.HandlerFunc(rehearsal.dispatch), framing, exchange.Begin(rehearsal.exchanges), rehearsal.recover,
-		inTurn(rehearsal.rehearseHead(&walked), guard, rehearsal.rehearseSignIn(&walked, asked), rehearsal.classify, read, g.rehearseLimit))
+	checks = append(checks, rehearsal.rehearseSignIn(&walked, asked), rehearsal.classify, read, g.rehearseLimit)
+	way := chain(http.HandlerFunc(rehearsal.dispatch), framing, exchange.Begin(rehearsal.exchanges), rehearsal.recover, inTurn(checks...))
 	fault := walked.Answer.Hold(asked.RequestURI, func() { way.ServeHTTP(walked.Answer, asked.Request) })
 	if fault != nil {
 		return adminapi.Explanation{}, fault

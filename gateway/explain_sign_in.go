@@ -7,7 +7,6 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/explain"
-	"portico/tracing"
 )
 
 // bring gives a request the token that it signs in by; without one it keeps what it has.
@@ -28,15 +27,10 @@ func (g *Gateway) rehearseHead(walked *explain.Walked) check {
 		x := exchange.From(r)
 		walked.Exchange, x.Trail = x, &exchange.Trail{}
 		x.Reach(exchange.AtHead)
-		fault := g.mint(x, r)
-		if fault == nil {
-			fault = exchange.OneLength(r.Context())
-		}
-		if fault != nil {
+		if fault := g.readHead(x, r); fault != nil {
 			exchange.Fail(w, r, fault)
 			return false
 		}
-		x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
 		return true
 	}
 }

@@ -261,7 +261,7 @@ func (i storeIndex) Locate(ctx context.Context, subscription string, key []byte,
 
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
-	compress := middleware(func(next http.Handler) http.Handler { return next })
+	var compress middleware
 	if c := g.config.Server.Compression; !c.Off {
 		compress = compression.New(c.Minimum, g.contentMemory).Compress
 	}
@@ -295,10 +295,12 @@ func (g *Gateway) Admin() http.Handler {
 // middleware wraps a handler in one concern.
 type middleware func(http.Handler) http.Handler
 
-// chain composes middlewares in the order in which a request meets them.
+// chain composes middlewares in the order in which a request meets them. A nil one is none.
 func chain(last http.Handler, links ...middleware) http.Handler {
 	for i := len(links) - 1; i >= 0; i-- {
-		last = links[i](last)
+		if links[i] != nil {
+			last = links[i](last)
+		}
 	}
 	return last
 }

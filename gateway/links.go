@@ -60,17 +60,24 @@ func (g *Gateway) boundContent(w http.ResponseWriter, r *http.Request) (goesOn b
 // identify mints the request's ids, and finds the client behind it.
 func (g *Gateway) identify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
-	fault := g.mint(x, r)
-	x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+	fault := g.readHead(x, r)
 	x.Span = g.tracer.Request(r.Header, x.Client.Trusted, x.Started)
-	if fault == nil {
-		fault = exchange.OneLength(r.Context())
-	}
 	if fault != nil {
 		exchange.Fail(w, r, fault)
 		return false
 	}
 	return true
+}
+
+// readHead mints the ids of a request that came by itself, and finds the client behind it,
+// also of one that it refuses.
+func (g *Gateway) readHead(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
+	fault = g.mint(x, r)
+	x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+	if fault == nil {
+		fault = exchange.OneLength(r.Context())
+	}
+	return fault
 }
 
 // mint gives a request its ids, whether it came by itself or in a batch.

@@ -10,20 +10,30 @@ import (
 	"portico/inventory/jobrow"
 )
 
+// addSinkJob adds the job of the sink s.
+func (b *bench) addSinkJob() (id [16]byte) {
+	b.Helper()
+	id = jobrow.ID(inventory.SinkJob, "s")
+	_, err := b.AddJob(b.ctx, jobrow.Job{ID: id, Kind: inventory.SinkJob, Subject: "s", Payload: `{}`})
+	b.ok(err)
+	return id
+}
+
+// claimSinkJob claims that job, which is due.
+func (b *bench) claimSinkJob() jobrow.Job {
+	b.Helper()
+	jobs, err := b.ClaimJobs(b.ctx, "owner", lease, 1, inventory.SinkJob)
+	b.ok(err)
+	equal(b, len(jobs), 1)
+	return jobs[0]
+}
+
 // What a sink has not taken is recorded with how far it has come, by the holder of its job
 // alone; what was given up is an operator's.
 func testSinkEvents(t *testing.T, database Database) {
 	b := newBench(t, database)
-	id := jobrow.ID(inventory.SinkJob, "s")
-	_, err := b.AddJob(b.ctx, jobrow.Job{ID: id, Kind: inventory.SinkJob, Subject: "s", Payload: `{}`})
-	b.ok(err)
-	claim := func() jobrow.Job {
-		t.Helper()
-		jobs, err := b.ClaimJobs(b.ctx, "owner", lease, 1, inventory.SinkJob)
-		b.ok(err)
-		equal(b, len(jobs), 1)
-		return jobs[0]
-	}
+	id := b.addSinkJob()
+	claim := b.claimSinkJob
 	since := b.Now().Truncate(time.Microsecond)
 	event := func(number int64, state inventory.SinkEventState) inventory.SinkEvent {
 		return inventory.SinkEvent{
@@ -105,16 +115,8 @@ func testSinkEvents(t *testing.T, database Database) {
 // it; one that was withdrawn is answered by nobody.
 func testSinkOrders(t *testing.T, database Database) {
 	b := newBench(t, database)
-	id := jobrow.ID(inventory.SinkJob, "s")
-	_, err := b.AddJob(b.ctx, jobrow.Job{ID: id, Kind: inventory.SinkJob, Subject: "s", Payload: `{}`})
-	b.ok(err)
-	claim := func() jobrow.Job {
-		t.Helper()
-		jobs, err := b.ClaimJobs(b.ctx, "owner", lease, 1, inventory.SinkJob)
-		b.ok(err)
-		equal(b, len(jobs), 1)
-		return jobs[0]
-	}
+	id := b.addSinkJob()
+	claim := b.claimSinkJob
 	order := func(sink string, number int64) inventory.SinkOrder {
 		t.Helper()
 		o, err := b.OrderSink(b.ctx, inventory.SinkOrder{Sink: sink, Number: number, Step: inventory.GiveUpSink, Reason: "ticket 4711"})

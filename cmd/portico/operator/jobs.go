@@ -232,27 +232,17 @@ func (a *asking) follow(ctx context.Context, c *client.Client, path string, prog
 }
 
 func (a *asking) writeJob(to io.Writer, j api.Job) error {
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(to, "%-13s %s\n", name, terminal.Clean(value))
-		}
-	}
-	at := func(t *time.Time) string {
-		if t == nil {
-			return ""
-		}
-		return when(*t, a.format, time.Now())
-	}
-	fmt.Fprintf(to, "%-13s %s\n", "job", a.out.In(terminal.Bold, terminal.Clean(j.ID)))
-	line("kind", j.Kind)
-	fmt.Fprintf(to, "%-13s %s\n", "state", a.out.In(styleOf(j.State), terminal.Clean(j.State)))
-	line("subscription", j.Subscription)
-	line("subject", j.Subject)
-	line("created", at(&j.Created))
-	line("changed", at(&j.Changed))
-	line("due", at(j.Due))
-	line("owner", j.Owner)
-	line("attempts", fmt.Sprint(j.Attempts))
+	p := particulars{a, to}
+	p.styled("job", j.ID, terminal.Bold)
+	p.text("kind", j.Kind)
+	p.styled("state", j.State, styleOf(j.State))
+	p.text("subscription", j.Subscription)
+	p.text("subject", j.Subject)
+	p.time("created", &j.Created)
+	p.time("changed", &j.Changed)
+	p.time("due", j.Due)
+	p.text("owner", j.Owner)
+	p.text("attempts", fmt.Sprint(j.Attempts))
 	if len(j.Progress) == 0 {
 		return nil
 	}

@@ -122,35 +122,25 @@ that failed, where it was sent alone.`, cobra.ExactArgs(1),
 }
 
 func (a *asking) writeSink(to io.Writer, s api.Sink) error {
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(to, "%-13s %s\n", name, terminal.Clean(value))
-		}
-	}
-	at := func(t *time.Time) string {
-		if t == nil {
-			return ""
-		}
-		return when(*t, a.format, time.Now())
-	}
-	line("sink", s.Name)
-	line("host", s.Host)
-	fmt.Fprintf(to, "%-13s %s\n", "state", a.out.In(styleOf(s.State), terminal.Clean(s.State)))
-	line("away since", at(s.AwaySince))
-	line("lag", counted(int(s.Lag), "event", "events"))
-	line("behind", behind(s))
-	line("retrying", counted(s.Retrying, "event", "events"))
-	line("dead", counted(s.Dead, "event", "events"))
-	line("delivered", strconv.FormatInt(s.Delivered, 10))
+	p := particulars{a, to}
+	p.text("sink", s.Name)
+	p.text("host", s.Host)
+	p.styled("state", s.State, styleOf(s.State))
+	p.time("away since", s.AwaySince)
+	p.text("lag", counted(int(s.Lag), "event", "events"))
+	p.text("behind", behind(s))
+	p.text("retrying", counted(s.Retrying, "event", "events"))
+	p.text("dead", counted(s.Dead, "event", "events"))
+	p.text("delivered", strconv.FormatInt(s.Delivered, 10))
 	if s.Forgotten > 0 {
-		line("forgotten", strconv.FormatInt(s.Forgotten, 10)+" before they were sent")
+		p.text("forgotten", strconv.FormatInt(s.Forgotten, 10)+" before they were sent")
 	}
-	line("taken last", at(s.LastSuccess))
-	line("failed last", at(s.LastFailure))
-	line("failure", failureOf(s.Failure, s.Status))
-	line("failed event", s.FailedEvent)
-	line("owner", s.Owner)
-	line("after", s.After)
+	p.time("taken last", s.LastSuccess)
+	p.time("failed last", s.LastFailure)
+	p.text("failure", failureOf(s.Failure, s.Status))
+	p.text("failed event", s.FailedEvent)
+	p.text("owner", s.Owner)
+	p.text("after", s.After)
 	var next []string
 	if s.FailedEvent != "" && s.LastFailure != nil && (s.LastSuccess == nil || s.LastFailure.After(*s.LastSuccess)) {
 		next = append(next, "portico unstick sink/"+s.Name+"/"+s.FailedEvent+" --ask")
@@ -162,7 +152,7 @@ func (a *asking) writeSink(to io.Writer, s api.Sink) error {
 		next = append(next, "portico sinks dead "+s.Name)
 	}
 	for _, command := range next {
-		line("next", command)
+		p.text("next", command)
 	}
 	return nil
 }
