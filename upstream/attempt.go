@@ -27,16 +27,17 @@ var (
 // attempt sends a call to an address. If it cannot connect it tries others: nothing
 // has been sent then. It avoids the addresses in tried, which may be nil, while
 // there are others, and adds those that it calls. An answer counts as in flight
-// until its body is closed.
-func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried) attemptResult {
+// until its body is closed. It is now when it begins: to read the clock costs as much as
+// to allocate.
+func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried, now time.Time) attemptResult {
 	var own health.Tried
 	if tried == nil {
 		tried = &own
 	}
-	choice, ok, err := t.addresses.Choose(c.now(), rand.Uint64(), *tried) //nolint:gosec // balance needs no secrecy
+	choice, ok, err := t.addresses.Choose(c.at(now), rand.Uint64(), *tried) //nolint:gosec // balance needs no secrecy
 	if !ok && err == nil {
 		*tried = 0
-		choice, _, err = t.addresses.Choose(c.now(), rand.Uint64(), 0) //nolint:gosec // as above
+		choice, _, err = t.addresses.Choose(c.at(now), rand.Uint64(), 0) //nolint:gosec // as above
 	}
 	if err != nil {
 		return attemptResult{err: c.countRefusal(err)}
@@ -44,14 +45,15 @@ func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *heal
 	sent := false
 	for n := 1; ; n++ {
 		call.attempt++
-		r := c.send(ctx, t, choice, call)
+		r := c.send(ctx, t, choice, call, now)
 		sent = sent || r.sent
 		r.sent = sent
 		*tried = tried.With(choice.Index)
 		if r.err == nil || r.connected || n == maxAddresses || call.over(ctx) != nil {
 			return r
 		}
-		if choice, ok, err = t.addresses.Choose(c.now(), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
+		now = r.ended
+		if choice, ok, err = t.addresses.Choose(c.at(now), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
 			return r
 		}
 	}
@@ -64,16 +66,16 @@ type attemptResult struct {
 	sent      bool     // a byte of the request may have left
 	connected bool     // or this is unknown
 	err       error
+	ended     time.Time // when the answer's headers were there, or it had failed
 }
 
 // send calls a chosen address and records the result in its health.
-func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call *Call) attemptResult {
-	began := c.now()
-	r := c.roundTrip(ctx, t.pools[choice.Index], choice, call)
-	now := c.now()
+func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call *Call, began time.Time) attemptResult {
+	r := c.roundTrip(ctx, t.pools[choice.Index], choice, call, began)
+	now := c.at(r.ended)
 	switch {
 	case r.err == nil:
-		choice.Answered(now, now-began, r.response.StatusCode)
+		choice.Answered(now, r.ended.Sub(began), r.response.StatusCode)
 		if status := r.response.StatusCode; status < http.StatusOK { // the transport consumes other interim answers
 			_ = r.response.Body.Close()
 			if r.response, r.err = nil, errProtocolSwitch; status != http.StatusSwitchingProtocols {
@@ -93,20 +95,20 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 }
 
 // roundTrip sends a call and, of its health, records only new connections.
-func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call *Call) attemptResult {
+func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call *Call, began time.Time) attemptResult {
 	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx), header: call.Header}
 	if of := spans.Of(ctx); of != nil {
 		x.beginSpan(of, call)
 	}
-	r := c.sendOver(ctx, p, x, call)
+	r := c.sendOver(ctx, p, x, call, began)
 	x.endSpan(r)
 	return r
 }
 
-func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call) attemptResult {
+func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call, began time.Time) attemptResult {
 	if isWrite(call.Method) {
 		if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
-			return attemptResult{nil, x, false, true, err}
+			return attemptResult{nil, x, false, true, err, time.Now()}
 		}
 		x.guard.Set(call.Since, call.SendWithin, call.EndWithin)
 		if c.onWrite != nil {
@@ -115,11 +117,11 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call) 
 	}
 	t := p.transports.Load()
 	x.header = t.identity.stamp(x.header)
-	begun := x.begin()
+	x.begin(began)
 	var response *http.Response
 	var err error
 	if p.useHTTP1(call) {
-		response, err = x.overHTTP1(ctx, t, call) //nolint:bodyclose // the caller closes it
+		response, err = x.overHTTP1(ctx, t, call, began) //nolint:bodyclose // the caller closes it
 	} else {
 		response, err = x.overNetHTTP(ctx, t, p, call) //nolint:bodyclose // as above
 	}
@@ -129,20 +131,21 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call) 
 			x.abandon()
 		}
 	}
-	x.end(begun, response, err, call)
+	ended := time.Now()
+	x.end(began, ended, response, err, call)
 	if err != nil {
-		c.logTrust(p, t.identity, call, err, time.Now())
+		c.logTrust(p, t.identity, call, err, ended)
 	}
 	got := x.got.Load()
 	switch {
 	case !isWrite(call.Method):
-		return attemptResult{response, x, got, err == nil || connected(ctx, call, got, err), err}
+		return attemptResult{response, x, got, err == nil || connected(ctx, call, got, err), err, ended}
 	case err == nil:
-		return attemptResult{response, x, x.guard.Sent(), true, nil}
+		return attemptResult{response, x, x.guard.Sent(), true, nil, ended}
 	}
 	err = x.guard.WithDeadlineError(err)
 	sent := x.guard.Sent() && !x.refused(err)
-	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err}
+	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err, ended}
 }
 
 // refused reports whether the provider has refused the request with all of the

@@ -111,8 +111,9 @@ func (c *Client) Close() {
 	}
 }
 
-// now returns the time as package health counts it.
-func (c *Client) now() time.Duration { return time.Since(c.epoch) }
+// now returns the time as package health counts it, and at returns a given one.
+func (c *Client) now() time.Duration               { return time.Since(c.epoch) }
+func (c *Client) at(given time.Time) time.Duration { return given.Sub(c.epoch) }
 
 // Call is one request to an endpoint.
 type Call struct {
@@ -159,7 +160,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
 	began := time.Now()
 	call.deadline = began.Add(c.options.CallTimeout)
-	r := c.attemptInSlot(ctx, t, &call)
+	r := c.attemptInSlot(ctx, t, &call, began)
 	if call.Job != "" {
 		c.auditCall(&call, began, r.response, r.err)
 	}
@@ -191,12 +192,15 @@ func withCause(cause, err error) error {
 
 // attemptInSlot makes an attempt once a slot is free. The answer's body gives the slot
 // back.
-func (c *Client) attemptInSlot(ctx context.Context, t *target, call *Call) attemptResult {
+func (c *Client) attemptInSlot(ctx context.Context, t *target, call *Call, now time.Time) attemptResult {
 	slots := t.slots(call.Method)
 	if err := c.acquire(ctx, call.deadline, slots, call); err != nil {
 		return attemptResult{err: err}
 	}
-	r := c.attempt(ctx, t, call, nil)
+	if call.queued > 0 {
+		now = time.Now()
+	}
+	r := c.attempt(ctx, t, call, nil, now)
 	if r.err != nil {
 		slots.Release(call.Caller)
 		return r

@@ -103,7 +103,7 @@ func (m *metrics) retried(region string, sent bool) {
 // start, so that the first error shows as an increase.
 type addressMetrics struct {
 	address        string
-	requests       *prometheus.CounterVec
+	requests       *meter.Handles[answerLabels, prometheus.Counter]
 	errors         map[string]prometheus.Counter // by kind
 	seconds        *meter.Times
 	inFlight, open prometheus.Gauge
@@ -115,6 +115,9 @@ type addressMetrics struct {
 	removed atomic.Bool // the address is no longer in the map
 }
 
+// answerLabels are those of an answer: a method that routes know, and [meter.Code].
+type answerLabels struct{ method, code string }
+
 // failed counts a request, or the body of an answer, that failed.
 func (s *addressMetrics) failed(err error) {
 	kind := ErrorKind(err)
@@ -125,7 +128,7 @@ func (s *addressMetrics) failed(err error) {
 func (s *addressMetrics) answered(method string, status int) {
 	s.tally.answered(status)
 	if !s.removed.Load() {
-		s.requests.WithLabelValues(method, meter.Code(status)).Inc()
+		s.requests.Of(answerLabels{method, meter.Code(status)}).Inc()
 	}
 }
 
@@ -156,14 +159,14 @@ func addressOf(u *url.URL) string {
 
 func (m *metrics) forAddress(region, address string) *addressMetrics {
 	labels := prometheus.Labels{"region": region, "endpoint": address}
-	connections, failures := m.connections.MustCurryWith(labels), map[string]prometheus.Counter{}
+	requests, connections, failures := m.requests.MustCurryWith(labels), m.connections.MustCurryWith(labels), map[string]prometheus.Counter{}
 	for _, kind := range errorKinds() {
 		failures[kind] = m.errors.WithLabelValues(region, address, kind)
 	}
 	m.refused.WithLabelValues(region)
 	return &addressMetrics{
 		address:  address,
-		requests: m.requests.MustCurryWith(labels),
+		requests: meter.NewHandles(func(l answerLabels) prometheus.Counter { return requests.WithLabelValues(l.method, l.code) }),
 		errors:   failures,
 		seconds:  meter.NewTimes(m.seconds.With(labels)),
 		inFlight: m.inFlight.With(labels),

@@ -87,7 +87,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	a.target.reading.Inc()
-	result := a.client.attempt(r.Context(), a.target, &a.call, &a.tried)
+	result := a.client.attempt(r.Context(), a.target, &a.call, &a.tried, time.Now())
 	a.sent = a.sent || result.sent
 	if result.err != nil {
 		a.release()

@@ -32,6 +32,7 @@ type request struct {
 
 	body     io.ReadCloser      // of the answer
 	cancel   context.CancelFunc // ends the context of net/http; may be nil
+	held     bool               // the body is in memory: to read it takes no time
 	failed   bool               // the body
 	answered atomic.Bool        // the body was closed
 	bound
@@ -68,19 +69,16 @@ func (x *request) GotConn(_ net.Conn, reused bool, state *tls.ConnectionState) {
 	x.choice.Connected(x.client.now())
 }
 
-// begin measures the time until the headers of the answer.
-func (x *request) begin() (begun time.Time) {
-	begun = time.Now()
+// begin measures the time from now until the headers of the answer.
+func (x *request) begin(now time.Time) {
 	x.series.inFlight.Inc()
 	x.series.tally.requests.Add(1)
 	x.timing.call(x.series.address)
-	x.timing.begin(begun)
-	return begun
+	x.timing.begin(now)
 }
 
 // end records the attempt. If there is an answer its body is measured from now on.
-func (x *request) end(begun time.Time, response *http.Response, err error, call *Call) {
-	ended := time.Now()
+func (x *request) end(begun, ended time.Time, response *http.Response, err error, call *Call) {
 	x.timing.end(ended)
 	x.series.inFlight.Dec()
 	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call), x.span.TraceID())
@@ -91,6 +89,9 @@ func (x *request) end(begun time.Time, response *http.Response, err error, call 
 	x.series.answered(call.Method, response.StatusCode)
 	x.left = unbounded
 	x.body, response.Body = response.Body, x
+	if body, ok := x.body.(interface{ Held() bool }); ok {
+		x.held = body.Held()
+	}
 }
 
 // abandon ends a request whose answer is not wanted.
@@ -114,11 +115,12 @@ func (x *request) Read(p []byte) (int, error) {
 type measured struct{ *request }
 
 func (m measured) Read(p []byte) (int, error) {
-	if m.timing != nil {
+	timed := m.timing != nil && !m.held
+	if timed {
 		m.timing.begin(time.Now())
 	}
 	n, err := m.body.Read(p)
-	if m.timing != nil {
+	if timed {
 		m.timing.end(time.Now())
 	}
 	if err != nil && err != io.EOF && !m.failed {

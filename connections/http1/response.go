@@ -32,6 +32,7 @@ type response struct {
 	over     bool // the handler has returned
 	err      error
 	until    time.Time // for writing; zero: for ever
+	began    time.Time // when its head was written
 
 	header http.Header // a map for each answer: who keeps it changes no other's
 
@@ -115,8 +116,9 @@ func (w *response) writeHead() {
 			out = append(appendValue(out, value), "\r\n"...)
 		}
 	}
+	w.began = time.Now()
 	if !dated {
-		out = append(c.server.date.append(append(out, "Date: "...), time.Now()), "\r\n"...)
+		out = append(c.server.date.append(append(out, "Date: "...), w.began), "\r\n"...)
 	}
 	c.out, w.head = out, len(out)
 }
@@ -334,6 +336,16 @@ func (w *response) SetReadDeadline(t time.Time) error {
 func (w *response) SetWriteDeadline(t time.Time) error {
 	w.until = t
 	return nil
+}
+
+// WriteWithin has the client take all of the answer within a time, which runs from when its
+// head was written, or from now.
+func (w *response) WriteWithin(d time.Duration) {
+	began := w.began
+	if began.IsZero() {
+		began = time.Now()
+	}
+	w.until = began.Add(d)
 }
 
 // askForContent tells a client that waits to send its content. After the beginning of

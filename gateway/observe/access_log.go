@@ -58,7 +58,8 @@ func (a *accessLog) write(s *served) {
 	if s.status >= http.StatusInternalServerError {
 		level = zapcore.ErrorLevel
 	}
-	if entry := a.log.Check(level, "request"); entry != nil {
+	// The logger would read the clock once more.
+	if entry := a.log.Core().Check(zapcore.Entry{Level: level, Time: s.ended, LoggerName: a.log.Name(), Message: "request"}, nil); entry != nil {
 		s.write(entry, (*accessLine)(s))
 	}
 }

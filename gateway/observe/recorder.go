@@ -43,6 +43,10 @@ func (w *recorder) begin() {
 	if w.deliveryTime == 0 {
 		return
 	}
+	if own, ok := w.ResponseWriter.(interface{ WriteWithin(time.Duration) }); ok {
+		own.WriteWithin(w.deliveryTime) // it knows when the answer began
+		return
+	}
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.deliveryTime)) // not every writer has a connection
 }
 

@@ -47,8 +47,36 @@ func all[T string | []byte](s T, class byte) bool {
 // IsToken reports whether s is a token: a method, or the name of a header.
 func IsToken[T string | []byte](s T) bool { return len(s) > 0 && all(s, tokenByte) }
 
-// IsFieldValue reports whether s may be a header's value.
-func IsFieldValue[T string | []byte](s T) bool { return all(s, valueByte) }
+// IsFieldValue reports whether s may be a header's value. There are many, and they are
+// long: it looks at eight bytes at a time.
+func IsFieldValue[T string | []byte](s T) bool {
+	for len(s) >= wordSize {
+		if hasControl(word(s), ' ') && !all(s[:wordSize], valueByte) {
+			return false
+		}
+		s = s[wordSize:]
+	}
+	return all(s, valueByte)
+}
+
+// wordSize is how many bytes a word has.
+const wordSize = 8
+
+// word is the first bytes of s.
+func word[T string | []byte](s T) uint64 {
+	_ = s[wordSize-1] // one check of bounds, and one load
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// hasControl reports whether a byte of a word is less than the given one, which is ASCII,
+// or is DEL. A byte that borrows from the next one is such a byte itself.
+func hasControl(w, least uint64) bool {
+	const ones, highest, del = 0x0101010101010101, 0x8080808080808080, 0x7f7f7f7f7f7f7f7f
+	less := (w - least*ones) &^ w
+	same := ((w ^ del) - ones) &^ (w ^ del)
+	return (less|same)&highest != 0
+}
 
 // IsDigits reports whether s has only decimal digits, and at least one.
 func IsDigits[T string | []byte](s T) bool { return len(s) > 0 && all(s, digitByte) }
@@ -59,6 +87,11 @@ func IsHost(s string) bool { return all(s, hostByte) }
 // IsVisible reports whether s may stand in a request target: nothing of it ends or
 // splits the line.
 func IsVisible(s string) bool {
+	for ; len(s) >= wordSize; s = s[wordSize:] {
+		if hasControl(word(s), ' '+1) {
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] == 0x7f {
 			return false

@@ -19,6 +19,13 @@ var (
 	errEarly  = fmt.Errorf("the answer ended before its length: %w", io.ErrUnexpectedEOF)
 )
 
+// Held reports whether the whole body is in memory, so that no read of it waits.
+func (x *exchange) Held() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.cn != nil && x.kind == lengthBody && x.left <= int64(x.cn.w-x.cn.r)
+}
+
 // Read implements [io.Reader]. At the body's end it returns [io.EOF], if possible with
 // the last bytes.
 func (x *exchange) Read(p []byte) (n int, err error) {

@@ -18,10 +18,10 @@ type conn struct {
 	wire      *wire    // what is guarded
 	dialled   net.Conn // below wire
 	state     *tls.ConnectionState
-	reused    bool // it has carried a request
-	idleSince time.Time
-	abort     func() // makes all reads and writes fail
-	bounded   bool   // it has a deadline
+	reused    bool      // it has carried a request
+	idleSince time.Time // zero: no sweep has seen it idle
+	abort     func()    // makes all reads and writes fail
+	bounded   bool      // it has a deadline
 
 	in   []byte // what was read and not consumed: in[r:w]
 	r, w int

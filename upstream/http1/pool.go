@@ -69,7 +69,7 @@ func (p *pool) put(cn *conn) {
 }
 
 func (p *pool) keep(cn *conn) bool {
-	cn.idleSince = time.Now()
+	cn.idleSince = time.Time{} // the next sweep says
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closing || len(p.idle) >= p.maxIdle || !p.inAll.add() {
@@ -87,8 +87,9 @@ func (p *pool) keep(cn *conn) bool {
 	return true
 }
 
-// pause is the time between two sweeps.
-func (p *pool) pause() time.Duration { return p.timeout / 4 }
+// pause is the time between two sweeps. A connection is closed by that which comes when
+// another one has seen it idle for the timeout: within 5/4 of it.
+func (p *pool) pause() time.Duration { return p.timeout / 8 }
 
 // discard closes a connection.
 func (p *pool) discard(cn *conn) {
@@ -108,10 +109,13 @@ func (p *pool) forget() {
 func (p *pool) sweepIdle() {
 	var ended []*conn
 	p.mu.Lock()
-	kept := p.idle[:0]
+	kept, now := p.idle[:0], time.Now()
 	for _, cn := range p.idle {
+		if cn.idleSince.IsZero() {
+			cn.idleSince = now
+		}
 		// Its deadline is that of the exchange before.
-		if time.Since(cn.idleSince) >= p.timeout || cn.bound(time.Time{}) != nil || !cn.alive() {
+		if now.Sub(cn.idleSince) >= p.timeout || cn.bound(time.Time{}) != nil || !cn.alive() {
 			ended = append(ended, cn)
 		} else {
 			kept = append(kept, cn)
