@@ -9,6 +9,9 @@ type Field struct{ Name, Value string }
 // on a message. It costs less than an [http.Header] to fill and to write.
 type Fields []Field
 
+// stamps is the room for the headers that the gateway adds to a call.
+const stamps = 16
+
 // Stamps returns empty fields with room for those of a call.
 func Stamps() Fields { return make(Fields, 0, stamps) }
 
@@ -35,7 +38,23 @@ func (f Fields) Get(name string) string {
 
 // AddTo sets all in h, in place of what h has by their names.
 func (f Fields) AddTo(h http.Header) {
-	for _, field := range f {
-		h[field.Name] = []string{field.Value}
+	values := make([]string, len(f)) // one allocation
+	for i, field := range f {
+		values[i] = field.Value
+		h[field.Name] = values[i : i+1 : i+1]
 	}
+}
+
+// Owner is an [http.ResponseWriter] that writes the gateway's own headers beside those of
+// its Header, which has none of them. SetOwn replaces what it was given before, and keeps
+// the fields until the headers are written.
+type Owner interface{ SetOwn(own Fields) }
+
+// SetOwn sets the gateway's own headers of an answer.
+func SetOwn(w http.ResponseWriter, own Fields) {
+	if to, ok := w.(Owner); ok {
+		to.SetOwn(own)
+		return
+	}
+	own.AddTo(w.Header())
 }

@@ -109,17 +109,23 @@ type Router struct {
 // resolves again, with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (*Decision, error) {
 	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
-		from := scopes{Router: rt, memory: true, asked: r.Received}
+		from := decided{scopes: scopes{Router: rt, memory: true, asked: r.Received}}
 		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
 			d.Remembered = from.remembered
 			return d, err
 		}
 	}
-	return (&scopes{Router: rt}).resolve(ctx, r, p, body, searched)
+	return (&decided{scopes: scopes{Router: rt}}).resolve(ctx, r, p, body, searched)
 }
 
-func (s *scopes) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (*Decision, error) {
-	d := &Decision{}
+// decided is a decision with the scopes by which it is taken: one allocation.
+type decided struct {
+	scopes
+	Decision
+}
+
+func (of *decided) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (*Decision, error) {
+	s, d := &of.scopes, &of.Decision
 	if err := s.ask(ctx, r, d); err != nil {
 		return d, err
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/headers"
 )
 
 // handlers answer in all ways that handlers do.
@@ -67,6 +69,13 @@ var handlers = map[string]http.HandlerFunc{
 		w.Header()["X-Evil\r\n"] = []string{"d"}
 		write(w, 10, 1)
 		w.Header().Set("X-Late", "e")
+	},
+	"own headers": func(w http.ResponseWriter, _ *http.Request) {
+		headers.SetOwn(w, headers.Fields{{Name: "X-Own", Value: "a"}})
+		headers.SetOwn(w, headers.Fields{{Name: "X-Own", Value: " b "}, {Name: "X-Split", Value: "a\r\nX-Evil: b"}})
+		w.Header().Set("X-Other", "c")
+		write(w, 10, 1)
+		headers.SetOwn(w, headers.Fields{{Name: "X-Late", Value: "e"}})
 	},
 	"the end of the connection": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close"); write(w, 10, 1) },
 	"a second status": func(w http.ResponseWriter, _ *http.Request) {
@@ -181,18 +190,53 @@ func TestFlush(t *testing.T) {
 // A client that does not take its answer has the time that the handler gives it.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
-	failed := make(chan error, 1)
+	const soon = 10 * time.Millisecond
+	for how, bound := range map[string]func(http.ResponseWriter) error{
+		"a deadline": func(w http.ResponseWriter) error {
+			return http.NewResponseController(w).SetWriteDeadline(time.Now().Add(soon))
+		},
+		"a time from its head": func(w http.ResponseWriter) error {
+			w.WriteHeader(http.StatusOK)
+			return within(w, soon)
+		},
+		"a time before its head": func(w http.ResponseWriter) error { return within(w, soon) },
+	} {
+		failed := make(chan error, 1)
+		c := start(t, func(w http.ResponseWriter, _ *http.Request) {
+			if err := bound(w); err != nil {
+				t.Errorf("%s: %v", how, err)
+			}
+			_, err := w.Write(make([]byte, 64<<20))
+			failed <- err
+		}).dial(t)
+		c.send(get)
+		if err := <-failed; !timedOut(err) {
+			t.Errorf("%s: %v", how, err)
+		}
+	}
+}
+
+// within bounds an answer as an observer of requests does.
+func within(w http.ResponseWriter, d time.Duration) error {
+	own, ok := w.(interface{ WriteWithin(time.Duration) })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	own.WriteWithin(d)
+	return nil
+}
+
+// A time that is long enough does not end an answer whose head has not been written.
+func TestTimeForAnAnswer(t *testing.T) {
+	t.Parallel()
 	c := start(t, func(w http.ResponseWriter, _ *http.Request) {
-		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+		if err := within(w, time.Minute); err != nil {
 			t.Error(err)
 		}
-		_, err := w.Write(make([]byte, 64<<20))
-		failed <- err
+		write(w, 100, 1)
 	}).dial(t)
 	c.send(get)
-	if err := <-failed; !timedOut(err) {
-		t.Errorf("%v", err)
-	}
+	c.want(http.StatusOK, strings.Repeat("a", 100))
 }
 
 // A connection is the server's: nobody takes it over.

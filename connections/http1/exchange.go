@@ -1,35 +1,22 @@
 package http1
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"sync/atomic"
 	"time"
-
-	"portico/connections"
 )
 
 // exchange is a request with its answer: one allocation.
 type exchange struct {
-	context.Context // of the connection, until the request has its own
-	conn            *conn
-	cancel          context.CancelFunc
-	request         http.Request
-	url             url.URL
-	body            body
+	conn    *conn
+	context requestContext
+	request http.Request
+	url     url.URL
+	body    body
 	response
-	ambiguous bool        // another reader could see another end
-	last      bool        // the connection ends with the answer
-	received  atomic.Bool // all content
-}
-
-// Value implements [context.Context].
-func (x *exchange) Value(key any) any {
-	if _, ok := key.(connections.AmbiguousKey); ok {
-		return x.ambiguous
-	}
-	return x.Context.Value(key)
+	last     bool        // the connection ends with the answer
+	received atomic.Bool // all content
 }
 
 // readRequest reads a request up to its content.
@@ -43,7 +30,7 @@ func (c *conn) readRequest() (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &exchange{Context: c.ctx, conn: c}
+	x := &exchange{conn: c, context: requestContext{outer: c.ctx}}
 	r := &x.request
 	if err := c.parseHead(head, r, &x.url); err != nil {
 		return nil, err
@@ -81,22 +68,20 @@ func (c *conn) skipEmptyLines() error {
 // its stack while the handler waits.
 //
 //go:noinline
-func (x *exchange) bind(ctx context.Context) {
+func (x *exchange) bind() {
 	bare := x.request
-	x.request = *bare.WithContext(ctx)
+	x.request = *bare.WithContext(&x.context)
 }
 
 // run answers a request, and reports whether another one may follow.
 func (x *exchange) run() (goOn bool) {
 	c := x.conn
-	ctx, cancel := context.WithCancel(x)
-	x.cancel = cancel
-	x.bind(ctx)
+	x.bind()
 	x.begin()
 	c.handle(x)
 	returned := false
 	defer func() {
-		if cancel(); !returned { // it panicked
+		if x.context.end(); !returned { // it panicked
 			c.handled()
 			// Whoever still reads the content must not find the buffer of another connection.
 			_ = c.SetReadDeadline(past)
@@ -105,7 +90,7 @@ func (x *exchange) run() (goOn bool) {
 	}()
 	c.server.options.Handler.ServeHTTP(&x.response, &x.request)
 	returned = true
-	cancel()
+	x.context.end()
 	c.handled()
 	return x.finish()
 }

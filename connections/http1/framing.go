@@ -31,7 +31,7 @@ func (x *exchange) frame() error {
 	if err := dropTrailers(r.Header); err != nil {
 		return err
 	}
-	x.ambiguous = length >= 0
+	x.context.ambiguous = length >= 0
 	x.last = true
 	delete(r.Header, "Content-Length")
 	r.ContentLength, r.TransferEncoding = -1, []string{"chunked"}

@@ -19,7 +19,7 @@ func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, 
 	if err != nil {
 		return nil, err
 	}
-	return x.request.WithContext(x), nil
+	return x.request.WithContext(&x.context), nil
 }
 
 // sentBytes is a connection on which all was sent, and whose client takes whatever it

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"portico/headers"
 	"portico/headers/grammar"
 )
 
@@ -35,6 +36,7 @@ type response struct {
 	began    time.Time // when its head was written
 
 	header http.Header // a map for each answer: who keeps it changes no other's
+	own    headers.Fields
 
 	head int // of what is held: the end of the headers that the handler set
 }
@@ -51,8 +53,11 @@ func (w *response) Header() http.Header {
 	return w.header
 }
 
-// usualHeaders is as many as a map has room for without a directory of tables.
-const usualHeaders = 14
+// usualHeaders is as many as a map has room for without tables.
+const usualHeaders = 8
+
+// SetOwn implements [headers.Owner].
+func (w *response) SetOwn(own headers.Fields) { w.own = own }
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *response) WriteHeader(status int) {
@@ -115,6 +120,10 @@ func (w *response) writeHead() {
 			out = append(append(out, name...), ": "...)
 			out = append(appendValue(out, value), "\r\n"...)
 		}
+	}
+	for i := range w.own {
+		out = append(append(out, w.own[i].Name...), ": "...)
+		out = append(appendValue(out, w.own[i].Value), "\r\n"...)
 	}
 	w.began = time.Now()
 	if !dated {
@@ -272,7 +281,7 @@ func (w *response) write(p []byte) {
 	w.x.writeUntil(w.until)
 	if _, err := w.x.conn.Conn.Write(p); err != nil {
 		w.err = err
-		w.x.cancel()
+		w.x.context.end()
 	}
 }
 

@@ -112,7 +112,7 @@ func (c *conn) awaitEnd(x *exchange, ended chan<- struct{}) {
 	n, err := c.Conn.Read(c.early.b[:])
 	c.early.has = n > 0
 	if err != nil && n == 0 && !timedOut(err) {
-		x.cancel()
+		x.context.end()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"portico/gateway/exchange"
+	"portico/headers"
 	"portico/headers/grammar"
 	"portico/limits"
 )
@@ -26,6 +27,9 @@ type answer struct {
 	gzip    *gzip.Writer // nil: the answer goes as it is
 	memory  *limits.Reservation
 }
+
+// SetOwn implements [headers.Owner]. None of them says whether to compress.
+func (a *answer) SetOwn(own headers.Fields) { headers.SetOwn(a.ResponseWriter, own) }
 
 // WriteHeader implements [http.ResponseWriter].
 func (a *answer) WriteHeader(status int) {

@@ -59,8 +59,9 @@ type Exchange struct {
 	Trail *Trail
 
 	memory *limits.Reservation // of its content; nil: none
-	answer headers.Lines       // those that the gateway sets
-	room   *routing.Request    // for Request
+	own    headers.Fields      // those of the answer that the gateway sets
+	ownIn  [mostOwn]headers.Field
+	room   *routing.Request // for Request
 
 	// Span is that of the request, nil where it is not sampled; of what encloses the
 	// request before it has its own.

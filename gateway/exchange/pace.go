@@ -24,7 +24,7 @@ func DeliveryTime(size int64) time.Duration {
 // SendJSON sends size bytes of JSON, which are held in memory until then.
 func (x *Exchange) SendJSON(ctx context.Context, w http.ResponseWriter, size int64, write func(io.Writer) error) {
 	h := w.Header()
-	x.SetHeaders(h)
+	x.SetHeaders(w)
 	h["Content-Type"] = []string{jsonContent}
 	h["Content-Length"] = []string{strconv.FormatInt(size, 10)}
 	w.WriteHeader(http.StatusOK)

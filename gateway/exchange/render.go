@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/headers"
 	"portico/inventory"
 )
 
@@ -38,7 +39,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		x.Ticket.Disown()
 	}
 	h := w.Header()
-	x.SetHeaders(h)
+	x.SetHeaders(w)
 	h.Set("X-Ms-Failure-Cause", CauseGateway)
 	h.Set("Content-Type", jsonContent)
 	SetRetryAfter(h, fault.RetryAfter)
@@ -85,34 +86,35 @@ func (x *Exchange) Diagnosed(code arm.Code, cause error) *arm.Error {
 	return arm.NewError(code, x.Started.UTC().Format("20060102T150405Z"), subscription, x.Identity.Request, x.Identity.Correlation).Because(cause)
 }
 
-// SetHeaders sets the headers that all answers have, also a provider's.
-func (x *Exchange) SetHeaders(h http.Header) {
-	h["Cache-Control"] = noCache
-	h["Pragma"] = noCache
-	h["Expires"] = expired
-	h["X-Content-Type-Options"] = noSniff
-	if x.settings.HTTPS {
-		h["Strict-Transport-Security"] = onlyHTTPS
+// SetHeaders sets the headers that all answers have, also a provider's, whose own are
+// set before.
+func (x *Exchange) SetHeaders(w http.ResponseWriter) {
+	x.own = append(x.ownIn[:0], sameInAll...)
+	if !x.settings.HTTPS {
+		x.own = x.own[:len(x.own)-1]
 	}
-	x.answer.Header = h
-	x.Identity.StampAnswer(h, &x.answer)
-	x.Ticket.SetHeaders(&x.answer)
+	x.Identity.StampAnswer(w.Header(), &x.own)
+	x.Ticket.SetHeaders(&x.own)
+	headers.SetOwn(w, x.own)
 }
 
-// What is the same in all answers. They share it: who changes a value of a header
-// replaces it.
-var (
-	noCache   = []string{"no-cache"}
-	expired   = []string{"-1"}
-	noSniff   = []string{"nosniff"}
-	onlyHTTPS = []string{"max-age=31536000; includeSubDomains"}
-)
+// sameInAll are the headers that are the same in all answers. The last one is for HTTPS.
+var sameInAll = headers.Fields{
+	{Name: "Cache-Control", Value: "no-cache"},
+	{Name: "Pragma", Value: "no-cache"},
+	{Name: "Expires", Value: "-1"},
+	{Name: "X-Content-Type-Options", Value: "nosniff"},
+	{Name: "Strict-Transport-Security", Value: "max-age=31536000; includeSubDomains"},
+}
+
+// mostOwn is how many headers SetHeaders sets at most.
+const mostOwn = 11
 
 // Answer writes an answer of Portico's own: body as JSON, or no body where it is
 // nil.
 func (x *Exchange) Answer(w http.ResponseWriter, status int, body any) error {
 	h := w.Header()
-	x.SetHeaders(h)
+	x.SetHeaders(w)
 	if body == nil {
 		if status != http.StatusNoContent && status != http.StatusNotModified {
 			h.Set("Content-Length", "0")

@@ -3,6 +3,8 @@ package observe
 import (
 	"net/http"
 	"time"
+
+	"portico/headers"
 )
 
 // recorder notes what an answer was.
@@ -37,6 +39,9 @@ func (w *recorder) Write(p []byte) (int, error) {
 	w.bytes += int64(n)
 	return n, err
 }
+
+// SetOwn implements [headers.Owner].
+func (w *recorder) SetOwn(own headers.Fields) { headers.SetOwn(w.ResponseWriter, own) }
 
 func (w *recorder) begin() {
 	w.begun = true

@@ -38,7 +38,7 @@ func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.
 		return p.brokenOff(namespace, d.Region, err)
 	}
 	h := w.Header()
-	p.copyHeaders(h, x, answer)
+	p.copyHeaders(w, x, answer)
 	p.guardPollURLs(ctx, h, x, d, answer.StatusCode)
 	w.WriteHeader(answer.StatusCode)
 	if err := block.sendTo(w, answer.Body); err != nil {
@@ -58,7 +58,8 @@ func (p *Proxy) brokenOff(namespace, region string, err error) *arm.Error {
 }
 
 // copyHeaders copies the headers of a provider's answer that pass to clients.
-func (p *Proxy) copyHeaders(h http.Header, x *exchange.Exchange, answer *http.Response) {
+func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer *http.Response) {
+	h := w.Header()
 	if n := headers.ToClient(h, answer.Header, x.Request.Provider.PassesAnswer()); n > 0 {
 		p.Log.Warn("an answer has more headers than clients take: some were removed", logFields(x, zap.Int("lines", n))...)
 	}
@@ -68,7 +69,7 @@ func (p *Proxy) copyHeaders(h http.Header, x *exchange.Exchange, answer *http.Re
 	if _, typed := h["Content-Type"]; !typed {
 		h["Content-Type"] = nil // else net/http would guess one
 	}
-	x.SetHeaders(h)
+	x.SetHeaders(w)
 	if answer.StatusCode >= http.StatusBadRequest {
 		x.Cause = exchange.CauseService
 		h[tracing.FailureCauseHeader] = []string{x.Cause}

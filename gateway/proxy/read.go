@@ -55,7 +55,7 @@ func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err := p.checkRedirect(x, d, answer); err != nil {
 		return err
 	}
-	p.copyHeaders(w.Header(), x, answer)
+	p.copyHeaders(w, x, answer)
 	p.guardPollURLs(r.Context(), w.Header(), x, d, answer.StatusCode)
 	w.WriteHeader(answer.StatusCode)
 	return nil
