@@ -4,5 +4,5 @@ package gateway
 
 const (
 	mostInGateway = 12
-	mostOnTheWay  = 32
+	mostOnTheWay  = 27
 )

@@ -5,5 +5,5 @@ package gateway
 // With the race detector pools forget some of what they hold.
 const (
 	mostInGateway = 16
-	mostOnTheWay  = 38
+	mostOnTheWay  = 33
 )

@@ -21,8 +21,8 @@ func TestRequestContextEnds(t *testing.T) {
 		c := &requestContext{outer: outer, ambiguous: true}
 		var below context.Context
 		if waited {
-			ctx, cancel := context.WithTimeout(context.WithValue(c, struct{}{}, 1), time.Hour)
-			defer cancel()
+			ctx, cancel := context.WithTimeout(context.WithValue(c, key{}, "inner"), time.Hour)
+			t.Cleanup(cancel)
 			below = ctx
 		}
 		if c.Err() != nil || c.Value(key{}) != "outer" || c.Value(connections.AmbiguousKey{}) != true {
