@@ -84,7 +84,7 @@ func benchmarkCreate(b *testing.B, o Options, writers int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	bare := bareStore{Store: s, incarnation: group.Incarnation}
+	bare := bareStore{Store: s, incarnation: group.Incarnation, writers: writers}
 	s.engine.Intercept(func(session engine.Session) engine.Session {
 		if bare.session == nil {
 			bare.session = session
@@ -100,7 +100,7 @@ func benchmarkCreate(b *testing.B, o Options, writers int) {
 		createAll(b, s, len(compared), writers, perWriter)
 		middle, after := time.Now(), s.Stats()
 		flushed := after.Flushes - before.Flushes
-		if err := bare.creates(b.Context(), creates, int(flushed)); err != nil {
+		if err := bare.creates(b.Context(), len(compared), creates, int(flushed)); err != nil {
 			b.Fatal(err)
 		}
 		of, ofBare := middle.Sub(begun), time.Since(middle)
@@ -157,26 +157,31 @@ type bareStore struct {
 	*Store
 	session     engine.Session
 	incarnation [16]byte // of the group
-	made        int
+	writers     int
 }
 
 // creates makes n creates, by so many durable transactions and as many that
-// settle what those began.
-func (s *bareStore) creates(ctx context.Context, n, transactions int) error {
+// settle what those began. Their names are in the order of those that writers make
+// beside each other: the next one belongs on another page.
+func (s *bareStore) creates(ctx context.Context, round, n, transactions int) error {
 	for i := range transactions {
-		if err := s.create(ctx, n*(i+1)/transactions-n*i/transactions); err != nil {
+		from, to := n*i/transactions, n*(i+1)/transactions
+		names := make([]string, to-from)
+		for i := range names {
+			names[i] = fmt.Sprintf("bare-%d-%02d-%02d", round, (from+i)%s.writers, (from+i)/s.writers)
+		}
+		if err := s.create(ctx, names); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// create makes n creates in two transactions.
-func (s *bareStore) create(ctx context.Context, n int) error {
-	writes, ids, rows := make([]Write, n), make([][16]byte, n), make([]*Resource, n)
+// create makes the creates of some resources in two transactions.
+func (s *bareStore) create(ctx context.Context, names []string) error {
+	writes, ids, rows := make([]Write, len(names)), make([][16]byte, len(names)), make([]*Resource, len(names))
 	for i := range writes {
-		s.made++
-		w := vmWrite("rg", fmt.Sprintf("bare-%08d", s.made))
+		w := vmWrite("rg", names[i])
 		w.Key, w.Name = strings.ToLower(w.Key), nameIn(w.ID, w.Type)
 		writes[i], ids[i] = w, engine.NewID()
 		rows[i] = w.row(time.Now())
