@@ -52,7 +52,7 @@ func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *heal
 		if r.err == nil || r.connected || n == maxAddresses || call.over(ctx) != nil {
 			return r
 		}
-		now = r.ended
+		now = r.request.ended
 		if choice, ok, err = t.addresses.Choose(c.at(now), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
 			return r
 		}
@@ -66,16 +66,15 @@ type attemptResult struct {
 	sent      bool     // a byte of the request may have left
 	connected bool     // or this is unknown
 	err       error
-	ended     time.Time // when the answer's headers were there, or it had failed
 }
 
 // send calls a chosen address and records the result in its health.
 func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call *Call, began time.Time) attemptResult {
 	r := c.roundTrip(ctx, t.pools[choice.Index], choice, call, began)
-	now := c.at(r.ended)
+	now := c.at(r.request.ended)
 	switch {
 	case r.err == nil:
-		choice.Answered(now, r.ended.Sub(began), r.response.StatusCode)
+		choice.Answered(now, r.request.ended.Sub(began), r.response.StatusCode)
 		if status := r.response.StatusCode; status < http.StatusOK { // the transport consumes other interim answers
 			_ = r.response.Body.Close()
 			if r.response, r.err = nil, errProtocolSwitch; status != http.StatusSwitchingProtocols {
@@ -108,7 +107,8 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call, began time.Time) attemptResult {
 	if isWrite(call.Method) {
 		if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
-			return attemptResult{nil, x, false, true, err, time.Now()}
+			x.ended = time.Now()
+			return attemptResult{nil, x, false, true, err}
 		}
 		x.guard.Set(call.Since, call.SendWithin, call.EndWithin)
 		if c.onWrite != nil {
@@ -131,21 +131,20 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call, 
 			x.abandon()
 		}
 	}
-	ended := time.Now()
-	x.end(began, ended, response, err, call)
+	x.end(began, response, err, call)
 	if err != nil {
-		c.logTrust(p, t.identity, call, err, ended)
+		c.logTrust(p, t.identity, call, err, x.ended)
 	}
 	got := x.got.Load()
 	switch {
 	case !isWrite(call.Method):
-		return attemptResult{response, x, got, err == nil || connected(ctx, call, got, err), err, ended}
+		return attemptResult{response, x, got, err == nil || connected(ctx, call, got, err), err}
 	case err == nil:
-		return attemptResult{response, x, x.guard.Sent(), true, nil, ended}
+		return attemptResult{response, x, x.guard.Sent(), true, nil}
 	}
 	err = x.guard.WithDeadlineError(err)
 	sent := x.guard.Sent() && !x.refused(err)
-	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err, ended}
+	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err}
 }
 
 // refused reports whether the provider has refused the request with all of the

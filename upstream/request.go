@@ -24,6 +24,7 @@ type request struct {
 	choice health.Choice
 	timing *Timing
 	header http.Header     // the call's, with what this address gets beside them
+	ended  time.Time       // when the headers of the answer were there, or it had failed
 	span   *spans.Span     // until the answer was read
 	got    atomic.Bool     // a connection
 	fresh  atomic.Bool     // it carried no request before
@@ -78,10 +79,11 @@ func (x *request) begin(now time.Time) {
 }
 
 // end records the attempt. If there is an answer its body is measured from now on.
-func (x *request) end(begun, ended time.Time, response *http.Response, err error, call *Call) {
-	x.timing.end(ended)
+func (x *request) end(begun time.Time, response *http.Response, err error, call *Call) {
+	x.ended = time.Now()
+	x.timing.end(x.ended)
 	x.series.inFlight.Dec()
-	x.series.seconds.Observe(ended.Sub(begun), ended, correlationOf(call), x.span.TraceID())
+	x.series.seconds.Observe(x.ended.Sub(begun), x.ended, correlationOf(call), x.span.TraceID())
 	if err != nil {
 		x.series.failed(err)
 		return
