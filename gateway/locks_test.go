@@ -174,6 +174,15 @@ func TestLocksForbidToDeleteTheGroup(t *testing.T) {
 		}
 		s.ok(200, "DELETE", scope+lockPlace+"/l"+own, "")
 	}
+	s.ok(201, "PUT", g+lockPlace+"/l"+own, canNotDelete)
+	s.ok(201, "PUT", m+lockPlace+"/l"+own, readOnly)
+	// Who removes one of them and tries again should not learn of the next one then.
+	if got := s.want(409, "ScopeLocked", "DELETE", g+own, ""); !strings.Contains(got.text, "'"+g+","+m+"'") {
+		t.Errorf("%s", got.text)
+	}
+	for _, scope := range []string{g, m} {
+		s.ok(200, "DELETE", scope+lockPlace+"/l"+own, "")
+	}
 	s.want(409, "ScopeLocked", "DELETE", groupPath("other")+own, "") // empty as it is
 	s.removed(g)
 }

@@ -75,7 +75,8 @@ describe("groups", { concurrency: true }, () => {
         assert.match(error.message, new RegExp(`${prefix}-stays`));
         const { details } = told(calls);
         assert.deepEqual(details.map((detail) => detail.target), [stays]);
-        assert.match(details[0].message, /ContosoFault/);
+        assert.equal(details[0].code, "ContosoFault");
+        assert.match(details[0].message, /was answered with 423/);
         assert.equal((await client.resourceGroups.get(group)).properties.provisioningState, "Succeeded");
       });
     });
