@@ -23,8 +23,10 @@ func (t *tx) leftIn(g Group, absent map[string][16]byte) (left groupContents, id
 	if left, err = t.contentsOf(g); err != nil {
 		return left, nil, err
 	}
-	if g.State == index.GroupActive && len(left.locks) > 0 {
-		return left, nil, &LockedError{Locks: left.locks}
+	if g.State == index.GroupActive {
+		if err := CheckAllLocks(left.locks); err != nil {
+			return left, nil, err
+		}
 	}
 	if len(left.ended) == 0 && len(absent) == 0 {
 		return left, nil, nil

@@ -159,6 +159,15 @@ func CheckLocks(locks []Lock, kind index.WriteKind, id string) error {
 	return forbidden(locks, kind, arm.Fold(id))
 }
 
+// CheckAllLocks is CheckLocks of a write that ends the group with which the locks were
+// asked for: each of them forbids it, also those on what the group holds.
+func CheckAllLocks(locks []Lock) error {
+	if len(locks) == 0 {
+		return nil
+	}
+	return &LockedError{Locks: locks}
+}
+
 // lookUpLocks asks for the locks that may forbid a write in a group, or of what lies in
 // the subscription itself if that is empty. Both are folded.
 func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {

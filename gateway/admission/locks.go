@@ -28,6 +28,12 @@ func CheckLocks(x *exchange.Exchange, locks []inventory.Lock) error {
 	return Refusal(x, inventory.CheckLocks(locks, kind, q.Path.String()))
 }
 
+// CheckAllLocks refuses a request that ends the group it names where a lock is on, above or
+// below that.
+func CheckAllLocks(x *exchange.Exchange, locks []inventory.Lock) error {
+	return Refusal(x, inventory.CheckAllLocks(locks))
+}
+
 // Refusal turns the inventory's refusal of the write in x into ARM's. It returns any
 // other error as it is.
 func Refusal(x *exchange.Exchange, err error) error {

@@ -127,7 +127,7 @@ func (d door) add(m *mux.Router, r route.Route) {
 	}
 	r.Handle = reached(r.Handle)
 	if !r.IgnoresLocks {
-		r.Handle = d.underLocks(r.Handle)
+		r.Handle = underLocks(r)
 	}
 	matched.Methods(r.Method).Handler(d.serve(r))
 }
@@ -201,14 +201,18 @@ func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Rout
 	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: of.Partly, Excused: of.Excused})
 }
 
-// underLocks refuses a write that a lock above its path forbids.
-func (d door) underLocks(handle route.Handler) route.Handler {
+// underLocks refuses the writes of a route that locks forbid.
+func underLocks(of route.Route) route.Handler {
+	check := admission.CheckLocks
+	if of.EndsAllBelow {
+		check = admission.CheckAllLocks
+	}
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 		x.Reach(exchange.AtLocks)
-		if err := admission.CheckLocks(x, req.Decision.Locks); err != nil {
+		if err := check(x, req.Decision.Locks); err != nil {
 			return err
 		}
-		return handle(w, r, x, req)
+		return of.Handle(w, r, x, req)
 	}
 }
 

@@ -32,8 +32,7 @@ type Deletions struct {
 
 // Routes is the one that deletes a group.
 func (g Deletions) Routes() []route.Route {
-	// The store names all locks that forbid it, also those below the group.
-	return []route.Route{{Method: http.MethodDelete, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/delete", IgnoresLocks: true, Handle: g.delete}}
+	return []route.Route{{Method: http.MethodDelete, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/delete", EndsAllBelow: true, Handle: g.delete}}
 }
 
 // closingRounds is how often one request tries to close a group: each check may bring

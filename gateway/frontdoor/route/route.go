@@ -45,6 +45,9 @@ type Route struct {
 	Excused func(context.Context, *exchange.Exchange) (bool, error)
 	// OutlivesGroup: the group that the path names need not exist any more.
 	OutlivesGroup bool
+	// EndsAllBelow: locks below its path forbid the write as well, and its refusal names
+	// them all.
+	EndsAllBelow bool
 	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
 	// them, or the store checks them.
 	IgnoresLocks bool
