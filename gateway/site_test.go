@@ -104,6 +104,7 @@ type site struct {
 	clock     *clock
 	covered   bool
 	claimed   bool
+	refills   refills
 }
 
 // clock is a clock that tests set forward.
