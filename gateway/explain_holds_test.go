@@ -297,7 +297,6 @@ func (r *refills) oneMore() bool {
 	return r.seen <= each*(1+int(time.Since(r.first)/time.Second))
 }
 
-
 // holdsHeaders compares the headers of a call.
 func (s *site) holdsHeaders(fail func(string, ...any), c adminapi.ExplainedCall, got received) {
 	s.t.Helper()
