@@ -104,7 +104,7 @@ func retryCases() []Case {
 
 // deletesTried is how often a DELETE is sent again, where the first one has always ended
 // by then.
-const deletesTried = 3
+const deletesTried = 6
 
 // lasting asks for an operation that does not end by itself, where that is described.
 func (s *Scene) lasting(method string) option {
