@@ -27,8 +27,8 @@ var (
 // attempt sends a call to an address. If it cannot connect it tries others: nothing
 // has been sent then. It avoids the addresses in tried, which may be nil, while
 // there are others, and adds those that it calls. An answer counts as in flight
-// until its body is closed. It is now when it begins: to read the clock costs as much as
-// to allocate.
+// until its body is closed. now is when the attempt begins: its caller has just read the
+// clock, which costs as much as an allocation.
 func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried, now time.Time) attemptResult {
 	var own health.Tried
 	if tried == nil {

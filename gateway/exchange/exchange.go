@@ -58,10 +58,10 @@ type Exchange struct {
 	// Trail is nil unless the request is explained, in place of being sent.
 	Trail *Trail
 
-	memory *limits.Reservation // of its content; nil: none
-	own    headers.Fields      // those of the answer that the gateway sets
-	ownIn  [mostOwn]headers.Field
-	room   *routing.Request // for Request
+	memory *limits.Reservation    // of its content; nil: none
+	own    headers.Fields         // those of the answer that the gateway sets
+	ownIn  [mostOwn]headers.Field // room for them
+	room   *routing.Request       // for Request
 
 	// Span is that of the request, nil where it is not sampled; of what encloses the
 	// request before it has its own.
