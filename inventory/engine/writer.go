@@ -159,6 +159,12 @@ func (w *writer) enqueue(ctx context.Context, q *commitQueue, m *Write) error {
 	if w.closed {
 		return Unavailable(ErrClosed)
 	}
+	select {
+	case q.queue <- m:
+		q.waiting.Add(1) // not before: who counts n of them may rely on the next groups to have n
+		return nil
+	default:
+	}
 	q.waiting.Add(1)
 	select {
 	case q.queue <- m:
@@ -196,7 +202,7 @@ func (w *writer) stats() (s Stats) {
 		s.Writes += q.writes.Load()
 		s.Commits += q.commits.Load()
 		s.Flushes += q.flushes.Load()
-		s.Waiting += int(q.waiting.Load())
+		s.Waiting += max(0, int(q.waiting.Load())) // one that is taken at once is counted afterwards
 	}
 	return s
 }
