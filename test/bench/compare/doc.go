@@ -1,8 +1,8 @@
 // Package compare measures Portico beside nginx, HAProxy, Caddy and Go's ReverseProxy, and
 // writes what it finds into docs/performance.md:
 //
-//	make bench-peers                   # five rounds, some eight minutes
-//	make bench-peers PEERS_ROUNDS=2    # some three minutes
+//	make bench-peers                   # five rounds, some twelve minutes
+//	make bench-peers PEERS_ROUNDS=2    # five minutes
 //
 // All of them run at the same time, on loopback, in front of one provider. In each round
 // every proxy takes every load in turn, so that other work on the machine affects all of

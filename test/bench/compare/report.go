@@ -14,6 +14,7 @@ func report(c circumstances, s samples, workers []int, rounds int) string {
 			c.begun.Format("2006-01-02 15:04 MST"), c.command, plural(rounds, "round"), c.machine, c.load, c.versions),
 		fmt.Sprintf("Each cell has the least, the **median** and the greatest of the rounds. Where nothing else is said, each proxy had %s.", plural(most, "worker")),
 		"### The aims\n\n" + aimList(aims(s, most)),
+		"### Where Portico loses\n\n" + losses(s, most),
 		"### Processor time of a request, as a multiple of the peer's\n\n" + ratios(s, most, cpuTime) + "\n" + overPostgres(s, most),
 		"### Requests per second, as a share of the peer's\n\n" + ratios(s, most, rate),
 		"### A list of 8 regions\n\n" + lists(s, most),

@@ -65,6 +65,33 @@ func TestAimsSayWhetherTheyAreMet(t *testing.T) {
 	}
 }
 
+// Who reads what Portico is worse in must find all of it, and nothing else.
+func TestLossesAreAllNamed(t *testing.T) {
+	s := samples{}
+	set := func(load string, what quantity, own, peers float64) {
+		s.add(key{load, portico, 2, what}, own)
+		for _, peer := range proxied {
+			s.add(key{load, peer, 2, what}, peers)
+		}
+	}
+	set(getInstance, cpuTime, 20, 10)
+	set(putNew, cpuTime, 10, 10)
+	set(getLarge, cpuTime, 5, 10)
+	set(steadyRate, p50, 1, 2)
+	set(steadyRate, p99, 2, 1.5)
+	set(manyConnections, p99, 30, 10)
+	set("", idle, 10, 20)
+	set(manyConnections, busy, 15, 10)
+	s[key{getInstance, caddy, 2, cpuTime}][0], s[key{steadyRate, caddy, 2, p99}][0] = 40, 3
+	s[key{manyConnections, caddy, 2, p99}][0], s[key{manyConnections, caddy, 2, busy}][0] = 30, 20
+	const most = "processor time of GET, 1 KiB (2.00 ×); p99 at 2,000 requests per second (0.500 ms more); " +
+		"p99 over 512 connections (3.00 ×); memory over 512 connections (1.50 ×).\n"
+	want := "- To ReverseProxy: " + most + "- To nginx: " + most + "- To HAProxy: " + most + "- To Caddy: in nothing.\n"
+	if got := losses(s, 2); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // A round's figure is the median of its passes; earlier rounds and other loads are left.
 func TestPassesAreSummarized(t *testing.T) {
 	get, put := key{getInstance, portico, 2, cpuTime}, key{putNew, portico, 2, cpuTime}
