@@ -1,0 +1,74 @@
+package contract
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// list answers with a page of what lies below an id.
+func (o *outside) list(w http.ResponseWriter, r *http.Request, below, kind string) {
+	if r.Method != http.MethodGet {
+		panic(refuse(405, "NotAllowed"))
+	}
+	var all []any
+	for _, key := range o.order {
+		t := o.resources[key]
+		within := strings.HasPrefix(strings.ToLower(t.id)+"/", strings.ToLower(below))
+		if o.is("groups-by-prefix") {
+			group, _, _ := strings.Cut(strings.ToLower(below), "/providers/")
+			within = strings.HasPrefix(strings.ToLower(t.id), group)
+		}
+		if !t.hidden && t.kind == kind && within {
+			item := o.show(t)
+			if o.is("items-without-properties") {
+				delete(item, "properties")
+			}
+			all = append(all, item)
+		}
+	}
+	if o.noTop && r.URL.Query().Has("$top") {
+		panic(refuse(400, "NoTop"))
+	}
+	skip, _ := strconv.Atoi(r.URL.Query().Get("$skipToken"))
+	size := o.page
+	if top, err := strconv.Atoi(r.URL.Query().Get("$top")); err == nil && o.page > 0 && !o.is("top-ignored") {
+		size = min(size, top)
+	}
+	first := min(skip, len(all))
+	page := all[first:]
+	var next string
+	if size > 0 && len(page) > size {
+		page = page[:size]
+		link, err := url.Parse(r.Header.Get("Referer"))
+		if err != nil {
+			panic(refuse(400, "BadReferer"))
+		}
+		q := link.Query()
+		q.Set("$skipToken", strconv.Itoa(first+size))
+		switch {
+		case o.is("page-loses-one"):
+			q.Set("$skipToken", strconv.Itoa(first+size+1))
+		case o.is("next-link-without-version"):
+			q.Del("api-version")
+		case o.is("next-link-of-the-request"):
+			link.Host = r.Host
+		}
+		link.RawQuery = q.Encode()
+		next = link.String()
+	}
+	if page == nil && !o.is("empty-is-null") {
+		page = []any{}
+	}
+	answer := Object{"value": page}
+	switch {
+	case next != "":
+		answer["nextLink"] = next
+	case o.is("next-link-empty"):
+		answer["nextLink"] = ""
+	case o.odd:
+		answer["nextLink"] = nil
+	}
+	o.write(w, r, 200, answer)
+}
