@@ -337,6 +337,20 @@ func (w *world) received(t *testing.T) []received {
 	return slices.DeleteFunc(all, func(x received) bool { return x.method == http.MethodPut && notice.MatchString(x.target) })
 }
 
+// awaits waits until a provider has got a request that the gateway sends by itself.
+func (w *world) awaits(t *testing.T, method, path string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		all := w.received(t)
+		if slices.ContainsFunc(all, func(x received) bool { return x.method == method && strings.HasPrefix(x.target, path+"?") }) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no provider got %s %s, but %v", method, path, all)
+		}
+	}
+}
+
 func (w *world) call(t *testing.T, method, url string) []byte {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
