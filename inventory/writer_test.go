@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +84,35 @@ func blocked(t *testing.T, s *Store) (release func(), queued func(n int)) {
 			time.Sleep(time.Millisecond)
 		}
 	}
+}
+
+// Callers that write again as soon as they are answered share commits, also where they
+// and the queue take turns on one processor: 25 are the least for 25 writes of each, and
+// twice as many where the first of each turn is committed by itself.
+func TestWritesShareACommitOnOneProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := openTest(t, testOptions(t))
+	makeGroup(t, s, "rg")
+	const callers, each, attempts = 32, 25, 5 // others may disturb the turns
+	var took [attempts]uint64
+	for attempt := range attempts {
+		before := s.Stats()
+		var wait sync.WaitGroup
+		for caller := range callers {
+			wait.Go(func() {
+				for i := range each {
+					if _, err := s.Begin(t.Context(), vmWrite("rg", fmt.Sprintf("vm-%d-%d-%d", attempt, caller, i))); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if took[attempt] = s.Stats().Commits - before.Commits; took[attempt] <= each*7/4 {
+			return
+		}
+	}
+	t.Errorf("%d times %d writes of %d callers took %d commits", attempts, callers*each, callers, took)
 }
 
 func TestWaitingWritesShareACommit(t *testing.T) {

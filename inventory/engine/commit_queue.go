@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,9 @@ func (q *commitQueue) loop() {
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
 	for {
+		// Who is ready to queue a write does so first. On one processor the queue would
+		// otherwise run as soon as it has one write, and commit each by itself.
+		runtime.Gosched()
 		if group := q.gather(); len(group) > 0 {
 			q.commit(group)
 			continue
