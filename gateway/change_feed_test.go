@@ -165,6 +165,36 @@ func TestChangeFeedForgets(t *testing.T) {
 	}
 }
 
+// What is forgotten while a page is read ends the page: it is told to whoever asks for what
+// comes next, not to a reader who named no place.
+func TestChangeFeedForgetsBehindAReader(t *testing.T) {
+	s := newSite(t, setup{})
+	name := inSubscription + "/tagNames/n"
+	s.ok(201, "PUT", name+own, "")
+	const values, rounds = 600, 2 // a page is read by 100
+	for round := range rounds {
+		for i := range values {
+			s.ok(201, "PUT", fmt.Sprintf("%s/tagValues/%d-%d%s", name, round, i, own), "")
+		}
+		s.clock.advance(s.config.Events.Retention + hour)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.store.ForgetEvents(t.Context(), values-50)
+			ended <- err
+		}()
+		for forgetting := true; forgetting; s.changes("limit=1000") {
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+				forgetting = false
+			default:
+			}
+		}
+	}
+}
+
 // Readers that wait have so many places, of one address fewer, and hold up nobody else.
 func TestChangeFeedHasPlaces(t *testing.T) {
 	s := newSite(t, setup{})

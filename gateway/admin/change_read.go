@@ -45,7 +45,11 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 		found, err := l.Store.EventsAfter(ctx, read.last, min(readAtOnce, q.limit))
 		if err != nil {
 			if forgotten, is := errors.AsType[*inventory.EventsForgottenError](err); is {
-				if q.anywhere && examined == 0 && begun < mostBegun {
+				if examined > 0 { // what was read is told; that the next is gone, to who asks for it
+					read.more = true
+					return read, nil
+				}
+				if q.anywhere && begun < mostBegun {
 					begun++
 					read.last = forgotten.First - 1
 					continue
