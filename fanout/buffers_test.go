@@ -64,8 +64,7 @@ func TestAllocationsOfARegion(t *testing.T) {
 	if perRegion := (nine - one) / 8; perRegion > most {
 		t.Errorf("%v allocations for a region, want at most %d", perRegion, most)
 	}
-	// The race detector has pools forget some buffers, and longer pages need more of them.
-	if long > nine+3*9 {
+	if long > nine+mostForLongPages {
 		t.Errorf("%v allocations for long pages, %v for short ones", long, nine)
 	}
 }
