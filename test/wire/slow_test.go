@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -64,7 +61,7 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 	go func() {
 		ignored <- ignore(ctx, deaf, "GET "+machine+"?"+V+" HTTP/1.1\r\nHost: "+w.address+"\r\nx-contoso-fault: big=7000000\r\n\r\n")
 	}()
-	w.awaitRead(t, machine) // so that it does not mix with others' requests
+	w.awaits(t, "GET", machine) // so that it does not mix with others' requests
 	t.Cleanup(func() {
 		cancel()
 		for _, closed := range s.closed {
@@ -72,17 +69,6 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 		}
 	})
 	return s
-}
-
-// awaitRead waits until a GET of a resource has reached a provider.
-func (w *world) awaitRead(t *testing.T, path string) {
-	t.Helper()
-	read := func(x received) bool { return x.method == http.MethodGet && strings.HasPrefix(x.target, path+"?") }
-	for end := time.Now().Add(patience); !slices.ContainsFunc(w.received(t), read); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no provider was asked for %s", path)
-		}
-	}
 }
 
 // dribble sends begin, then a byte of rest every ten seconds. It returns nil if the

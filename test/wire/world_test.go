@@ -337,16 +337,13 @@ func (w *world) received(t *testing.T) []received {
 	return slices.DeleteFunc(all, func(x received) bool { return x.method == http.MethodPut && notice.MatchString(x.target) })
 }
 
-// awaits waits until a provider has got a request that the gateway sends by itself.
+// awaits waits until a request for a resource has reached a provider.
 func (w *world) awaits(t *testing.T, method, path string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		all := w.received(t)
-		if slices.ContainsFunc(all, func(x received) bool { return x.method == method && strings.HasPrefix(x.target, path+"?") }) {
-			return
-		}
+	is := func(x received) bool { return x.method == method && strings.HasPrefix(x.target, path+"?") }
+	for end := time.Now().Add(patience); !slices.ContainsFunc(w.received(t), is); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("no provider got %s %s, but %v", method, path, all)
+			t.Fatalf("no provider got %s %s", method, path)
 		}
 	}
 }
