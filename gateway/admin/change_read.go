@@ -25,7 +25,7 @@ type toldEvent struct {
 }
 
 // mostBegun is how often a reader without a token begins anew, as the first events were
-// forgotten while they were read.
+// forgotten before any was read.
 const mostBegun = 10
 
 // readFeed numbers what has been committed, and returns what is wanted of what is behind
