@@ -108,8 +108,8 @@ type Config struct {
 	// Failpoints uses the program with failpoints; Rules are their rules at its start.
 	Failpoints bool
 	Rules      string
-	// LogFile takes Portico's log in place of the test's memory, which the log of a
-	// benchmark would fill.
+	// LogFile is the path of the file that takes Portico's log, by default one that goes
+	// with the test.
 	LogFile string
 	// Environment is added to that of the process, as "name=value".
 	Environment []string

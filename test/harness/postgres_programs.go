@@ -98,10 +98,11 @@ func (p postgresPrograms) start(t testing.TB, name, folder, program string, args
 	t.Helper()
 	process := &Process{
 		name: name, cmd: p.command(context.Background(), folder, program, args...),
-		stdout: newTranscript(), stderr: newTranscript(), ended: make(chan struct{}),
+		stdout: newTranscript(), stderr: logFile(filepath.Join(folder, "stderr")), ended: make(chan struct{}),
 	}
-	process.cmd.Stdout, process.cmd.Stderr = process.stdout, process.stderr
-	// Its own processes keep its standard error open a little longer.
+	process.cmd.Stdout = process.stdout
+	defer process.stderr.receive(t, process.cmd).Close() // the process has its own
+	// Its own processes keep its standard output open a little longer.
 	process.cmd.WaitDelay = 5 * time.Second
 	if err := process.cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", name, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,8 +27,7 @@ type Process struct {
 	name   string
 	cmd    *exec.Cmd
 	stdout *transcript
-	stderr *transcript
-	log    string        // the file that receives standard error in place of stderr
+	stderr logFile
 	ended  chan struct{} // closed after Wait returned
 	err    error         // of Wait; read only after ended
 }
@@ -45,27 +45,22 @@ func startWith(t testing.TB, name, dir, program string, environment []string, ar
 	return startLogging(t, "", name, dir, program, environment, args...)
 }
 
-// startLogging is startWith with standard error appended to the file log, unless that
-// is "".
+// startLogging is startWith with standard error appended to the file log, or to one of its
+// own if that is "".
 func startLogging(t testing.TB, log, name, dir, program string, environment []string, args ...string) *Process {
 	t.Helper()
+	if log == "" {
+		log = filepath.Join(t.TempDir(), "stderr")
+	}
 	p := &Process{
 		name:   name,
 		cmd:    exec.Command(program, args...),
 		stdout: newTranscript(),
-		stderr: newTranscript(),
+		stderr: logFile(log),
 		ended:  make(chan struct{}),
 	}
-	p.cmd.Dir = dir
-	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	if log != "" {
-		file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close() // the process has its own
-		p.cmd.Stderr, p.log = file, log
-	}
+	p.cmd.Dir, p.cmd.Stdout = dir, p.stdout
+	defer p.stderr.receive(t, p.cmd).Close() // the process has its own
 	// The race detector would delay each process's end by a second, waiting for further
 	// races; with five processes that is long for a test.
 	p.cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=10"), environment...)
@@ -89,7 +84,7 @@ func (p *Process) WaitLine(t testing.TB, prefix string) string {
 	defer cancel()
 	line, err := p.stdout.waitLine(ctx, prefix, p.ended)
 	if err != nil {
-		t.Fatalf("%s: %v\nstandard output:\n%s\nstandard error:\n%s", p.name, err, p.stdout.tail(4096), p.stderr.tail(4096))
+		t.Fatalf("%s: %v\nstandard output:\n%s\nstandard error:\n%s", p.name, err, tail(p.stdout.String(), 4096), p.stderr.tail(4096))
 	}
 	return line
 }
@@ -100,7 +95,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Stdout is what the process has printed on its standard output so far.
 func (p *Process) Stdout() string { return p.stdout.String() }
 
-// Stderr is what the process has printed on its standard error so far.
+// Stderr is what the process has printed on its standard error so far, all that it wrote
+// before an answer that the caller has got.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
 // Kill ends the process by SIGKILL and returns when it is gone.
@@ -204,13 +200,6 @@ func (p *Process) cleanUp(t testing.TB) {
 			p.waitEnd(stopBound)
 			t.Errorf("%s did not end within %v of SIGTERM and was killed", p.name, stopBound)
 		}
-	}
-	if p.log != "" {
-		text, err := os.ReadFile(p.log)
-		if err != nil {
-			t.Errorf("%s: its log: %v", p.name, err)
-		}
-		_, _ = p.stderr.Write(text)
 	}
 	text := p.stderr.String()
 	for _, sign := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "http: panic serving"} {

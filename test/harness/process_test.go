@@ -58,11 +58,8 @@ func (r *recorder) Errorf(f string, _ ...any) { r.errors = append(r.errors, f) }
 func TestProcessReportsRacesAndPanics(t *testing.T) {
 	for _, sign := range []string{"WARNING: DATA RACE", "panic: x", "http: panic serving 1"} {
 		r := &recorder{TB: t}
-		p := &Process{stdout: newTranscript(), stderr: newTranscript(), ended: make(chan struct{})}
+		p := &Process{stdout: newTranscript(), stderr: logOf(t, "line\n"+sign+"\n"), ended: make(chan struct{})}
 		close(p.ended)
-		if _, err := p.stderr.Write([]byte("line\n" + sign + "\n")); err != nil {
-			t.Fatal(err)
-		}
 		p.cleanUp(r)
 		if len(r.errors) == 0 {
 			t.Errorf("%q passed unnoticed", sign)
@@ -70,58 +67,64 @@ func TestProcessReportsRacesAndPanics(t *testing.T) {
 	}
 }
 
-func TestTranscriptTrouble(t *testing.T) {
-	s := newTranscript()
-	if _, err := s.Write([]byte(`{"level":"warn","n":1}` + "\n" + `{"level":"info","outcome":"answered"}` + "\n" + `{"level":"info","outcome":"failed"}` + "\n")); err != nil {
+// logOf is a log file of this text.
+func logOf(t *testing.T, text string) logFile {
+	t.Helper()
+	l := logFile(filepath.Join(t.TempDir(), "log"))
+	if err := os.WriteFile(string(l), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.trouble(1000); got != `{"level":"warn","n":1}`+"\n"+`{"level":"info","outcome":"failed"}`+"\n" {
+	return l
+}
+
+func TestLogFileTrouble(t *testing.T) {
+	l := logOf(t, `{"level":"warn","n":1}`+"\n"+`{"level":"info","outcome":"answered"}`+"\n"+`{"level":"info","outcome":"failed"}`+"\n")
+	if got := l.trouble(1000); got != `{"level":"warn","n":1}`+"\n"+`{"level":"info","outcome":"failed"}`+"\n" {
 		t.Errorf("trouble %q", got)
 	}
-	if got := newTranscript().trouble(1000); got != "" {
+	if got := logOf(t, "").trouble(1000); got != "" {
 		t.Errorf("trouble %q", got)
 	}
 }
 
-func TestTranscriptTail(t *testing.T) {
-	s := newTranscript()
-	if _, err := s.Write([]byte("a long first line\nsecond\nthird\n")); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.tail(10); got != "[…]\nthird\n" {
+func TestLogFileTail(t *testing.T) {
+	l := logOf(t, "a long first line\nsecond\nthird\n")
+	if got := l.tail(10); got != "[…]\nthird\n" {
 		t.Errorf("tail %q", got)
 	}
-	if got := s.tail(1000); !strings.HasPrefix(got, "a long") {
+	if got := l.tail(1000); !strings.HasPrefix(got, "a long") {
 		t.Errorf("tail %q", got)
 	}
 }
 
-// A log file keeps standard error out of the test's memory, and a panic in it still fails
-// the test.
+// What a process wrote to standard error before it said so is there at once.
+func TestProcessStderrIsThereWithTheAnswer(t *testing.T) {
+	for range 50 {
+		p := shell(t, `for i in 1 2 3 4 5 6 7 8 9; do echo line $i >&2; done; echo written; exec sleep 60`)
+		p.WaitLine(t, "written")
+		if text := p.Stderr(); strings.Count(text, "\n") != 9 {
+			t.Errorf("%q", text)
+		}
+		p.Kill(t)
+	}
+}
+
+// Standard error is appended to a file that the caller names, and a panic in it fails the
+// test.
 func TestProcessLogsToAFile(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(log, []byte("before\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	log := logOf(t, "before\n")
 	r := &recorder{TB: t}
-	p := startLogging(t, log, "sh", t.TempDir(), "/bin/sh", nil, "-c", "echo oops, panic: x >&2; exec sleep 60")
-	Await(t, startBound, "the log", func() bool {
-		text, err := os.ReadFile(log)
-		return err == nil && string(text) == "before\noops, panic: x\n"
-	})
-	if text := p.Stderr(); text != "" {
-		t.Errorf("in memory: %q", text)
+	p := startLogging(t, string(log), "sh", t.TempDir(), "/bin/sh", nil, "-c", "echo oops, panic: x >&2; echo written; exec sleep 60")
+	p.WaitLine(t, "written")
+	if text := p.Stderr(); text != "before\noops, panic: x\n" {
+		t.Errorf("%q", text)
 	}
-	if err := p.signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	p.waitEnd(stopBound)
+	p.Kill(t)
 	p.cleanUp(r)
 	if len(r.errors) != 1 {
 		t.Errorf("%d errors", len(r.errors))
 	}
-	if err := os.Truncate(log, 0); err != nil { // or it fails this test too
+	if err := os.Truncate(string(log), 0); err != nil { // or it fails this test too
 		t.Fatal(err)
 	}
-	p.stderr = newTranscript()
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 )
 
@@ -34,34 +33,6 @@ func (s *transcript) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.text)
-}
-
-// tail returns the last n bytes, from the start of a line.
-func (s *transcript) tail(n int) string {
-	text := s.String()
-	if len(text) <= n {
-		return text
-	}
-	text = text[len(text)-n:]
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
-		text = rest
-	}
-	return "[…]\n" + text
-}
-
-// trouble returns the lines that report a fault, the last n bytes of them: the reason
-// for a failure may stand far before the end.
-func (s *transcript) trouble(n int) string {
-	found := newTranscript()
-	for line := range strings.Lines(s.String()) {
-		for _, sign := range []string{`"outcome":"failed"`, `"outcome":"broken"`, `"level":"warn"`, `"level":"error"`} {
-			if strings.Contains(line, sign) {
-				found.text = append(found.text, line...)
-				break
-			}
-		}
-	}
-	return found.tail(n)
 }
 
 // waitLine returns the first whole line with this prefix, as soon as it is there. It
