@@ -145,8 +145,14 @@ func (p *Process) Ended() bool {
 // signal ended it.
 func (p *Process) ExitCode(t testing.TB) int {
 	t.Helper()
-	if !p.waitEnd(stopBound) {
-		t.Fatalf("%s has not ended within %v", p.name, stopBound)
+	return p.ExitCodeWithin(t, stopBound)
+}
+
+// ExitCodeWithin is ExitCode for a program whose work takes longer than an end does.
+func (p *Process) ExitCodeWithin(t testing.TB, bound time.Duration) int {
+	t.Helper()
+	if !p.waitEnd(bound) {
+		t.Fatalf("%s has not ended within %v", p.name, bound)
 	}
 	var exit *exec.ExitError
 	if p.err != nil && !errors.As(p.err, &exit) {
