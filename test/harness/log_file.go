@@ -24,13 +24,19 @@ func (l logFile) receive(t testing.TB, program *exec.Cmd) *os.File {
 	return file
 }
 
-// String returns everything written so far, or why that cannot be read.
-func (l logFile) String() string {
+// read returns everything written so far.
+func (l logFile) read() (string, error) {
 	text, err := os.ReadFile(string(l))
+	return string(text), err
+}
+
+// String is read, or why that cannot be done.
+func (l logFile) String() string {
+	text, err := l.read()
 	if err != nil {
 		return err.Error()
 	}
-	return string(text)
+	return text
 }
 
 func (l logFile) tail(n int) string { return tail(l.String(), n) }

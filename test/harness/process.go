@@ -207,7 +207,10 @@ func (p *Process) cleanUp(t testing.TB) {
 			t.Errorf("%s did not end within %v of SIGTERM and was killed", p.name, stopBound)
 		}
 	}
-	text := p.stderr.String()
+	text, err := p.stderr.read()
+	if err != nil {
+		t.Errorf("%s: its log: %v", p.name, err)
+	}
 	for _, sign := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "http: panic serving"} {
 		if strings.Contains(text, sign) {
 			t.Errorf("%s reported %q", p.name, sign)

@@ -67,6 +67,17 @@ func TestProcessReportsRacesAndPanics(t *testing.T) {
 	}
 }
 
+// A log that cannot be read may have had a race in it.
+func TestProcessReportsALostLog(t *testing.T) {
+	r := &recorder{TB: t}
+	p := &Process{stdout: newTranscript(), stderr: logFile(filepath.Join(t.TempDir(), "gone")), ended: make(chan struct{})}
+	close(p.ended)
+	p.cleanUp(r)
+	if len(r.errors) == 0 {
+		t.Error("it passed unnoticed")
+	}
+}
+
 // logOf is a log file of this text.
 func logOf(t *testing.T, text string) logFile {
 	t.Helper()
