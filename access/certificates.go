@@ -56,7 +56,8 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 	p, known = c.known.Get(hash, now)
 	if !known {
 		if p, known = c.ownerOf(leaf); !known {
-			return p, false, nil
+			refusal = ownedByNobody(sent)
+			return Principal{}, refusal != nil, refusal
 		}
 		p.Credential, p.Expires = signer(authority)+CredentialOf(hash[:])+serialSuffix(state.VerifiedChains[0]), leaf.NotAfter.Unix()
 		c.known.Add(hash, p, now)
@@ -87,6 +88,15 @@ func (c *Certificates) authorityOf(chains [][]*x509.Certificate) *x509.Certifica
 		}
 	}
 	return nil
+}
+
+// ownedByNobody refuses a certificate of nobody, where it is all that a request brings.
+func ownedByNobody(sent Credentials) *Refusal {
+	if len(sent.Request.Header["Authorization"]) > 0 {
+		return nil
+	}
+	const says = "The authentication failed because the client certificate is that of no known caller."
+	return &Refusal{arm.NewError(arm.InvalidAuthenticationToken).Saying(says), Unknown, says}
 }
 
 func (c *Certificates) ownerOf(leaf *x509.Certificate) (Principal, bool) {

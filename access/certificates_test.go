@@ -10,8 +10,11 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
+
+	"portico/arm"
 )
 
 // madeCertificate makes a certificate, signed by parent or by itself.
@@ -58,20 +61,30 @@ func TestCertificatesOfCallers(t *testing.T) {
 	for name, c := range map[string]struct {
 		chain []*x509.Certificate
 		want  string
+		gone  bool // no configured authority has signed it
 	}{
-		"by the whole subject":          {[]*x509.Certificate{leaf("ann"), ours}, "ann"},
-		"by another name":               {[]*x509.Certificate{leaf("x", "a.example", "BOB.example"), ours}, "bob"},
-		"nobody's":                      {[]*x509.Certificate{leaf("an"), ours}, ""},
-		"a part of the subject":         {[]*x509.Certificate{leaf("ann,O=Contoso"), ours}, ""},
-		"a wildcard":                    {[]*x509.Certificate{leaf("x", "*.example"), ours}, ""},
-		"of an authority that has gone": {[]*x509.Certificate{leaf("ann"), others}, ""},
+		"by the whole subject":          {[]*x509.Certificate{leaf("ann"), ours}, "ann", false},
+		"by another name":               {[]*x509.Certificate{leaf("x", "a.example", "BOB.example"), ours}, "bob", false},
+		"nobody's":                      {[]*x509.Certificate{leaf("an"), ours}, "", false},
+		"a part of the subject":         {[]*x509.Certificate{leaf("ann,O=Contoso"), ours}, "", false},
+		"a wildcard":                    {[]*x509.Certificate{leaf("x", "*.example"), ours}, "", false},
+		"of an authority that has gone": {[]*x509.Certificate{leaf("ann"), others}, "", true},
 	} {
 		for range 2 { // the second time it is remembered
 			p, known, refusal := sign(method, c.chain...)
-			if known != (c.want != "") || refusal != nil || p.ObjectID != c.want {
+			if known == c.gone || (refusal == nil) != (c.gone || c.want != "") || p.ObjectID != c.want {
 				t.Errorf("%s: %+v, %v, %v", name, p, known, refusal)
 			}
+			if refusal != nil && (refusal.Error.Code != arm.InvalidAuthenticationToken || !strings.Contains(refusal.Error.Message, "certificate")) {
+				t.Errorf("%s: %v", name, refusal)
+			}
 		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", "Bearer a")
+	r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{leaf("an"), ours}}}
+	if _, known, refusal := method.Authenticate(Credentials{Request: r, Token: "a"}); known || refusal != nil {
+		t.Errorf("a certificate of nobody's decides beside a token: %v", refusal)
 	}
 	if _, known, _ := method.Authenticate(Credentials{Request: httptest.NewRequest(http.MethodGet, "/", nil)}); known {
 		t.Error("no certificate is known")

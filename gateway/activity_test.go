@@ -118,6 +118,10 @@ func TestActivityLogIsFiltered(t *testing.T) {
 		"eventTimestamp ge 2020-01-01 or status eq 'x'", "eventTimestamp ge 2020-01-01 and", "eventTimestamp ge"} {
 		s.want(400, "InvalidQueryParameter", "GET", activityLog+"&$filter="+url.QueryEscape(bad), "")
 	}
+	for _, bad := range []string{"no", "status,no", "status/value", "caller,"} {
+		s.want(400, "InvalidQueryParameter", "GET", activityLog+"&$select="+url.QueryEscape(bad), "")
+	}
+	s.ok(200, "GET", activityLog+"&$select=EventName,%20description", "")
 	only := s.ok(200, "GET", activityLog+"&$select=eventTimestamp,caller,status&$top=1", "")
 	page := decode[struct {
 		Value    []map[string]any

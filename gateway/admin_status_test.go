@@ -59,12 +59,13 @@ func TestAdminStatus(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.asked(405, "", "POST", "/admin/status", "")
-	told[described.Status](s, "/admin/status?nothing=1")
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/status?nothing=1", "")
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?since=1", "")
 
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if down := s.wantProblems(described.StoreDown)[described.StoreDown]; down.Severity != described.Critical {
+	if down := s.wantProblems(described.StoreDown)[described.StoreDown]; down.Severity != described.Critical || down.Since == nil || down.Next == "" {
 		t.Errorf("%+v", down)
 	}
 }

@@ -35,7 +35,7 @@ func (g *Gateway) readRaw(ctx context.Context, sent []byte) (r *http.Request, un
 // readerInWords says by whose rules the bytes of a request are read.
 func (g *Gateway) readerInWords() string {
 	if g.config.Server.HTTPServer == config.StandardServer {
-		return "read as by server.httpServer: portico; standard, which is configured, takes some requests that this refuses"
+		return "read as by server.httpServer: " + config.HTTP1Server + "; standard, which is configured, takes some requests that this refuses"
 	}
 	return "read as the public listener reads it"
 }

@@ -395,6 +395,10 @@ func TestGroupDeleteIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.within("a try", func() bool { return s.openWrites("g") > 0 })
+	s.rule("eastus", "GET", "machines/m", "status=503", -1)
+	s.within("the wait for a region", func() bool {
+		return len(decode[operationStatus](t, s.do("GET", s.statusOf(accepted), "")).WaitingFor) > 0
+	})
 	if err := s.store.CancelJob(t.Context(), subscription, group.Generation); err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +411,7 @@ func TestGroupDeleteIsCancelled(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	status := decode[operationStatus](t, s.do("GET", s.statusOf(accepted), ""))
-	if status.Status != "Canceled" || !strings.Contains(string(status.Error), "OperationCanceled") {
+	if status.Status != "Canceled" || len(status.WaitingFor) != 0 || !strings.Contains(string(status.Error), "OperationCanceled") {
 		t.Errorf("%+v", status)
 	}
 	s.ok(201, "PUT", machinePath("g", "new")+api, westus)

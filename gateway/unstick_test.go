@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +105,10 @@ func TestUnstickOperation(t *testing.T) {
 		if done := s.unsticks(what, name, "ask"); len(done.Jobs) != 1 {
 			t.Errorf("%s: %+v", what, done)
 		}
-		s.stays(409, "Conflict", what, name, "giveUp", "index.followLimit")
+		refused := s.stays(409, "Conflict", what, name, "giveUp", "index.followLimit")
+		if wait, err := strconv.Atoi(refused.header.Get("Retry-After")); err != nil || wait < 23*60*60 {
+			t.Errorf("it may be given up in a day, and is said to in %d s", wait)
+		}
 	}
 	s.clock.advance(25 * time.Hour)
 	s.unsticks("operation", accepted.header.Get("Location"), "giveUp")

@@ -60,7 +60,9 @@ type Runner struct {
 	index   *indexMetrics
 	events  *eventMetrics
 	storeUp prometheus.Gauge
-	beside  *presence
+	// storeDown is since when the store has not answered, in microseconds; 0: it does.
+	storeDown atomic.Int64
+	beside    *presence
 	// replaced has housekeeping count the jobs, and have kinds add theirs, at once.
 	replaced chan struct{}
 }

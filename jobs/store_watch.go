@@ -24,7 +24,6 @@ func newStoreGauge(registry prometheus.Registerer) prometheus.Gauge {
 func (r *Runner) watchStore(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	down := false
 	for {
 		err := r.Store.Ready(ctx)
 		if ctx.Err() != nil {
@@ -33,20 +32,28 @@ func (r *Runner) watchStore(ctx context.Context) {
 		switch {
 		case err == nil:
 			r.storeUp.Set(1)
-			if down {
+			if r.storeDown.Swap(0) != 0 {
 				r.Log.Info("the store answers again")
 			}
 		default:
 			r.storeUp.Set(0)
-			if !down {
+			if r.storeDown.CompareAndSwap(0, time.Now().UnixMicro()) {
 				r.Log.Error("the store does not answer", zap.Error(err))
 			}
 		}
-		down = err != nil
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 	}
+}
+
+// StoreDownSince is since when the store has not answered; the zero time where it did when
+// it was last asked.
+func (r *Runner) StoreDownSince() time.Time {
+	if since := r.storeDown.Load(); since != 0 {
+		return time.UnixMicro(since)
+	}
+	return time.Time{}
 }

@@ -153,7 +153,7 @@ func TestFaults(t *testing.T) {
 		{"an unknown key of asynchrony", acme + "asynchrony: {pattern: []}\n", `16: unknown key "pattern" in asynchrony (allowed: short, long, `},
 		{"an unknown method", acme + "asynchrony: {patterns: [{name: a, method: put}]}\n", `16: asynchrony.patterns[].method: "put" is no legal value (allowed: PUT, PATCH, DELETE, POST)`},
 		{"a header that is none", acme + "pageSize: a b\n", `16: pageSize: "a b" is no name of a header (allowed: `},
-		{"too much at once", acme + "parallel: 1000\n", `16: parallel: "1000" is no positive number`},
+		{"too much at once", acme + "parallel: 1000\n", `16: parallel: "1000" is no whole number`},
 		{"no time", acme + "limits: {run: 7}\n", `16: limits.run: "7" is no positive duration`},
 		{"a certificate without its key", acme + "tls: {cert: TOKEN}\n", "16: tls has cert but no key (allowed: cert and key together)"},
 		{"a file that is not there", acme + "tls: {ca: nowhere.pem}\n", "16: tls.ca: "},

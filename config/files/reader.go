@@ -52,7 +52,7 @@ func (r *Reader) NamedFile(at *yamltree.Node, setting, path string) string {
 	r.Sources.note(path)
 	if err := readable(path); err != nil {
 		r.Fault(at, fmt.Sprintf("%s: %s cannot be read: %s", setting, path, cause(err)),
-			"a readable PEM file; paths are relative to the file they stand in")
+			"a readable file; paths are relative to the file they stand in")
 	}
 	return path
 }

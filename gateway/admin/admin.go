@@ -1,13 +1,16 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -41,6 +44,7 @@ type Options struct {
 		Nudge(kind string)
 		Replicas() int
 		Kinds() []string
+		StoreDownSince() time.Time
 	}
 	// Upstream knows how endpoints do.
 	Upstream interface {
@@ -108,7 +112,7 @@ func (l *listener) router() *mux.Router {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at
 			// another path look like an unknown path.
-			guarded.Path(r.path).Methods(r.method).Handler(l.serve(r.handle))
+			guarded.Path(r.path).Methods(r.method).Handler(l.serve(r.checked()))
 		}
 	}
 	profileRoutes(guarded)
@@ -119,6 +123,20 @@ func (l *listener) router() *mux.Router {
 type route struct {
 	method, path string
 	handle       handler
+}
+
+// checked returns the route's handler, which refuses a query with a parameter that its
+// operation does not have: a misspelt filter would show everything.
+func (r route) checked() handler {
+	known := api.QueryOf(r.method, r.path)
+	return func(w http.ResponseWriter, req *http.Request) (int, any, error) {
+		for name := range req.URL.Query() {
+			if !slices.Contains(known, name) {
+				return 0, nil, arm.NewError(arm.InvalidQueryParameter, name, "there is "+cmp.Or(strings.Join(known, ", "), "none")).About(name)
+			}
+		}
+		return r.handle(w, req)
+	}
 }
 
 // handler answers a request with a body in JSON, or with an error.
@@ -148,7 +166,7 @@ func (l *listener) serve(handle handler) http.Handler {
 func (l *listener) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	fault, ok := errors.AsType[*arm.Error](err)
 	if !ok {
-		fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.")
+		fault = arm.NewError(arm.ServiceUnavailable, "the store does not answer")
 		l.logFailure(r, err)
 	}
 	fail(w, fault)

@@ -196,7 +196,7 @@ func (l *listener) refusal(err error, name string) error {
 	fault := arm.NewError(arm.Conflict).Saying("%s", says).About(name)
 	if !obstacle.Until.IsZero() {
 		fault = fault.Saying("%s It ends at %s at the latest.", says, obstacle.Until.UTC().Format(time.RFC3339))
-		fault.RetryAfter = max(time.Second, min(obstacle.Until.Sub(l.Store.Now()), arm.MaxRetryAfter))
+		fault.RetryAfter = max(time.Second, obstacle.Until.Sub(l.Store.Now()))
 	}
 	return fault
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -207,14 +209,27 @@ func readEventShape(text string) (eventShape, *arm.Error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	shape := eventShape{}
+	shape, members := eventShape{}, eventMembers()
 	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name == "" || strings.ContainsAny(name, "/ ") {
-			return nil, arm.NewError(arm.InvalidQueryParameter, "$select", "it lists members of an event").About("$select")
+		name = strings.ToLower(strings.TrimSpace(name))
+		if !slices.Contains(members, name) {
+			return nil, arm.NewError(arm.InvalidQueryParameter, "$select", "it lists members of an event: "+strings.Join(members, ", ")).About("$select")
 		}
-		shape[strings.ToLower(name)] = true
+		shape[name] = true
 	}
 	return shape, nil
+}
+
+// eventMembers are the names of an event's members, in lower case: those that events here
+// have, and what ARM knows besides.
+func eventMembers() []string {
+	names := []string{"description"}
+	for field := range reflect.TypeFor[eventBody]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, strings.ToLower(name))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // of returns the members of an event that were selected.

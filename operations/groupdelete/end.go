@@ -173,6 +173,7 @@ func (w *attempt) cancel(ctx context.Context) (jobs.Result, error) {
 
 func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string, fault *arm.Error, left []failure.Detail) (jobs.Result, error) {
 	ended := *w.payload
+	ended.Progress.WaitingFor, ended.Waits = nil, nil // what has ended waits for nothing
 	ended.Ended, ended.Fault = w.now(), failure.Body(fault, left)
 	err := w.Prober.Store.ReopenGroup(ctx, w.claim.Job, state, ended.String(), fault)
 	var open *inventory.GroupNotEmptyError

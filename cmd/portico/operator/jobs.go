@@ -19,15 +19,13 @@ import (
 )
 
 func jobsCommand(p Program) *cobra.Command {
-	c := &cobra.Command{
+	return lists(&cobra.Command{
 		Use:   "jobs",
 		Short: "Show, watch and cancel durable work, such as deletions of groups",
 		Long: `Show, watch and cancel durable work, such as deletions of groups.
 
 A job is named by its ID, or by the end of it that the table of portico jobs list shows.`,
-	}
-	c.AddCommand(jobsListCommand(p), jobsShowCommand(p), jobsWatchCommand(p), jobsCancelCommand(p))
-	return c
+	}, jobsListCommand(p), jobsShowCommand(p), jobsWatchCommand(p), jobsCancelCommand(p))
 }
 
 func jobsListCommand(p Program) *cobra.Command {

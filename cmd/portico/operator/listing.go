@@ -37,6 +37,7 @@ type param struct {
 	name, flag, usage string
 	required          bool
 	complete          cobra.CompletionFunc // may be nil
+	none              string               // what is said where there is nothing with it; "": what the list says
 }
 
 // Bounds of lists.
@@ -44,6 +45,14 @@ const (
 	mostRows    = 1000 // of a table, unless --limit says another number
 	largestPage = 1000 // that the service gives
 )
+
+// lists makes a noun alone mean its list: portico jobs is portico jobs list, flags and all.
+func lists(noun, list *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	noun.Args, noun.RunE = list.Args, list.RunE
+	noun.Flags().AddFlagSet(list.Flags())
+	noun.AddCommand(append(others, list)...)
+	return noun
+}
 
 // same is for lists each of whose elements is a row.
 func same[T any](all []T) []T { return all }
@@ -62,6 +71,11 @@ func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Comman
 			l := l
 			if l.of != nil {
 				l.path = l.of(args[0])
+			}
+			for _, param := range l.params {
+				if param.none != "" && c.Flags().Changed(param.flag) {
+					l.none = param.none
+				}
 			}
 			return a.show(c.Context(), func(ctx context.Context, service *client.Client, to io.Writer) error {
 				return l.draw(ctx, a, service, to, l.query(c), limit)

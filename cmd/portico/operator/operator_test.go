@@ -26,6 +26,7 @@ import (
 // commandsOfAll are one command line for each thing that is shown.
 var commandsOfAll = []string{
 	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "resources show " + someID, "jobs list",
+	"jobs -o json", "sinks", "resources --subscription " + someSubscription, "roles --subscription " + someSubscription,
 	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes", "errors", "errors --by-subscription", "configuration", "configurations",
 	"changes --resource " + someID, "sinks list", "sinks show audit", "sinks retrying audit", "sinks dead audit",
 }

@@ -15,9 +15,7 @@ import (
 )
 
 func resourcesCommand(p Program) *cobra.Command {
-	c := &cobra.Command{Use: "resources", Short: "Show what the index knows of resources"}
-	c.AddCommand(resourcesListCommand(p), resourcesShowCommand(p))
-	return c
+	return lists(&cobra.Command{Use: "resources", Short: "Show what the index knows of resources"}, resourcesListCommand(p), resourcesShowCommand(p))
 }
 
 func resourcesListCommand(p Program) *cobra.Command {

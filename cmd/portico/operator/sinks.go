@@ -22,14 +22,12 @@ const sinksPath = "/admin/sinks"
 const delivered = "delivered"
 
 func sinksCommand(p Program) *cobra.Command {
-	c := &cobra.Command{
+	return lists(&cobra.Command{
 		Use:   "sinks",
 		Short: "Look after the receivers of events",
 		Long: `Look after the receivers of events: how far each has come, what it does not take, and what
 was given up for it.`,
-	}
-	c.AddCommand(sinksListCommand(p), sinksShowCommand(p), sinksTestCommand(p), sinksRetryingCommand(p), sinksDeadCommand(p), sinksReplayCommand(p), sinksForgetCommand(p))
-	return c
+	}, sinksListCommand(p), sinksShowCommand(p), sinksTestCommand(p), sinksRetryingCommand(p), sinksDeadCommand(p), sinksReplayCommand(p), sinksForgetCommand(p))
 }
 
 func sinkPath(name string) string { return sinksPath + "/" + url.PathEscape(name) }

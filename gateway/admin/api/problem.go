@@ -38,7 +38,7 @@ const NextOf = "{}"
 // ProblemKinds are all kinds of problems, the worst first.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
-		{StoreDown, Critical, "The store does not answer: whatever needs it is refused with 503.", ""},
+		{StoreDown, Critical, "The store does not answer: whatever needs it is refused with 503.", "portico ready"},
 		{RegionDown, Critical, "No endpoint of a region can be reached.", "portico regions"},
 		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused.", "portico regions"},
 		{Untrusted, Critical, "Calls came to nothing within the last minutes, as a provider and Portico do not trust each other.", "portico regions"},

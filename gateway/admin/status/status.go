@@ -30,6 +30,9 @@ type Sources struct {
 	}
 	Sinks   *webhook.Deliverer
 	Metrics prometheus.Gatherer
+	// StoreDownSince is since when the store is known not to answer; the zero time where that
+	// is not known.
+	StoreDownSince time.Time
 }
 
 // Bounds of a look.

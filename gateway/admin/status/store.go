@@ -42,7 +42,11 @@ func (s Sources) lookAtStore(ctx context.Context, f *finding) {
 		err = look(ctx, f)
 	}
 	if err != nil {
-		f.add(api.Problem{Code: api.StoreDown, Summary: "The store does not answer: whatever needs it is refused."})
+		down := s.StoreDownSince
+		if down.IsZero() {
+			down = began
+		}
+		f.add(api.Problem{Code: api.StoreDown, Since: since(down), Summary: "The store does not answer: whatever needs it is refused."})
 	}
 }
 
