@@ -129,6 +129,9 @@ func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.T
 // Now is the store's time, for comparison with its records.
 func (s *Store) Now() time.Time { return s.engine.Now() }
 
+// ClockSlack is by how much two gateways may differ about [Store.Now].
+func (s *Store) ClockSlack() time.Duration { return s.engine.ClockSlack() }
+
 func scanFlag(scan engine.Scanner) (set bool, err error) {
 	err = scan(&set)
 	return set, err

@@ -28,13 +28,18 @@ const (
 	beingDeleted      = `SELECT subscription FROM subscriptions WHERE state = ? AND erased = 0 ORDER BY subscription`
 	disable           = `UPDATE subscriptions SET state = ?, version = version + 1, changed = ? WHERE subscription = ?`
 	forgetAllNotified = `DELETE FROM announcements`
+	forgetCoverage    = `DELETE FROM coverage`
+	allCovered        = `SELECT subscription FROM subscriptions WHERE covered <> 0 ORDER BY subscription`
+	uncoverAll        = `UPDATE subscriptions SET covered = 0 WHERE covered <> 0`
+	renewRows         = `UPDATE resources SET generation = ?`
 	beginFeed         = `UPDATE event_numbers SET feed = ? WHERE subscription = ?`
 )
 
 // Disarm ends in a database that was restored what would do harm, because the world has
 // gone on since the backup: nobody knows how it ended what clients had under way, and
 // going on with it would delete or move what was made since. Endpoints are notified of
-// all subscriptions once more, and readers of the feed are told that it has ended. ErrShared where a gateway is at work.
+// all subscriptions once more, readers of the feed are told that it has ended, and no
+// absence counts as seen. ErrShared where a gateway is at work.
 func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 	return commit(ctx, s, engine.Flushed, engine.LockSet{Alone: true}, func(t *tx) (d Disarmed, err error) {
 		now := engine.Micros(t.Now)
@@ -71,8 +76,25 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 		if _, err = t.Exec(forgetAllNotified); err != nil {
 			return d, err
 		}
-		return d, t.ChangeOne(beginFeed, now, "")
+		return d, errors.Join(t.denyNothing(), t.ChangeOne(beginFeed, now, ""))
 	})
+}
+
+// denyNothing ends all absence that the store claims: it has seen nothing of what was
+// written after the copy was made (R17). What was asked before proves nothing of a row.
+func (t *tx) denyNothing() error {
+	covered, err := engine.Collect(t, scanText, allCovered)
+	if err != nil {
+		return err
+	}
+	for _, sub := range covered {
+		t.changesScope(sub)
+	}
+	generation := engine.NewID() // compared with its own row's alone
+	_, err = t.Exec(uncoverAll)
+	_, noCoverage := t.Exec(forgetCoverage)
+	_, noGeneration := t.Exec(renewRows, generation[:])
+	return errors.Join(err, noCoverage, noGeneration)
 }
 
 // restoreTime bounds nothing but the time limits that a store must have to be opened.

@@ -73,6 +73,9 @@
 //     only these leave open. Each leaves a Fence on its ID until it can no longer
 //     be applied: nothing is created or adopted under a fence, and what lands
 //     there, which can only be a PUT of the deleted group, is deleted.
+//   - R17: a store that was restored from a copy has seen nothing that was written
+//     after it. All coverage ends, rows have new generations, and a group that is as
+//     old as the restoration goes only after a look at every region of every type.
 //
 // # Subscriptions
 //

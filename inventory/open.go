@@ -202,6 +202,15 @@ func (s *Store) Stats() Stats {
 // numbers are given again.
 func (s *Store) Feed() int64 { return s.feed }
 
+// Restored is when the store was last restored from a copy, and may have forgotten what it
+// wrote; the zero time: never. Each restoration begins another feed.
+func (s *Store) Restored() time.Time {
+	if s.feed == 0 {
+		return time.Time{}
+	}
+	return engine.Moment(s.feed)
+}
+
 // Locations returns the cache in front of the index.
 func (s *Store) Locations() *locations.Cache { return s.locations }
 

@@ -54,7 +54,7 @@ type Subscription struct {
 	// subscription with nil keeps them as they are.
 	Features []string
 	// Covered means that Portico knows all that the subscription holds. The creator
-	// says so; later it is only learnt.
+	// says so, which a restored store does not believe; later it is only learnt.
 	Covered bool
 	// Version is raised by each change that providers are notified of, also of a
 	// registration. The store sets it.
@@ -115,7 +115,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	t.changesScope(arm.Fold(s.ID))
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), engine.Flag(s.Covered), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
+		joined(s.Features), engine.Flag(s.Covered && t.store.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
 	return n == 1, err
 }
 
@@ -191,6 +191,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 			return put[Subscription]{}, err
 		}
 		next, recreated, err := p.following(current, t.Now)
+		next.Covered = next.Covered && s.Restored().IsZero()
 		if err == nil && recreated {
 			err = t.checkRecreate(next.ID)
 		}

@@ -159,7 +159,7 @@ func (l *look) places(ctx context.Context, touched []inventory.WrittenRegion) ([
 			if t.Kind != regions.Tracked || types[len(types)-1] != t {
 				continue // what is nested is found by its parent
 			}
-			unseen, err := l.Store.Uncovered(ctx, l.subscription.ID, t.Key, t.EffectiveRegions())
+			unseen, err := l.unseen(ctx, t)
 			if err != nil {
 				return nil, err
 			}
@@ -171,6 +171,16 @@ func (l *look) places(ctx context.Context, touched []inventory.WrittenRegion) ([
 		}
 	}
 	return places, nil
+}
+
+// unseen are the regions where the index may lack resources of the group: those where
+// absence was not seen, and all where the store was restored since the group was made, as
+// it may have forgotten where the group's writes went.
+func (l *look) unseen(ctx context.Context, t *regions.ResourceType) ([]string, error) {
+	if !l.group.Created.After(l.Store.Restored()) {
+		return t.EffectiveRegions(), nil
+	}
+	return l.Store.Uncovered(ctx, l.subscription.ID, t.Key, t.EffectiveRegions())
 }
 
 // downToTracked lists the types above t, and t itself, from the top down to the

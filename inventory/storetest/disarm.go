@@ -39,3 +39,35 @@ func testDisarm(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, again, inventory.Disarmed{})
 }
+
+// A store that was restored denies nothing: neither what it knew to be absent, nor of
+// subscriptions that it had forgotten.
+func testDisarmDeniesNothing(t *testing.T, database Database) {
+	open := database(t)
+	same := func(*testing.T) Opener { return open }
+	b := newBench(t, same)
+	const covered, later = "00000000-0000-0000-0000-0000000000a2", "00000000-0000-0000-0000-0000000000a3"
+	b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{{ID: Sub, TenantID: "t"}, {ID: covered, TenantID: "t", Covered: true}}))
+	b.ok(b.Cover(b.ctx, Sub, vmType, "westus", b.clock.Now()))
+	b.group("rg")
+	before := b.live("rg", "vm")
+	_, err := b.Disarm(b.ctx)
+	b.ok(err)
+	uncovered := func(b *bench, sub string) int {
+		t.Helper()
+		left, err := b.Uncovered(b.ctx, sub, vmType, []string{"westus", "eastus"})
+		b.ok(err)
+		return len(left)
+	}
+	equal(b, uncovered(b, Sub), 2)
+	equal(b, uncovered(b, covered), 2)
+	settled, _, err := b.Observe(b.ctx, Sub, before.Key, before.Generation, inventory.Observation{})
+	b.ok(err)
+	equal(b, settled, false)
+	b.ok(b.Close())
+
+	b = newBench(t, same)
+	b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{{ID: later, TenantID: "t", Covered: true}}))
+	equal(b, uncovered(b, later), 2)
+	equal(b, b.Restored().Equal(b.clock.Now()), true)
+}

@@ -92,6 +92,7 @@ func Run(t *testing.T, database Database) {
 		{"SinkOrders", testSinkOrders},
 		{"EventsTellTheIndex", testEventsTellTheIndex},
 		{"Disarm", testDisarm},
+		{"DisarmDeniesNothing", testDisarmDeniesNothing},
 		{"EventsNameWhoBegan", testEventsNameWhoBegan},
 		{"Rehearsal", testRehearsal},
 	} {

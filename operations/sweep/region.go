@@ -14,6 +14,7 @@ import (
 	"portico/regions"
 	"portico/routing"
 	"portico/spans"
+	"portico/timing"
 )
 
 const (
@@ -145,6 +146,11 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 func (rs *regionSweep) adoptYoung(ctx context.Context) error {
 	young := rs.young
 	rs.young = nil
+	if len(young) > 0 { // until what was removed here counts as removed before
+		if err := timing.Sleep(ctx, rs.store.ClockSlack()); err != nil {
+			return err
+		}
+	}
 	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
 	for _, q := range young {
 		group.do(ctx, slots, func() error { return rs.adoptListed(ctx, q, rs.store.Now()) })
@@ -168,6 +174,9 @@ func (rs *regionSweep) adoptListed(ctx context.Context, q *routing.Request, sinc
 	}
 	seen := locate.NewDiscovery(rs.Prober.Map, q, rs.endpoint.Region, rs.version, answer.Body, since)
 	result, err := rs.adopt(ctx, seen)
+	if err == nil && result == inventory.Strayed {
+		result, err = rs.adoptStray(ctx, seen)
+	}
 	if err != nil {
 		return err
 	}
@@ -197,6 +206,30 @@ func (rs *regionSweep) adopt(ctx context.Context, seen inventory.Discovery) (inv
 		return rs.wouldAdopt(ctx, seen)
 	}
 	return rs.store.Adopt(ctx, seen)
+}
+
+// adoptStray asks for the row that makes a discovery a stray. Where its resource has gone
+// the row goes, and what was discovered is young: it is asked for and adopted after the list.
+func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery) (inventory.AdoptResult, error) {
+	if rs.order.DryRun {
+		return inventory.Strayed, nil
+	}
+	row, err := rs.store.Resource(ctx, seen.Subscription, seen.ID)
+	if err != nil {
+		if errors.Is(err, inventory.ErrNotFound) {
+			return inventory.TooYoung, nil
+		}
+		return 0, err
+	}
+	probed, err := rs.Prober.Probe(ctx, rs.header(), row)
+	switch {
+	case probed.Removed():
+		rs.note(func(r *Report) { r.MissingResources.add(row.ID) })
+		return inventory.TooYoung, nil
+	case errors.Is(err, inventory.ErrUnavailable):
+		return 0, err
+	}
+	return inventory.Strayed, ctx.Err() // its region has it too, or does not say
 }
 
 // fault notes a fault of the provider; too many of them end the list. The end of ctx

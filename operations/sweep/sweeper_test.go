@@ -287,6 +287,20 @@ func TestSweepLeavesOpenWhatAWriteDecides(t *testing.T) {
 	}
 }
 
+// What was deleted and made again in another region, behind the index's back, is found
+// where it is by one sweep, and what lies below it too.
+func TestSweepFollowsAResourceToAnotherRegion(t *testing.T) {
+	s := newSite(t)
+	s.create(vm("v"), "westus")
+	s.create(vm("v")+"/disks/d", "westus")
+	s.east.hold(vm("v"), vm("v")+"/disks/d")
+	s.finds(s.sweep(everything), 2, 2, 0, 0, 0)
+	s.holds(jobstest.Subscription, "v@eastus", "v/disks/d@eastus")
+	if s.strays() != 0 {
+		t.Errorf("%d strays", s.strays())
+	}
+}
+
 func TestSweepReportsStraysAndUnknownGroups(t *testing.T) {
 	s := newSite(t)
 	s.create(vm("v"), "westus")

@@ -209,6 +209,46 @@ func testRestore(t *testing.T, copies storeCopies, database string) {
 	w.PutResource(t, "rg", machines+"later", body("westus"))
 }
 
+// A restored store denies nothing of what was made since its copy: before any sweep it is
+// found, is not made a second time elsewhere, and goes with its group. What was made again
+// in another region is found there by the first sweep.
+func TestRestoreDeniesNothing(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { testRestoreDeniesNothing(t, &sqliteCopies{}, "") })
+	eachPostgresCopy(t, func(t *testing.T, copies *postgresCopies, database string) {
+		testRestoreDeniesNothing(t, copies, database)
+	})
+}
+
+func testRestoreDeniesNothing(t *testing.T, copies storeCopies, database string) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Postgres: database, Extra: deletionSettings}})
+	p := w.Portico
+	fill(t, w, "doomed", map[string]string{machines + "old": "westus"})
+	fill(t, w, "kept", map[string]string{machines + "old": "westus", machines + "moved": "westus"})
+	copies.save(t, p)
+	w.PutResource(t, "doomed", machines+"new", body("eastus"))
+	w.PutResource(t, "kept", machines+"new", body("eastus"))
+	moved := w.ResourcePath("kept", machines+"moved") + "?api-version=" + harness.Version
+	p.Do(t, harness.Request{Method: http.MethodDelete, Path: moved}).Want(t, 200)
+	w.PutResource(t, "kept", machines+"moved", body("eastus"))
+	p.Stop(t)
+	copies.restore(t, p)
+
+	misbehave(t, w, "GET", w.SubscriptionPath()+"/providers/", "status=503", -1) // no sweep ends
+	p.Restart(t)
+	made := w.ResourcePath("kept", machines+"new") + "?api-version=" + harness.Version
+	p.Do(t, harness.Request{Method: http.MethodPut, Path: made, Body: body("westus")}).WantError(t, 409, "InvalidResourceLocation")
+	p.Do(t, harness.Request{Path: made}).Want(t, 200)
+	beginDelete(t, w, p, "doomed").gone(t, p)
+	behave(t, w)
+	w.WantOnlyIn(t, "", w.ResourcePath("doomed", machines+"new"))
+	runCommand(t, p, 0, "sweep")
+	p.Do(t, harness.Request{Path: moved}).Want(t, 200)
+	if strays := p.Admin(t, harness.Request{Path: "/admin/strays"}).Want(t, 200).Values(t); len(strays) > 0 {
+		t.Errorf("strays: %v", strays)
+	}
+}
+
 // statesOf are the states of the jobs of a kind.
 func statesOf(t *testing.T, p *harness.Portico, kind string) (all []string) {
 	t.Helper()
