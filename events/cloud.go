@@ -43,13 +43,14 @@ type CloudData struct {
 	Job            string `json:"job,omitempty"`
 	MovedFrom      string `json:"movedFrom,omitempty"`
 	MovedTo        string `json:"movedTo,omitempty"`
+	ETag           string `json:"etag,omitempty"`
 }
 
 // CloudEvent returns the event's form for consumers.
 func (e Event) CloudEvent() CloudEvent {
-	source := "/"
-	if e.Subscription != "" {
-		source = "/subscriptions/" + e.Subscription
+	source, subscription := e.Subscription, ""
+	if !strings.HasPrefix(source, "/") { // else it is the path of a tenant
+		source, subscription = "/subscriptions/"+e.Subscription, e.Subscription
 	}
 	provider, _, _ := strings.Cut(e.Action, "/")
 	var exists *bool
@@ -61,8 +62,8 @@ func (e Event) CloudEvent() CloudEvent {
 		Time: e.At.UTC(), ContentType: "application/json", Sequence: strconv.FormatInt(e.Number, 10),
 		Data: CloudData{
 			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, Exists: exists, HTTPStatus: e.HTTPStatus,
-			SubscriptionID: e.Subscription, TenantID: e.Cause.TenantID, ObjectID: e.Cause.ObjectID, AppID: e.Cause.AppID,
-			Correlation: e.Cause.Correlation, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
+			SubscriptionID: subscription, TenantID: e.Cause.TenantID, ObjectID: e.Cause.ObjectID, AppID: e.Cause.AppID,
+			Correlation: e.Cause.Correlation, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To, ETag: e.ETag,
 		},
 	}
 }

@@ -42,7 +42,7 @@ type Event struct {
 	// has been numbered, shortly after the commit.
 	Number int64
 	At     time.Time
-	// Subscription is folded; "" for what belongs to no subscription.
+	// Subscription is folded; for what belongs to a tenant it is that tenant's path.
 	Subscription string
 	// Key is the folded ID of the resource.
 	Key string
@@ -71,6 +71,8 @@ type Told struct {
 	From string `json:"from,omitempty"`
 	// To is the ID that it has since.
 	To string `json:"to,omitempty"`
+	// ETag is the entity tag that a resource of Portico's own has since, "" where it has none.
+	ETag string `json:"etag,omitempty"`
 	// Error is what the client was told, or the provider said of an operation.
 	Error *arm.Error `json:"error,omitempty"`
 	// Omitted is how many refusals of the same caller, shortly before, have no event, as

@@ -15,6 +15,7 @@ func (t *Told) AppendJSON(behind []byte) ([]byte, error) {
 	o.OptionalTime("began", t.Began)
 	o.OptionalText("from", t.From)
 	o.OptionalText("to", t.To)
+	o.OptionalText("etag", t.ETag)
 	if t.Error != nil {
 		o.Value("error", t.Error)
 	}

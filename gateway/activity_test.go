@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/access/roles"
 	"portico/events"
 	"portico/gateway/frontdoor/page"
 )
@@ -186,7 +188,7 @@ func TestActivityLogOfLongAgo(t *testing.T) {
 type changePage struct {
 	Value []struct {
 		ID, Type, Subject, Source, Sequence, Specversion string
-		Data                                             struct{ Status, OperationName, ObjectID string }
+		Data                                             struct{ Status, OperationName, ObjectID, SubscriptionID, ETag string }
 	}
 	Next string
 }
@@ -226,6 +228,64 @@ func TestChangeFeed(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the feed did not say what came while its reader waited")
+	}
+}
+
+// What Portico tells of its own resources is what it answers of them: their entity tag, their
+// names as they are declared, and whose they are.
+func TestEventsOfPorticosOwnResources(t *testing.T) {
+	s := newSite(t, setup{})
+	s.work()
+	s.group("g")
+	const authorization, role = "/providers/Microsoft.Authorization", "00000000-0000-4000-8000-0000000000d1"
+	const assignable = `{"properties":{"roleName":"Operators","permissions":[{"actions":["Contoso.Compute/*/read"]}],"assignableScopes":["` + inSubscription + `"]}}`
+	grant := `{"properties":{"roleDefinitionId":"` + authorization + `/roleDefinitions/` + roles.Reader + `","principalId":"` + callers[second].ObjectID + `"}}`
+	definition, assignment := authorization+"/roleDefinitions/"+role, inSubscription+authorization+"/roleAssignments/"+role
+	const register = inSubscription + "/providers/Contoso.Insight"
+	for _, c := range []struct {
+		method, path, version, body, get string // get: what shows the resource
+		subject, source, operations      string
+	}{
+		{"PUT", groupPath("g"), own, `{"location":"westus","tags":{"a":"b"}}`, "", groupPath("g"), inSubscription, "Microsoft.Resources/subscriptions/resourceGroups/write"},
+		{"PUT", groupPath("g") + authorization + "/locks/l", "?api-version=2020-05-01", `{"properties":{"level":"CanNotDelete"}}`, "", "", inSubscription, "Microsoft.Authorization/locks/write"},
+		{"DELETE", groupPath("g") + authorization + "/locks/l", "?api-version=2020-05-01", "", "-", "", inSubscription, "Microsoft.Authorization/locks/delete"},
+		{"PUT", inSubscription + "/providers/Microsoft.Resources/tags/default", own, `{"properties":{"tags":{"a":"b"}}}`, "", "", inSubscription, "Microsoft.Resources/tags/write"},
+		{"PUT", inSubscription + "/tagNames/cost", own, "", "", "", inSubscription, "Microsoft.Resources/subscriptions/tagNames/write"},
+		{"PUT", inSubscription + "/tagNames/cost/tagValues/low", own, "", "", "", inSubscription, "Microsoft.Resources/subscriptions/tagNames/tagValues/write"},
+		{"POST", register + "/register", own, "", register, register, inSubscription, "Contoso.Insight/register/action"},
+		{"PUT", inSubscription + definition, "?api-version=2022-04-01", assignable, "", definition, "/tenants/" + tenant, "Microsoft.Authorization/roleDefinitions/write"},
+		{"PUT", assignment, "?api-version=2022-04-01", grant, "", "", inSubscription, "Microsoft.Authorization/roleAssignments/write"},
+	} {
+		before := s.changes("after=latest").Next
+		answer := s.do(c.method, c.path+c.version, c.body)
+		if answer.status >= 300 {
+			t.Fatalf("%s %s: %d %s", c.method, c.path, answer.status, answer.text)
+		}
+		want := answer.header.Get("ETag")
+		switch c.get {
+		case "":
+		case "-":
+			want = ""
+		default:
+			want = s.ok(200, "GET", c.get+c.version, "").header.Get("ETag")
+		}
+		if want == "" && c.get != "-" {
+			t.Errorf("%s %s has no ETag: %s", c.method, c.path, answer.text)
+		}
+		told := s.changes("after=" + before).Value
+		if len(told) == 0 {
+			t.Errorf("%s %s: no event", c.method, c.path)
+			continue
+		}
+		for _, e := range told {
+			if e.Subject != cmp.Or(c.subject, c.path) || e.Source != c.source || e.Data.OperationName != c.operations ||
+				e.Data.SubscriptionID != strings.TrimPrefix(strings.TrimPrefix(e.Source, "/tenants/"+tenant), "/subscriptions/") {
+				t.Errorf("%s %s: %+v", c.method, c.path, e)
+			}
+		}
+		if last := told[len(told)-1]; last.Data.ETag != want {
+			t.Errorf("%s %s: the event has the ETag %q, want %q", c.method, c.path, last.Data.ETag, want)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 			SendWithin: index.SendWithin, CallLimit: callLimit, LateWriteWindow: index.LateWriteWindow,
 			Absence: index.EndpointAbsence, Floor: index.PollFloor,
 		},
-		inventory.RegistrationJob: notify.RegistrationCompletion{Store: g.store},
+		inventory.RegistrationJob: notify.RegistrationCompletion{Map: c.Map, Store: g.store, ETag: frontdoor.RegistrationETag},
 		inventory.EraseJob:        notify.SubscriptionErasure{Store: g.store, Floor: index.PollFloor},
 		sweep.Job:                 g.sweeper,
 		inventory.SinkJob:         g.webhooks,

@@ -179,24 +179,13 @@ func (t *tx) recordMove(from, to *Resource) error {
 	return t.record(to.Subscription, to.Key, told)
 }
 
-// recordOwn records a change of a resource of Portico's own.
-func (t *tx) recordOwn(sub, id, action string, status events.Status) error {
-	return t.recordOwnTold(sub, events.Told{Resource: id, Action: action, Status: status})
-}
-
-// recordMade is recordOwn; made says that the resource is new.
-func (t *tx) recordMade(sub, id, action string, status events.Status, made bool) error {
-	return t.recordOwnTold(sub, events.Told{Resource: id, Action: action, Status: status, New: made})
-}
-
-// recordFailed is recordOwn with why it has failed; nil where it has not.
-func (t *tx) recordFailed(sub, id, action string, status events.Status, why *arm.Error) error {
-	return t.recordOwnTold(sub, events.Told{Resource: id, Action: action, Status: status, Error: why})
-}
-
-// recordOwnTold completes what is told of a resource of Portico's own.
-func (t *tx) recordOwnTold(sub string, told events.Told) error {
+// recordOwn records a change of a resource of Portico's own. What has gone has no entity
+// tag.
+func (t *tx) recordOwn(sub string, told events.Told) error {
 	told.Origin, told.Began = events.Decided, t.Now.Truncate(time.Millisecond)
+	if told.Status == events.Succeeded && strings.HasSuffix(told.Action, deleteVerb) {
+		told.ETag = ""
+	}
 	return t.record(sub, arm.Fold(told.Resource), told)
 }
 
@@ -219,13 +208,13 @@ func verbOf(kind index.WriteKind) string {
 
 // recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
-	return t.recordOwnTold(g.Subscription, events.Told{
-		Resource: groupID(g), Action: groupAction + verb, Status: status, New: verb == writeVerb && g.Changed.Equal(g.Created),
+	return t.recordOwn(g.Subscription, events.Told{
+		Resource: groupID(g), Action: groupAction + verb, Status: status, New: verb == writeVerb && g.Changed.Equal(g.Created), ETag: g.ETag,
 	})
 }
 
 func (t *tx) recordGroupFailed(g Group, verb string, status events.Status, why *arm.Error) error {
-	return t.recordFailed(g.Subscription, groupID(g), groupAction+verb, status, why)
+	return t.recordOwn(g.Subscription, events.Told{Resource: groupID(g), Action: groupAction + verb, Status: status, Error: why, ETag: g.ETag})
 }
 
 const groupAction = "Microsoft.Resources/subscriptions/resourceGroups"
@@ -237,10 +226,14 @@ const moveVerb = "/moveResources/action"
 
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"
-	return t.recordMade(l.Subscription, LockID(l.ScopeID, l.Name), typ+verb, events.Succeeded, verb == writeVerb && l.Changed.Equal(l.Created))
+	return t.recordOwn(l.Subscription, events.Told{
+		Resource: LockID(l.ScopeID, l.Name), Action: typ + verb, Status: events.Succeeded, New: verb == writeVerb && l.Changed.Equal(l.Created), ETag: l.ETag,
+	})
 }
 
-func (t *tx) recordRegistration(r Registration) error {
+// recordRegistration records a change of a registration under the declared name of its
+// namespace.
+func (t *tx) recordRegistration(r Registration, name, etag string) error {
 	action, status := "/unregister/action", events.Succeeded
 	if r.State.Permits() {
 		action = "/register/action"
@@ -248,7 +241,9 @@ func (t *tx) recordRegistration(r Registration) error {
 	if r.State.settled() != r.State {
 		status = events.Accepted
 	}
-	return t.recordOwn(r.Subscription, subscriptionScope(r.Subscription)+"/providers/"+r.Namespace, r.Namespace+action, status)
+	return t.recordOwn(r.Subscription, events.Told{
+		Resource: subscriptionScope(r.Subscription) + "/providers/" + name, Action: name + action, Status: status, ETag: etag,
+	})
 }
 
 func (t *tx) recordSubscription(s Subscription) error {
@@ -257,21 +252,25 @@ func (t *tx) recordSubscription(s Subscription) error {
 		verb = deleteVerb
 	}
 	made := s.Created.IsZero() || s.Created.Equal(t.Now) // else it was read from its row
-	return t.recordMade(s.ID, subscriptionScope(s.ID), "Microsoft.Resources/subscriptions"+verb, events.Succeeded, made)
+	return t.recordOwn(s.ID, events.Told{
+		Resource: subscriptionScope(s.ID), Action: "Microsoft.Resources/subscriptions" + verb, Status: events.Succeeded, New: made,
+	})
 }
 
-func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind) error {
+func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind, etag string) error {
 	const typ = "Microsoft.Resources/tags"
-	return t.recordOwn(sub, subscriptionScope(sub)+"/providers/"+typ+"/default", typ+verbOf(kind), events.Succeeded)
+	return t.recordOwn(sub, events.Told{
+		Resource: subscriptionScope(sub) + "/providers/" + typ + "/default", Action: typ + verbOf(kind), Status: events.Succeeded, ETag: etag,
+	})
 }
 
 // recordTagName records that a tag name, or a value of it, was defined or removed.
-func (t *tx) recordTagName(sub, name, value, verb string) error {
+func (t *tx) recordTagName(sub, name, value, verb, etag string) error {
 	id, action := subscriptionScope(sub)+"/tagNames/"+name, "Microsoft.Resources/subscriptions/tagNames"
 	if value != "" {
 		id, action = id+"/tagValues/"+value, action+"/tagValues"
 	}
-	return t.recordOwn(sub, id, action+verb, events.Succeeded)
+	return t.recordOwn(sub, events.Told{Resource: id, Action: action + verb, Status: events.Succeeded, ETag: etag})
 }
 
 func (t *tx) recordFeature(sub, feature string, on bool) error {
@@ -281,7 +280,7 @@ func (t *tx) recordFeature(sub, feature string, on bool) error {
 		action = "Microsoft.Features/providers/features/register/action"
 	}
 	id := subscriptionScope(sub) + "/providers/Microsoft.Features/providers/" + namespace + "/features/" + name
-	return t.recordOwn(sub, id, action, events.Succeeded)
+	return t.recordOwn(sub, events.Told{Resource: id, Action: action, Status: events.Succeeded})
 }
 
 func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
@@ -290,11 +289,15 @@ func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
 	if scope == roles.TenantScope {
 		scope = ""
 	}
-	return t.recordOwn(a.scope().partition(), scope+"/providers/"+typ+"/"+a.Name, typ+verb, events.Succeeded)
+	return t.recordOwn(a.scope().partition(), events.Told{
+		Resource: scope + "/providers/" + typ + "/" + a.Name, Action: typ + verb, Status: events.Succeeded, ETag: a.ETag,
+	})
 }
 
 // recordRoleDefinition records a change of a role that a tenant has made.
-func (t *tx) recordRoleDefinition(tenant, id, verb string) error {
+func (t *tx) recordRoleDefinition(d *RoleDefinition, verb string) error {
 	const typ = "Microsoft.Authorization/roleDefinitions"
-	return t.recordOwn(scopes.OfTenant(tenant), "/providers/"+typ+"/"+id, typ+verb, events.Succeeded)
+	return t.recordOwn(scopes.OfTenant(d.TenantID), events.Told{
+		Resource: "/providers/" + typ + "/" + d.ID, Action: typ + verb, Status: events.Succeeded, ETag: d.ETag,
+	})
 }

@@ -75,10 +75,10 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 		do   func(context.Context) error
 	}{
 		{"tags of the subscription", func(ctx context.Context) error {
-			_, err := s.EditSubscriptionTags(ctx, "s", index.Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil })
+			_, err := s.EditSubscriptionTags(ctx, "s", index.Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil }, nil)
 			return err
 		}},
-		{"a tag's name", func(ctx context.Context) error { _, _, err := s.DefineTag(ctx, "s", "n", "", anyTag); return err }},
+		{"a tag's name", func(ctx context.Context) error { _, _, err := s.DefineTag(ctx, "s", "n", "", anyTag, nil); return err }},
 		{"its end", func(ctx context.Context) error { _, err := s.RemoveTag(ctx, "s", "n", "", anyTag); return err }},
 		{"a lock", func(ctx context.Context) error {
 			_, _, err := s.EditLock(ctx, "s", "", lock.Scope, "l", keep)

@@ -139,12 +139,15 @@ func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
 
 // RegistrationChange is a request to register or unregister a namespace.
 type RegistrationChange struct {
-	Subscription, Namespace string
+	Subscription string
+	Namespace    string // as it is declared, under which the change is told of
 	// Check judges the present registration before any other reason. It runs in the
 	// writing transaction and must be pure.
 	Check func(Registration) error
 	// Targets are the endpoints of the namespace; their regions are what is registered.
 	Targets []NotificationTarget
+	// ETag makes the entity tag of the registration in a state; nil: it has none.
+	ETag func(RegistrationState) string
 }
 
 // Register registers a namespace for the regions of all targets, and notifies them.
@@ -206,7 +209,7 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 			return next, err
 		}
 		next.Changed = t.Now
-		if err := next.put(t); err != nil {
+		if err := next.put(t, c.Namespace, c.ETag); err != nil {
 			return Registration{}, err
 		}
 		sub.Version++
@@ -223,9 +226,9 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 	})
 }
 
-func (r Registration) put(t *tx) error {
+func (r Registration) put(t *tx, name string, etag func(RegistrationState) string) error {
 	t.changesScope(r.Subscription)
-	if err := t.recordRegistration(r); err != nil {
+	if err := t.recordRegistration(r, name, tagOf(etag, r.State)); err != nil {
 		return err
 	}
 	registered := int64(0)
@@ -244,15 +247,15 @@ const RegistrationJob = "registration"
 const registrationTime = 3 * time.Second
 
 // SettleRegistration turns Registering into Registered and Unregistering into
-// Unregistered. Any other state stays.
-func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (Registration, error) {
+// Unregistered. Any other state stays. namespace and etag are as in RegistrationChange.
+func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string, etag func(RegistrationState) string) (Registration, error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Registration, error) {
 		r, err := loadRegistration(t, sub, namespace)
 		if err != nil || r.State == r.State.settled() {
 			return r, err
 		}
 		r.State, r.Changed = r.State.settled(), t.Now
-		return r, r.put(t)
+		return r, r.put(t, namespace, etag)
 	})
 }
 

@@ -90,7 +90,7 @@ func (d *RoleDefinition) put(t *tx) error {
 	}
 	partition := scopes.OfTenant(d.TenantID)
 	t.changesScope(partition)
-	if err := t.recordRoleDefinition(d.TenantID, d.ID, writeVerb); err != nil {
+	if err := t.recordRoleDefinition(d, writeVerb); err != nil {
 		return err
 	}
 	return t.Later(putRoleDefinition, partition, d.ID, arm.Fold(d.Name), string(properties), d.Generation[:], d.ETag,
@@ -220,7 +220,7 @@ func (s *Store) DeleteRoleDefinition(ctx context.Context, tenant, id string, che
 			return ErrRoleAssigned
 		}
 		t.changesScope(scopes.OfTenant(tenant))
-		if err := t.recordRoleDefinition(tenant, current.ID, deleteVerb); err != nil {
+		if err := t.recordRoleDefinition(current, deleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteRoleDefinition, scopes.OfTenant(tenant), current.ID)

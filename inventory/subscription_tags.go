@@ -16,8 +16,9 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 // present tags and returns all wanted ones; it runs inside the writing transaction
 // and must be pure, and its error is returned as it is. The subscription must admit a
 // change of the kind, and no lock on it forbid it: ErrSubscriptionNotFound,
-// *SubscriptionStateError, *LockedError.
-func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
+// *SubscriptionStateError, *LockedError. etag makes the entity tag of the result, which is
+// told of; nil: none.
+func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string) (map[string]string, error) {
 	sub = arm.Fold(sub)
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (map[string]string, error) {
 		current, err := t.openSubscription(sub, kind == index.Delete)
@@ -40,11 +41,19 @@ func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index
 			return nil, err
 		}
 		t.changesScope(sub)
-		if err := t.recordSubscriptionTags(sub, kind); err != nil {
+		if err := t.recordSubscriptionTags(sub, kind, tagOf(etag, tags)); err != nil {
 			return nil, err
 		}
 		return tags, t.Later(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
 	})
+}
+
+// tagOf makes an entity tag, "" where nothing makes one.
+func tagOf[T any](etag func(T) string, of T) string {
+	if etag == nil {
+		return ""
+	}
+	return etag(of)
 }
 
 // readTags reads stored tags. Most subscriptions have none, and every request reads

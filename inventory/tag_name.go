@@ -38,8 +38,8 @@ const (
 // where it was not defined: it runs inside the writing transaction and must be pure, and
 // its error is returned as it is. The subscription must admit the change:
 // ErrSubscriptionNotFound, *SubscriptionStateError. The number of names and values is
-// limited: *QuotaError.
-func (s *Store) DefineTag(ctx context.Context, sub, name, value string, check func(TagName) error) (TagName, bool, error) {
+// limited: *QuotaError. etag is as for [Store.EditSubscriptionTags].
+func (s *Store) DefineTag(ctx context.Context, sub, name, value string, check func(TagName) error, etag func(TagName) string) (TagName, bool, error) {
 	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (put[TagName], error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, false); err != nil {
@@ -69,7 +69,7 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string, check fu
 		if _, err := t.Exec(insertTagName, sub, defined.Key, value, spelling, engine.Micros(t.Now)); err != nil {
 			return put[TagName]{}, err
 		}
-		if err := t.recordTagName(sub, name, value, writeVerb); err != nil {
+		if err := t.recordTagName(sub, name, value, writeVerb, tagOf(etag, defined)); err != nil {
 			return put[TagName]{}, err
 		}
 		err = raiseUsage(t, usage{subscription: sub, typ: countedTagNames}, s.options.Limits.TagNamesPerSubscription)
@@ -106,7 +106,7 @@ func (s *Store) RemoveTag(ctx context.Context, sub, name, value string, check fu
 		if _, err := t.Exec(deleteTagName, sub, defined.Key, value); err != nil {
 			return false, err
 		}
-		if err := t.recordTagName(sub, name, value, deleteVerb); err != nil {
+		if err := t.recordTagName(sub, name, value, deleteVerb, ""); err != nil {
 			return false, err
 		}
 		return true, lowerUsage(t, usage{subscription: sub, typ: countedTagNames})

@@ -60,14 +60,19 @@ func (g providers) providerOf(p *regions.Provider, subscription, state string) p
 		body.RegistrationPolicy = "RegistrationFree"
 	}
 	body.RegistrationState = state
-	body.ETag = registrationETag(p.Namespace, state)
+	body.ETag = registrationETag(p, state)
 	return body
 }
 
 // registrationETag is the tag of a registration: of what a client can change of
 // it, which is its state.
-func registrationETag(namespace, state string) string {
-	return arm.WeakETag(map[string]string{"namespace": namespace, "registrationState": state})
+func registrationETag(p *regions.Provider, state string) string {
+	return arm.WeakETag(map[string]string{"namespace": p.Namespace, "registrationState": state})
+}
+
+// RegistrationETag makes the tags of registrations of a provider, by their states.
+func RegistrationETag(p *regions.Provider) func(inventory.RegistrationState) string {
+	return func(state inventory.RegistrationState) string { return registrationETag(p, stateOf(p, state)) }
 }
 
 func (g providers) typeOf(t *regions.ResourceType) typeBody {

@@ -86,7 +86,7 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	}
 	conditions := route.Preconditions(r, x)
 	check := func(current inventory.Registration) error {
-		return conditions(registrationETag(p.Namespace, stateOf(p, current.State)))
+		return conditions(RegistrationETag(p)(current.State))
 	}
 	if p.Registration == regions.Automatic { // registered everywhere, for good
 		if err := check(inventory.Registration{}); err != nil {
@@ -96,7 +96,7 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	}
 	ctx := context.WithoutCancel(r.Context())
 	registration, err := change(ctx, inventory.RegistrationChange{
-		Subscription: req.Subscription.ID, Namespace: p.Key, Check: check, Targets: notify.Targets(p),
+		Subscription: req.Subscription.ID, Namespace: p.Namespace, Check: check, Targets: notify.Targets(p), ETag: RegistrationETag(p),
 	})
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
@@ -104,7 +104,7 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	if err != nil {
 		return admission.Refusal(x, err)
 	}
-	g.complete(ctx, x, registration)
+	g.complete(ctx, x, registration, p)
 	return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, stateOf(p, registration.State)))
 }
 
@@ -115,7 +115,7 @@ const noticeInterval = 10 * time.Millisecond
 // judge the client's next request by the old one, and then completes it. An endpoint
 // that does not answer in time is notified later. A job completes the registration
 // where this fails.
-func (g registrations) complete(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
+func (g registrations) complete(ctx context.Context, x *exchange.Exchange, r inventory.Registration, p *regions.Provider) {
 	if r.State != inventory.Registering && r.State != inventory.Unregistering {
 		return
 	}
@@ -134,7 +134,7 @@ func (g registrations) complete(ctx context.Context, x *exchange.Exchange, r inv
 			}
 		}
 	}
-	if _, err := g.store.SettleRegistration(ctx, r.Subscription, r.Namespace); err != nil {
+	if _, err := g.store.SettleRegistration(ctx, r.Subscription, p.Namespace, RegistrationETag(p)); err != nil {
 		x.Warn("a registration was not settled; a job will do it", err)
 	}
 }

@@ -94,7 +94,7 @@ func testQuota(t *testing.T, database Database) {
 			o.Limits = inventory.Limits{TagNamesPerSubscription: 3, LocksPerSubscription: 21}
 		})
 		define := func(name, value string) error {
-			_, _, err := b.DefineTag(b.ctx, Sub, name, value, anyTag)
+			_, _, err := b.DefineTag(b.ctx, Sub, name, value, anyTag, nil)
 			return err
 		}
 		b.ok(define("a", ""))

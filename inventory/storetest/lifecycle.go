@@ -71,7 +71,7 @@ func testNotices(t *testing.T, database Database) {
 	_, err = b.Unregister(b.ctx, compute)
 	b.ok(err)
 	equal(b, b.notices(), "contoso.compute east@c2 contoso.compute west@c1")
-	_, err = b.SettleRegistration(b.ctx, Sub, computeNamespace)
+	_, err = b.SettleRegistration(b.ctx, Sub, computeNamespace, nil)
 	b.ok(err)
 	b.put(inventory.Subscription{Features: []string{"auto/beta", "Auto/BETA", "auto/alpha"}})
 	equal(b, b.notices(), auto)
@@ -148,7 +148,7 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	}
 	settle := func(want inventory.RegistrationState) {
 		t.Helper()
-		r, err := b.SettleRegistration(b.ctx, Sub, computeNamespace)
+		r, err := b.SettleRegistration(b.ctx, Sub, computeNamespace, nil)
 		b.ok(err)
 		equal(b, r.State, want)
 	}

@@ -219,7 +219,7 @@ func testRegistrations(t *testing.T, database Database) {
 		change := b.Register
 		if want == inventory.Registered {
 			change = func(ctx context.Context, c inventory.RegistrationChange) (inventory.Registration, error) {
-				return b.SettleRegistration(ctx, c.Subscription, c.Namespace)
+				return b.SettleRegistration(ctx, c.Subscription, c.Namespace, nil)
 			}
 		}
 		got, err = change(b.ctx, inventory.RegistrationChange{Subscription: Sub, Namespace: "Contoso.Compute"})

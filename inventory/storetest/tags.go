@@ -26,10 +26,10 @@ func testTags(t *testing.T, database Database) {
 	t.Run("of a subscription", func(t *testing.T) {
 		b := newBench(t, database)
 		want := map[string]string{"Env": "prod", "'": `"`}
-		got, err := b.EditSubscriptionTags(b.ctx, strings.ToUpper(Sub), index.Put, set(want))
+		got, err := b.EditSubscriptionTags(b.ctx, strings.ToUpper(Sub), index.Put, set(want), nil)
 		b.ok(err)
 		equal(b, maps.Equal(got, want), true)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, func(map[string]string) (map[string]string, error) { return nil, errRefused })
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, func(map[string]string) (map[string]string, error) { return nil, errRefused }, nil)
 		b.is(err, errRefused)
 		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", DisplayName: "other"})
 		b.ok(err)
@@ -39,26 +39,26 @@ func testTags(t *testing.T, database Database) {
 		all, err := b.SubscriptionsOf(b.ctx, "t", "", 0)
 		b.ok(err)
 		equal(b, maps.Equal(all[0].Tags, want), true)
-		_, err = b.EditSubscriptionTags(b.ctx, "none", index.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, "none", index.Put, set(nil), nil)
 		b.is(err, inventory.ErrSubscriptionNotFound)
 
 		_, err = b.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
 		b.ok(err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Delete, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Delete, set(nil), nil)
 		refuses[*inventory.LockedError](b, err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil), nil)
 		b.ok(err)
 		_, err = b.lock("", subscriptionID, "l", inventory.LockReadOnly)
 		b.ok(err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil), nil)
 		refuses[*inventory.LockedError](b, err)
 		b.ok(b.DeleteLock(b.ctx, Sub, "", subscriptionID, "l", func(inventory.Lock) error { return nil }))
 
 		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", State: inventory.Disabled})
 		b.ok(err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil), nil)
 		refuses[*inventory.SubscriptionStateError](b, err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Delete, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Delete, set(nil), nil)
 		b.ok(err)
 	})
 	t.Run("of a subscription, at once", func(t *testing.T) {
@@ -69,11 +69,11 @@ func testTags(t *testing.T, database Database) {
 		b := newBench(t, database)
 		define := func(name, value string) bool {
 			b.Helper()
-			_, created, err := b.DefineTag(b.ctx, Sub, name, value, anyTag)
+			_, created, err := b.DefineTag(b.ctx, Sub, name, value, anyTag, nil)
 			b.ok(err)
 			return created
 		}
-		_, _, err := b.DefineTag(b.ctx, Sub, "Env", "prod", anyTag)
+		_, _, err := b.DefineTag(b.ctx, Sub, "Env", "prod", anyTag, nil)
 		b.is(err, inventory.ErrNotFound)
 		equal(b, define("Env", ""), true)
 		equal(b, define("ENV", ""), false)
@@ -124,7 +124,7 @@ func testTags(t *testing.T, database Database) {
 				return fmt.Errorf("%w: %v", errRefused, n)
 			}
 		}
-		_, created, err := b.DefineTag(b.ctx, Sub, "Env", "", is("{env Env []}"))
+		_, created, err := b.DefineTag(b.ctx, Sub, "Env", "", is("{env Env []}"), nil)
 		b.is(err, errRefused)
 		equal(b, created, false)
 		_, err = b.TagName(b.ctx, Sub, "env")
@@ -135,7 +135,7 @@ func testTags(t *testing.T, database Database) {
 			{"prod", "{env Env [prod]}", "{env Env [prod]}"},
 			{"", "{env Env [prod]}", "{env Env [prod]}"},
 		} {
-			defined, _, err := b.DefineTag(b.ctx, Sub, "Env", define.value, is(define.before))
+			defined, _, err := b.DefineTag(b.ctx, Sub, "Env", define.value, is(define.before), nil)
 			b.ok(err)
 			equal(b, fmt.Sprint(defined), define.after)
 		}
@@ -153,7 +153,7 @@ func testTags(t *testing.T, database Database) {
 		var won atomic.Int64
 		for i := range 8 {
 			wait.Go(func() {
-				switch _, _, err := b.DefineTag(b.ctx, Sub, "env", fmt.Sprint("v", i), is("{env Env []}")); {
+				switch _, _, err := b.DefineTag(b.ctx, Sub, "env", fmt.Sprint("v", i), is("{env Env []}"), nil); {
 				case err == nil:
 					won.Add(1)
 				case !errors.Is(err, errRefused):
@@ -232,7 +232,7 @@ func countUp(a, b *bench, n int) {
 				}
 				tags[fmt.Sprint(i)] = ""
 				return tags, nil
-			})
+			}, nil)
 			if err != nil {
 				through.Errorf("%d: %v", i, err)
 			}

@@ -253,7 +253,7 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	conditions := route.Preconditions(r, x)
 	defined, created, err := g.Store.DefineTag(r.Context(), req.Subscription.ID, name, value, func(current inventory.TagName) error {
 		return conditions(tagETag(req.Subscription.ID, current, value))
-	})
+	}, func(defined inventory.TagName) string { return tagETag(req.Subscription.ID, defined, value) })
 	var quota *inventory.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):

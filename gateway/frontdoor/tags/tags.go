@@ -200,7 +200,7 @@ func (g Tags) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	id := "/subscriptions/" + req.Subscription.ID
 	tags, err := g.Store.EditSubscriptionTags(r.Context(), req.Subscription.ID, e.kind, func(current map[string]string) (map[string]string, error) {
 		return e.apply(id, current)
-	})
+	}, func(tags map[string]string) string { return tagsOf(id, tags).ETag })
 	if err != nil {
 		return admission.Refusal(x, err)
 	}
