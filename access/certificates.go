@@ -11,10 +11,10 @@ import (
 )
 
 // CertificateOwner says whose a client certificate is that has this subject or this
-// alternative name; the other is "".
+// alternative name; the other is empty.
 type CertificateOwner struct {
-	// Subject is the whole subject as RFC 2253 writes it, such as "CN=ann,O=Contoso".
-	Subject string
+	// Subject is the whole subject; see [ParseSubject].
+	Subject Subject
 	// SAN is a DNS name, a URI, an e-mail address or an IP address.
 	SAN       string
 	Principal Principal
@@ -100,9 +100,9 @@ func ownedByNobody(sent Credentials) *Refusal {
 }
 
 func (c *Certificates) ownerOf(leaf *x509.Certificate) (Principal, bool) {
-	subject := leaf.Subject.String()
+	subject := subjectOf(leaf.RawSubject)
 	for _, owner := range c.owners {
-		if owner.Subject != "" && owner.Subject == subject || owner.SAN != "" && hasName(leaf, owner.SAN) {
+		if owner.Subject.equal(subject) || owner.SAN != "" && hasName(leaf, owner.SAN) {
 			return owner.Principal, true
 		}
 	}

@@ -69,7 +69,7 @@ func TestRevokedCertificates(t *testing.T) {
 	root := newSigningAuthority(t, "root", nil)
 	below := newSigningAuthority(t, "below", root) // serial number 1, as all that madeCertificate makes
 	key := root.key
-	ann := []CertificateOwner{{Subject: "CN=ann", Principal: Principal{TenantID: "T", ObjectID: "ann"}}}
+	ann := []CertificateOwner{{Subject: subject(t, "CN=ann"), Principal: Principal{TenantID: "T", ObjectID: "ann"}}}
 	of := func(by *signingAuthority) *x509.Certificate {
 		return madeCertificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ann"}}, by.Certificate, key, by.key)
 	}

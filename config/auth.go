@@ -102,7 +102,7 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 		auth.Fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
 	}
 	checkMethods(server, auth, c)
-	checkOwners(auth, &c.Auth)
+	checkOwners(auth, c)
 	if !loopback(c.Server.Admin) && server.Get("adminToken") == nil && !given(server.Get("adminTokens")) {
 		server.Fault(server.At("admin"), fmt.Sprintf("server.admin %s is not loopback and has no token", yamltree.Quote(c.Server.Admin)),
 			"a loopback address such as 127.0.0.1:8081, or server.adminToken: {sha256: …}")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"portico/access"
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
@@ -34,6 +35,10 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 			func(o *setting.Object, p CertificatePrincipal) {
 				if (p.Subject == "") == (p.SAN == "") && !o.Broken {
 					o.Fault(o.At("san"), o.Path+" needs either subject or san", "one of them")
+					return
+				}
+				if _, err := access.ParseSubject(p.Subject); p.Subject != "" && err != nil {
+					o.Fault(o.At("subject"), o.Path+".subject is no subject: "+err.Error(), "what openssl x509 -noout -subject -nameopt RFC2253 prints, such as CN=ann,O=Contoso")
 					return
 				}
 				if names.Add(o.At("subject", "san"), p.Subject+"\n"+p.SAN, p.Subject+p.SAN) {

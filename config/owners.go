@@ -1,12 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 
 	"portico/arm"
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
+	"portico/config/yamltree"
 )
 
 // What becomes of roles.
@@ -18,6 +20,7 @@ const (
 // Owner is a caller, or a group of callers, that may do everything at a scope and below,
 // without a role assignment: somebody has to make the first.
 type Owner struct {
+	TenantID    string // of the caller or the group, who is an owner in no other
 	PrincipalID string
 	Scope       string // "/" for all that the owner's tenant has
 }
@@ -29,7 +32,7 @@ func ownerRows(r *files.Reader, owners *[]Owner) *setting.Setting {
 			if o.Get("scope") != nil && o.Right("scope") == nil {
 				return
 			}
-			if at := o.Right("principalId"); at != nil && seen.Add(at, owner.PrincipalID+" "+arm.Fold(owner.Scope), owner.PrincipalID) {
+			if at := o.Right("principalId"); at != nil && seen.Add(at, owner.TenantID+" "+owner.PrincipalID+" "+arm.Fold(owner.Scope), owner.PrincipalID) {
 				*owners = append(*owners, owner)
 			}
 		}).Default("none")
@@ -37,16 +40,20 @@ func ownerRows(r *files.Reader, owners *[]Owner) *setting.Setting {
 
 func (w *Owner) rows() []*setting.Setting {
 	return []*setting.Setting{
+		setting.Value("tenantId", &w.TenantID, rule.GUID(), "", "The tenant of that caller or group, who is an owner in no other.").
+			Default("the one tenant that there is; needed where subscriptions or issuers have several"),
 		setting.Required("principalId", &w.PrincipalID, rule.GUID(), "The object id of a caller, or of a group that callers belong to."),
 		setting.Value("scope", &w.Scope, rule.Scope(), "/",
 			"Where: `/` for all subscriptions of its tenant, or the ID of a subscription, of a group or of a resource."),
 	}
 }
 
-// checkOwners reports owners without authentication. It warns of a configuration by
-// which nobody could do anything until roles are assigned, nor assign them.
-func checkOwners(auth *setting.Object, a *Auth) {
-	at := auth.Get("owners")
+// checkOwners reports owners without authentication, and those whose tenant is not clear.
+// It warns of a configuration by which nobody could do anything until roles are assigned,
+// nor assign them.
+func checkOwners(auth *setting.Object, c *Config) {
+	at, a := auth.Get("owners"), &c.Auth
+	c.setTenants(auth, at)
 	switch {
 	case given(at) && a.Mode == AuthNone:
 		auth.Fault(at, "auth.owners are given, but auth.mode is none", "issuers, clientCertificates or tokens; or no owners")
@@ -62,6 +69,72 @@ func checkOwners(auth *setting.Object, a *Auth) {
 
 // knows reports whether an owner is one of the callers that the configuration lists.
 func (a *Auth) knows(owner Owner) bool {
-	return slices.ContainsFunc(a.Tokens, func(t Token) bool { return t.ObjectID == owner.PrincipalID }) ||
-		slices.ContainsFunc(a.Certificates.Principals, func(p CertificatePrincipal) bool { return p.ObjectID == owner.PrincipalID })
+	return slices.Contains(a.tenantsOf(owner.PrincipalID), arm.Fold(owner.TenantID))
+}
+
+// setTenants gives each owner without a tenant the only one that it can be of: that of the
+// callers with its id who are listed, else that of all subscriptions and issuers. Where
+// there are several, the configuration has to say which.
+func (c *Config) setTenants(auth *setting.Object, at *yamltree.Node) {
+	known := c.tenants()
+	for i := range c.Auth.Owners {
+		owner := &c.Auth.Owners[i]
+		if owner.TenantID != "" {
+			continue
+		}
+		of := known
+		if listed := c.Auth.tenantsOf(owner.PrincipalID); len(known) < 2 && len(listed) > 0 {
+			of = listed
+		}
+		if len(of) == 0 { // nobody can sign in as it
+			continue
+		}
+		if len(of) == 1 && of[0] != anyTenant {
+			owner.TenantID = of[0]
+			continue
+		}
+		auth.Fault(nodeOf(at, owner.PrincipalID), "auth.owners.tenantId is missing, and there are several tenants: another tenant's caller with the id "+owner.PrincipalID+" would be an owner too",
+			"the tenantId of the owner's tenant")
+	}
+}
+
+// nodeOf is the owner that names a principal and no tenant.
+func nodeOf(owners *yamltree.Node, principal string) *yamltree.Node {
+	for _, item := range owners.Items {
+		if id := item.Lookup("principalId"); id != nil && arm.EqualFold(id.Value.Text, principal) && item.Lookup("tenantId") == nil {
+			return item
+		}
+	}
+	return owners
+}
+
+// anyTenant stands for those that an issuer may name.
+const anyTenant = "any"
+
+// tenants are those that subscriptions and issuers have, each once.
+func (c *Config) tenants() (all []string) {
+	for _, s := range c.Subscriptions {
+		all = append(all, arm.Fold(s.TenantID))
+	}
+	for _, i := range c.Auth.Issuers {
+		all = append(all, cmp.Or(arm.Fold(i.TenantID), anyTenant))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// tenantsOf are those of the callers with an object id whom the configuration lists, each once.
+func (a *Auth) tenantsOf(objectID string) (all []string) {
+	for _, t := range a.Tokens {
+		if arm.EqualFold(t.ObjectID, objectID) {
+			all = append(all, arm.Fold(t.TenantID))
+		}
+	}
+	for _, p := range a.Certificates.Principals {
+		if arm.EqualFold(p.ObjectID, objectID) {
+			all = append(all, arm.Fold(p.TenantID))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -73,7 +73,7 @@ func TestReadiness(t *testing.T) {
 	}
 	down.asked(200, "", "GET", "/healthz", "")
 	for _, c := range [][3]string{{"GET", "/admin/subscriptions", ""}, {"GET", "/admin/subscriptions/" + foreign, ""}, {"PUT", "/admin/subscriptions/" + foreign, `{"tenantId":"` + tenant + `"}`}} {
-		if got := down.asked(503, "Conflict", c[0], c[1], c[2]); strings.Contains(got.text, "inventory") {
+		if got := down.asked(503, "ServiceUnavailable", c[0], c[1], c[2]); strings.Contains(got.text, "inventory") {
 			t.Errorf("%s", got.text)
 		}
 		if line := `"path":"` + c[1] + `","error":"inventory`; !strings.Contains(down.log.String(), line) {

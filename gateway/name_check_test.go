@@ -20,11 +20,12 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 	ask := func(name, kind string, header ...string) seen {
 		return s.do("POST", checkName, `{"name":"`+name+`","type":"`+kind+`"}`, header...)
 	}
-	// asked returns the regions that were asked for a name since this was last called.
-	asked := func() (names []string) {
+	// asked returns the regions that were asked for an answer. A call that was given up for
+	// an earlier one may arrive late.
+	asked := func(got seen) (names []string) {
 		for name, p := range s.providers {
 			for _, r := range p.requests() {
-				if r.Method == "POST" {
+				if r.Method == "POST" && r.Headers.Get("X-Ms-Correlation-Request-Id") == got.header.Get("X-Ms-Correlation-Request-Id") {
 					names = append(names, name)
 				}
 			}
@@ -32,18 +33,17 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	asked()
 	for _, kind := range []string{"Contoso.Compute/virtualMachines", "contoso.compute/VIRTUALMACHINES"} {
-		if got := ask("free", kind); got.status != 200 || got.text != `{"nameAvailable":true}` || strings.Count(got.header.Get("X-Ms-Original-Request-Ids"), ";") != len(regions)-1 {
+		got := ask("free", kind)
+		if got.status != 200 || got.text != `{"nameAvailable":true}` || strings.Count(got.header.Get("X-Ms-Original-Request-Ids"), ";") != len(regions)-1 {
 			t.Errorf("%d %v %s", got.status, got.header, got.text)
 		}
-		if got := asked(); !slices.Equal(got, regions) {
-			t.Errorf("asked %v", got)
+		if asked := asked(got); !slices.Equal(asked, regions) {
+			t.Errorf("asked %v", asked)
 		}
 		if got := ask("TAKEN", kind); got.status != 200 || !strings.Contains(got.text, `{"nameAvailable":false,"reason":"AlreadyExists","message":"`) {
 			t.Errorf("%d %s", got.status, got.text)
 		}
-		asked()
 	}
 	// That a name is taken is true whoever else fails.
 	for i, fault := range []string{"status=503", "reset-before", "status=403"} {
@@ -58,21 +58,22 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 		}
 		s.at("westus").do("DELETE", "/contoso/faults", "", 204)
 	}
-	asked()
 	// Where all refuse alike, their reason counts.
-	if got := s.do("POST", checkName, `{"type":"Contoso.Compute/virtualMachines"}`); got.status != 400 || got.code != "InvalidRequestContent" || !strings.Contains(got.text, "'name' is required") {
+	got := s.do("POST", checkName, `{"type":"Contoso.Compute/virtualMachines"}`)
+	if got.status != 400 || got.code != "InvalidRequestContent" || !strings.Contains(got.text, "'name' is required") {
 		t.Errorf("%d %s", got.status, got.text)
 	}
-	if got := asked(); !slices.Equal(got, regions) {
-		t.Errorf("asked %v", got)
+	if asked := asked(got); !slices.Equal(asked, regions) {
+		t.Errorf("asked %v", asked)
 	}
 	// Of what the map does not have, the global endpoint tells.
 	for _, body := range []string{`{"name":"a","type":"Contoso.Compute/nothing"}`, `{"name":"a"}`, `[]`, ``} {
-		if got := s.do("POST", checkName, body); got.status != 400 {
+		got := s.do("POST", checkName, body)
+		if got.status != 400 {
 			t.Errorf("%s: %d %s", body, got.status, got.text)
 		}
-		if got := asked(); !slices.Equal(got, []string{"global"}) {
-			t.Errorf("%s: asked %v", body, got)
+		if asked := asked(got); !slices.Equal(asked, []string{"global"}) {
+			t.Errorf("%s: asked %v", body, asked)
 		}
 	}
 	s.want(400, "InvalidRequestContent", "POST", checkName, `{"name"`)

@@ -162,7 +162,9 @@ func TestOwnersChangeAtAReload(t *testing.T) {
 		g := s.gateway.Succeed(&next, s.authenticator(), nil, nil)
 		s.server.Config.Handler = g.Public()
 	}
-	as(func(a *config.Auth) { a.Owners = []config.Owner{{PrincipalID: callers[secret].ObjectID, Scope: m}} })
+	as(func(a *config.Auth) {
+		a.Owners = []config.Owner{{TenantID: tenant, PrincipalID: callers[secret].ObjectID, Scope: m}}
+	})
 	s.ok(200, "GET", m+api, "", auth(secret)...)
 	s.want(404, "SubscriptionNotFound", "GET", m+api, "", auth(second)...)
 	as(func(a *config.Auth) { a.Roles = config.RolesIgnored })

@@ -52,7 +52,7 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 		func(a inventory.RoleAssignment) api.RoleAssignment { return assignmentOf(a, names) },
 		func(last inventory.RoleAssignment) string { return last.ScopeKey + " " + last.Name })
 	if position == "" {
-		page.Value = append(ownersAt(l.Authorizer.Owners(scope, true), principal), page.Value...)
+		page.Value = append(ownersAt(l.Authorizer.Owners(sub.TenantID, scope, true), principal), page.Value...)
 	}
 	return http.StatusOK, page, nil
 }

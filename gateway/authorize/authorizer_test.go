@@ -151,8 +151,8 @@ func TestStoreThatFails(t *testing.T) {
 // Owners need no assignment: themselves, or by a group; at their scope and below.
 func TestOwners(t *testing.T) {
 	in := &inventory{remembers: true}
-	a := authorizer(in, config.Owner{PrincipalID: ann, Scope: "/"}, config.Owner{PrincipalID: admins, Scope: "/Subscriptions/00000000-0000-0000-0000-000000000001"},
-		config.Owner{PrincipalID: bob, Scope: other + "/resourceGroups/g"})
+	a := authorizer(in, config.Owner{TenantID: tenant, PrincipalID: ann, Scope: "/"}, config.Owner{TenantID: tenant, PrincipalID: admins, Scope: "/Subscriptions/00000000-0000-0000-0000-000000000001"},
+		config.Owner{TenantID: tenant, PrincipalID: bob, Scope: other + "/resourceGroups/g"})
 	for _, c := range []struct {
 		who   *exchange.Exchange
 		scope string
@@ -167,12 +167,21 @@ func TestOwners(t *testing.T) {
 			t.Errorf("%s in %s at %s: %v, want %s", c.who.Principal.ObjectID, c.who.Principal.Groups, c.scope, err, c.want)
 		}
 	}
+	// Of another tenant, the same ids are other callers and groups.
+	elsewhere := as(ann, admins)
+	elsewhere.Principal.TenantID = admins
+	if err := a.Check(t.Context(), elsewhere, write, group); code(err) != arm.SubscriptionNotFound {
+		t.Errorf("an owner of another tenant: %v", err)
+	}
+	if got := a.Owners(admins, "/", true); len(got) != 0 {
+		t.Errorf("another tenant is shown %v", got)
+	}
 	for _, c := range []struct {
 		scope string
 		below bool
 		want  int
 	}{{"/", false, 1}, {"/", true, 3}, {group, false, 2}, {subscription, true, 2}, {other, false, 1}, {other, true, 2}} {
-		if got := a.Owners(c.scope, c.below); len(got) != c.want {
+		if got := a.Owners(tenant, c.scope, c.below); len(got) != c.want {
 			t.Errorf("%s, below %v: %v", c.scope, c.below, got)
 		}
 	}
@@ -184,7 +193,7 @@ func TestOwners(t *testing.T) {
 
 // Of a list the caller sees what it has a right to, and nothing next to it.
 func TestReadable(t *testing.T) {
-	a := authorizer(&inventory{store: reader, remembers: true}, config.Owner{PrincipalID: admins, Scope: subscription + "/resourceGroups/owned"})
+	a := authorizer(&inventory{store: reader, remembers: true}, config.Owner{TenantID: tenant, PrincipalID: admins, Scope: subscription + "/resourceGroups/owned"})
 	x := as(ann, admins)
 	part, err := a.Readable(t.Context(), x, read, subscription)
 	if err != nil || part == nil {
@@ -219,7 +228,7 @@ func TestReadable(t *testing.T) {
 
 // The logs learn what a request asked for first, and what it was refused.
 func TestNotes(t *testing.T) {
-	a := authorizer(&inventory{store: reader}, config.Owner{PrincipalID: bob, Scope: "/"})
+	a := authorizer(&inventory{store: reader}, config.Owner{TenantID: tenant, PrincipalID: bob, Scope: "/"})
 	for _, c := range []struct {
 		who        *exchange.Exchange
 		ask        []string
@@ -245,7 +254,7 @@ func TestNotes(t *testing.T) {
 // A request that memory allows costs no memory, also with owners and groups.
 func TestWarmCheckDoesNotAllocate(t *testing.T) {
 	in := &inventory{memory: reader, remembers: true}
-	a := authorizer(in, config.Owner{PrincipalID: admins, Scope: other})
+	a := authorizer(in, config.Owner{TenantID: tenant, PrincipalID: admins, Scope: other})
 	x := as(ann, bob, admins)
 	id := group + "/providers/Contoso.Compute/virtualMachines/m"
 	if n := testing.AllocsPerRun(100, func() {

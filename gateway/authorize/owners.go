@@ -10,8 +10,11 @@ import (
 	"portico/config"
 )
 
-// owners are what the configuration grants, by the object ids of callers and groups.
-type owners map[string]roles.Grants
+// owners are what the configuration grants.
+type owners map[ownerID]roles.Grants
+
+// ownerID is a caller or a group: object ids are unique within a tenant alone.
+type ownerID struct{ tenant, object string }
 
 func newOwners(named []config.Owner) owners {
 	if len(named) == 0 {
@@ -19,7 +22,10 @@ func newOwners(named []config.Owner) owners {
 	}
 	role, o := ownerRole(), owners{}
 	for _, owner := range named {
-		id := arm.Fold(owner.PrincipalID)
+		if owner.TenantID == "" {
+			continue // of no tenant that anybody is of
+		}
+		id := ownerID{arm.Fold(owner.TenantID), arm.Fold(owner.PrincipalID)}
 		o[id] = append(o[id], roles.Grant{Scope: arm.Fold(owner.Scope), Role: role})
 	}
 	return o
@@ -37,11 +43,12 @@ func (o owners) of(who *access.Principal) roles.Grants {
 	if len(o) == 0 {
 		return nil
 	}
-	granted := o[arm.Fold(who.ObjectID)]
+	tenant := arm.Fold(who.TenantID)
+	granted := o[ownerID{tenant, arm.Fold(who.ObjectID)}]
 	for rest := string(who.Groups); rest != ""; {
 		var group string
 		group, rest, _ = strings.Cut(rest, " ")
-		switch more := o[group]; {
+		switch more := o[ownerID{tenant, group}]; {
 		case len(more) == 0:
 		case len(granted) == 0:
 			granted = more
@@ -52,12 +59,15 @@ func (o owners) of(who *access.Principal) roles.Grants {
 	return granted
 }
 
-// Owners returns the owners that the configuration names at, above and, with below, also
-// below a scope, in the configuration's order and casing.
-func (a *Authorizer) Owners(scope string, below bool) []config.Owner {
+// Owners returns the owners of a tenant that the configuration names at, above and, with
+// below, also below a scope, in the configuration's order and casing.
+func (a *Authorizer) Owners(tenant, scope string, below bool) []config.Owner {
 	var at []config.Owner
 	asked := roles.Grant{Scope: arm.Fold(scope)}
 	for _, owner := range a.named {
+		if !arm.EqualFold(owner.TenantID, tenant) {
+			continue
+		}
 		if (roles.Grant{Scope: arm.Fold(owner.Scope)}).Holds(scope) || below && asked.Holds(owner.Scope) {
 			at = append(at, owner)
 		}

@@ -35,6 +35,33 @@ func role(t *testing.T, p *harness.Portico, scope, name, definition string) stri
 	return path
 }
 
+// An owner is one in its own tenant. Another tenant's caller who has the same object id, or
+// a group of the same id, is nobody there, and is not shown the owner.
+func TestOwnersAreOfTheirTenant(t *testing.T) {
+	t.Parallel()
+	const theirs, theirTenant = "00000000-0000-0000-0000-0000000000b2", "00000000-0000-0000-0000-0000000000bb"
+	same := harness.Token{Raw: "same-id-s-token", TenantID: theirTenant, ObjectID: alice.ObjectID, Name: "alice@other.example"}
+	owner := harness.Token{Raw: "their-owner-s-token", TenantID: theirTenant, ObjectID: "00000000-0000-0000-0000-0000000000bc", Name: "owner@other.example"}
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
+		Tokens: []harness.Token{alice, same, owner}, Owners: []string{alice.ObjectID, owner.ObjectID},
+		Subscriptions: []harness.Subscription{{ID: harness.SubscriptionID, TenantID: harness.TenantID, DisplayName: "Ours"}, {ID: theirs, TenantID: theirTenant, DisplayName: "Theirs"}},
+	}})
+	do := func(by harness.Token, method, path, body string) harness.Answer {
+		t.Helper()
+		return w.Portico.Do(t, harness.Request{Method: method, Path: path, Body: body, Header: harness.Header("Authorization", "Bearer "+by.Raw)})
+	}
+	const version = "?api-version=2021-04-01"
+	group := func(sub string) string { return "/subscriptions/" + sub + "/resourceGroups/g" + version }
+	do(alice, "PUT", group(harness.SubscriptionID), `{"location":"westus"}`).Want(t, 201)
+	do(owner, "PUT", group(theirs), `{"location":"westus"}`).Want(t, 201)
+	do(same, "PUT", group(theirs), `{"location":"westus"}`).WantError(t, 404, "SubscriptionNotFound")
+	do(same, "GET", group(theirs), "").WantError(t, 404, "SubscriptionNotFound")
+	list := do(owner, "GET", "/subscriptions/"+theirs+"/providers/Microsoft.Authorization/roleAssignments?api-version=2022-04-01", "").Want(t, 200)
+	if text := string(list.Body); strings.Contains(text, alice.ObjectID) || !strings.Contains(text, owner.ObjectID) {
+		t.Errorf("they are shown %s", text)
+	}
+}
+
 // Roles are assigned and taken away through one gateway, and soon decide at the other, at
 // the first one at once. Nothing of what was refused arrives at a provider.
 func TestRolesOverReplicas(t *testing.T) {

@@ -136,18 +136,31 @@ type file struct {
 	Database      string
 }
 
-// AllOwners are the object ids of those who need no role, each once.
-func (f file) AllOwners() []string {
+// AllOwners are those who need no role, each once.
+func (f file) AllOwners() (all []Token) {
 	if f.Owners != nil {
-		return f.Owners
+		for _, id := range f.Owners {
+			all = append(all, Token{ObjectID: id, TenantID: f.TenantOf(id)})
+		}
+		return all
 	}
-	all := []string{IssuedTo}
+	all = []Token{{ObjectID: IssuedTo, TenantID: TenantID}}
 	for _, token := range f.Tokens {
-		if !slices.Contains(all, token.ObjectID) {
-			all = append(all, token.ObjectID)
+		if !slices.ContainsFunc(all, func(o Token) bool { return o.ObjectID == token.ObjectID && o.TenantID == token.TenantID }) {
+			all = append(all, token)
 		}
 	}
 	return all
+}
+
+// TenantOf is the tenant of the caller with an object id.
+func (f file) TenantOf(id string) string {
+	for _, token := range f.Tokens {
+		if token.ObjectID == id {
+			return token.TenantID
+		}
+	}
+	return TenantID
 }
 
 func (f file) render(t testing.TB) []byte {
@@ -244,11 +257,11 @@ auth:
 {{- if or .Auth .Tokens}}
   owners:
 {{- range .AllOwners}}
-    - {principalId: {{.}}}
+    - {principalId: {{.ObjectID}}{{if not $.Program}}, tenantId: {{.TenantID}}{{end}}}
 {{- end}}
 {{- range $id, $scopes := .OwnersAt}}
 {{- range $scopes}}
-    - {principalId: {{$id}}, scope: {{printf "%q" .}}}
+    - {principalId: {{$id}}{{if not $.Program}}, tenantId: {{$.TenantOf $id}}{{end}}, scope: {{printf "%q" .}}}
 {{- end}}
 {{- end}}
 {{- end}}

@@ -18,7 +18,7 @@ func isConfigured(a inventory.RoleAssignment) bool { return a.CreatedBy == confi
 // above a scope, and below it if that is asked for.
 func (g Assignments) allConfigured(at place, below bool) []inventory.RoleAssignment {
 	var all []inventory.RoleAssignment
-	for _, o := range g.Authorizer.Owners(at.ID, below) {
+	for _, o := range g.Authorizer.Owners(at.TenantID, at.ID, below) {
 		all = append(all, owns(o.PrincipalID, o.Scope))
 	}
 	return all
