@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/pemfile"
 )
 
 // CertificateOwner says whose a client certificate is that has this subject or this
 // alternative name; the other is empty.
 type CertificateOwner struct {
-	// Subject is the whole subject; see [ParseSubject].
-	Subject Subject
+	// Subject is the whole subject.
+	Subject pemfile.Subject
 	// SAN is a DNS name, a URI, an e-mail address or an IP address.
 	SAN       string
 	Principal Principal
@@ -100,9 +101,9 @@ func ownedByNobody(sent Credentials) *Refusal {
 }
 
 func (c *Certificates) ownerOf(leaf *x509.Certificate) (Principal, bool) {
-	subject := subjectOf(leaf.RawSubject)
+	subject := pemfile.SubjectOf(leaf.RawSubject)
 	for _, owner := range c.owners {
-		if owner.Subject.equal(subject) || owner.SAN != "" && hasName(leaf, owner.SAN) {
+		if owner.Subject.Equal(subject) || owner.SAN != "" && hasName(leaf, owner.SAN) {
 			return owner.Principal, true
 		}
 	}

@@ -7,16 +7,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/asn1"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"portico/arm"
+	"portico/pemfile"
 )
 
 // madeCertificate makes a certificate, signed by parent or by itself.
@@ -38,74 +37,13 @@ func madeCertificate(t *testing.T, template, parent *x509.Certificate, key, pare
 	return c
 }
 
-func subject(t *testing.T, text string) Subject {
+func subject(t *testing.T, text string) pemfile.Subject {
 	t.Helper()
-	s, err := ParseSubject(text)
+	s, err := pemfile.ParseSubject(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// A subject is a certificate's as openssl writes it, and nobody else's: not of one with its
-// attributes in another order, twice, or in one part.
-func TestSubjectsAsTheyStand(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part := func(named ...string) (part pkix.RelativeDistinguishedNameSET) {
-		for i := 0; i < len(named); i += 2 {
-			var oid asn1.ObjectIdentifier
-			for number := range strings.SplitSeq(attributeTypes[named[i]], ".") {
-				n, err := strconv.Atoi(number)
-				if err != nil {
-					t.Fatal(err)
-				}
-				oid = append(oid, n)
-			}
-			part = append(part, pkix.AttributeTypeAndValue{Type: oid, Value: named[i+1]})
-		}
-		return part
-	}
-	certificate := func(name ...pkix.RelativeDistinguishedNameSET) Subject {
-		raw, err := asn1.Marshal(pkix.RDNSequence(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &x509.Certificate{RawSubject: raw}
-		return subjectOf(madeCertificate(t, c, c, key, key).RawSubject)
-	}
-	ann := certificate(part("O", "Contoso"), part("CN", "ann"))
-	for name, attack := range map[string]Subject{
-		"an earlier name":   certificate(part("O", "Contoso"), part("CN", "eve"), part("CN", "ann")),
-		"one part":          certificate(part("CN", "ann", "O", "Contoso")),
-		"another order":     certificate(part("CN", "ann"), part("O", "Contoso")),
-		"a comma in a name": certificate(part("CN", "ann,O=Contoso")),
-		"another type":      certificate(part("O", "Contoso"), part("OU", "ann")),
-		"nothing":           certificate(),
-	} {
-		if subject(t, "CN=ann,O=Contoso").equal(attack) {
-			t.Errorf("%s: %q is ann", name, attack)
-		}
-	}
-	for text, want := range map[string]Subject{
-		"CN=ann,O=Contoso":                      ann,
-		"cn=ann, o=Contoso":                     ann,
-		"2.5.4.3=ann,O=Contoso":                 ann,
-		"O=Contoso+CN=ann":                      certificate(part("CN", "ann", "O", "Contoso")),
-		`CN=ann\,O=Contoso`:                     certificate(part("CN", "ann,O=Contoso")),
-		`CN=J\C3\A9r\C3\B4me,DC=contoso,DC=com`: certificate(part("DC", "com"), part("DC", "contoso"), part("CN", "Jérôme")),
-	} {
-		if !subject(t, text).equal(want) {
-			t.Errorf("%s is not %q", text, want)
-		}
-	}
-	for _, bad := range []string{"", "ann", "CN=ann,", "XY=ann", `CN=ann\`, "CN=<ann>", "CN=ann,,O=Contoso"} {
-		if s, err := ParseSubject(bad); err == nil {
-			t.Errorf("%q is %q", bad, s)
-		}
-	}
 }
 
 func TestCertificatesOfCallers(t *testing.T) {

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"portico/access"
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
 	"portico/config/tlsfiles"
+	"portico/pemfile"
 )
 
 // ClientCertificates say whose the certificates are that callers may show. A CA of ""
@@ -37,7 +37,7 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 					o.Fault(o.At("san"), o.Path+" needs either subject or san", "one of them")
 					return
 				}
-				if _, err := access.ParseSubject(p.Subject); p.Subject != "" && err != nil {
+				if _, err := pemfile.ParseSubject(p.Subject); p.Subject != "" && err != nil {
 					o.Fault(o.At("subject"), o.Path+".subject is no subject: "+err.Error(), "what openssl x509 -noout -subject -nameopt RFC2253 prints, such as CN=ann,O=Contoso")
 					return
 				}

@@ -93,15 +93,17 @@ func (c *Config) setTenants(auth *setting.Object, at *yamltree.Node) {
 			owner.TenantID = of[0]
 			continue
 		}
-		auth.Fault(nodeOf(at, owner.PrincipalID), "auth.owners.tenantId is missing, and there are several tenants: another tenant's caller with the id "+owner.PrincipalID+" would be an owner too",
+		auth.Fault(nodeOf(at, owner), "auth.owners.tenantId is missing, and there are several tenants: another tenant's caller with the id "+owner.PrincipalID+" would be an owner too",
 			"the tenantId of the owner's tenant")
 	}
 }
 
-// nodeOf is the owner that names a principal and no tenant.
-func nodeOf(owners *yamltree.Node, principal string) *yamltree.Node {
+// nodeOf is where an owner without a tenant stands.
+func nodeOf(owners *yamltree.Node, owner *Owner) *yamltree.Node {
 	for _, item := range owners.Items {
-		if id := item.Lookup("principalId"); id != nil && arm.EqualFold(id.Value.Text, principal) && item.Lookup("tenantId") == nil {
+		id, scope := item.Lookup("principalId"), item.Lookup("scope")
+		if id != nil && arm.EqualFold(id.Value.Text, owner.PrincipalID) && item.Lookup("tenantId") == nil &&
+			(scope == nil && owner.Scope == "/" || scope != nil && arm.EqualFold(scope.Value.Text, owner.Scope)) {
 			return item
 		}
 	}

@@ -1,6 +1,6 @@
 // Package pemfile reads certificates, keys and lists of revoked certificates from files of
-// PEM. Its errors quote
-// nothing of what the files hold.
+// PEM, and the names of those whom certificates are for. Its errors quote nothing of what
+// the files hold.
 package pemfile
 
 import (

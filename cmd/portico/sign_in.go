@@ -100,7 +100,7 @@ func authoritiesOf(file string) ([]*x509.Certificate, error) {
 func ownersOf(c config.ClientCertificates) []access.CertificateOwner {
 	owners := make([]access.CertificateOwner, 0, len(c.Principals))
 	for _, p := range c.Principals {
-		subject, _ := access.ParseSubject(p.Subject) // which the configuration's reader has read
+		subject, _ := pemfile.ParseSubject(p.Subject) // which the configuration's reader has read
 		owners = append(owners, access.CertificateOwner{
 			Subject: subject, SAN: p.SAN,
 			Principal: access.Principal{TenantID: p.TenantID, ObjectID: p.ObjectID, Name: p.Name, AppID: p.AppID},
