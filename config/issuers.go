@@ -22,7 +22,7 @@ type Issuer struct {
 	CA          string // a PEM file, "" for the system's authorities
 }
 
-// Claims are the names of the claims that say who a caller is. An AppID of "" means the
+// Claims are the names of the claims that say who a caller is. An AppID or a Name of "" means the
 // usual ones.
 type Claims struct {
 	ObjectID, AppID, Name, Groups string
@@ -69,7 +69,8 @@ func (i *Issuer) rows() []*setting.Setting {
 		setting.Mapping("claims", "Which claims say who a caller is.",
 			setting.Value("objectId", &i.Claims.ObjectID, rule.Text(), "oid", "The caller's object id, a GUID; a token without is refused."),
 			setting.Value("appId", &i.Claims.AppID, rule.Text(), "", "The calling application.").Default("`appid`, else `azp`, else `client_id`"),
-			setting.Value("name", &i.Claims.Name, rule.Text(), "name", "The caller's name, as providers are told it."),
+			setting.Value("name", &i.Claims.Name, rule.Text(), "", "The caller's name, as providers and the activity log are told it.").
+				Default("`preferred_username`, else `upn`, else of an application its id, else `name`"),
 			setting.Value("groups", &i.Claims.Groups, rule.Text(), "groups", "The object ids of the caller's groups."),
 		),
 		setting.Value("ca", &i.CA, rule.PEMFile(), "", "The authorities that the issuer's own certificate must come from.").Default("the system's"),

@@ -1,6 +1,10 @@
 package events
 
-import "context"
+import (
+	"context"
+
+	"portico/arm"
+)
 
 // Cause is who or what makes a change. Its texts are people's data: the store encrypts
 // them.
@@ -41,4 +45,19 @@ func CauseOf(ctx context.Context) Cause {
 		return *c
 	}
 	return Cause{}
+}
+
+// Caller names who acts: by a name, else by the object id. People choose their names: one
+// that looks like an id is shown only where it is the caller's own.
+func (c Cause) Caller() string {
+	if c.Name == "" || arm.ValidGUID(c.Name) && !arm.EqualFold(c.Name, c.AppID) {
+		return c.ObjectID
+	}
+	return c.Name
+}
+
+// IsBy reports whether a text, in any casing, names who acts: as Caller does, by the object
+// id, or by the id of an application for which no user acts.
+func (c Cause) IsBy(text string) bool {
+	return arm.EqualFold(text, c.Caller()) || arm.EqualFold(text, c.ObjectID) || c.Application && arm.EqualFold(text, c.AppID)
 }

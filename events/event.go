@@ -49,6 +49,11 @@ type Event struct {
 	Told
 }
 
+// Refused reports whether Portico itself refused the request, so that nothing has changed.
+func (e Event) Refused() bool {
+	return e.Status == Failed && e.Origin == Decided && e.HTTPStatus != 0 // what failed later has none
+}
+
 // Told is what is told of an event, and only to those who may read the resource. It is
 // encrypted in the store.
 type Told struct {

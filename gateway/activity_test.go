@@ -34,7 +34,7 @@ type loggedEvents struct {
 	NextLink string
 }
 
-func (s *site) activities(filter string) []loggedEvent {
+func (s *site) activities(filter string, header ...string) []loggedEvent {
 	s.t.Helper()
 	target := activityLog
 	if filter != "" {
@@ -42,7 +42,7 @@ func (s *site) activities(filter string) []loggedEvent {
 	}
 	var all []loggedEvent
 	for target != "" {
-		page := decode[loggedEvents](s.t, s.ok(200, "GET", target, ""))
+		page := decode[loggedEvents](s.t, s.ok(200, "GET", target, "", header...))
 		all = append(all, page.Value...)
 		target = strings.TrimPrefix(page.NextLink, s.config.Server.PublicURL.String())
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"portico/access/roles"
 )
 
@@ -85,6 +87,16 @@ func TestHistoryOfAResource(t *testing.T) {
 	s.ok(201, "PUT", machinePath("g", "other")+api, westus, as(secret)...)
 	s.ok(200, "PUT", m+api, westus, as(second)...)
 	s.want(400, "ContosoFault", "PATCH", m+api, `{"tags":{"a":"b"}}`, as(third, "x-contoso-fault", "status=400")...)
+	// What Portico refuses is no change.
+	s.ok(201, "PUT", g+lockPlace+"/l"+own, canNotDelete, as(secret)...)
+	for range 3 {
+		s.want(409, "ScopeLocked", "DELETE", m+api, "", as(third)...)
+	}
+	s.ok(200, "DELETE", g+lockPlace+"/l"+own, "", as(secret)...)
+	refusals := s.activities("resourceUri eq '"+m+"' and status eq 'Failed'", as(secret)...)
+	if len(refusals) != 4 || refusals[0].OperationName.Value != "Contoso.Compute/virtualMachines/delete" {
+		t.Errorf("the log says %+v", refusals)
+	}
 	s.end(s.ok(202, "DELETE", g+own, "", as(third)...), as(third)...)
 	s.want(404, "ResourceGroupNotFound", "GET", m+api, "", as(secret)...)
 
@@ -108,6 +120,20 @@ func TestHistoryOfAResource(t *testing.T) {
 	for _, c := range all {
 		if got := decode[change](t, s.ok(200, "GET", c.ID+"?api-version=2022-05-01", "", as(secret)...)); got != c {
 			t.Errorf("one of its own is %+v, in the list %+v", got, c)
+		}
+	}
+	events, err := s.store.ResourceEvents(t.Context(), subscription, m, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		name := fmt.Sprintf("%d_%s", e.Number, uuid.UUID(e.ID))
+		status := 200
+		if e.HTTPStatus == 409 {
+			status = 404
+		}
+		if got := s.do("GET", m+"/providers/Microsoft.Resources/changes/"+name+"?api-version=2022-05-01", "", as(secret)...); got.status != status {
+			t.Errorf("%+v: %d %s", e.Told, got.status, got.text)
 		}
 	}
 	for _, none := range []string{"x", "1_" + strings.SplitN(made.Name, "_", 2)[1], "999999_x", "-1_x"} {
@@ -222,6 +248,10 @@ func TestHistoryIsForItsReaders(t *testing.T) {
 	s.ok(201, "PUT", m+api, westus, ann...)
 	s.ok(200, "DELETE", m+api, "", ann...)
 	s.assign(reader, s.define(roles.Permission{Actions: []string{"*/read"}}), g)
+	s.want(403, "AuthorizationFailed", "DELETE", m+api, "", "Authorization", bearer(reader))
+	if got := s.history(changesOf(m), ann...); len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
 	for who, status := range map[string]int{reader: 200, none: 404} {
 		if got := s.do("GET", changesOf(m), "", "Authorization", bearer(who)); got.status != status {
 			t.Errorf("%s: %d %s", who, got.status, got.text)

@@ -1,6 +1,7 @@
 package issuer
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strings"
@@ -19,7 +20,9 @@ const maxText = 256
 type ClaimNames struct {
 	ObjectID string
 	// AppID are the claims of which the first that is there names the application.
-	AppID  []string
+	AppID []string
+	// Name names the caller. "" stands for preferred_username, else upn, else the id of an
+	// application for which no user acts, else name: many people may have the same name.
 	Name   string
 	Groups string
 }
@@ -68,7 +71,7 @@ const (
 func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 	names := i.options.Claims
 	p = access.Principal{
-		TenantID: i.options.TenantID, ObjectID: strings.ToLower(c.text(names.ObjectID)), Name: shown(c.text(names.Name)),
+		TenantID: i.options.TenantID, ObjectID: strings.ToLower(c.text(names.ObjectID)),
 		Issuer: i.options.URL, Groups: access.GroupsOf(c.texts(names.Groups)),
 	}
 	if p.TenantID == "" {
@@ -80,6 +83,7 @@ func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 		}
 	}
 	p.Delegated = p.AppID != "" && delegated(c, p)
+	p.Name = i.nameOf(c, p)
 	switch {
 	case !arm.ValidGUID(p.TenantID):
 		return p, missingTenant
@@ -87,6 +91,18 @@ func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 		return p, missingCaller
 	}
 	return p, ""
+}
+
+// nameOf returns the name of a caller, as [ClaimNames] has it.
+func (i *Issuer) nameOf(c claims, p access.Principal) string {
+	if name := i.options.Claims.Name; name != "" {
+		return shown(c.text(name))
+	}
+	application := ""
+	if !p.Delegated {
+		application = p.AppID
+	}
+	return cmp.Or(shown(c.text("preferred_username")), shown(c.text("upn")), application, shown(c.text("name")))
 }
 
 // delegated reports whether the application acts for a user. Issuers say it in different

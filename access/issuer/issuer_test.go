@@ -32,7 +32,7 @@ func keyOptions() KeyOptions {
 func options(url string) Options {
 	return Options{
 		URL: url, Audiences: []string{harness.Audience, "second"}, Algorithms: []string{"RS256"}, ClockSkew: time.Minute, TenantClaim: "tid",
-		Claims: ClaimNames{ObjectID: "oid", AppID: []string{"appid", "azp"}, Name: "name", Groups: "groups"},
+		Claims: ClaimNames{ObjectID: "oid", AppID: []string{"appid", "azp"}, Groups: "groups"},
 	}
 }
 
@@ -173,8 +173,27 @@ func TestPrincipalOfAToken(t *testing.T) {
 	if p := principal(pinned); p.TenantID != pinned.TenantID {
 		t.Errorf("%+v", p)
 	}
-	if p := principal(options(good.URL), "idtyp", "app", "name", "a\r\nb", "appid", nil, "azp", "some-app"); p.Kind() != "Application" || p.Name != "" || p.AppID != "some-app" {
+	if p := principal(options(good.URL), "idtyp", "app", "name", "a\r\nb", "appid", nil, "azp", "some-app"); p.Kind() != "Application" || p.Name != "some-app" || p.AppID != "some-app" {
 		t.Errorf("%+v", p)
+	}
+	given := options(good.URL)
+	given.Claims.Name = "nickname"
+	for _, c := range []struct {
+		options Options
+		claims  []any
+		want    string
+	}{
+		{options(good.URL), []any{"upn", "u@x", "preferred_username", "p@x"}, "p@x"},
+		{options(good.URL), []any{"upn", "u@x", "preferred_username", "a\r\nb"}, "u@x"},
+		{options(good.URL), []any{"idtyp", "app"}, harness.IssuedToApp},
+		{options(good.URL), []any{"idtyp", "app", "preferred_username", "service-account-x"}, "service-account-x"},
+		{options(good.URL), []any{"name", "a\r\nb"}, ""},
+		{given, []any{"upn", "u@x", "nickname", "n"}, "n"},
+		{given, []any{"upn", "u@x"}, ""},
+	} {
+		if p := principal(c.options, c.claims...); p.Name != c.want {
+			t.Errorf("%v: %q, want %q", c.claims, p.Name, c.want)
+		}
 	}
 }
 

@@ -87,7 +87,7 @@ func eventOf(e events.Event) eventBody {
 	at, id := e.At.UTC().Format(time.RFC3339Nano), uuid.UUID(e.ID).String()
 	body := eventBody{
 		ID:          e.Resource + "/events/" + id + "/ticks/" + strconv.FormatInt(e.At.UnixMicro()*10+dotNetEpoch, 10),
-		EventDataID: id, Caller: callerOf(e.Cause), Claims: claimsOf(e.Cause),
+		EventDataID: id, Caller: e.Cause.Caller(), Claims: claimsOf(e.Cause),
 		CorrelationID: e.Cause.Correlation, OperationID: cmp.Or(e.Cause.Request, e.Cause.Correlation),
 		Channels: operationOnly, Level: levelOf(e), Category: unlocalized(administrative),
 		EventName: unlocalized("EndRequest"), OperationName: unlocalized(e.Action), Status: unlocalized(string(e.Status)), SubStatus: unlocalized(""),
@@ -162,14 +162,6 @@ func propertiesOf(e events.Event) map[string]string {
 	}
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
 	return all
-}
-
-// callerOf is a caller as the log names it: by a name, else the object id.
-func callerOf(c events.Cause) string {
-	if c.Name != "" {
-		return c.Name
-	}
-	return c.ObjectID
 }
 
 // claimsOf are the claims that identify a caller, by the names that ARM shows.

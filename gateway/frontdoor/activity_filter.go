@@ -23,14 +23,14 @@ type eventFilter struct {
 // resource is the key of the one resource that is asked for, "" for all.
 func (f *eventFilter) resource() string { return cmp.Or(f.equal["resourceuri"], f.equal["resourceid"]) }
 
-// eventFields are the fields that can be compared with a text.
+// eventFields are the fields that can be compared with a text. A caller has several names.
 var eventFields = map[string]func(events.Event) string{
 	"resourcegroupname": groupOf,
 	"resourceuri":       func(e events.Event) string { return e.Resource },
 	"resourceid":        func(e events.Event) string { return e.Resource },
 	"resourceprovider":  func(e events.Event) string { return namespaceOf(e.Action) },
 	"correlationid":     func(e events.Event) string { return e.Cause.Correlation },
-	"caller":            func(e events.Event) string { return callerOf(e.Cause) },
+	eventCaller:         func(e events.Event) string { return e.Cause.Caller() },
 	"status":            func(e events.Event) string { return string(e.Status) },
 }
 
@@ -70,6 +70,8 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 	}
 	return f, nil
 }
+
+const eventCaller = "caller"
 
 // These two compare with a list of words, joined by commas.
 const eventChannels, eventLevels = "eventchannels", "levels"
@@ -127,7 +129,7 @@ func (f eventFilter) match(e events.Event) bool {
 		return false
 	}
 	for name, value := range f.equal {
-		if arm.Fold(eventFields[name](e)) != value {
+		if arm.Fold(eventFields[name](e)) != value && !(name == eventCaller && e.Cause.IsBy(value)) {
 			return false
 		}
 	}

@@ -70,7 +70,7 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 			return g.store.ResourceEvents(r.Context(), req.Subscription.ID, changedScope(x), before, limit)
 		},
 		since: since,
-		keep:  func(e events.Event) bool { return until.IsZero() || !e.At.After(until) },
+		keep:  func(e events.Event) bool { return !e.Refused() && (until.IsZero() || !e.At.After(until)) },
 		show:  func(e events.Event) any { return g.show(x, e) },
 	}.answer(w, x, g.lists, p)
 }
@@ -88,7 +88,7 @@ func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 || !arm.EqualFold(changeName(found[0]), name) || found[0].At.Before(req.Subscription.Created) {
+	if len(found) == 0 || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) || found[0].At.Before(req.Subscription.Created) {
 		return absent
 	}
 	return x.Answer(w, http.StatusOK, g.show(x, found[0]))

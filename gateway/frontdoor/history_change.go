@@ -46,6 +46,7 @@ type changeAttributes struct {
 	CorrelationID string `json:"correlationId,omitempty"`
 	OperationID   string `json:"operationId,omitempty"`
 	ChangedBy     string `json:"changedBy"`
+	ObjectID      string `json:"changedByObjectId,omitempty"`
 	ChangedByType string `json:"changedByType"`
 	Operation     string `json:"operation"`
 }
@@ -66,7 +67,7 @@ func changeOf(e events.Event) changeBody {
 			TargetID: id, TargetType: typeOf(e), ChangeType: changeTypeOf(e),
 			Attributes: changeAttributes{
 				Timestamp: e.At.UTC().Format(time.RFC3339Nano), CorrelationID: e.Cause.Correlation, OperationID: e.Cause.Request,
-				ChangedBy: callerOf(e.Cause), ChangedByType: changerOf(e.Cause), Operation: e.Action,
+				ChangedBy: e.Cause.Caller(), ObjectID: e.Cause.ObjectID, ChangedByType: changerOf(e.Cause), Operation: e.Action,
 			},
 			Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
 		},
@@ -121,7 +122,7 @@ func changerOf(c events.Cause) string {
 		return "Operator"
 	case c.Application:
 		return "Application"
-	case callerOf(c) != "":
+	case c.Caller() != "":
 		return "User"
 	}
 	return "System"

@@ -18,7 +18,7 @@ type toldEvent struct {
 	Caller, CorrelationID, OperationID, ResourceID string
 	OperationName, Status                          struct{ Value string }
 	HTTPRequest                                    struct{ Method, URI string }
-	Properties                                     map[string]string
+	Claims, Properties                             map[string]string
 }
 
 // story is the activity log of what a filter leaves, in the order in which it happened.
@@ -151,5 +151,72 @@ func TestActivityLogTellsTheStory(t *testing.T) {
 	last := story(t, w, alice, "resourceUri eq '"+there+"'")
 	if e := last[len(last)-1]; e.OperationName.Value != "Contoso.Compute/virtualMachines/delete" || e.Status.Value != "Succeeded" || e.Caller != alice.Name || e.CorrelationID != accepted.CorrelationID {
 		t.Errorf("the last event of the machine is %+v", e)
+	}
+}
+
+// Who did it is told of callers with the same name, and of one who calls himself by
+// another's id.
+func TestCallersOfTheSameName(t *testing.T) {
+	t.Parallel()
+	issuer := harness.NewIssuer(t)
+	const id = "00000000-0000-0000-0000-0000000000f"
+	// The first is the operator of this test. The others show the ways in which issuers name callers.
+	callers := []struct {
+		shown  string
+		claims []any
+	}{
+		{alice.Name, nil},
+		{"alice@contoso.example", []any{"preferred_username", "alice@contoso.example", "upn", "else@contoso.example"}},
+		{"smith@contoso.example", []any{"upn", "smith@contoso.example"}},
+		{harness.IssuedToApp, []any{"idtyp", "app"}},
+		{"Alice Smith", nil},
+		{"Alice Smith", nil},
+		{id + "6", []any{"preferred_username", id + "1"}},
+	}
+	owners := []string{alice.ObjectID}
+	for i := range callers[1:] {
+		owners = append(owners, id+fmt.Sprint(i+1))
+	}
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Tokens: []harness.Token{alice}, Owners: owners, Auth: issuer.Auth("", "")}})
+	for i, c := range callers[1:] {
+		token := issuer.Token(t, append([]any{"name", "Alice Smith", "oid", owners[i+1]}, c.claims...)...)
+		w.Portico.Do(t, harness.Request{
+			Method: http.MethodPut, Path: w.GroupPath(fmt.Sprint("g", i+1)) + ownVersion, Header: bearer(token), Body: `{"location":"westus"}`,
+		}).Want(t, 201)
+	}
+	by := func(who string) (groups []string) {
+		for _, e := range story(t, w, alice, "caller eq '"+who+"'") {
+			groups = append(groups, e.ResourceID[strings.LastIndex(e.ResourceID, "/")+1:])
+		}
+		return groups
+	}
+	for who, want := range map[string][]string{
+		"alice@contoso.example": {"g1"}, "Smith@contoso.example": {"g2"}, harness.IssuedToApp: {"g3"}, "Alice Smith": {"g4", "g5"}, "else@contoso.example": nil,
+		id + "1": {"g1"}, id + "2": {"g2"}, id + "3": {"g3"}, id + "4": {"g4"}, strings.ToUpper(id + "5"): {"g5"}, id + "6": {"g6"},
+	} {
+		if got := by(who); !slices.Equal(got, want) {
+			t.Errorf("by %s: %v, want %v", who, got, want)
+		}
+	}
+	for i, c := range callers[1:] {
+		group := w.GroupPath(fmt.Sprint("g", i+1))
+		logged := story(t, w, alice, "resourceUri eq '"+group+"'")
+		if len(logged) != 1 || logged[0].Caller != c.shown || logged[0].Claims["http://schemas.microsoft.com/identity/claims/objectidentifier"] != owners[i+1] {
+			t.Errorf("%d: the log says %+v", i+1, logged)
+		}
+		a := w.Portico.Do(t, harness.Request{Path: group + "/providers/Microsoft.Resources/changes?api-version=2022-05-01", Header: bearer(alice.Raw)}).Want(t, 200)
+		var history struct {
+			Value []struct {
+				Properties struct {
+					ChangeAttributes struct{ ChangedBy, ChangedByObjectID string }
+				}
+			}
+		}
+		if err := json.Unmarshal(a.Body, &history); err != nil || len(history.Value) != 1 {
+			t.Fatalf("%v %s", err, a.Body)
+		}
+		if by := history.Value[0].Properties.ChangeAttributes; by.ChangedBy != c.shown || by.ChangedByObjectID != owners[i+1] {
+			t.Errorf("%d: the history says %+v", i+1, by)
+		}
 	}
 }
