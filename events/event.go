@@ -1,6 +1,7 @@
 package events
 
 import (
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -54,6 +55,24 @@ func (e Event) Refused() bool {
 	return e.Status == Failed && e.Origin == Decided && e.HTTPStatus != 0 // what failed later has none
 }
 
+// AssignableIn returns the scopes in a subscription at which the custom role that the event
+// tells of is assignable: the subscription's own where that is any scope of the tenant.
+func (e Event) AssignableIn(subscription string) (scopes []string) {
+	if e.AssignableAt == "" {
+		return nil
+	}
+	within := arm.Fold("/subscriptions/" + subscription)
+	for scope := range strings.FieldsSeq(e.AssignableAt) {
+		switch folded := arm.Fold(scope); {
+		case scope == "/":
+			scopes = append(scopes, within)
+		case folded == within || strings.HasPrefix(folded, within+"/"):
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes
+}
+
 // Told is what is told of an event, and only to those who may read the resource. It is
 // encrypted in the store.
 type Told struct {
@@ -78,6 +97,9 @@ type Told struct {
 	To string `json:"to,omitempty"`
 	// ETag is the entity tag that a resource of Portico's own has since, "" where it has none.
 	ETag string `json:"etag,omitempty"`
+	// AssignableAt are the scopes at which a custom role could be assigned before the change,
+	// or can be since, with spaces between them.
+	AssignableAt string `json:"assignableAt,omitempty"`
 	// Error is what the client was told, or the provider said of an operation.
 	Error *arm.Error `json:"error,omitempty"`
 	// Omitted is how many refusals of the same caller, shortly before, have no event, as

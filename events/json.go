@@ -16,6 +16,7 @@ func (t *Told) AppendJSON(behind []byte) ([]byte, error) {
 	o.OptionalText("from", t.From)
 	o.OptionalText("to", t.To)
 	o.OptionalText("etag", t.ETag)
+	o.OptionalText("assignableAt", t.AssignableAt)
 	if t.Error != nil {
 		o.Value("error", t.Error)
 	}

@@ -11,6 +11,7 @@ import (
 	"portico/events"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
+	"portico/inventory/scopes"
 )
 
 // readEvent returns what was recorded.
@@ -89,6 +90,22 @@ func (s *Store) SubscriptionEvents(ctx context.Context, sub string, before int64
 // ResourceEvents is SubscriptionEvents of one resource.
 func (s *Store) ResourceEvents(ctx context.Context, sub, key string, before int64, limit int) ([]events.Event, error) {
 	return s.collectEvents(ctx, resourceEvents, arm.Fold(sub), arm.Fold(key), orLast(before), engine.AtMost(limit))
+}
+
+// Concerns reports whether an event is one of a subscription: its own, or one of a custom
+// role of its tenant that is assignable in it.
+func (s *Store) Concerns(ctx context.Context, e *events.Event, sub string) (bool, error) {
+	if e.Subscription == arm.Fold(sub) {
+		return true, nil
+	}
+	if len(e.AssignableIn(sub)) == 0 {
+		return false, nil
+	}
+	found, _, err := s.Scopes().Subscription(ctx, sub, s.Now())
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && e.Subscription == scopes.OfTenant(found.TenantID), err
 }
 
 func orLast(number int64) int64 {

@@ -294,10 +294,14 @@ func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
 	})
 }
 
-// recordRoleDefinition records a change of a role that a tenant has made.
-func (t *tx) recordRoleDefinition(d *RoleDefinition, verb string) error {
+// recordRoleDefinition records a change of a role that a tenant has made, which was
+// assignable at scopes before.
+func (t *tx) recordRoleDefinition(d *RoleDefinition, before []string, verb string) error {
 	const typ = "Microsoft.Authorization/roleDefinitions"
+	at := slices.Concat(d.AssignableScopes, before)
+	slices.Sort(at)
 	return t.recordOwn(scopes.OfTenant(d.TenantID), events.Told{
 		Resource: "/providers/" + typ + "/" + d.ID, Action: typ + verb, Status: events.Succeeded, ETag: d.ETag,
+		AssignableAt: strings.Join(slices.Compact(at), " "),
 	})
 }

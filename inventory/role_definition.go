@@ -83,14 +83,15 @@ func scanRoleDefinition(tenant string) func(engine.Scanner) (RoleDefinition, err
 	}
 }
 
-func (d *RoleDefinition) put(t *tx) error {
+// put stores the definition, which was assignable at scopes before.
+func (d *RoleDefinition) put(t *tx, before []string) error {
 	properties, err := json.Marshal(definitionProperties{d.Name, d.Description, d.Permissions, d.AssignableScopes, d.CreatedBy, d.UpdatedBy})
 	if err != nil {
 		return err
 	}
 	partition := scopes.OfTenant(d.TenantID)
 	t.changesScope(partition)
-	if err := t.recordRoleDefinition(d, writeVerb); err != nil {
+	if err := t.recordRoleDefinition(d, before, writeVerb); err != nil {
 		return err
 	}
 	return t.Later(putRoleDefinition, partition, d.ID, arm.Fold(d.Name), string(properties), d.Generation[:], d.ETag,
@@ -132,13 +133,14 @@ func (s *Store) PutRoleDefinition(ctx context.Context, tenant, id string, edit f
 		d := *wanted
 		d.TenantID, d.ID, d.BuiltIn = arm.Fold(tenant), arm.Fold(id), false
 		d.Generation, d.CreatedOn, d.UpdatedOn = engine.NewID(), t.Now, t.Now
+		var before []string
 		if current != nil {
-			d.CreatedOn, d.CreatedBy = current.CreatedOn, current.CreatedBy
+			d.CreatedOn, d.CreatedBy, before = current.CreatedOn, current.CreatedBy, current.AssignableScopes
 		}
 		if err := t.checkRoleDefinition(d, current == nil); err != nil {
 			return put[RoleDefinition]{}, err
 		}
-		return put[RoleDefinition]{stored: d, created: current == nil}, d.put(t)
+		return put[RoleDefinition]{stored: d, created: current == nil}, d.put(t, before)
 	})
 	return result.stored, result.created, err
 }
@@ -220,7 +222,7 @@ func (s *Store) DeleteRoleDefinition(ctx context.Context, tenant, id string, che
 			return ErrRoleAssigned
 		}
 		t.changesScope(scopes.OfTenant(tenant))
-		if err := t.recordRoleDefinition(current, deleteVerb); err != nil {
+		if err := t.recordRoleDefinition(current, nil, deleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteRoleDefinition, scopes.OfTenant(tenant), current.ID)

@@ -60,7 +60,11 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 		}
 		for _, e := range found {
 			told := e.CloudEvent()
-			if q.wants(e, told.Type) {
+			wanted, err := l.wants(ctx, q, &e, told.Type)
+			if err != nil {
+				return read, err
+			}
+			if wanted {
 				text, err := json.Marshal(told)
 				if err != nil {
 					return read, err

@@ -149,8 +149,15 @@ func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	return q, err
 }
 
-func (q feedQuery) wants(e events.Event, typ string) bool {
-	return (q.subscription == "" || q.subscription == e.Subscription) && (len(q.types) == 0 || slices.Contains(q.types, typ))
+// wants reports whether a reader asks for an event.
+func (l *listener) wants(ctx context.Context, q feedQuery, e *events.Event, typ string) (bool, error) {
+	if len(q.types) > 0 && !slices.Contains(q.types, typ) {
+		return false, nil
+	}
+	if q.subscription == "" {
+		return true, nil
+	}
+	return l.Store.Concerns(ctx, e, q.subscription)
 }
 
 func feedWait(query url.Values) (time.Duration, error) {

@@ -3,6 +3,7 @@ package frontdoor
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"portico/events"
@@ -11,7 +12,6 @@ import (
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
-	"portico/inventory/scopes"
 	"portico/timing"
 )
 
@@ -43,21 +43,27 @@ func (g activityLog) categories(w http.ResponseWriter, _ *http.Request, x *excha
 // ofSubscription lists the events of a subscription.
 func (g activityLog) ofSubscription(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	// A subscription that was erased and made anew has nothing to do with the former.
-	return g.list(w, r, x, eventsOf{partition: req.Subscription.ID, since: req.Subscription.Created, readable: req.Readable})
+	of := eventSource{g.store, req.Subscription.ID, req.Subscription.TenantID}
+	return g.list(w, r, x, eventsOf{eventSource: of, since: req.Subscription.Created, readable: req.Readable})
 }
 
 // ofTenant lists the events of a tenant's own resources, and of what was asked of
 // providers outside of subscriptions.
 func (g activityLog) ofTenant(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	return g.list(w, r, x, eventsOf{partition: scopes.OfTenant(x.Principal.TenantID), readable: req.Readable})
+	return g.list(w, r, x, eventsOf{eventSource: eventSource{store: g.store, tenant: x.Principal.TenantID}, readable: req.Readable})
 }
 
-// eventsOf are the events of a subscription, or of what stands in place of one for a
-// tenant, since a time, as far as the caller may see them.
+// eventsOf are the events of a source since a time, as far as the caller may see them.
 type eventsOf struct {
-	partition string
-	since     time.Time
-	readable  *authorize.Readable
+	eventSource
+	since    time.Time
+	readable *authorize.Readable
+}
+
+// shows reports whether the caller may see an event: a custom role is there for whoever may
+// read one of the scopes at which it is assignable.
+func (o eventsOf) shows(e events.Event) bool {
+	return o.concerns(e) && (o.readable.Shows(e.Resource) || slices.ContainsFunc(e.AssignableIn(o.subscription), o.readable.Shows))
 }
 
 // list lists events, the newest first.
@@ -80,28 +86,24 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		return err
 	}
 	return newestEvents{
-		read: g.reader(r.Context(), of.partition, wanted), since: timing.Later(wanted.from, of.since),
-		keep: func(e events.Event) bool { return wanted.match(e) && of.readable.Shows(e.Resource) },
+		read: g.reader(r.Context(), of.eventSource, wanted), since: timing.Later(wanted.from, of.since),
+		keep: func(e events.Event) bool { return wanted.match(e) && of.shows(e) },
 		show: func(e events.Event) any { return shape.of(eventOf(e)) },
 	}.answer(w, x, g.lists, p)
 }
 
 // reader returns what reads events before a number, 0 for the newest, by the index that
 // fits the filter.
-func (g activityLog) reader(ctx context.Context, partition string, wanted eventFilter) func(before int64, limit int) ([]events.Event, error) {
-	if key := wanted.resource(); key != "" {
-		return func(before int64, limit int) ([]events.Event, error) {
-			return g.store.ResourceEvents(ctx, partition, key, before, limit)
-		}
-	}
+func (g activityLog) reader(ctx context.Context, of eventSource, wanted eventFilter) func(before int64, limit int) ([]events.Event, error) {
+	key := wanted.resource()
 	return func(before int64, limit int) ([]events.Event, error) {
-		if before == 0 && !wanted.until.IsZero() {
+		if before == 0 && !wanted.until.IsZero() && key == "" {
 			var err error
-			if before, err = g.lastUntil(ctx, partition, wanted.until.Add(numberSlack)); err != nil {
+			if before, err = g.lastUntil(ctx, of.partition(), wanted.until.Add(numberSlack)); err != nil {
 				return nil, err
 			}
 		}
-		return g.store.SubscriptionEvents(ctx, partition, before, limit)
+		return of.read(ctx, key, before, limit)
 	}
 }
 

@@ -50,6 +50,11 @@ func changedScope(x *exchange.Exchange) string {
 	return arm.Fold(path.Prefix(path.LastHop().Start()))
 }
 
+// of reads the events of the subscription that a request names.
+func (g history) of(req route.Request) eventSource {
+	return eventSource{g.store, req.Subscription.ID, req.Subscription.TenantID}
+}
+
 // list lists the changes of an ID, the newest first.
 func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	p, err := g.lists.Read(x.Request)
@@ -65,13 +70,16 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	}
 	// A subscription that was erased and made anew has nothing to do with the former.
 	since := timing.Later(from, req.Subscription.Created)
+	of := g.of(req)
 	return newestEvents{
 		read: func(before int64, limit int) ([]events.Event, error) {
-			return g.store.ResourceEvents(r.Context(), req.Subscription.ID, changedScope(x), before, limit)
+			return of.read(r.Context(), changedScope(x), before, limit)
 		},
 		since: since,
-		keep:  func(e events.Event) bool { return !e.Refused() && (until.IsZero() || !e.At.After(until)) },
-		show:  func(e events.Event) any { return g.show(x, e) },
+		keep: func(e events.Event) bool {
+			return of.concerns(e) && !e.Refused() && (until.IsZero() || !e.At.After(until))
+		},
+		show: func(e events.Event) any { return g.show(x, e) },
 	}.answer(w, x, g.lists, p)
 }
 
@@ -84,11 +92,12 @@ func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil || number < 1 {
 		return absent
 	}
-	found, err := g.store.ResourceEvents(r.Context(), req.Subscription.ID, changedScope(x), number+1, 1)
+	of := g.of(req)
+	found, err := of.read(r.Context(), changedScope(x), number+1, 1)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) || found[0].At.Before(req.Subscription.Created) {
+	if len(found) == 0 || !of.concerns(found[0]) || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) || found[0].At.Before(req.Subscription.Created) {
 		return absent
 	}
 	return x.Answer(w, http.StatusOK, g.show(x, found[0]))

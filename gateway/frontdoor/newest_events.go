@@ -1,13 +1,20 @@
 package frontdoor
 
 import (
+	"cmp"
+	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"portico/arm"
 	"portico/events"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
+	"portico/inventory"
+	"portico/inventory/scopes"
 )
 
 // eventsAtOnce bounds how many events are numbered on a request's time.
@@ -49,3 +56,57 @@ func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists 
 		Show: l.show,
 	}.Answer(w, x, lists, p)
 }
+
+// eventSource reads events of a subscription or, without one, of a tenant: the newest first,
+// from the one before a number, of one resource unless key is empty. Between those of a
+// subscription stand those of its tenant that concerns has to judge: a custom role is one of
+// each subscription in which it is assignable, though its changes are recorded once.
+type eventSource struct {
+	store                *inventory.Store
+	subscription, tenant string // folded
+}
+
+func (o eventSource) partition() string {
+	if o.subscription != "" {
+		return o.subscription
+	}
+	return scopes.OfTenant(o.tenant)
+}
+
+func (o eventSource) read(ctx context.Context, key string, before int64, limit int) ([]events.Event, error) {
+	own, err := o.readFrom(ctx, o.partition(), key, before, limit)
+	within, roleKey := "/subscriptions/"+o.subscription, ""
+	if err != nil || o.subscription == "" {
+		return own, err
+	}
+	if key != "" {
+		var is bool
+		if roleKey, is = strings.CutPrefix(key, within); !is || !strings.HasPrefix(roleKey, roleDefinitions) {
+			return own, nil
+		}
+	}
+	roles, err := o.readFrom(ctx, scopes.OfTenant(o.tenant), roleKey, before, limit)
+	if len(roles) == 0 || err != nil {
+		return own, err
+	}
+	for i := range roles {
+		if e := &roles[i]; len(e.AssignableIn(o.subscription)) > 0 { // shown as roles of the subscription are
+			e.Subscription, e.Key, e.Resource = o.subscription, within+e.Key, within+e.Resource
+		}
+	}
+	all := append(own, roles...)
+	slices.SortFunc(all, func(a, b events.Event) int { return cmp.Compare(b.Number, a.Number) })
+	return all[:min(limit, len(all))], nil
+}
+
+var roleDefinitions = arm.Fold("/providers/Microsoft.Authorization/roleDefinitions/")
+
+func (o eventSource) readFrom(ctx context.Context, partition, key string, before int64, limit int) ([]events.Event, error) {
+	if key != "" {
+		return o.store.ResourceEvents(ctx, partition, key, before, limit)
+	}
+	return o.store.SubscriptionEvents(ctx, partition, before, limit)
+}
+
+// concerns reports whether an event that was read is one of the subscription, or of the tenant.
+func (o eventSource) concerns(e events.Event) bool { return e.Subscription == o.partition() }

@@ -157,6 +157,17 @@ func (x *delivery) wake() time.Time {
 	return next
 }
 
+// wants reports whether the sink is sent an event.
+func (x *delivery) wants(ctx context.Context, e *events.Event) (wanted bool, err error) {
+	concerns := len(x.sink.Subscriptions) == 0
+	for _, sub := range x.sink.Subscriptions {
+		if concerns, err = x.Store.Concerns(ctx, e, sub); concerns || err != nil {
+			break
+		}
+	}
+	return concerns && x.sink.wants(e), err
+}
+
 // lookForMore reads the outbox, and what operators have changed.
 func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	if !x.tick.After(now) {
@@ -185,9 +196,13 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	}
 	missing := int64(0)
 	for _, e := range found {
+		wanted, err := x.wants(ctx, &e)
+		if err != nil { // it is looked at again
+			return errors.Join(err, x.miss(ctx, missing))
+		}
 		missing += e.Number - x.queue.read - 1
 		x.queue.read = e.Number
-		if x.sink.wants(&e) {
+		if wanted {
 			x.queue.add(&e)
 		}
 	}

@@ -18,11 +18,8 @@ type Sink struct {
 	Authorities *x509.CertPool
 }
 
-// wants reports whether the sink is sent an event.
+// wants reports whether the sink is sent an event, if that is of one of its subscriptions.
 func (s *Sink) wants(e *events.Event) bool {
-	if len(s.Subscriptions) > 0 && !slices.Contains(s.Subscriptions, e.Subscription) {
-		return false
-	}
 	if len(s.ResourceGroups) > 0 {
 		group := groupOf(e.Key)
 		if group == "" || !matchesAny(s.ResourceGroups, group) {

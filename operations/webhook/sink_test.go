@@ -42,8 +42,6 @@ func TestSinkWants(t *testing.T) {
 		"another type":   {one(func(s *config.Sink) { s.Types = []string{"*WriteSuccess"} }), false},
 		"an action":      {one(func(s *config.Sink) { s.Actions = []string{"contoso.compute/*"} }), true},
 		"another action": {one(func(s *config.Sink) { s.Actions = []string{"*/write"} }), false},
-		"subscription":   {one(func(s *config.Sink) { s.Subscriptions = []string{"r", "s"} }), true},
-		"another one":    {one(func(s *config.Sink) { s.Subscriptions = []string{"r"} }), false},
 		"group":          {one(func(s *config.Sink) { s.ResourceGroups = []string{"Prod-*"} }), true},
 		"another group":  {one(func(s *config.Sink) { s.ResourceGroups = []string{"test-*"} }), false},
 		"both": {one(func(s *config.Sink) {

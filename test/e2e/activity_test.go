@@ -15,16 +15,22 @@ import (
 
 // toldEvent is an event of the activity log.
 type toldEvent struct {
-	Caller, CorrelationID, OperationID, ResourceID string
-	OperationName, Status                          struct{ Value string }
-	HTTPRequest                                    struct{ Method, URI string }
-	Claims, Properties                             map[string]string
+	Caller, CorrelationID, OperationID, ResourceID, SubscriptionID string
+	OperationName, Status                                          struct{ Value string }
+	HTTPRequest                                                    struct{ Method, URI string }
+	Claims, Properties                                             map[string]string
 }
 
 // story is the activity log of what a filter leaves, in the order in which it happened.
-func story(t *testing.T, w *harness.World, token harness.Token, filter string) (all []toldEvent) {
+func story(t *testing.T, w *harness.World, token harness.Token, filter string) []toldEvent {
 	t.Helper()
-	target := w.SubscriptionPath() + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01&$top=7"
+	return storyIn(t, w, token, harness.SubscriptionID, filter)
+}
+
+// storyIn is story of a subscription.
+func storyIn(t *testing.T, w *harness.World, token harness.Token, sub, filter string) (all []toldEvent) {
+	t.Helper()
+	target := "/subscriptions/" + sub + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01&$top=7"
 	if filter != "" {
 		target += "&$filter=" + url.QueryEscape(filter)
 	}

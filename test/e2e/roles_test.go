@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,5 +137,138 @@ func TestRolesCheckCommand(t *testing.T) {
 		if got := p.ExitCode(t); got != c.status || !strings.Contains(p.Stdout(), c.says) {
 			t.Errorf("%v: %d %s%s", c.args, got, p.Stdout(), p.Stderr())
 		}
+	}
+}
+
+// A change of a custom role is told in each subscription in which the role is assignable, and
+// once to whoever follows several; another tenant's subscriptions are not told.
+func TestCustomRolesAreToldWhereTheyAreAssignable(t *testing.T) {
+	t.Parallel()
+	const (
+		second, third = "00000000-0000-0000-0000-0000000000b2", "00000000-0000-0000-0000-0000000000b3"
+		foreign       = "00000000-0000-0000-0000-0000000000bf"
+		theirTenant   = "00000000-0000-0000-0000-0000000000bb"
+	)
+	first := harness.SubscriptionID
+	owner := harness.Token{Raw: "their-owner-s-token", TenantID: theirTenant, ObjectID: "00000000-0000-0000-0000-0000000000bc", Name: "owner@other.example"}
+	two, alone, theirs := newHook(t), newHook(t), newHook(t)
+	of := func(subscriptions ...string) string {
+		return "subscriptions: [" + strings.Join(subscriptions, ", ") + "]"
+	}
+	c := harness.Config{
+		Tokens: []harness.Token{alice, dora, owner}, Owners: []string{alice.ObjectID, owner.ObjectID},
+		Extra: withSinks(two.sink("two", of(first, second)), alone.sink("alone", of(third)), theirs.sink("theirs", of(foreign))),
+	}
+	for _, id := range []string{first, second, third} {
+		c.Subscriptions = append(c.Subscriptions, harness.Subscription{ID: id, TenantID: harness.TenantID, DisplayName: "Ours"})
+	}
+	c.Subscriptions = append(c.Subscriptions, harness.Subscription{ID: foreign, TenantID: theirTenant, DisplayName: "Theirs"})
+	w := harness.NewWorld(t, harness.WorldOptions{Config: c})
+	for _, name := range []string{"two", "alone", "theirs"} {
+		awaitSink(t, w.Portico, name)
+	}
+	do := func(by harness.Token, method, path, body string) harness.Answer {
+		t.Helper()
+		return w.Portico.Do(t, harness.Request{Method: method, Path: path, Body: body, Header: bearer(by.Raw)})
+	}
+	const version, definitions = "?api-version=2022-04-01", "/providers/Microsoft.Authorization/roleDefinitions/"
+	define := func(by harness.Token, in, id string, scopes ...string) {
+		t.Helper()
+		do(by, "PUT", "/subscriptions/"+in+definitions+id+version, fmt.Sprintf(
+			`{"properties":{"roleName":"role %s","permissions":[{"actions":["*/read"]}],"assignableScopes":["%s"]}}`, id, strings.Join(scopes, `","`))).Want(t, 201)
+	}
+	remove := func(by harness.Token, in, id string) {
+		t.Helper()
+		do(by, "DELETE", "/subscriptions/"+in+definitions+id+version, "").Want(t, 200)
+	}
+	at := func(id string) string { return "/subscriptions/" + id }
+	const id = "00000000-0000-4000-8000-0000000000d"
+	const moving, general, ofGroup, other = id + "1", id + "2", id + "3", id + "4"
+	group := w.GroupPath("g")
+	do(alice, "PUT", group+"?api-version=2021-04-01", `{"location":"westus"}`).Want(t, 201)
+	role(t, w.Portico, group, "00000000-0000-0000-0000-0000000000d1", readerRole) // of dora
+
+	define(alice, first, moving, at(first), at(second))
+	define(alice, first, moving, at(second))
+	define(alice, second, moving, at(second), at(third))
+	remove(alice, third, moving)
+	define(alice, first, general, "/")
+	define(alice, first, ofGroup, group, at(third))
+	define(owner, foreign, other, "/")
+	remove(owner, foreign, other)
+	remove(alice, first, ofGroup)
+	remove(alice, second, general)
+
+	write, gone := func(id string) string { return id + " write" }, func(id string) string { return id + " delete" }
+	want := map[string][]string{ // the oldest first
+		"":      {write(moving), write(moving), write(moving), gone(moving), write(general), write(ofGroup), write(other), gone(other), gone(ofGroup), gone(general)},
+		first:   {write(moving), write(moving), write(general), write(ofGroup), gone(ofGroup), gone(general)},
+		second:  {write(moving), write(moving), write(moving), gone(moving), write(general), gone(general)},
+		third:   {write(moving), gone(moving), write(general), write(ofGroup), gone(ofGroup), gone(general)},
+		foreign: {write(other), gone(other)},
+	}
+	inBoth := []string{write(moving), write(moving), write(moving), gone(moving), write(general), write(ofGroup), gone(ofGroup), gone(general)}
+	changes := func(events []hookEvent) (lines []string) {
+		for _, e := range events {
+			if verb, is := strings.CutPrefix(e.Data.OperationName, "Microsoft.Authorization/roleDefinitions/"); is && e.Data.Status == "Succeeded" {
+				lines = append(lines, e.Subject[strings.LastIndexByte(e.Subject, '/')+1:]+" "+verb)
+			}
+		}
+		return lines
+	}
+	logged := func(by harness.Token, sub, filter string) (lines []string) {
+		t.Helper()
+		for _, e := range storyIn(t, w, by, sub, filter) {
+			if verb, is := strings.CutPrefix(e.OperationName.Value, "Microsoft.Authorization/roleDefinitions/"); is && e.Status.Value == "Succeeded" {
+				name, is := strings.CutPrefix(e.ResourceID, at(sub)+definitions)
+				if !is || e.SubscriptionID != sub {
+					t.Errorf("%s is told %+v", sub, e)
+				}
+				lines = append(lines, name+" "+verb)
+			}
+		}
+		return lines
+	}
+	same := func(what string, got, want []string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	for sub, want := range want {
+		same("the feed of "+sub, changes(feedOf(t, w.Portico, sub)), want)
+		by := alice
+		if sub == foreign {
+			by = owner
+		}
+		if sub != "" {
+			same("the log of "+sub, logged(by, sub, ""), want)
+		}
+	}
+	same("the log of one role", logged(alice, second, "resourceUri eq '"+at(second)+definitions+general+"'"), []string{write(general), gone(general)})
+	same("the log of one role elsewhere", logged(alice, first, "resourceUri eq '"+at(first)+definitions+other+"'"), nil)
+	same("what dora sees, who reads the group alone", logged(dora, first, ""), []string{write(ofGroup), gone(ofGroup)})
+	for what, h := range map[string]struct {
+		hook *hook
+		want []string
+	}{"of two": {two, inBoth}, "of the third": {alone, want[third]}, "of theirs": {theirs, want[foreign]}} {
+		harness.Await(t, hookBound, "the sink "+what, func() bool { return len(changes(h.hook.got())) >= len(h.want) })
+		got, seen := h.hook.got(), map[string]bool{}
+		for _, e := range got {
+			if seen[e.ID] {
+				t.Errorf("the sink %s got %s twice", what, e.ID)
+			}
+			seen[e.ID] = true
+		}
+		slices.SortFunc(got, func(a, b hookEvent) int { return a.number() - b.number() })
+		same("the sink "+what, changes(got), h.want)
+	}
+	// The history of a role, where it is assignable.
+	var history struct {
+		Value []struct{ Properties struct{ ChangeType string } }
+	}
+	path := at(second) + definitions + moving + "/providers/Microsoft.Resources/changes?api-version=2022-05-01"
+	if err := json.Unmarshal(do(alice, "GET", path, "").Want(t, 200).Body, &history); err != nil || len(history.Value) != 4 || history.Value[0].Properties.ChangeType != "Delete" {
+		t.Errorf("%v %+v", err, history)
 	}
 }

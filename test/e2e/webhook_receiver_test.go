@@ -237,8 +237,22 @@ func (h *hook) wantInOrder(t *testing.T, p *harness.Portico, after string) {
 // feedBehind reads the change feed behind a token.
 func feedBehind(t *testing.T, p *harness.Portico, after string) (all []hookEvent) {
 	t.Helper()
+	return feedFrom(t, p, after, "")
+}
+
+// feedOf reads the change feed of a subscription; empty: of all.
+func feedOf(t *testing.T, p *harness.Portico, sub string) []hookEvent {
+	t.Helper()
+	return feedFrom(t, p, "", sub)
+}
+
+func feedFrom(t *testing.T, p *harness.Portico, after, sub string) (all []hookEvent) {
+	t.Helper()
 	for {
 		path := "/admin/changes?limit=1000"
+		if sub != "" {
+			path += "&subscription=" + sub
+		}
 		if after != "" {
 			path += "&after=" + after
 		}
