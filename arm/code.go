@@ -79,6 +79,7 @@ const (
 	ResourceQuotaExceeded                    Code = "ResourceQuotaExceeded"
 	ResourcesBeingMoved                      Code = "ResourcesBeingMoved"
 	ResponseTooLarge                         Code = "ResponseTooLarge"
+	ResourceTypeNotSupported                 Code = "ResourceTypeNotSupported"
 	RoleAssignmentExists                     Code = "RoleAssignmentExists"
 	RoleAssignmentLimitExceeded              Code = "RoleAssignmentLimitExceeded"
 	RoleAssignmentNotFound                   Code = "RoleAssignmentNotFound"
@@ -210,6 +211,7 @@ var faults = map[Code]fault{
 		"Creating the resource of type %[1]s would exceed the quota of %[2]d resources of type %[1]s per resource group. The current resource count is %[3]d, please delete some resources of this type before creating a new one."},
 	ResourcesBeingMoved: {http.StatusConflict,
 		"The resource group '%s' is locked, as resources are being moved from or to it. Nothing in it can be created, changed or deleted until the move has ended."},
+	ResourceTypeNotSupported: {http.StatusBadRequest, "%s"},
 	ResponseTooLarge: {http.StatusInternalServerError,
 		"The response of '%s' exceeds the maximum size of %s and was dropped."},
 	ScopeLocked: {http.StatusConflict,

@@ -136,14 +136,6 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 	return NewError(NoRegisteredProviderFound, location, apiVersion, name, supported, strings.Join(locations, ", "))
 }
 
-// NoTemplates returns InvalidResourceType for a request that deploys or exports
-// templates; nothing here does.
-func NoTemplates(apiVersion string) *Error {
-	e := NewError(InvalidResourceType, "Microsoft.Resources", apiVersion).About("resourceType")
-	e.Message += " Template deployments, and the export of templates, are out of the scope of this service: make each resource by a request of its own."
-	return e
-}
-
 // Unreachable returns BadGatewayConnection for the endpoint of a region. The message
 // names the region unless it is empty.
 func Unreachable(namespace, region string) *Error {

@@ -220,7 +220,9 @@ func (g *Gateway) classify(w http.ResponseWriter, r *http.Request) (goesOn bool)
 	case strings.Contains(x.Query, "#"):
 		fault = arm.NewError(arm.InvalidRequestURI, "a request has no fragment")
 	default:
-		fault = x.Classify(g.router.Map, r.Method)
+		if fault = x.Classify(g.router.Map, r.Method); fault == nil {
+			fault = x.Request.OutOfScope(g.router.Map) // nothing of it is read: clients send what is no JSON
+		}
 	}
 	if fault != nil {
 		exchange.Fail(w, r, fault)

@@ -224,28 +224,15 @@ func reached(handle route.Handler) route.Handler {
 	}
 }
 
-// notFound says what is missing: a type of one of Portico's own namespaces,
-// templates, which are a matter of deployments, or a route altogether.
+// notFound says what is missing: a type of one of Portico's own namespaces, or a route
+// altogether.
 func notFound(q *routing.Request) *arm.Error {
-	if i, below := q.Path.Own(); below && q.Path.Group() != "" && ofTemplates(q.Path.Segment(i)) {
-		return arm.NoTemplates(q.Query.APIVersion)
-	}
 	if q.Path.Hops() > 0 {
-		hop := q.Path.LastHop()
-		switch {
-		case hop.Len() == 0 || !routing.OwnNamespace(hop.Namespace()):
-		case arm.EqualFold(hop.Namespace(), "Microsoft.Resources") && ofTemplates(hop.Segment(0)):
-			return arm.NoTemplates(q.Query.APIVersion)
-		default:
+		if hop := q.Path.LastHop(); hop.Len() > 0 && routing.OwnNamespace(hop.Namespace()) {
 			return arm.NewError(arm.InvalidResourceType, hop.Namespace(), q.Query.APIVersion).About("resourceType")
 		}
 	}
 	return q.Unroutable()
-}
-
-// ofTemplates reports whether a segment names one of the types and actions that are out of scope here.
-func ofTemplates(segment string) bool {
-	return arm.EqualFold(segment, "deployments") || arm.EqualFold(segment, "exportTemplate")
 }
 
 func methodNotAllowed(m *mux.Router, r *http.Request) *arm.Error {

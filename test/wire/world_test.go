@@ -61,6 +61,7 @@ func TestWire(t *testing.T) {
 		{"locations", testLocations},
 		{"tags", testTags},
 		{"common arguments", testArguments},
+		{"out of scope", testOutOfScope},
 		{"own answers", testOwnAnswers},
 		{"identifying headers", testIdentifyingHeaders},
 		{"hostile headers", testHostileHeaders},

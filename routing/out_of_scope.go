@@ -1,0 +1,73 @@
+package routing
+
+import (
+	"strings"
+
+	"portico/arm"
+	"portico/regions"
+)
+
+// outOfScope has what clients of Azure ask for and this service does not have: the
+// beginning of a type, behind its namespace, and the sentence that they are told. A
+// namespace without a type stands for all of its types. Where there is no namespace, the
+// type is the first segment below the subscription or group of a route without a provider.
+// The first row that fits counts.
+var outOfScope = [...]struct{ prefix, sentence string }{
+	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before what it begins with
+	{"Microsoft.Resources/deployments", noDeployments},
+	{"/deployments", noDeployments}, // as older clients ask for them, in a group
+	{"Microsoft.Resources/templateSpecs", "Template specs are out of the scope of this service."},
+	{"/exportTemplate", "The export of templates is out of the scope of this service."},
+	{"Microsoft.Authorization/policy", noPolicies},
+	{"Microsoft.Authorization/dataPolicyManifests", noPolicies},
+	{"Microsoft.PolicyInsights/", noPolicies},
+	{"Microsoft.Management/", "Management groups are out of the scope of this service: its scopes are '/', subscriptions, resource groups and resources."},
+	{"Microsoft.ResourceGraph/", "Resource Graph is out of the scope of this service: list resources at '/subscriptions/{subscriptionId}/resources'."},
+	{"Microsoft.Graph/", noGraph},
+	{"/v1.0", noGraph},
+	{"/beta", noGraph},
+	{"Microsoft.Insights/diagnosticSettings", "Diagnostic settings are out of the scope of this service."},
+}
+
+const (
+	noDeployments = "Template deployments are out of the scope of this service: make each resource by a request of its own."
+	noPolicies    = "Policies are out of the scope of this service."
+	noGraph       = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
+)
+
+// OutOfScope refuses a request for something that this service does not have, by the
+// types in its path alone. What the map declares is a provider's.
+func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
+	if i, below := r.Path.Own(); below {
+		return refuseOutOfScope("", r.Path.Segment(i), nil)
+	}
+	if r.Type != nil && r.Path.Hops() == 1 {
+		return nil
+	}
+	for i := range r.Path.Hops() {
+		hop, first := r.Path.Hop(i), ""
+		if hop.Len() > 0 {
+			first = hop.Segment(0)
+		}
+		if fault := refuseOutOfScope(hop.Namespace(), first, m.Provider(hop.Namespace())); fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
+// refuseOutOfScope refuses a type unless its provider, nil for one that the map lacks,
+// has it.
+func refuseOutOfScope(namespace, first string, provider *regions.Provider) *arm.Error {
+	for _, row := range outOfScope {
+		ns, typeName, _ := strings.Cut(row.prefix, "/")
+		if !arm.EqualFold(ns, namespace) || len(first) < len(typeName) || !arm.EqualFold(first[:len(typeName)], typeName) {
+			continue
+		}
+		if provider != nil && (typeName == "" || provider.TypeNamed(first) != nil) {
+			return nil
+		}
+		return arm.NewError(arm.ResourceTypeNotSupported, row.sentence).About("resourceType")
+	}
+	return nil
+}
