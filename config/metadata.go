@@ -27,7 +27,7 @@ func (m *Metadata) rows(r *files.Reader) *setting.Setting {
 	audiences := r.Unique("metadata.audiences:")
 	return setting.Mapping("metadata", "What `/metadata/endpoints` tells clients of this cloud.",
 		setting.Value("name", &m.Name, rule.Text(), "Portico", "The name of the cloud."),
-		setting.Value("loginEndpoint", &m.LoginEndpoint, rule.WebURL(), "", "Where clients get their tokens."),
+		setting.Value("loginEndpoint", &m.LoginEndpoint, rule.WebURL(), "", "Where clients get their tokens, at paths below it. They are told it without a slash at its end."),
 		setting.Value("graphEndpoint", &m.GraphEndpoint, rule.WebURL(), "",
 			"Where clients find the directory of users and applications (Microsoft Graph). Terraform's provider azurerm refuses a cloud without, and one without the two suffixes."),
 		setting.List("audiences", rule.Text(), "The audiences that clients ask tokens for.",

@@ -48,7 +48,7 @@ func TestSubscription(t *testing.T) {
 		t.Errorf("Allow: %s", got.header.Get("Allow"))
 	}
 	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/nothing"+own, "")
-	s.want(404, "InvalidResourceType", "GET", inSubscription+"/providers/Microsoft.Resources/deployments/d"+own, "")
+	s.want(400, "ResourceTypeNotSupported", "GET", inSubscription+"/providers/Microsoft.Resources/deployments/d"+own, "")
 	s.want(400, "MissingApiVersionParameter", "GET", inSubscription, "")
 }
 
@@ -216,7 +216,7 @@ func TestMetadata(t *testing.T) {
 			`{"name":"Portico","authentication":{"audiences":["http://portico.example"],"tenant":"common","identityProvider":"AAD"},"resourceManager":"http://portico.example","suffixes":{}}`,
 		},
 		{
-			"configured", `name: Cloud, loginEndpoint: "https://login.example", graphEndpoint: "https://graph.example/", audiences: ["api://one", "api://two"], tenant: organizations, suffixes: {storage: storage.example, keyVaultDns: vault.example}`,
+			"configured", `name: Cloud, loginEndpoint: "https://login.example/", graphEndpoint: "https://graph.example/", audiences: ["api://one", "api://two"], tenant: organizations, suffixes: {storage: storage.example, keyVaultDns: vault.example}`,
 			`{"galleryEndpoint":"","graphEndpoint":"https://graph.example/","portalEndpoint":"",` +
 				`"authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"organizations"}}`,
 			`{"name":"Cloud","authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"organizations","identityProvider":"AAD"},` +

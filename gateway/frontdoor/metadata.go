@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"portico/config"
 	"portico/gateway/exchange"
@@ -63,7 +64,8 @@ const (
 
 func (g metadata) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
 	m := g.config
-	login := authentication{LoginEndpoint: m.LoginEndpoint, Audiences: m.Audiences, Tenant: m.Tenant}
+	// Clients put "/TENANT/…" behind it, a slash at its end or not; issuers know no "//".
+	login := authentication{LoginEndpoint: strings.TrimRight(m.LoginEndpoint, "/"), Audiences: m.Audiences, Tenant: m.Tenant}
 	if login.Audiences == nil {
 		login.Audiences = []string{g.public.String()}
 	}

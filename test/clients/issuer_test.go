@@ -19,13 +19,23 @@ import (
 	"portico/test/harness"
 )
 
+// startIssuer runs the issuer. Nothing is left out here for want of it: prepare.sh
+// installs it.
+func startIssuer(t *testing.T, path string) *harness.OIDCProvider {
+	t.Helper()
+	if missing := harness.OIDCProviderMissing(t); missing != "" {
+		t.Fatal(missing)
+	}
+	return harness.StartOIDCProvider(t, path)
+}
+
 // withIssuer is a stand at which clients sign in at an issuer by somebody else, whose
 // application and whose user have the same object id, and own everything.
 func withIssuer(t *testing.T, issuer *harness.OIDCProvider, options harness.WorldOptions) stand {
 	t.Helper()
 	s := stand{Authority: issuer.Authority, Bundle: filepath.Join(t.TempDir(), "trusted.pem")}
 	options.Config.TLS = true
-	options.Config.LoginEndpoint = issuer.Authority
+	options.Config.LoginEndpoint = issuer.Authority + "/" // as people write it
 	options.Config.Auth = issuer.Auth()
 	options.Config.Owners = []string{harness.IssuedTo}
 	s.World = harness.NewWorld(t, options)
@@ -57,7 +67,7 @@ func azureAt(t *testing.T, s stand) azure {
 
 func TestAzSignsInAtAnIssuer(t *testing.T) {
 	t.Parallel()
-	issuer := harness.StartOIDCProvider(t, harness.Alone)
+	issuer := startIssuer(t, harness.Alone)
 	s := withIssuer(t, issuer, harness.WorldOptions{})
 	works := func(t *testing.T, c azure, group string) {
 		t.Helper()
@@ -155,7 +165,7 @@ func enter(t *testing.T, issuer *harness.OIDCProvider, page, code string) {
 // Terraform gets its token as an application at the issuer of a tenant.
 func TestTerraformSignsInAtAnIssuer(t *testing.T) {
 	t.Parallel()
-	issuer := harness.StartOIDCProvider(t, harness.ForTenant)
+	issuer := startIssuer(t, harness.ForTenant)
 	s := withIssuer(t, issuer, harness.WorldOptions{Config: harness.Config{Metadata: terraformCloud}})
 	c := terraformAt(t, s, harness.IssuedToApp, harness.ClientSecret)
 	dir := configuration(t, fmt.Sprintf(terraformProvider, "")+`

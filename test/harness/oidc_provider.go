@@ -27,21 +27,37 @@ type OIDCProvider struct {
 	Certificate Certificate
 }
 
-// StartOIDCProvider runs the issuer, below a path, until the test ends. Where it is not installed, the
-// test is left out: test/issuer/prepare.sh installs it.
-func StartOIDCProvider(t testing.TB, path string) *OIDCProvider {
+// issuerFolder is where the issuer lies, from the module's root.
+var issuerFolder = filepath.Join("test", "issuer")
+
+// OIDCProviderMissing says what an [OIDCProvider] lacks here, and what installs it; "" if
+// nothing.
+func OIDCProviderMissing(t testing.TB) string {
 	t.Helper()
 	root, err := moduleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.Join(root, "test", "issuer")
-	node, err := exec.LookPath("node")
-	if installed, _ := filepath.Glob(filepath.Join(folder, "node_modules", "oidc-provider")); err != nil || len(installed) == 0 {
-		t.Skip("LEFT OUT: oidc-provider or Node.js is not installed; run test/issuer/prepare.sh")
+	_, err = exec.LookPath("node")
+	if installed, _ := filepath.Glob(filepath.Join(root, issuerFolder, "node_modules", "oidc-provider")); err != nil || len(installed) == 0 {
+		return "oidc-provider or Node.js is not installed; run test/issuer/prepare.sh"
+	}
+	return ""
+}
+
+// StartOIDCProvider runs the issuer, below a path, until the test ends. Where it is not
+// installed, the test is left out.
+func StartOIDCProvider(t testing.TB, path string) *OIDCProvider {
+	t.Helper()
+	if missing := OIDCProviderMissing(t); missing != "" {
+		t.Skip("LEFT OUT: " + missing)
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
 	}
 	c := NewCertificate(t, t.TempDir())
-	p := startWith(t, "oidc-provider", folder, node, []string{
+	p := startWith(t, "oidc-provider", filepath.Join(root, issuerFolder), "node", []string{
 		"CERT=" + c.CertFile, "KEY=" + c.KeyFile, "PATHNAME=" + path, "TENANT=" + TenantID, "OBJECT=" + IssuedTo, "NAME=" + IssuedToName,
 		"CLIENT=" + IssuedToApp, "SECRET=" + ClientSecret, "AUDIENCE=" + Audience,
 	}, "main.mjs")
