@@ -60,6 +60,24 @@ func BenchmarkPages(b *testing.B) {
 			kept.keepElements(page.Elements)
 		}
 	})
+	b.Run("scan and show all", func(b *testing.B) {
+		var list arm.Path
+		if err := list.Parse("/subscriptions/00000000-0000-0000-0000-000000000001/providers/Contoso.Compute/virtualMachines"); err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(pages[0].Text)))
+		b.ReportAllocs()
+		for b.Loop() {
+			page, err := parsePage(pages[0].Text, kept.elementsOf(pages[0].Text))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if page.HideForeign(&list) != len(page.Elements) {
+				b.Fatal("something is hidden")
+			}
+			kept.keepElements(page.Elements)
+		}
+	})
 	b.Run("merge", func(b *testing.B) {
 		b.SetBytes(size)
 		b.ReportAllocs()

@@ -88,8 +88,8 @@ type Request struct {
 	// that this front door did not issue is the provider's.
 	Sole bool
 	// Shows reports whether the caller may read the resource with an id, in any casing;
-	// it must not keep the id. nil: all of them. Of a list that is not shown as a whole,
-	// nothing is shown but elements with one clear id.
+	// it must not keep the id. nil: all that lie in the list. Of a list that is not shown as
+	// a whole, nothing is shown but elements with one clear id.
 	Shows func(id string) bool
 	// ClientMode is what the client asked for if a region fails. Inherit means that
 	// it did not say; ConfigMode applies then.

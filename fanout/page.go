@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"portico/arm"
 	"portico/jsonscan"
 )
 
@@ -49,9 +50,11 @@ const (
 
 var (
 	errTooLong = errors.New("it is longer than 4 GiB")
-	errNoValue = errors.New("it has no member 'value' that is an array")
 	errTooMany = errors.New("it has more than 100000 elements")
 )
+
+// ErrNoValue is returned if a page has no elements, not even an empty array of them.
+var ErrNoValue = errors.New("it has no member 'value' that is an array")
 
 // ErrAmbiguous is returned if two JSON parsers could see different elements or links
 // in a page.
@@ -92,7 +95,7 @@ func parsePage(text []byte, elements []Element) (Page, error) {
 		return nil
 	})
 	if err == nil && (len(value) == 0 || value[0] != '[') {
-		err = errNoValue
+		err = ErrNoValue
 	}
 	return page, err
 }
@@ -136,4 +139,19 @@ func (p Page) WithNextLink(link []byte) []byte {
 	text = append(text, p.Text[:p.NextLinkOffset]...)
 	text = append(text, link...)
 	return append(text, p.Text[p.NextLinkOffset+len(p.NextLink):]...)
+}
+
+// HideForeign hides the elements whose ids name something else than a resource of a list,
+// as a [Lister] hides them from everybody, and returns how many are left.
+func (p *Page) HideForeign(list *arm.Path) int {
+	visibility{list: list}.hide(p)
+	return len(p.Elements) - p.hidden
+}
+
+// Shown returns a message with the elements that are not hidden, and a link unless it is
+// empty.
+func (p Page) Shown(nextLink string) []byte {
+	m := &MergedPage{NextLink: nextLink, buffers: &buffers{}}
+	m.build([]Page{p})
+	return bytes.Join(m.parts, nil)
 }

@@ -244,9 +244,7 @@ func (p *pageBuild) fetchPages(ctx context.Context, r *regionResult, as fetchOpt
 			return
 		}
 		if after.state == exhausted || len(got.page.Elements) > 0 || idle == maxEmptyPagesPerBuild || time.Now().After(p.firstDeadline) {
-			if p.request.Shows != nil {
-				visibility{p.request.Shows, &p.request.Path}.hide(&got.page)
-			}
+			visibility{p.request.Shows, &p.request.Path}.hide(&got.page)
 			r.outcome, r.after, r.page, r.fault = outcomeAnswered, after, got.page, nil
 			return
 		}

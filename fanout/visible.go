@@ -2,37 +2,41 @@ package fanout
 
 import (
 	"bytes"
+	"strings"
 	"unsafe"
 
 	"portico/arm"
 	"portico/jsonscan"
 )
 
-// visibility decides which elements of a list are shown to a caller that may read a
-// part of it.
+// visibility decides which elements of a list are shown: to everybody those alone that
+// lie in the list, and to a caller that may read a part of it those that it may read.
 type visibility struct {
-	shows func(id string) bool
+	shows func(id string) bool // nil: the caller may read all of the list
 	list  *arm.Path
 }
 
-// hide hides the elements of a page whose ids the caller may not read, and what else the
-// page says, as it may be a sum over all of them.
+// hide hides the elements of a page that are not shown, and what else the page says, where
+// that may be a sum over hidden ones.
 func (v visibility) hide(page *Page) {
 	var id arm.Path
+	var usual spelling
 	for i := range page.Elements {
-		if e := &page.Elements[i]; !v.visible(*page, *e, &id) {
+		if e := &page.Elements[i]; !v.visible(page, *e, &id, &usual) {
 			e.end = e.begin
 			page.hidden++
 		}
 	}
-	page.OtherMembers = nil
+	if v.shows != nil || page.hidden > 0 {
+		page.OtherMembers = nil
+	}
 }
 
-// visible reports whether an element is shown. An element whose id readers could take
-// for another, or for none, never is.
-func (v visibility) visible(page Page, e Element, path *arm.Path) bool {
+// visible reports whether an element is shown. To a caller that may read a part, an element
+// whose id readers could take for another, or for none, never is. path is scratch space.
+func (v visibility) visible(page *Page, e Element, path *arm.Path, usual *spelling) bool {
 	if e.idEnd-e.id <= uint32(len(`""`)) {
-		return false
+		return v.shows == nil
 	}
 	quoted := page.Text[e.id:e.idEnd]
 	var id string
@@ -42,23 +46,56 @@ func (v visibility) visible(page Page, e Element, path *arm.Path) bool {
 	} else {
 		id, _ = jsonscan.Text(quoted)
 	}
+	if v.shows == nil {
+		return usual.of(id) || v.lies(id, path, usual) || !namesResource(id)
+	}
 	return v.shows(id) && v.listed(id, path) && jsonscan.Once(page.Text[e.begin:e.end], "id")
 }
 
 // listed reports whether an id is the one spelling of that of a resource that the list
-// can hold: of its type, and in its scope. path is scratch space.
+// can hold. path is scratch space.
 func (v visibility) listed(id string, path *arm.Path) bool {
-	if path.Parse(arm.PathOf(id)) != nil || path.String() != id || path.Hops() < v.list.Hops() {
+	return path.Parse(arm.PathOf(id)) == nil && path.String() == id && v.holds(path) && unambiguous(path)
+}
+
+// lies reports whether an id, however it is spelled, is that of a resource that the list
+// can hold, and notes its spelling.
+func (v visibility) lies(id string, path *arm.Path, usual *spelling) bool {
+	if !strings.HasPrefix(id, "/") {
+		id = "/" + id // as some providers leave out
+	}
+	for strings.Contains(id, "//") {
+		id = strings.ReplaceAll(id, "//", "/")
+	}
+	if path.Parse(arm.PathOf(id)) != nil || !v.holds(path) {
+		return false
+	}
+	if path.String() == id {
+		usual.note(path, v.scope())
+	}
+	return true
+}
+
+// scope is how many segments of an id of the list's name what the list is at: its scope,
+// or the parent.
+func (v visibility) scope() int {
+	if hop := v.list.LastHop(); hop.Len() == 1 {
+		return hop.Start()
+	}
+	return v.list.Len() - 1
+}
+
+// holds reports whether the list can hold a resource: one of its type, in its scope. What
+// lies in a subscription is in no list of a tenant's: it may be another tenant's.
+func (v visibility) holds(path *arm.Path) bool {
+	if path.Hops() < v.list.Hops() || (path.Subscription() == "") != (v.list.Subscription() == "") {
 		return false
 	}
 	list, hop := v.list.LastHop(), path.LastHop()
 	if hop.Len() != list.Len()+1 || !arm.EqualFold(hop.Namespace(), list.Namespace()) {
 		return false
 	}
-	scope := list.Start()
-	if list.Len() > 1 {
-		scope = v.list.Len() - 1 // the parent
-	}
+	scope := v.scope()
 	if path.Len() < scope || !arm.EqualFold(path.Prefix(scope), v.list.Prefix(scope)) {
 		return false
 	}
@@ -67,7 +104,55 @@ func (v visibility) listed(id string, path *arm.Path) bool {
 			return false
 		}
 	}
-	return unambiguous(path)
+	return true
+}
+
+// spelling is how an element of a list spelled what the ids of most others are made of. It
+// spares these a look at each segment.
+type spelling struct {
+	scope, groups, tail string // "/subscriptions/S", "/resourceGroups/", "/providers/N.S/things/"
+}
+
+func (s *spelling) note(path *arm.Path, scope int) {
+	hop := path.LastHop()
+	s.scope = path.Prefix(scope)
+	s.tail = path.String()[len(path.Prefix(max(scope, hop.Start()))) : len(path.Prefix(path.Len()-1))+1]
+	if path.Hops() == 1 && hop.Start() == scope+2 && path.Group() != "" {
+		s.groups = path.String()[len(s.scope) : len(path.Prefix(scope+1))+1]
+	}
+}
+
+// of reports whether an id is spelled so.
+func (s *spelling) of(id string) bool {
+	end := strings.LastIndexByte(id, '/') + 1
+	if s.tail == "" || end < len(s.scope)+len(s.tail) || id[:len(s.scope)] != s.scope || id[end-len(s.tail):end] != s.tail || !plainName(id[end:]) {
+		return false
+	}
+	group := id[len(s.scope) : end-len(s.tail)]
+	return group == "" || s.groups != "" && strings.HasPrefix(group, s.groups) && plainName(group[len(s.groups):])
+}
+
+// plainName reports whether a text is a name that every reader takes for itself.
+func plainName(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && c != '-' && c != '_' && (c != '.' || i == 0) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// namesResource reports whether readers can take a text for the id of a resource.
+func namesResource(text string) bool {
+	if strings.ContainsAny(text, `%\`) {
+		return true
+	}
+	for segment := range strings.SplitSeq(text, "/") {
+		if arm.EqualFold(segment, "subscriptions") || arm.EqualFold(segment, "providers") {
+			return true
+		}
+	}
+	return false
 }
 
 // unambiguous reports whether no server takes a name in a path for another one.

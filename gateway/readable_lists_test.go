@@ -18,7 +18,11 @@ import (
 // which each caller but the first may see a part.
 func listedSite(t *testing.T, roles string) *site {
 	t.Helper()
-	s := newSite(t, setup{tokens: true, roles: "owners: [{principalId: " + callers[secret].ObjectID + "}" + roles + "]"})
+	return fillLists(t, newSite(t, setup{tokens: true, roles: "owners: [{principalId: " + callers[secret].ObjectID + "}" + roles + "]"}))
+}
+
+func fillLists(t *testing.T, s *site) *site {
+	t.Helper()
 	s.work()
 	put := func(path, body string) {
 		t.Helper()
@@ -74,10 +78,10 @@ func listedPaths() []string {
 
 // idsOn walks a list as a caller sees it, at most so many pages, and returns the ids;
 // known is false if the caller is refused.
-func (s *site) idsOn(t testing.TB, path, token string) (ids []string, known bool) {
+func (s *site) idsOn(t testing.TB, path, token string, header ...string) (ids []string, known bool) {
 	t.Helper()
 	for range 200 {
-		got := s.do("GET", path, "", "Authorization", bearer(token))
+		got := s.do("GET", path, "", append([]string{"Authorization", bearer(token)}, header...)...)
 		if got.status == 403 || got.status == 404 {
 			return nil, false
 		}
@@ -170,6 +174,50 @@ func TestListsShowWhatMayBeRead(t *testing.T) {
 	checkLists(t, s, full, second, scopes[second])
 	for path := range full {
 		s.want(404, "SubscriptionNotFound", "GET", path, "", "Authorization", bearer(third))
+	}
+}
+
+// What a provider lists of other subscriptions, groups and parents is shown to nobody, who
+// may read all as little as who may read a part, on whichever way the list is answered.
+func TestListsShowNothingFromElsewhere(t *testing.T) {
+	const elsewhere = "00000000-0000-0000-0000-0000000000e1"
+	some := fmt.Sprintf(", {principalId: %s, scope: %q}", callers[second].ObjectID, groupPath("Other"))
+	for name, s := range map[string]*site{
+		"enforced": listedSite(t, some),
+		"ignored":  fillLists(t, newSite(t, setup{tokens: true, roles: "roles: ignored"})),
+		"none":     fillLists(t, newSite(t, setup{})),
+	} {
+		for region, e := range s.providers {
+			for _, group := range []string{"Other", "far"} {
+				m := strings.Replace(machinePath(group, "a"), subscription, elsewhere, 1)
+				at, _, _ := strings.Cut(m, "/providers/")
+				paths := []string{m, m + "/disks/d", m + "/runCommands/r", m + "/providers/Contoso.Insight/diagnosticSettings/s", at + "/providers/Contoso.Compute/networkInterfaces/n"}
+				if region == arm.GlobalLocation {
+					paths = []string{at + "/providers/Contoso.Insight/profiles/p"}
+				}
+				for _, path := range paths {
+					e.do("PUT", path+api, fmt.Sprintf(`{"location":%q}`, region), 201)
+				}
+			}
+		}
+		tokens := []string{secret}
+		if name == "enforced" {
+			tokens = append(tokens, second)
+		}
+		for _, path := range listedPaths() {
+			if !strings.HasSuffix(path, api) {
+				continue
+			}
+			for _, token := range tokens {
+				want, known := s.idsOn(t, path, token)
+				for _, top := range []string{"", "&$top=1"} {
+					got, _ := s.idsOn(t, path+top, token, "x-contoso-fault", "foreign-elements")
+					if known && !slices.Equal(got, want) {
+						t.Errorf("%s: %s%s by %s: got\n%q, want\n%q", name, path, top, token, got, want)
+					}
+				}
+			}
+		}
 	}
 }
 

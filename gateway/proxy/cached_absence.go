@@ -75,5 +75,8 @@ func (p *Proxy) isEmpty(x *exchange.Exchange, answer *http.Response) (bool, erro
 		return false, err
 	}
 	page, err := fanout.ParsePage(text)
+	if isList(x.Request) {
+		return err == nil && page.HideForeign(&x.Request.Path) == 0, nil
+	}
 	return err == nil && len(page.Elements) == 0, nil
 }

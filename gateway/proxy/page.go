@@ -29,19 +29,24 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
 		return err
 	}
-	page, err := fanout.ParseLink(text)
+	page, shown, err := parsePage(x, text)
 	if err != nil {
 		if x.Request.Class != routing.Collection && !errors.Is(err, fanout.ErrAmbiguous) {
 			return nil // an action's answer need not be JSON
 		}
 		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error())
 	}
-	if page.NextLink == nil {
+	foreign := shown < len(page.Elements)
+	if page.NextLink == nil && !foreign {
 		return nil
 	}
 	next, err := p.nextLink(ctx, x, d, page.NextLink)
 	if err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error()).About("nextLink")
+	}
+	if foreign {
+		replaceBody(answer, page.Shown(next))
+		return nil
 	}
 	link := []byte("null")
 	if next != "" {
@@ -51,6 +56,19 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 	}
 	replaceBody(answer, page.WithNextLink(link))
 	return nil
+}
+
+// parsePage finds the link of a page and, of one of a list, how many of its elements are
+// shown: those that lie in the list.
+func parsePage(x *exchange.Exchange, text []byte) (page fanout.Page, shown int, err error) {
+	if isList(x.Request) {
+		page, err = fanout.ParsePage(text)
+		if !errors.Is(err, fanout.ErrNoValue) {
+			return page, page.HideForeign(&x.Request.Path), err
+		}
+	}
+	page, err = fanout.ParseLink(text)
+	return page, 0, err
 }
 
 // nextLink returns the link of a page as the client gets it, "" at the end of the list.

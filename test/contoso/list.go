@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"portico/test/contoso/fault"
 	"strconv"
 	"strings"
 )
@@ -32,7 +33,11 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 		if err := x.checkParent(c.address, t); err != nil {
 			return answer{}, err
 		}
-		page := x.page(t, collectionPrefix(c.address, t), after, size)
+		prefix := collectionPrefix(c.address, t)
+		if c.fault.Name == fault.ForeignElements {
+			prefix = "/"
+		}
+		page := x.page(t, prefix, after, size)
 		if err := x.misread(c, after, number, page); err != nil {
 			return answer{}, err
 		}

@@ -19,6 +19,9 @@ func TestListsAndTheirScopes(t *testing.T) {
 	s.get(group("b")+"/virtualMachines"+version).wantIDs(b, c)
 	s.get(group("none") + "/virtualMachines" + version).wantIDs()
 	s.get(a + "/disks" + version).wantIDs(a + "/disks/d")
+	foreign := faulty("foreign-elements")
+	s.get(group("b")+"/virtualMachines"+version, foreign).wantIDs(a, b, c, strings.Replace(a, sub, otherSub, 1))
+	s.get(b+"/disks"+version, foreign).wantIDs(a + "/disks/d")
 	page := s.get(group("b") + "/virtualMachines" + version)
 	if strings.Contains(page.body, "nextLink") {
 		t.Errorf("a nextLink on the only page: %s", page.body)

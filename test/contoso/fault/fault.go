@@ -43,6 +43,8 @@
 //	big-chunked=N      the same, its length not declared
 //	foreign-location   polling URLs on another host (the write becomes asynchronous)
 //	own-location       polling URLs on its own host (the same)
+//	foreign-elements   a list shows also what lies outside of its scope: in other
+//	                   subscriptions, groups and parents
 //	foreign-next       nextLink on another host
 //	own-next           nextLink on its own host
 //	next-loop          a page whose nextLink is its own URL
@@ -83,6 +85,7 @@ const (
 	BigChunked      = "big-chunked"
 	ForeignLocation = "foreign-location"
 	OwnLocation     = "own-location"
+	ForeignElements = "foreign-elements"
 	ForeignNext     = "foreign-next"
 	OwnNext         = "own-next"
 	NextLoop        = "next-loop"
@@ -128,7 +131,7 @@ func Parse(text string) (Fault, bool) {
 	f := Fault{Name: name}
 	ok, err := !hasArg, error(nil)
 	switch name {
-	case "", ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ForeignLocation, OwnLocation, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
+	case "", ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ForeignLocation, OwnLocation, ForeignElements, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
 	case Overlook:
 		f.Number, ok = http.StatusNoContent, !hasArg || arg == "404"
 		if hasArg {
