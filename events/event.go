@@ -84,6 +84,8 @@ type Told struct {
 	// New: a write of what did not exist, as far as Portico knew.
 	New    bool   `json:"new,omitempty"`
 	Origin Origin `json:"origin"`
+	// Gone: the write has failed, and its resource does not exist since.
+	Gone bool `json:"gone,omitempty"`
 	// InDoubt: other writes were under way, so that it is not known what the resource is
 	// like since, or whether it stands. A later event says what a GET has found.
 	InDoubt bool `json:"inDoubt,omitempty"`

@@ -12,7 +12,7 @@ func (e Event) Exists() (exists, known bool) {
 	case e.Status == Succeeded:
 		return written, true
 	case e.Status == Failed && e.Origin == Verified:
-		return true, true // it was found, in the state that a write left it in
+		return !e.Gone, true // it was asked for after the write: what was found, the write left so
 	}
 	return false, false
 }

@@ -10,6 +10,7 @@ func (t *Told) AppendJSON(behind []byte) ([]byte, error) {
 	o.Text("status", string(t.Status))
 	o.OptionalTrue("new", t.New)
 	o.Text("origin", string(t.Origin))
+	o.OptionalTrue("gone", t.Gone)
 	o.OptionalTrue("inDoubt", t.InDoubt)
 	o.OptionalNumber("httpStatus", t.HTTPStatus)
 	o.OptionalTime("began", t.Began)

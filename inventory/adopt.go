@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 )
@@ -138,7 +137,7 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	if err := h.store(t, after, did); err != nil {
 		return err
 	}
-	if err := t.recordFound(&row, writeVerb, events.Swept, true); err != nil {
+	if err := t.recordAdopted(&row); err != nil {
 		return err
 	}
 	if err := retag(t, row.Subscription, row.Key, nil, row.Details.Tags); err != nil {

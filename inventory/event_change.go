@@ -16,8 +16,8 @@ import (
 
 // The last words of actions.
 const (
-	writeVerb  = "/write"
-	deleteVerb = "/delete"
+	writeVerb  = index.WriteVerb
+	deleteVerb = index.DeleteVerb
 )
 
 // answerMeaning is what the rule made of an answer: whether it was proof, and whether the
@@ -55,19 +55,10 @@ func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e exp
 
 // tellAnswer says what the answer to a write means.
 func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Told {
-	told := events.Told{
-		Resource: ticket.ID, Action: h.typeName(before, ticket.ID) + verbOf(ticket.Kind), Origin: events.Answered,
-		HTTPStatus: a.Status, Began: ticket.SendBy.Add(-s.options.SendWithin), Status: events.Succeeded, InDoubt: !means.settled,
-		New: ticket.Kind != index.Delete && pending(before),
-	}
-	switch {
-	case a.Outcome == index.Ambiguous:
-		told.Status = events.Started
-	case a.Outcome == index.Refused || a.Outcome == index.NotSent:
-		told.Status = events.Failed
-	case a.Outcome == index.Accepted || means.follows:
-		told.Status = events.Accepted
-	}
+	told := index.EventOfAnswer(ticket.Kind, a.answered(ticket), means.settled, means.follows)
+	told.Resource, told.Action = ticket.ID, h.typeName(before, ticket.ID)+told.Action
+	told.HTTPStatus, told.Began = a.Status, ticket.SendBy.Add(-s.options.SendWithin)
+	told.New = ticket.Kind != index.Delete && pending(before)
 	if told.Status == events.Failed || told.Status == events.Started {
 		told.Error = a.Error
 	}
@@ -85,35 +76,30 @@ func (m answerMeaning) ends(a Answer) bool {
 // recordObserved records what Portico's own GET has settled: how the writes have ended that
 // had begun, whoever asked since, and what there is now where none of them says that.
 func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []begunWrite) error {
-	if before == nil || after != nil && !before.NeedsVerify() && !before.FollowPut {
-		return nil // nothing was in doubt
+	if before == nil {
+		return nil
 	}
-	gone := after == nil
-	failed := !gone && !arm.EqualFold(provisioningState, "Succeeded") && provisioningState != ""
-	said := false
+	var told []begunWrite
+	var kinds []index.WriteKind
 	for _, b := range ended {
-		deletes := b.Kind == index.Delete
-		if b.Type != before.Type && !(deletes && gone) {
-			continue // what was asked of a resource above says nothing of this one
+		if b.Type == before.Type || b.Kind == index.Delete && after == nil { // else it was asked of a resource above
+			told, kinds = append(told, b), append(kinds, b.Kind)
 		}
-		told := events.Told{Resource: before.ID, Action: before.TypeName + verbOf(b.Kind), Origin: events.Verified, Status: events.Succeeded, New: !deletes && !gone && pending(before)}
-		if deletes != gone || failed {
-			told.Status, told.Error = events.Failed, b.failure()
-		} else {
-			said = true
+	}
+	for i, e := range index.EventsOfGet(before.ruleRow(), after, provisioningState, kinds) {
+		e.Resource, e.Action = before.ID, before.TypeName+e.Action
+		cause := events.Cause{Job: events.CauseOf(t.Context).Job} // who asked did not do it
+		if i < len(told) {
+			cause = told[i].Cause
 		}
-		if err := t.recordBy(b.Cause, h.subscription, h.key, told); err != nil {
+		if e.Status == events.Failed {
+			e.Error = told[i].failure()
+		}
+		if err := t.recordBy(cause, h.subscription, h.key, e); err != nil {
 			return err
 		}
 	}
-	if said {
-		return nil
-	}
-	verb := writeVerb
-	if gone {
-		verb = deleteVerb
-	}
-	return t.recordFound(before, verb, events.Verified, !gone && pending(before))
+	return nil
 }
 
 // recordLapsed records that writes have ended by time, and nobody knows how. A later
@@ -123,7 +109,7 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 		return nil
 	}
 	for _, in := range h.lapsed {
-		told := events.Told{Resource: h.row.ID, Action: h.row.TypeName + verbOf(in.Kind), Origin: events.Lapsed, Status: events.Started, New: in.Kind != index.Delete && pending(h.row)}
+		told := events.Told{Resource: h.row.ID, Action: h.row.TypeName + index.VerbOf(in.Kind), Origin: events.Lapsed, Status: events.Started, New: in.Kind != index.Delete && pending(h.row)}
 		cause := events.Cause{}
 		if i := slices.IndexFunc(h.begun(t), func(b begunWrite) bool { return b.Intent == in.ID }); i >= 0 {
 			cause = h.begun(t)[i].Cause
@@ -135,12 +121,11 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 	return nil
 }
 
-// recordFound records that Portico has found a resource to be there, or to be gone, that
-// nobody is known to have made or deleted. Who asked did not do it. made says that it had
-// not been seen before.
-func (t *tx) recordFound(row *Resource, verb string, origin events.Origin, made bool) error {
+// recordAdopted records that a sweep has found a resource that nobody is known to have
+// made. Who asked for the sweep did not do it.
+func (t *tx) recordAdopted(row *Resource) error {
 	return t.recordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Told{
-		Resource: row.ID, Action: row.TypeName + verb, Origin: origin, Status: events.Succeeded, New: made,
+		Resource: row.ID, Action: row.TypeName + writeVerb, Origin: events.Swept, Status: events.Succeeded, New: true,
 	})
 }
 
@@ -199,13 +184,6 @@ func (h *resourceTx) typeName(before *Resource, id string) string {
 	return arm.TypeIn(id)
 }
 
-func verbOf(kind index.WriteKind) string {
-	if kind == index.Delete {
-		return deleteVerb
-	}
-	return writeVerb
-}
-
 // recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
 	return t.recordOwn(g.Subscription, events.Told{
@@ -260,7 +238,7 @@ func (t *tx) recordSubscription(s Subscription) error {
 func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind, etag string) error {
 	const typ = "Microsoft.Resources/tags"
 	return t.recordOwn(sub, events.Told{
-		Resource: subscriptionScope(sub) + "/providers/" + typ + "/default", Action: typ + verbOf(kind), Status: events.Succeeded, ETag: etag,
+		Resource: subscriptionScope(sub) + "/providers/" + typ + "/default", Action: typ + index.VerbOf(kind), Status: events.Succeeded, ETag: etag,
 	})
 }
 

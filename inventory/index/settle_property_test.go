@@ -24,8 +24,8 @@ func describe(s State) string {
 // and more faults, in runs that are sampled.
 var samples = []scenario{
 	{name: "writes", writes: anyWrite, concurrent: 5, left: budget{writes: 30, crashes: 6, losses: 6, refusals: 10}},
-	{name: "operations", writes: anyWrite, concurrent: 5, async: true, left: budget{writes: 30, crashes: 4, losses: 4, refusals: 6, lostPolls: 6}},
-	{name: "patches", writes: withPatches, concurrent: 4, contents: true, async: true, sweeps: true, left: budget{writes: 20, crashes: 3, losses: 3, refusals: 3, lostPolls: 3}},
+	{name: "operations", writes: anyWrite, concurrent: 5, async: true, events: true, left: budget{writes: 30, crashes: 4, losses: 4, refusals: 6, lostPolls: 6}},
+	{name: "patches", writes: withPatches, concurrent: 4, contents: true, events: true, async: true, sweeps: true, left: budget{writes: 20, crashes: 3, losses: 3, refusals: 3, lostPolls: 3}},
 	{name: "sweeps", writes: anyWrite, concurrent: 4, async: true, sweeps: true, left: budget{writes: 20, crashes: 3, losses: 3, lostPolls: 3}},
 	{name: "group", writes: anyWrite, concurrent: 3, async: true, resolves: true, sweeps: true,
 		left: budget{writes: 20, crashes: 3, losses: 3, refusals: 4, lostPolls: 3, marks: 5, ownWrites: 15, remakes: 5}},

@@ -7,6 +7,7 @@ package index
 func (w *world) canonical(m *model) (flipped bool) {
 	w.release(m)
 	w.rename(m)
+	w.count()
 	w.narrow()
 	if flipped = w.leans(); flipped {
 		w.flip()
@@ -82,6 +83,9 @@ func (w *world) flip() {
 func (w *world) release(m *model) {
 	for i := range w.slots {
 		s := &w.slots[i]
+		if s.use == spent && !s.pending && !s.remembered() {
+			*s = slot{}
+		}
 		if s.use != sent {
 			continue
 		}
@@ -92,6 +96,8 @@ func (w *world) release(m *model) {
 		case s.acts() || s.away || s.now.stands() || s.before.stands():
 		case s.pending && m.reads:
 			*s = slot{use: spent, kind: s.kind, region: s.region, pending: true}
+		case s.remembered():
+			*s = slot{use: spent, kind: s.kind, now: mark{begun: s.now.begun}, before: mark{begun: s.before.begun}}
 		default:
 			*s = slot{}
 		}
@@ -120,11 +126,14 @@ func (w *world) narrow() {
 
 // bare is an intent as only time will end it.
 func (in mark) bare() mark {
-	return mark{open: in.open, left: in.left, ended: in.ended, fence: in.fence, followed: in.followed}
+	return mark{open: in.open, left: in.left, ended: in.ended, fence: in.fence, followed: in.followed, begun: in.begun}
 }
 
 // stands reports whether the store knows of a write.
 func (in mark) stands() bool { return in.open || in.fence }
+
+// remembered reports whether the row remembers a write.
+func (s *slot) remembered() bool { return s.now.begun > 0 || s.before.begun > 0 }
 
 // acts reports whether a replica will do something about a write.
 func (s *slot) acts() bool { return s.use == resolved || s.waiting || s.early }
@@ -132,7 +141,7 @@ func (s *slot) acts() bool { return s.use == resolved || s.waiting || s.early }
 // placed reports whether it matters where a write goes, or has gone. A PUT of unknown
 // fate may become a fence, which asks there.
 func (s *slot) placed() bool {
-	return s.use == resolved || s.use == spent || s.away || s.running || s.pending || s.bare || s.shows && s.answer.tells() ||
+	return s.use == resolved || s.use == spent && s.pending || s.away || s.running || s.pending || s.bare || s.shows && s.answer.tells() ||
 		s.kind == Put && (s.now.stands() || s.before.stands()) || s.clears
 }
 
@@ -180,14 +189,14 @@ func (s *slot) rank() uint64 {
 	for _, b := range [...]bool{s.away, s.waiting, s.running, s.pending, s.old, s.own, s.bare, s.early, s.stale, s.forgot, s.clears} {
 		r = r<<1 | bit(b)
 	}
-	return r<<20 | s.now.rank()<<10 | s.before.rank()
+	return r<<26 | s.now.rank()<<13 | s.before.rank()
 }
 
 func (in *mark) rank() uint64 {
 	if !in.stands() {
-		return 0
+		return uint64(in.begun) << 10
 	}
-	return 512 | bit(in.ended)<<8 | bit(in.fence)<<7 | bit(in.followed)<<6 | bit(in.made)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
+	return uint64(in.begun)<<10 | 512 | bit(in.ended)<<8 | bit(in.fence)<<7 | bit(in.followed)<<6 | bit(in.made)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
 }
 
 func bit(b bool) uint64 {
@@ -218,7 +227,7 @@ func (w *world) lopsided(places bool) bool {
 		}
 		n := s.rank()
 		if places {
-			n |= uint64(i+1) << 44
+			n |= uint64(i+1) << 50
 		}
 		n *= 0x9E3779B97F4A7C15
 		weight[s.replica] += n ^ n>>29

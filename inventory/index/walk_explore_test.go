@@ -18,6 +18,7 @@ type scenario struct {
 	contents   bool  // what the resource looks like counts: each write gives it a look of its own
 	sweeps     bool  // a sweep adopts what it finds
 	resolves   bool  // some time passes between a write's decision and its intent
+	events     bool  // what events say of the resource counts
 	live       bool  // the resource is there from the beginning, else it is not
 	left       budget
 }
@@ -42,7 +43,7 @@ func (s scenario) String() string {
 		what  string
 	}{
 		{s.live, "the resource is there"}, {s.async, "operations"}, {s.lists, "lists"}, {s.reads && !s.lists, "reads"},
-		{s.contents, "contents"}, {s.sweeps, "sweeps"}, {s.resolves, "decided before the intent"},
+		{s.contents, "contents"}, {s.events, "events"}, {s.sweeps, "sweeps"}, {s.resolves, "decided before the intent"},
 	} {
 		if more.there {
 			text += ", " + more.what
@@ -68,7 +69,7 @@ func (s *scenario) start() world {
 	if s.live {
 		w.told = historyOf(1)
 		w.provider[0] = there
-		w.now = book{row: true, phase: Live, generation: 1}
+		w.now = book{row: true, phase: Live, generation: 1, exists: s.events}
 	}
 	if !s.reads {
 		w.told = history{}
@@ -175,6 +176,8 @@ func (t *taken) check(m *model) string {
 		return t.fault
 	case m.reads && t.world.told.impossible():
 		return "what the clients were told is not linearizable"
+	case m.events && t.world.quiet() && t.world.now.exists != t.world.now.row:
+		return "a row that is not in doubt, or none, and the newest event says otherwise"
 	}
 	return t.world.fault()
 }

@@ -352,9 +352,10 @@ func (m *model) close(w *world) {
 		return
 	}
 	after.sight.moot = after.sight.on && (after.sight.moot || after.now.row)
-	after.now = book{group: gone}
+	after.now = book{group: gone, exists: after.now.exists && !after.now.row}
 	for i := range after.slots {
 		in := &after.slots[i].now
+		in.begun = 0
 		if in.open {
 			*in = mark{fence: !m.off.openIntents, left: in.left}
 		}

@@ -16,6 +16,7 @@ type switches struct {
 	patchIntent                                        bool
 	onePoll, clientPolls, lostWindow, clientAbsence    bool
 	fencedPut, fenceUnasked, fenceUnproven             bool
+	goneEvents                                         bool
 }
 
 // part is a part of a rule that can be left out: of the world, or of settle.
@@ -43,6 +44,7 @@ var (
 	patchAsync = scenario{writes: withPatches, concurrent: 2, contents: true, async: true, live: true, left: budget{writes: 1}}
 	patchGroup = scenario{writes: withPatches, concurrent: 3, live: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}
 	patchLists = scenario{writes: updates, concurrent: 2, reads: true, lists: true, left: budget{writes: 2}}
+	toldSync   = scenario{writes: anyWrite, concurrent: 2, events: true, left: budget{writes: 3}}
 	slowGroup  = scenario{writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}
 )
 
@@ -104,6 +106,7 @@ var parts = []part{
 	{name: "R7 of writes that overlap nobody knows the last", rule: answersInOrder, found: patchSync},
 	{name: "R11 writes take the region from the store", off: switches{cachedWrites: true}, found: smallReads},
 	{name: "R11 a 404 from a cached region is looked at twice", off: switches{secondLook: true}, found: smallReads},
+	{name: "events agree with the row, whatever write they speak of", off: switches{goneEvents: true}, found: toldSync},
 	{name: "R13 what was deleted since is not adopted", off: switches{tombstone: true}, found: smallSweep},
 }
 

@@ -61,6 +61,8 @@ type book struct {
 	group              groupIs
 	// stale: the provider holds other contents than the row tells of.
 	stale bool
+	// exists: the newest event that tells says so.
+	exists bool
 }
 
 // follow has the operation of the newest accepted write followed. What was
@@ -93,6 +95,9 @@ type mark struct {
 	// fence: its group has closed over it. followed: it is of a DELETE that the
 	// fence's own job sent, and that was accepted.
 	fence, followed bool
+	// begun: the row remembers the write, as no event says yet how it has ended; the
+	// lowest number began first.
+	begun uint8
 }
 
 // use is how far a write is.
@@ -102,7 +107,7 @@ const (
 	idle     use = iota
 	resolved     // its region, and the state of the group, were read
 	sent         // its intent is recorded; from now on it may be applied
-	spent        // over, but nobody was told what became of it
+	spent        // over, but a client, or who reads events, was not told what became of it
 )
 
 // answerIs is what a provider answered to a write.
@@ -262,7 +267,7 @@ func (w *world) state(room *scratch) State {
 func (w *world) take(s State, region uint8) {
 	b := &w.now
 	if s.Row == nil {
-		*b = book{group: b.group}
+		*b = book{group: b.group, exists: b.exists}
 	} else {
 		if !b.row {
 			b.region = region // what it holds is learnt
@@ -273,13 +278,17 @@ func (w *world) take(s State, region uint8) {
 		b.generation = s.Row.Generation[0]
 	}
 	for i := range w.slots {
-		if !w.slots[i].now.fence {
-			w.slots[i].now = mark{}
+		if in := &w.slots[i].now; !in.fence {
+			*in = mark{begun: in.begun}
+			if s.Row == nil {
+				in.begun = 0
+			}
 		}
 	}
 	for _, in := range s.Open {
+		begun := w.slots[in.ID[0]-1].now.begun
 		w.slots[in.ID[0]-1].now = mark{
-			open: true, made: in.CreatedRow, spoiled: in.Overlapped, ended: in.CallEnded, generation: in.Generation[0], left: uint8(in.Ends),
+			open: true, made: in.CreatedRow, spoiled: in.Overlapped, ended: in.CallEnded, generation: in.Generation[0], left: uint8(in.Ends), begun: begun,
 		}
 	}
 }
@@ -294,6 +303,7 @@ var freshPassed, freshNow = generationOf(3), generationOf(4)
 // first. stale tells of what an event shows of the resource.
 func (w *world) turn(m *model, event any, region uint8, stale bool) {
 	s := w.state(&m.room)
+	found := s.clone()
 	var passing Actions
 	for _, in := range s.Open {
 		if in.Ends == 0 {
@@ -304,6 +314,9 @@ func (w *world) turn(m *model, event any, region uint8, stale bool) {
 	s, did := m.Settle(s, event, freshNow)
 	w.sight.moot = w.sight.on && (w.sight.moot || passing.Tombstone || did.Tombstone)
 	made := !w.now.row
+	if m.events {
+		w.record(m, found, event, s, did)
+	}
 	w.take(s, region)
 	if w.now.row && m.contents && (made || did.Learn) {
 		w.now.stale = stale

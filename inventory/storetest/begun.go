@@ -123,6 +123,15 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 			_, _, err = b.Observe(b.by("reader"), Sub, row.Key, row.Generation, inventory.Observation{})
 			b.ok(err)
 		}, "write Succeeded by \nwrite Succeeded by \ndelete Succeeded by ann\ndelete Succeeded by ann"},
+		{"a write that a delete without an answer overtakes", func(b *bench) {
+			b.live("rg", "vm")
+			b.settleBy("ann", b.beginBy("ann", write(index.Delete, "rg", "vm")), inventory.Answer{Outcome: index.Ambiguous, Status: 502, Error: why})
+			b.settleBy("bob", b.beginBy("bob", write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Succeeded, Status: 200})
+			b.clock.Pass(intentLife)
+			_, err := b.Expire(b.by("a job"), 10)
+			b.ok(err)
+			b.seen("")
+		}, "write Succeeded by \ndelete Started by ann: NoCores\nwrite Succeeded by bob\ndelete Started by ann\ndelete Succeeded by ann\nwrite Failed by bob"},
 		{"a resource that somebody looks at, and it is gone", func(b *bench) {
 			b.live("rg", "vm")
 			b.seen("")
@@ -137,9 +146,18 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 			if got := story(found); got != c.want {
 				t.Errorf("the events are\n%s\nwant\n%s", got, c.want)
 			}
+			exists := map[string]bool{}
 			for _, e := range found {
 				if e.Cause.ObjectID == "reader" {
 					t.Errorf("who reads changes nothing: %+v", e)
+				}
+				if is, told := e.Exists(); told {
+					exists[e.Key] = is
+				}
+			}
+			for key, is := range exists {
+				if _, err := b.Resource(b.ctx, Sub, key); is != (err == nil) {
+					t.Errorf("the events say that %s exists: %t; the index says otherwise", key, is)
 				}
 			}
 		})

@@ -507,9 +507,12 @@ func testEventsTellTheIndex(t *testing.T, database Database) {
 			_, err := b.Expire(b.ctx, 100)
 			b.ok(err)
 		case known:
-			found := random.IntN(2) == 0
-			steps = append(steps, fmt.Sprint("observe ", name, " ", found))
-			_, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: found})
+			seen := inventory.Observation{Found: random.IntN(2) == 0}
+			if seen.Found {
+				seen.ProvisioningState = []string{"", "Failed", "Updating"}[random.IntN(3)]
+			}
+			steps = append(steps, fmt.Sprint("observe ", name, " ", seen.Found, " ", seen.ProvisioningState))
+			_, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, seen)
 			b.ok(err)
 		}
 	}
@@ -517,8 +520,8 @@ func testEventsTellTheIndex(t *testing.T, database Database) {
 		step()
 		for _, e := range b.eventsAfter(seen) {
 			seen = e.Number
-			if e.Status == events.Succeeded && !e.InDoubt {
-				exists[e.Resource[len(e.Resource)-1:]] = e.Action == "Contoso.Compute/virtualMachines/write"
+			if is, told := e.Exists(); told {
+				exists[e.Resource[len(e.Resource)-1:]] = is
 			}
 		}
 		for _, name := range names {
@@ -526,7 +529,7 @@ func testEventsTellTheIndex(t *testing.T, database Database) {
 			switch {
 			case errors.Is(err, inventory.ErrNotFound) && exists[name]:
 				t.Fatalf("the events say that %s exists, the index does not know it, after\n%s", name, strings.Join(steps, "\n"))
-			case err == nil && row.Phase == index.Live && !row.Verify && !exists[name]:
+			case err == nil && !row.NeedsVerify() && !row.FollowPut && !exists[name]:
 				t.Fatalf("the index holds %s, and no event says so, after\n%s", name, strings.Join(steps, "\n"))
 			}
 		}
