@@ -40,7 +40,7 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	metrics.running.WithLabelValues(name).Inc()
 	defer metrics.running.WithLabelValues(name).Dec()
 	kind := (*w.kinds.Load())[name]
-	span := w.Tracer.Attempt("job "+name, job.Trace, w.Store.Now().Sub(job.Created))
+	span := w.beginSpan(kind, job)
 	ctx = spans.With(ctx, span)
 	work, stop := context.WithCancelCause(events.With(ctx, causeOf(kind, job)))
 	claim := &Claim{Job: job, store: w.Store, trace: span.TraceID()}

@@ -48,6 +48,12 @@ type Scheduled interface {
 	Schedule(ctx context.Context) error
 }
 
+// SelfTraced is a Kind whose attempts go on without an end: they have no spans, and the
+// kind begins a trace for each piece of its work.
+type SelfTraced interface {
+	TracesItself()
+}
+
 // Result is what an attempt came to. The zero Result means that the work is not
 // done and is to be tried again as after an error.
 type Result struct {

@@ -1,6 +1,17 @@
 package jobs
 
-import "portico/spans"
+import (
+	"portico/inventory/jobrow"
+	"portico/spans"
+)
+
+// beginSpan begins an attempt's span; nil where it has none.
+func (w *worker) beginSpan(kind Kind, job jobrow.Job) *spans.Span {
+	if _, ok := kind.(SelfTraced); ok {
+		return nil
+	}
+	return w.Tracer.Attempt("job "+w.name, job.Trace, w.Store.Now().Sub(job.Created))
+}
 
 // endSpan says of an attempt's span what became of the attempt, and ends it.
 func endSpan(span *spans.Span, claim *Claim, outcome string) {

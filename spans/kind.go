@@ -15,6 +15,7 @@ const (
 	JobAttempt
 	JobStep
 	SweepRegion
+	Delivery
 	kinds
 )
 
@@ -81,6 +82,12 @@ func (k Kind) describe() KindDescription {
 			"sweep region", trace.SpanKindInternal, "What a sweep listed and compared of one type in one region.",
 			[]Attribute{ResourceType, Region, Outcome},
 		}
+	case Delivery:
+		return KindDescription{
+			"deliver {sink}", trace.SpanKindProducer,
+			"An attempt to deliver a message to a sink, with what is read of the store for it. It is a trace of its own.",
+			[]Attribute{Events, Status, Outcome},
+		}
 	case kinds:
 	}
 	return KindDescription{}
@@ -96,6 +103,8 @@ func (k Kind) role() trace.SpanKind {
 		return trace.SpanKindClient
 	case JobAttempt:
 		return trace.SpanKindConsumer
+	case Delivery:
+		return trace.SpanKindProducer
 	case RegionList, JobStep, SweepRegion, kinds:
 	}
 	return trace.SpanKindInternal
@@ -132,4 +141,5 @@ const (
 	Tries        Attribute = "portico.tries"
 	Job          Attribute = "portico.job.kind"
 	JobID        Attribute = "portico.job"
+	Events       Attribute = "portico.events"
 )

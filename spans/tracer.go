@@ -134,6 +134,14 @@ func (t *Tracer) Attempt(name, parent string, age time.Duration) *Span {
 	return t.start(trace.SpanContext{}, JobAttempt, name, began)
 }
 
+// Begin begins a trace that nobody has decided about; nil if it is not sampled.
+func (t *Tracer) Begin(k Kind, name string) *Span {
+	if t == nil || !t.draw() {
+		return nil
+	}
+	return t.start(trace.SpanContext{}, k, name, trace.WithTimestamp(time.Now()))
+}
+
 // Pass prepares the headers of a call to a provider, which are the call's own and hold
 // what the client sent: with tracing, a client that is not trusted tells providers
 // nothing of traces. Without tracing they stay as they are.

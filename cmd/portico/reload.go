@@ -104,7 +104,8 @@ func (s *service) take(ctx context.Context, next *config.Config, why string) (ad
 	return admin.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
 }
 
-// prepare makes what can fail. The subscriptions come last: they stay.
+// prepare makes what can fail. The subscriptions and the beginnings of sinks come last:
+// they stay.
 func (s *service) prepare(ctx context.Context, c *config.Config) (m material, err error) {
 	m.config = c
 	if m.pair, err = serverPair(c.Server.TLS); err != nil {
@@ -125,7 +126,10 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 	if m.keys, err = tokenKeys(ctx, c, s.store); err != nil {
 		return m, err
 	}
-	return m, seed(ctx, c, s.store)
+	if err = seed(ctx, c, s.store); err != nil {
+		return m, err
+	}
+	return m, beginSinks(ctx, s.store, m.sinks)
 }
 
 // followChanges reloads at SIGHUP, and when the configuration's files have

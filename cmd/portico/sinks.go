@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
 
 	"portico/config"
 	"portico/config/rule"
+	"portico/inventory"
 	"portico/operations/webhook"
 	"portico/pemfile"
 )
@@ -22,6 +24,14 @@ func readSinks(configured []config.Sink) ([]*webhook.Sink, error) {
 		sinks[i] = s
 	}
 	return sinks, nil
+}
+
+// beginSinks fixes where new sinks begin. It comes before readiness, and before a reload is
+// answered: who writes after that finds his writes at the receiver.
+func beginSinks(ctx context.Context, store *inventory.Store, sinks []*webhook.Sink) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	return webhook.Begin(ctx, store, sinks)
 }
 
 func readSink(s *webhook.Sink, setting string) (err error) {

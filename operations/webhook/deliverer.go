@@ -13,6 +13,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
+	"portico/spans"
 	"portico/timing"
 )
 
@@ -32,6 +33,7 @@ type Deliverer struct {
 	Sinks    []*Sink
 	Store    *inventory.Store
 	Interval time.Duration // between two looks at the outbox
+	Tracer   *spans.Tracer
 	Log      *zap.Logger
 
 	metrics  *metrics
@@ -79,6 +81,9 @@ func (d *Deliverer) Sink(name string) *Sink {
 	return nil
 }
 
+// TracesItself implements [jobs.SelfTraced]: a message is a trace.
+func (d *Deliverer) TracesItself() {}
+
 // Run implements [jobs.Kind].
 func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	state, err := readState(claim.Job)
@@ -113,38 +118,67 @@ func (d *Deliverer) missing(ctx context.Context, name string, s state) (jobs.Res
 	return jobs.Result{End: jobrow.Done}, nil
 }
 
-// Schedule implements [jobs.Scheduled]: it makes the jobs of new sinks.
-func (d *Deliverer) Schedule(ctx context.Context) error {
+// Schedule implements [jobs.Scheduled]: it makes the jobs of new sinks that [Begin] has
+// not made.
+func (d *Deliverer) Schedule(ctx context.Context) error { return Begin(ctx, d.Store, d.Sinks) }
+
+// Begin makes the jobs of sinks that have none: of what is written from now on a new sink
+// misses nothing. The jobs of sinks that nobody knew are due at once.
+func Begin(ctx context.Context, store *inventory.Store, sinks []*Sink) error {
 	var failures error
-	for _, s := range d.Sinks {
-		failures = errors.Join(failures, d.begin(ctx, s))
+	for _, s := range sinks {
+		failures = errors.Join(failures, begin(ctx, store, s))
 	}
 	return failures
 }
 
-func (d *Deliverer) begin(ctx context.Context, s *Sink) error {
-	job, err := d.job(ctx, s.Name)
+func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
+	job, err := store.Job(ctx, "", jobID(s.Name))
 	if err == nil && !job.State.Ended() {
-		return nil
+		return resume(ctx, store, job)
 	}
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}
 	var from state
 	if !s.Earliest {
-		if _, err := d.Store.NumberEvents(ctx, readAtOnce); err != nil {
+		if err := numberAll(ctx, store); err != nil {
 			return err
 		}
 	}
-	first, last, err := d.Store.EventNumbers(ctx)
+	first, last, err := store.EventNumbers(ctx)
 	if err != nil {
 		return err
 	}
 	if from.Progress.Cursor = last; s.Earliest {
 		from.Progress.Cursor = first - 1
 	}
-	_, err = d.Store.AddJob(ctx, jobrow.Job{ID: jobID(s.Name), Kind: inventory.SinkJob, Subject: s.Name, Payload: from.payload()})
+	_, err = store.AddJob(ctx, jobrow.Job{ID: jobID(s.Name), Kind: inventory.SinkJob, Subject: s.Name, Payload: from.payload()})
 	return err
+}
+
+// resume has the job of a sink claimed at once that somebody without the sink has put off.
+func resume(ctx context.Context, store *inventory.Store, job jobrow.Job) error {
+	state, err := readState(job)
+	if err != nil || job.Owner != "" || state.AbsentSince.IsZero() {
+		return err
+	}
+	_, err = store.HastenJob(ctx, "", job.ID)
+	if errors.Is(err, jobrow.ErrEnded) || errors.Is(err, inventory.ErrNotFound) {
+		return nil // it was forgotten meanwhile, and is made anew by the next call
+	}
+	return err
+}
+
+// numberAll numbers all events that have been committed: what is numbered later was
+// written later.
+func numberAll(ctx context.Context, store *inventory.Store) error {
+	for {
+		n, err := store.NumberEvents(ctx, readAtOnce)
+		if err != nil || n < readAtOnce {
+			return err
+		}
+	}
 }
 
 func jobID(sink string) [16]byte { return jobrow.ID(inventory.SinkJob, sink) }

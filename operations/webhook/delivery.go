@@ -11,6 +11,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/limits"
+	"portico/spans"
 	"portico/timing"
 )
 
@@ -292,11 +293,27 @@ func (x *delivery) sendDue(ctx context.Context, now time.Time) {
 
 // send sends a message. A panic in it is an error, and no fault of the receiver.
 func (x *delivery) send(ctx context.Context, items []*item) (result sent) {
+	span := x.Tracer.Begin(spans.Delivery, "deliver "+x.sink.Name)
+	defer func() { endSpan(span, result) }()
+	ctx = spans.With(ctx, span)
 	if p := limits.CatchPanic(func() { result = x.sendAll(ctx, items) }); p != nil {
 		x.Log.Error("panic", zap.String("sink", x.sink.Name), zap.Error(p))
 		return sent{items: items, err: p}
 	}
 	return result
+}
+
+// endSpan says of a message's span what became of the message, and ends it.
+func endSpan(span *spans.Span, result sent) {
+	span.Number(spans.Events, len(result.items)-len(result.missing))
+	if result.outcome.Status > 0 {
+		span.Number(spans.Status, result.outcome.Status)
+	}
+	span.Text(spans.Outcome, result.outcome.Name)
+	if result.outcome.Name != outcomeDelivered {
+		span.Fail("")
+	}
+	span.End()
 }
 
 // sendAll reads from the outbox what is no longer in memory, and sends a message.

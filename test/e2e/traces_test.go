@@ -388,3 +388,39 @@ func TestSampleIsReloaded(t *testing.T) {
 		t.Error("a header of the collector is in the log")
 	}
 }
+
+// A message to a sink is a trace of its own, with what was read for it; looking for more is
+// none, however long a gateway delivers.
+func TestADeliveryIsOneTrace(t *testing.T) {
+	t.Parallel()
+	const writes = 3
+	c, h := harness.StartCollector(t), newHook(t)
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: withSinks(h.sink("audit", "")) + traced(c)}})
+	for i := range writes {
+		mustPutGroup(t, w, fmt.Sprintf("g%d", i), 0)
+	}
+	soon(t, "the span of each message", func() bool { return len(named(c.Spans(), "deliver audit")) >= writes })
+	w.Portico.Stop(t) // which sends what is left, and ends what was going on
+
+	all := c.Spans()
+	if attempts := named(all, "job sink"); len(attempts) > 0 {
+		t.Errorf("%d attempts that have no end are traced", len(attempts))
+	}
+	roots := map[string]bool{}
+	for _, s := range all {
+		roots[s.Trace] = roots[s.Trace] || s.Parent == ""
+	}
+	for _, s := range named(all, "store") {
+		if !roots[s.Trace] {
+			t.Errorf("%s of %s belongs to nothing that was sent", s.Name, s.Attributes["db.operation.name"])
+		}
+	}
+	for _, s := range named(all, "deliver audit") {
+		if s.Parent != "" || s.Failed || s.Attributes["portico.outcome"] != "delivered" || !strings.HasSuffix(s.Attributes["portico.events"], "1") {
+			t.Errorf("a message's span is %+v", s)
+		}
+		if in := inTrace(all, s.Trace); len(in) > 2 { // itself, and the event where it was no longer in memory
+			t.Errorf("the trace of a message has %d spans: %v", len(in), in)
+		}
+	}
+}

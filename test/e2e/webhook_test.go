@@ -84,6 +84,48 @@ func TestWebhooksFollowTheConfiguration(t *testing.T) {
 	two.wantInOrder(t, p, "1.0."+fmt.Sprint(two.got()[0].number()-1))
 }
 
+// A new sink has begun when its gateway is ready, and one that a reload adds when the reload
+// is answered: whoever writes from then on finds all of it at the receiver.
+func TestASinkMissesNothingOnceItsGatewayIsReady(t *testing.T) {
+	t.Parallel()
+	const writes = 20
+	one, two := newHook(t), newHook(t)
+	// The pauses of housekeeping, which makes jobs as well, are by the floor: it comes late.
+	settings := func(sinks ...string) string {
+		return "\nindex: {pollFloor: 2s}\nevents:\n  sinks:\n" + strings.Join(sinks, "")
+	}
+	first := one.sink("one", "batch: 5")
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: settings(first)}})
+	p := w.Portico
+	missed := func(h *hook, name string) {
+		t.Helper()
+		if got := sinkOf(t, p, name); got.State == "Starting" {
+			t.Errorf("the sink %s has not begun: %+v", name, got)
+		}
+		for i := range writes {
+			mustPutGroup(t, w, fmt.Sprintf("%s%d", name, i), 0)
+		}
+		harness.Await(t, hookBound, fmt.Sprintf("an event of each of %d writes at %s", writes, name), func() bool {
+			got := h.subjects()
+			for i := range writes {
+				if got[fmt.Sprintf("%s%d", name, i)] != 1 {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	missed(one, "one")
+	c := w.Config
+	c.Extra = settings(first, two.sink("two", ""))
+	p.Write(t, p.Text(t, c))
+	reload(t, p).Want(t, 200)
+	missed(two, "two")
+	if got := two.subjects()["one0"]; got != 0 {
+		t.Error("a new sink was sent what was before it")
+	}
+}
+
 // Secrets and tokens are changed while events flow, without one that the receiver does
 // not know.
 func TestWebhookSecretsAreChanged(t *testing.T) {
