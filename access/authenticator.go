@@ -59,18 +59,19 @@ type Refusal struct {
 
 // The results of signing in, as metrics have them.
 const (
-	Accepted    = "accepted"
-	Missing     = "missing"     // no credential
-	Unknown     = "unknown"     // a credential that no method knows
-	Malformed   = "malformed"   // a token that cannot be read
-	Expired     = "expired"     // one whose time is over
-	Early       = "early"       // one whose time has not come
-	Audience    = "audience"    // one for another service
-	Signature   = "signature"   // one that its issuer has not signed
-	UnknownKey  = "unknown_key" // one that is signed by a key that its issuer does not show
-	Claims      = "claims"      // one that does not say whose it is
-	Revoked     = "revoked"     // a certificate that its authority has revoked
-	Unavailable = "unavailable" // the issuer's keys, or a list of what it has revoked, cannot be had
+	Accepted      = "accepted"
+	Missing       = "missing"        // no credential
+	Unknown       = "unknown"        // a credential that no method knows
+	UnknownIssuer = "unknown_issuer" // a token that names an issuer that no method knows
+	Malformed     = "malformed"      // a token that cannot be read
+	Expired       = "expired"        // one whose time is over
+	Early         = "early"          // one whose time has not come
+	Audience      = "audience"       // one for another service
+	Signature     = "signature"      // one that its issuer has not signed
+	UnknownKey    = "unknown_key"    // one that is signed by a key that its issuer does not show
+	Claims        = "claims"         // one that does not say whose it is
+	Revoked       = "revoked"        // a certificate that its authority has revoked
+	Unavailable   = "unavailable"    // the issuer's keys, or a list of what it has revoked, cannot be had
 )
 
 // Methods authenticates by several ways to sign in: the first that knows a credential
@@ -79,7 +80,8 @@ type Methods struct {
 	methods   []Method
 	authority string
 	metrics   *Metrics
-	accepted  []counter // of each method
+	accepted  []counter      // of each method
+	foreigns  *ForeignTokens // nil: nobody is told of them
 }
 
 // NewMethods returns an authenticator by methods, which are asked in this order.
@@ -92,12 +94,22 @@ func NewMethods(authority string, metrics *Metrics, methods ...Method) *Methods 
 	return m
 }
 
+// Reporting has f log which issuers tokens name that are refused for that, and returns m.
+func (m *Methods) Reporting(f *ForeignTokens) *Methods {
+	m.foreigns = f
+	return m
+}
+
 // Authenticate asks each method.
 func (m *Methods) Authenticate(r *http.Request) (Principal, *Refusal) {
-	by, p, refusal := m.judge(credentialsOf(r))
+	c, unreadable := credentialsOf(r)
+	by, p, refusal := m.judge(c, unreadable)
 	switch {
 	case by < 0:
 		m.metrics.of(noMethod, refusal.Result).Inc()
+		if refusal.Result == UnknownIssuer && m.foreigns != nil {
+			m.foreigns.refused(m.foreign(c))
+		}
 	case refusal != nil:
 		m.metrics.of(m.methods[by].Name(), refusal.Result).Inc()
 	default:
@@ -119,10 +131,13 @@ func (m *Methods) judge(c Credentials, unreadable *Refusal) (by int, p Principal
 		}
 		return i, p, nil
 	}
-	if unreadable == nil {
-		unreadable = &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Unknown, "The authentication failed because of an invalid token."}
+	if unreadable != nil {
+		return -1, Principal{}, unreadable
 	}
-	return -1, Principal{}, unreadable
+	if named, _ := m.foreign(c); named != "" {
+		return -1, Principal{}, foreignIssuer()
+	}
+	return -1, Principal{}, &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Unknown, "The authentication failed because of an invalid token."}
 }
 
 // credentialsOf reads what a request brings. Without a readable token, it also returns

@@ -50,6 +50,17 @@ func New(o Options, keys *Keys) *Issuer {
 // Name implements [access.Method].
 func (i *Issuer) Name() string { return "issuer" }
 
+// Issuer implements [access.OfIssuer].
+func (i *Issuer) Issuer() string { return i.options.URL }
+
+// Named implements [access.OfIssuer].
+func (i *Issuer) Named(c access.Credentials) string {
+	if len(c.Token) > maxToken {
+		return ""
+	}
+	return issuerOf(c.Token)
+}
+
 // Authenticate implements [access.Method]. It knows the tokens that name the issuer. A
 // token that was verified once is remembered as long as it and its key are valid.
 func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
@@ -63,7 +74,7 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 	if p, known = i.known.Get(c.Hash, now); known && i.keys.has(keyOf(p.Credential), now) {
 		return p, true, nil
 	}
-	if len(c.Token) > maxToken || issuerOf(c.Token) != i.options.URL {
+	if i.Named(c) != i.options.URL {
 		return access.Principal{}, false, nil
 	}
 	p, refusal = i.verify(c.Request.Context(), c.Token, &signature{find: i.keys.find, algorithms: i.options.Algorithms, now: now})

@@ -43,6 +43,7 @@ type Keys struct {
 	waiting int           // for it
 	last    time.Time     // when the last one began
 	failed  error         // of the last one
+	failing time.Time     // since when they have failed; zero: the last one did not
 }
 
 // newKeys returns the keys of an issuer: those of the last good fetch, if a folder has
@@ -163,6 +164,12 @@ func (k *Keys) fetch(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.failed = err
+	switch {
+	case err == nil:
+		k.failing = time.Time{}
+	case k.failing.IsZero():
+		k.failing = time.Now()
+	}
 	close(k.flight)
 	k.flight = nil
 	return err
@@ -182,6 +189,13 @@ func (k *Keys) fetchNow(ctx context.Context) error {
 		k.log.Warn("the keys of an issuer cannot be kept for the next start", zap.String("issuer", k.issuer), zap.Error(err))
 	}
 	return nil
+}
+
+// unavailable is since when the keys cannot be fetched; zero: they can, as far as is known.
+func (k *Keys) unavailable() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.failing
 }
 
 // due reports whether it is time to fetch keys that are in use.

@@ -7,6 +7,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type Metrics struct {
 	fetches *prometheus.CounterVec
 	age     *prometheus.Desc
+	failing *prometheus.Desc
 	keys    func() []*Keys
 }
 
@@ -17,6 +18,8 @@ func newMetrics(registry prometheus.Registerer, keys func() []*Keys) *Metrics {
 		}, []string{"issuer", "result"}),
 		age: prometheus.NewDesc("portico_issuer_keys_timestamp_seconds",
 			"When the keys of an issuer were fetched that are in use, in seconds since 1970; no series before the first time.", []string{"issuer"}, nil),
+		failing: prometheus.NewDesc("portico_issuer_unavailable_timestamp_seconds",
+			"Since when the keys of an issuer cannot be fetched, in seconds since 1970; no series while they can.", []string{"issuer"}, nil),
 		keys: keys,
 	}
 	registry.MustRegister(m.fetches, m)
@@ -32,13 +35,19 @@ func (m *Metrics) fetched(issuer string, err error) {
 }
 
 // Describe implements [prometheus.Collector].
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) { to <- m.age }
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	to <- m.age
+	to <- m.failing
+}
 
 // Collect implements [prometheus.Collector].
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, k := range m.keys() {
 		if set := k.set.Load(); set != nil {
 			to <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, float64(set.fetched.UnixMilli())/1000, k.issuer)
+		}
+		if since := k.unavailable(); !since.IsZero() {
+			to <- prometheus.MustNewConstMetric(m.failing, prometheus.GaugeValue, float64(since.UnixMilli())/1000, k.issuer)
 		}
 	}
 }

@@ -16,10 +16,7 @@ import (
 func (i *Issuer) rehearse(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
 	t := c.Trail
 	t.Issuers = append(t.Issuers, i.options.URL)
-	if len(c.Token) > maxToken {
-		return p, false, nil
-	}
-	if t.Issuer = issuerOf(c.Token); t.Issuer != i.options.URL {
+	if t.Issuer = i.Named(c); t.Issuer != i.options.URL {
 		return p, false, nil
 	}
 	s := &signature{find: i.keys.known, algorithms: i.options.Algorithms, now: i.now()}

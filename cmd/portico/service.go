@@ -44,6 +44,7 @@ type service struct {
 	expiries    *meter.Certificates
 	signIns     *access.Metrics
 	issuers     *issuer.Registry
+	foreign     *access.ForeignTokens
 	connections tables
 	traces      traces
 	access      *logs.Batch
@@ -69,6 +70,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.shown.Loaded(1, time.Now())
 	s.generations.Taken(generation.Entry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
 	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
+	s.foreign = access.NewForeignTokens(log)
 	s.connections = newTables(cfg.Server, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func (s *service) signIn(c *config.Config) (signIn, error) {
 	if err != nil {
 		return made, err
 	}
-	made.authenticator = access.NewMethods(authorityOf(c), s.signIns, append(methods, tokens)...)
+	made.authenticator = access.NewMethods(authorityOf(c), s.signIns, append(methods, tokens)...).Reporting(s.foreign)
 	return made, nil
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,7 +126,8 @@ func TestRefusedTokens(t *testing.T) {
 		{"expired", issuer.Token(t, "exp", time.Now().Add(-time.Hour).Unix()), "ExpiredAuthenticationToken", "has expired"},
 		{"not valid yet", issuer.Token(t, "nbf", time.Now().Add(time.Hour).Unix()), "InvalidAuthenticationToken", "not valid yet"},
 		{"for another audience", issuer.Token(t, "aud", "https://graph.example"), "InvalidAuthenticationToken", "audience"},
-		{"another issuer's", other.Token(t), "InvalidAuthenticationToken", "invalid token"},
+		{"another issuer's", other.Token(t), "InvalidAuthenticationToken", "issuer that is not trusted here"},
+		{"its issuer's with a slash more", issuer.Token(t, "iss", issuer.URL+"/"), "InvalidAuthenticationToken", "issuer that is not trusted here"},
 		{"another issuer's key", other.Token(t, "iss", issuer.URL), "InvalidAuthenticationToken", "signature"},
 		{"unknown key", harness.NewSigningKey(t, "x").Sign(t, issuer.Claims()), "InvalidAuthenticationToken", "unknown key"},
 	} {
@@ -140,10 +143,60 @@ func TestRefusedTokens(t *testing.T) {
 			}
 		}
 	}
+	for _, line := range []string{`"issuer":"'` + other.URL + `'"`, `"issuer":"'` + issuer.URL + `/'","tokens":1,"configured":"'` + issuer.URL + `'"`} {
+		if !strings.Contains(w.Portico.Logs(), line) {
+			t.Errorf("the log lacks %s", line)
+		}
+	}
 	w.Portico.Do(t, harness.Request{Path: w.SubscriptionPath() + version}).Want(t, 200) // alice's static token
 	if received := w.Contoso("westus").Requests(t); len(received) > 0 {
 		t.Errorf("%d requests reached a provider", len(received))
 	}
+}
+
+// While an issuer's keys cannot be fetched, portico status says so, since when, and what
+// says more; it is silent about it once they can.
+func TestAnIssuerThatIsAwayIsAProblem(t *testing.T) {
+	t.Parallel()
+	issuer := harness.NewIssuer(t)
+	issuer.Answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Auth: issuer.Auth("", "atMostEvery: 1s")}})
+	o := commander{home: t.TempDir()}
+	type problem struct {
+		Severity, Code, Subject, Next string
+		Since                         *time.Time
+	}
+	find := func() (found []problem) {
+		t.Helper()
+		var status struct{ Problems []problem }
+		if err := json.Unmarshal(w.Portico.Admin(t, harness.Request{Path: "/admin/status"}).Want(t, 200).Body, &status); err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(status.Problems, func(p problem) bool { return p.Code != "issuerUnavailable" })
+	}
+	if found := find(); len(found) > 0 {
+		t.Errorf("before any token: %+v", found)
+	}
+	token := issuer.Token(t)
+	w.Portico.Do(t, harness.Request{Path: w.SubscriptionPath() + version, Header: bearer(token)}).WantError(t, 503, "ServiceUnavailable")
+	found := find()
+	if len(found) != 1 || found[0].Severity != "critical" || found[0].Subject != issuer.URL || found[0].Since == nil {
+		t.Fatalf("%+v", found)
+	}
+	if text, _ := o.run(t, 1, "status", "--admin", w.Portico.AdminURL); !strings.Contains(text, "The keys of the issuer "+issuer.URL) {
+		t.Errorf("portico status: %s", text)
+	}
+	file := filepath.Join(o.home, "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := strings.Fields(strings.Replace(strings.TrimPrefix(found[0].Next, "portico "), "FILE", file, 1))
+	if text, _ := o.run(t, 0, append(next, "--admin", w.Portico.AdminURL)...); !strings.Contains(text, "cannot fetch the keys of '"+issuer.URL+"'") {
+		t.Errorf("%s says: %s", found[0].Next, text)
+	}
+	issuer.Answer(nil)
+	soon(t, "no word of the issuer", func() bool { return len(find()) == 0 })
+	w.Portico.Do(t, harness.Request{Path: w.SubscriptionPath() + version, Header: bearer(token)}).Want(t, 200)
 }
 
 // Callers show certificates, over both versions of HTTP. Changes of the configuration

@@ -42,6 +42,7 @@ func ProblemKinds() []ProblemKind {
 		{RegionDown, Critical, "No endpoint of a region can be reached.", "portico regions"},
 		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused.", "portico regions"},
 		{Untrusted, Critical, "Calls came to nothing within the last minutes, as a provider and Portico do not trust each other.", "portico regions"},
+		{IssuerUnavailable, Critical, "The keys of an issuer of tokens cannot be fetched: tokens that are signed by keys that are not known yet are refused with 503.", "portico explain --ask --bearer-file FILE /subscriptions"},
 		{CertificateEnded, Critical, "A certificate has ended.", "portico reload"},
 		{AuditLinesLost, Critical, "Audit lines could not be written since the gateway started.", ""},
 		{RemovedCredentials, Critical, "Tokens that the configuration's file has no more are still accepted.", "portico reload"},
@@ -78,6 +79,7 @@ const (
 	RegionDown           = "regionDown"
 	EndpointDown         = "endpointDown"
 	Untrusted            = "untrusted"
+	IssuerUnavailable    = "issuerUnavailable"
 	CertificateEnded     = "certificateEnded"
 	AuditLinesLost       = "auditLinesLost"
 	RemovedCredentials   = "removedCredentials"

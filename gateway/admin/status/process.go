@@ -41,6 +41,7 @@ const (
 	certificatesMetric = "portico_certificate_expiry_timestamp_seconds"
 	auditMetric        = "portico_audit_failures_total"
 	accessMetric       = "portico_access_lines_lost_total"
+	issuerMetric       = "portico_issuer_unavailable_timestamp_seconds"
 )
 
 // budgets are the prefixes of metrics of memory, with the settings that bound it.
@@ -52,7 +53,7 @@ func budgets() [][2]string {
 
 // Metrics are the names of the metrics that are looked at.
 func Metrics() []string {
-	all := []string{reloadedMetric, reloadTimeMetric, removedMetric, certificatesMetric, auditMetric, accessMetric}
+	all := []string{reloadedMetric, reloadTimeMetric, removedMetric, certificatesMetric, auditMetric, accessMetric, issuerMetric}
 	for _, b := range budgets() {
 		all = append(all, b[0]+"_held_bytes", b[0]+"_limit_bytes")
 	}
@@ -74,6 +75,11 @@ func (f *finding) process(figures figures, now time.Time) {
 	if len(figures[reloadedMetric]) > 0 && figures.value(reloadTimeMetric) > 0 && figures.value(reloadedMetric) == 0 {
 		f.add(api.Problem{Code: api.ReloadFailed, Since: since(seconds(figures.value(reloadTimeMetric))),
 			Summary: "The configuration that was read last was refused; the next start would fail."})
+	}
+	for _, m := range figures[issuerMetric] {
+		issuer := meter.Label(m, "issuer")
+		f.add(api.Problem{Code: api.IssuerUnavailable, Subject: issuer, Since: since(seconds(valueOf(m))),
+			Summary: fmt.Sprintf("The keys of the issuer %s cannot be fetched: its tokens are refused, unless they are signed by a key that was fetched before.", issuer)})
 	}
 	for _, m := range figures[certificatesMetric] {
 		use := meter.Label(m, "use")

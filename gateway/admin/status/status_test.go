@@ -86,6 +86,7 @@ func TestProblemsOfTheProcess(t *testing.T) {
 		"":                                  {reloadedMetric: metric(1), reloadTimeMetric: metric(at(0)), certificatesMetric: metric(at(1000*time.Hour), "use", "listener"), auditMetric: metric(0)},
 		"reloadFailed":                      {reloadedMetric: metric(0), reloadTimeMetric: metric(at(0))},
 		"auditLinesLost, accessLinesLost":   {accessMetric: metric(3), auditMetric: metric(1)},
+		"issuerUnavailable https://a/":      {issuerMetric: metric(at(-time.Minute), "issuer", "https://a/")},
 		"removedCredentials":                {removedMetric: metric(2)},
 		"certificateEnds Contoso.Compute":   {certificatesMetric: metric(at(time.Hour), "use", "Contoso.Compute")},
 		"certificateEnded listener":         {certificatesMetric: metric(at(-time.Hour), "use", "listener")},
