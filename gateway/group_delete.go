@@ -10,6 +10,6 @@ import (
 
 // deletionCheck checks a group's emptiness on behalf of whoever began its deletion.
 func (g *Gateway) deletionCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
-	caller := locate.Caller{Principal: p.Caller, Identity: tracing.OfCorrelation(p.Correlation, g.config.Server.Region, time.Now())}
+	caller := locate.Caller{Principal: p.Caller, Identity: tracing.OfCorrelation(p.Correlation, p.Request.Client, g.config.Server.Region, time.Now())}
 	return &locate.EmptinessCheck{Prober: g.prober, Caller: caller, Timeout: g.config.Upstream.CallTimeout}
 }

@@ -138,6 +138,18 @@ func (s *Store) sealBegun(ctx context.Context, sub string, all []begunWrite) (be
 	return begunWrites{append(text, encrypted...), all, true}, err
 }
 
+// BegunBy returns the cause of the latest write of a row, of one of the kinds or, without
+// any, of any kind, of which no event says yet how it ended; the zero Cause where there is
+// none, or it cannot be read.
+func (s *Store) BegunBy(ctx context.Context, row Resource, kinds ...index.WriteKind) (cause events.Cause) {
+	for _, b := range row.begun.read(ctx, s, row.Subscription) {
+		if len(kinds) == 0 || slices.Contains(kinds, b.Kind) {
+			cause = b.Cause
+		}
+	}
+	return cause
+}
+
 // begun returns the writes of a resource that have begun.
 func (h *resourceTx) begun(t *tx) []begunWrite {
 	if h.row == nil {

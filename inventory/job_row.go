@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -69,7 +70,11 @@ func ReadFollow(j jobrow.Job) (f Follow, err error) {
 
 // Verify is the payload of a job that verifies a row.
 type Verify struct {
-	Progress VerifyProgress `json:"progress"`
+	// Correlation and Client are the ids of the request that had the row verified; "" where
+	// none did.
+	Correlation string         `json:"correlation,omitempty"`
+	Client      string         `json:"clientId,omitempty"`
+	Progress    VerifyProgress `json:"progress"`
 }
 
 // VerifyProgress is what operators see of a verification.
@@ -143,9 +148,13 @@ func (h *resourceTx) region() string {
 
 // verify creates the job that verifies a flagged row.
 func verify(t *tx, sub, key, region string) error {
+	payload := "{}"
+	if cause := events.CauseOf(t.Context); cause.Correlation != "" {
+		payload = jobrow.PayloadOf(Verify{Correlation: cause.Correlation, Client: cause.ClientRequest})
+	}
 	job := jobrow.Job{
 		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
-		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: payload,
 	}
 	return job.Put(t.Tx)
 }

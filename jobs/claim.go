@@ -27,7 +27,8 @@ func (c *Claim) Save(ctx context.Context, payload string) error {
 	return c.store.SaveJob(ctx, &c.Job, payload)
 }
 
-// Correlation is the id by which the calls of a job are found in every log.
+// Correlation is the id by which the calls of a job that no client's request began are
+// found in every log.
 func (c *Claim) Correlation() string { return uuid.UUID(c.Job.Incarnation).String() }
 
 // traceField names the attempt's trace in a line of the log, if it has one.
@@ -39,11 +40,12 @@ func (c *Claim) traceField() zap.Field {
 }
 
 // Header returns the ids of a call of the job.
-func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(), region) }
+func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(), "", region) }
 
-// Header returns the ids of a call that belongs to a correlation.
-func Header(correlation, region string) http.Header {
+// Header returns the ids of a call that belongs to a correlation and, where client is not
+// empty, to the request to which its client gave that id.
+func Header(correlation, client, region string) http.Header {
 	header := http.Header{}
-	tracing.OfCorrelation(correlation, region, time.Now()).Stamp(header)
+	tracing.OfCorrelation(correlation, client, region, time.Now()).Stamp(header)
 	return header
 }

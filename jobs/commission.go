@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"net/http"
+
 	"portico/access"
 	"portico/events"
 	"portico/inventory/jobrow"
@@ -21,6 +23,11 @@ type Request struct {
 	Address string `json:"address,omitempty"`  // the client's
 	Method  string `json:"method"`
 	URI     string `json:"uri"` // the path
+}
+
+// Header returns the ids of a call on behalf of the request.
+func (c Commission) Header(region string) http.Header {
+	return Header(c.Correlation, c.Request.Client, region)
 }
 
 // CommissionOf reads the commission in a job's payload.

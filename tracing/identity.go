@@ -116,17 +116,21 @@ func appendGUID(b []byte) []byte {
 type Setter interface{ Set(name, value string) }
 
 // OfCorrelation is the identity of one of Portico's own calls, which belongs to a
-// correlation.
-func OfCorrelation(correlation, region string, now time.Time) Identity {
+// correlation and, where client is not empty, to the request to which its client gave
+// that id.
+func OfCorrelation(correlation, client, region string, now time.Time) Identity {
 	id, _ := Identify(http.Header{CorrelationHeader: {correlation}}, region, now) // no client id, so no fault
+	id.Client = client
 	return id
 }
 
-// Stamp writes the ids onto a call to a provider. The client's own id is among the
-// headers that pass; Stamp does not change it.
+// Stamp writes the ids onto a call to a provider, the client's own where there is one.
 func (id Identity) Stamp(h Setter) {
 	h.Set(CorrelationHeader, id.Correlation)
 	h.Set(RoutingHeader, id.Routing)
+	if id.Client != "" {
+		h.Set(ClientRequestHeader, id.Client)
+	}
 }
 
 // StampAnswer writes the ids onto the answer to the client, whose headers are h and are

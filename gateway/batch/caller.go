@@ -21,7 +21,7 @@ type Caller struct {
 }
 
 // inherited are the headers that the requests of a batch take from it.
-var inherited = []string{"Accept-Language", "User-Agent"}
+var inherited = []string{"Accept-Language", "User-Agent", tracing.ClientRequestHeader}
 
 func newCaller(r *http.Request, x *exchange.Exchange) *Caller {
 	c := &Caller{

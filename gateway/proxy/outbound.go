@@ -30,6 +30,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, met
 		delete(h, "If-Range")
 	}
 	caller := resolve.CallerOf(x)
+	caller.Identity.Client = "" // it passes as it came, with the client's other headers
 	own := headers.Stamps()
 	caller.Stamp(&own, d.Subscription.TenantID, p.Public, p.referer(x.Request, method))
 	if method != http.MethodGet && method != http.MethodHead {

@@ -130,7 +130,7 @@ func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	case err != nil:
 		return jobs.Result{}, err
 	}
-	w := &attempt{Deleter: d, claim: claim, payload: &p, group: group, strays: map[string]inventory.Stray{}}
+	w := &attempt{Deleter: d, claim: claim, payload: &p, group: group, strays: map[string]inventory.Stray{}, spelt: map[string]string{}}
 	defer d.metrics.forget(claim.Job.ID)
 	if claim.Job.State == jobrow.Cancelling {
 		return w.cancel(ctx)
@@ -149,6 +149,7 @@ type attempt struct {
 	group   inventory.Group
 	plan    *plan.Plan
 	strays  map[string]inventory.Stray // by member
+	spelt   map[string]string          // the IDs of those that were named in the status, by member
 	errors  map[string]string          // of members, not recorded yet
 	// gone are the generations of rows without a resource, and asked those that were
 	// asked for once more, both by key.
@@ -337,7 +338,7 @@ func (w *attempt) onIdle(ctx, calling context.Context, over bool) (result jobs.R
 	case w.send(ctx, calling):
 		return jobs.Result{}, false, nil
 	}
-	if w.setWaits(w.waiting()) {
+	if w.setWaits(ctx, w.waiting()) {
 		if err := w.save(ctx); err != nil {
 			return jobs.Result{}, true, err
 		}

@@ -84,19 +84,34 @@ func (w *attempt) waitFor(open []inventory.OpenWrite, until func(inventory.OpenW
 func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
 
 // waiting lists what the deletion waits for.
-func (w *attempt) waiting() []plan.Wait {
-	all := append(w.plan.Waits(w.limit()), w.open...)
-	for i := range all {
-		if stray, is := w.strays[all[i].ID]; is {
-			all[i].ID = stray.ID
-		}
+func (w *attempt) waiting() []plan.Wait { return append(w.plan.Waits(w.limit()), w.open...) }
+
+// spelling is the ID of a member, named in any casing, as it was written. Of what has no
+// row any more only the name is known.
+func (w *attempt) spelling(ctx context.Context, key string) string {
+	if stray, is := w.strays[key]; is {
+		return stray.ID
 	}
-	return all
+	key = arm.Fold(key)
+	if id := w.spelt[key]; id != "" {
+		return id
+	}
+	row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key)
+	if err != nil {
+		return key
+	}
+	w.spelt[key] = row.ID
+	return row.ID
 }
 
 // setWaits puts what the deletion waits for into its status, and reports whether that
 // has changed.
-func (w *attempt) setWaits(now []plan.Wait) (changed bool) {
+func (w *attempt) setWaits(ctx context.Context, now []plan.Wait) (changed bool) {
+	for i := range now {
+		if now[i].ID != "" {
+			now[i].ID = w.spelling(ctx, now[i].ID)
+		}
+	}
 	if slices.Equal(now, w.payload.Waits) {
 		return false
 	}
@@ -184,7 +199,7 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 			return jobs.Result{}, err
 		}
 		pause := w.waitFor(writes, func(o inventory.OpenWrite) time.Time { return o.Ends }, "without an answer may still take effect, and keeps the group from being given back.")
-		w.setWaits(w.open)
+		w.setWaits(ctx, w.open)
 		return jobs.Result{Again: pause, Payload: w.payload.String()}, nil
 	case err != nil:
 		return jobs.Result{}, err

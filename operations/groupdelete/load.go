@@ -12,7 +12,6 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/jobs"
 	"portico/operations/groupdelete/plan"
 	"portico/regions"
 	"portico/routing"
@@ -274,7 +273,7 @@ func (w *attempt) blockers(self, text string) ([]string, bool) {
 
 // header carries the ids of a call, and on whose behalf it is made.
 func (w *attempt) header() http.Header {
-	header := jobs.Header(w.payload.Correlation, w.Region)
+	header := w.payload.Header(w.Region)
 	w.payload.Caller.Stamp(header)
 	return header
 }
@@ -302,7 +301,7 @@ func (w *attempt) learn(ctx context.Context) error {
 func (w *attempt) save(ctx context.Context) error {
 	w.saved = time.Now()
 	w.payload.Progress, w.payload.Saved = w.plan.Progress(), w.now()
-	w.setWaits(w.waiting())
+	w.setWaits(ctx, w.waiting())
 	if err := w.learn(ctx); err != nil {
 		return err
 	}

@@ -247,7 +247,7 @@ func contentOf(to inventory.Group, ids []string) []byte {
 
 // header carries the ids of a call, and on whose behalf it is made.
 func (k *Mover) header(p *Payload) http.Header {
-	header := jobs.Header(p.Correlation, k.Region)
+	header := p.Header(k.Region)
 	p.Caller.Stamp(header)
 	header.Set("Referer", fanout.PublicLink(k.Prober.Public, p.Path, p.Query))
 	return header

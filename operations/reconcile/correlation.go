@@ -4,27 +4,40 @@ import (
 	"context"
 	"net/http"
 
+	"portico/events"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/jobs"
 )
 
-// headerFor returns the ids of a job's call about a row. While the row's group is
-// being deleted they are those of the deletion, because all its calls have one
-// correlation id. Nothing depends on it: if the deletion cannot be read, they are the
-// job's own.
-func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, region string, row inventory.Resource) http.Header {
+// headerFor returns the ids of a job's call about a row: those of the request that left
+// the work; while the row's group is being deleted, those of the deletion, because all its
+// calls have the same. Nothing depends on it: where neither is known, they are the job's
+// own.
+func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, region string, row inventory.Resource, cause events.Cause) http.Header {
+	if deletion := deletionOf(ctx, store, row); deletion.Correlation != "" {
+		return deletion.Header(region)
+	}
+	if cause.Correlation != "" {
+		return jobs.Header(cause.Correlation, cause.ClientRequest, region)
+	}
+	return claim.Header(region)
+}
+
+// deletionOf names the request that began the deletion of a row's group; the zero
+// Commission where there is none, or it cannot be read.
+func deletionOf(ctx context.Context, store *inventory.Store, row inventory.Resource) jobs.Commission {
 	group, err := store.Group(ctx, row.Subscription, row.Group)
 	if err != nil || group.State != index.GroupDeleting {
-		return claim.Header(region)
+		return jobs.Commission{}
 	}
 	job, err := store.Job(ctx, row.Subscription, group.Generation)
 	if err != nil {
-		return claim.Header(region)
+		return jobs.Commission{}
 	}
 	deletion, err := jobs.CommissionOf(job)
-	if err != nil || deletion.Correlation == "" {
-		return claim.Header(region)
+	if err != nil {
+		return jobs.Commission{}
 	}
-	return jobs.Header(deletion.Correlation, region)
+	return deletion
 }

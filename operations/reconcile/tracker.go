@@ -112,7 +112,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	header := t.header(ctx, claim, row)
+	header := t.header(ctx, claim, follow, row)
 	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
 	answer, err := patient(t.Prober, claim, t.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
 	if err != nil {
@@ -154,7 +154,7 @@ const pollsUntilLost = 3
 // not know a new operation yet, so that only time makes it lost. Meanwhile the
 // resource itself may show what became of it.
 func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error) (jobs.Result, error) {
-	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, row), row)
+	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
 	switch {
 	case err == nil && probed.Settled:
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
@@ -216,7 +216,7 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 // time is up.
 func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow *inventory.Follow, row inventory.Resource) (jobs.Result, error) {
 	refusals := versionRefusals{follow.Progress.RefusedSince}
-	probed, err := refusals.probe(ctx, patient(t.Prober, claim, t.Patience), t.header(ctx, claim, row), row, t.VersionFallback)
+	probed, err := refusals.probe(ctx, patient(t.Prober, claim, t.Patience), t.header(ctx, claim, *follow, row), row, t.VersionFallback)
 	follow.Progress.RefusedSince = refusals.Since
 	switch {
 	case err != nil:
@@ -269,6 +269,6 @@ func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.F
 	return failure.Error(answer.Status, text)
 }
 
-func (t *OperationTracker) header(ctx context.Context, claim *jobs.Claim, row inventory.Resource) http.Header {
-	return headerFor(ctx, t.Prober.Store, claim, t.Region, row)
+func (t *OperationTracker) header(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) http.Header {
+	return headerFor(ctx, t.Prober.Store, claim, t.Region, row, t.Prober.Store.BegunBy(ctx, row, follow.Kind))
 }

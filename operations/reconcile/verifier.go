@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"portico/events"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -41,8 +42,12 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	if err := claim.Job.Read(&kept); err != nil {
 		return jobs.Result{}, err
 	}
+	cause := events.Cause{Correlation: kept.Correlation, ClientRequest: kept.Client}
+	if cause.Correlation == "" {
+		cause = v.Prober.Store.BegunBy(ctx, row)
+	}
 	refusals := versionRefusals{kept.Progress.RefusedSince}
-	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row), row, v.VersionFallback)
+	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row, v.VersionFallback)
 	result, err := v.judge(claim, probed, failure)
 	if ctx.Err() == nil && !result.Recorded {
 		kept.Progress = inventory.VerifyProgress{Outcome: outcomeOf(probed, failure), RefusedSince: refusals.Since}

@@ -75,4 +75,4 @@ func (rs *regionSweep) get(ctx context.Context, prober locate.Prober, path, quer
 	}
 }
 
-func (w *sweep) header() http.Header { return jobs.Header(w.report.CorrelationID, w.Region) }
+func (w *sweep) header() http.Header { return jobs.Header(w.report.CorrelationID, "", w.Region) }

@@ -126,11 +126,9 @@ func holdings(t *testing.T, w *harness.World, group string) (ids []string) {
 	return ids
 }
 
-// agree wants the index to have in both groups what the providers hold there, and
-// each resource in one of them alone. It returns what is in the second.
-func agree(t *testing.T, w *harness.World, p *harness.Portico, from, to string) []string {
+// workEnds waits until no work is left but sweeps.
+func workEnds(t *testing.T, p *harness.Portico) {
 	t.Helper()
-	var arrived []string
 	soon(t, "no work is left", func() bool {
 		var jobs struct {
 			Value []struct{ State, Kind string }
@@ -142,6 +140,14 @@ func agree(t *testing.T, w *harness.World, p *harness.Portico, from, to string) 
 			return j.State == "Waiting" && j.Kind != "sweep"
 		})
 	})
+}
+
+// agree wants the index to have in both groups what the providers hold there, and
+// each resource in one of them alone. It returns what is in the second.
+func agree(t *testing.T, w *harness.World, p *harness.Portico, from, to string) []string {
+	t.Helper()
+	var arrived []string
+	workEnds(t, p)
 	names := map[string]string{}
 	for _, group := range []string{from, to} {
 		var listed []string

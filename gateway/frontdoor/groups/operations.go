@@ -77,8 +77,8 @@ func (j *job) read(m *regions.Map) error {
 	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
 	j.status = func(head operationHead) any {
 		status := operationStatus{operationHead: head, Progress: p.Progress}
-		if head.EndTime == nil && len(p.Waits) > 0 {
-			status.Properties = &deletionWaits{p.Waits}
+		if head.EndTime == nil {
+			status.Waits = p.Waits
 		}
 		if !j.State.Ended() {
 			status.Message = remedies(m, p.Progress.WaitingFor)
@@ -144,7 +144,9 @@ type (
 	operationStatus struct {
 		operationHead
 		groupdelete.Progress
-		Properties *deletionWaits `json:"properties,omitempty"`
+		// Waits are what it waits for, each with why and until when at the latest. They are
+		// no properties, which only an operation that has succeeded has.
+		Waits []groupdelete.Wait `json:"waits,omitempty"`
 		// Message says what an operator has to do for it to go on.
 		Message string `json:"message,omitempty"`
 	}
@@ -153,12 +155,6 @@ type (
 		move.Progress
 	}
 )
-
-// deletionWaits is what a deletion waits for, each with why and until when at the
-// latest.
-type deletionWaits struct {
-	WaitingFor []groupdelete.Wait `json:"waitingFor"`
-}
 
 // status says how far an operation has come, and how it ended.
 func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
