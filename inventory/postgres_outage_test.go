@@ -16,6 +16,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/scopes"
 	"portico/inventory/storetest"
 	"portico/test/harness"
 )
@@ -83,7 +84,11 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		"stopped": {cluster.Stop, cluster.Start},
 		"paused":  {cluster.Pause, cluster.Resume},
 	} {
+		if _, _, err := store.Scopes().Subscription(t.Context(), storetest.Sub, time.Now()); err != nil {
+			t.Fatal(err)
+		}
 		outage.begin(t)
+		since := time.Now()
 		var wait sync.WaitGroup
 		for i := range 20 {
 			wait.Go(func() {
@@ -104,6 +109,11 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found || !found.Cached {
 			t.Errorf("%s: a cached read: %+v, %v", name, found, err)
 		}
+		harness.Await(t, patience, "memory to answer without the store, once that is known to be "+name, func() bool {
+			asked := time.Now()
+			_, remembered, err := store.Scopes().Subscription(t.Context(), storetest.Sub, asked)
+			return err == nil && remembered && asked.Sub(since) > scopes.Bound
+		})
 		wait.Wait()
 		outage.end(t)
 		healed(t, store)

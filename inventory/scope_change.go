@@ -43,12 +43,15 @@ func (t *tx) putScopeChange(sub string) error {
 }
 
 // scopeChanges returns the changes of scopes that are no older than that.
-func (s *Store) scopeChanges(ctx context.Context, ago time.Duration) ([]scopes.Change, error) {
+func (s *Store) scopeChanges(ctx context.Context, ago time.Duration) (changes []scopes.Change, err error) {
 	since := engine.Micros(s.engine.Now().Add(-ago))
-	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (c scopes.Change, err error) {
+	err = s.engine.Ask(ctx, func(scan engine.Scanner) error {
+		var c scopes.Change
 		var generation []byte
-		err = scan(&c.Subscription, &generation)
+		err := scan(&c.Subscription, &generation)
 		copy(c.Generation[:], generation)
-		return c, err
+		changes = append(changes, c)
+		return err
 	}, recentScopeChanges, since)
+	return changes, err
 }

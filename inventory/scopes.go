@@ -104,7 +104,7 @@ func (m *Scopes) Registration(ctx context.Context, sub, namespace string, asked 
 }
 
 // Grants is [Store.Grants] from memory if that knows: also that nothing was granted, so
-// what it denies has to be asked of the store. asked is when the request arrived. What
+// what it denies has to be asked of the store. asked is when it is decided by them. What
 // memory answers allocates nothing; callers share it, and must not change it.
 func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error) {
 	q := scopes.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}

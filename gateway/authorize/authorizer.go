@@ -78,7 +78,8 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Questi
 	if !a.enforced || asked.Action == "" {
 		return nil, nil
 	}
-	q := question{who: x.Principal, asked: x.Started, action: asked.Action, scope: asked.Scope}
+	// What its caller may do is decided now, long after the request arrived if it had to wait.
+	q := question{who: x.Principal, asked: time.Now(), action: asked.Action, scope: asked.Scope}
 	var part *Readable
 	grant, err := a.decide(ctx, &q)
 	if asked.Partly && refused(err) {

@@ -36,6 +36,7 @@ type inventory struct {
 	remembers     bool
 	asked         int // of the store
 	failure       error
+	by            time.Time // the age of memory was judged
 }
 
 func (i *inventory) Grants(context.Context, string, string, access.Principal) (roles.Grants, error) {
@@ -45,7 +46,8 @@ func (i *inventory) Grants(context.Context, string, string, access.Principal) (r
 
 type remembered struct{ *inventory }
 
-func (r remembered) Grants(ctx context.Context, tenant, subscription string, who access.Principal, _ time.Time) (roles.Grants, bool, error) {
+func (r remembered) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (roles.Grants, bool, error) {
+	r.by = asked
 	if r.remembers {
 		return r.memory, true, nil
 	}
@@ -128,6 +130,18 @@ func TestWhatMemoryDeniesIsAskedOfTheStore(t *testing.T) {
 	}
 	if part, err := authorizer(&in).Readable(t.Context(), as(ann), read, subscription); part != nil || code(err) != arm.SubscriptionNotFound {
 		t.Errorf("a list: %v, %v", part, err)
+	}
+}
+
+// What a caller may do is decided by memory that is young enough at that time, however long
+// ago its request arrived.
+func TestAgeOfMemoryIsJudgedWhenItDecides(t *testing.T) {
+	in := inventory{memory: reader, remembers: true}
+	x := as(ann)
+	x.Started = time.Now().Add(-time.Minute)
+	begun := time.Now()
+	if err := authorizer(&in).Check(t.Context(), x, read, group); err != nil || in.by.Before(begun) {
+		t.Errorf("memory was judged by its age %v before the decision, %v", begun.Sub(in.by), err)
 	}
 }
 

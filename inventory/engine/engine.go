@@ -29,7 +29,8 @@ type Options struct {
 	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
 	// the one that takes writes is used.
 	DSN string
-	// Connections bounds those to a PostgreSQL server, at least 2; 0 means 16.
+	// Connections bounds those to a PostgreSQL server, at least 2, which counts as 3; 0
+	// means 16.
 	Connections int
 	// Now is the clock; nil means time.Now with SQLite, and the server's time with
 	// PostgreSQL.
@@ -56,6 +57,7 @@ type Engine struct {
 	options  Options
 	dialect  dialect
 	reads    *sql.DB
+	reserved *sql.DB   // the one connection of [Engine.Ask]
 	sessions []Session // the writer's
 	clock    *clock    // nil where the engine has none
 	prepared *statements
@@ -123,18 +125,20 @@ func (e *Engine) Close() error {
 		e.prepared.close()
 		// The writer's connection is closed last: the last one moves the log into the
 		// database, which a reader must not do.
-		e.closed = e.reads.Close()
+		e.closed = e.abandon()
 		e.writer.discard()
 	})
 	return e.closed
 }
 
-// abandon closes what a failed connect had opened.
-func (e *Engine) abandon() error {
-	if e.reads == nil {
-		return nil
+// abandon closes the connections that read: all that a failed connect had opened.
+func (e *Engine) abandon() (err error) {
+	for _, pool := range []*sql.DB{e.reads, e.reserved} {
+		if pool != nil {
+			err = errors.Join(err, pool.Close())
+		}
 	}
-	return e.reads.Close()
+	return err
 }
 
 // Read is the reading pool for one call.

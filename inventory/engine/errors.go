@@ -20,6 +20,11 @@ var (
 	// now. The outcome of a write with this error is unknown.
 	ErrUnavailable = errors.New("inventory: the store is unavailable")
 
+	// ErrUnreachable is wrapped by those of these errors that mean that there is no database
+	// to ask: no server takes a connection, or the file cannot be read. One that is slow,
+	// or busy, is there.
+	ErrUnreachable = errors.New("it cannot be reached")
+
 	// ErrNotFound means that the database lacks what was asked for.
 	ErrNotFound = errors.New("inventory: not found")
 
@@ -74,10 +79,30 @@ func Classify(ctx context.Context, err error) error {
 		}
 		return cause
 	}
+	if unreachable(err) {
+		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
 	if down(err) {
 		return Unavailable(err)
 	}
 	return fmt.Errorf("inventory: %w", err)
+}
+
+// unreachable reports whether an error is one of ErrUnreachable. A server that refuses a
+// connection because it has too many, or does not know who asks, is there; one that
+// starts or ends says so, and is not.
+func unreachable(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return unreached(err) && strings.HasPrefix(e.Code, "57P")
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return true
+		}
+		return false
+	}
+	return unreached(err)
 }
 
 func down(err error) bool {

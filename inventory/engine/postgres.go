@@ -47,11 +47,15 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 	}
 	// A connection that turns out to be broken is replaced when it is used; to ask each
 	// one first would be a round trip more.
-	e.reads = stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 	writers, readers := e.options.connections()
-	e.reads.SetMaxOpenConns(readers)
-	e.reads.SetMaxIdleConns(readers)
-	e.reads.SetConnMaxLifetime(readerAge)
+	open := func(connections int) *sql.DB {
+		pool := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
+		pool.SetMaxOpenConns(connections)
+		pool.SetMaxIdleConns(connections)
+		pool.SetConnMaxLifetime(readerAge)
+		return pool
+	}
+	e.reads, e.reserved = open(readers), open(1)
 	if err := checkEncoding(ctx, e.reads); err != nil {
 		return Classify(ctx, err)
 	}
@@ -164,14 +168,14 @@ func renewIdle(pool *sql.DB, keeps int) func() {
 }
 
 // connections returns how many connections write and how many read: every fourth
-// writes, which suffices because writes share transactions.
+// writes, which suffices because writes share transactions. One is reserved.
 func (o Options) connections() (writers, readers int) {
 	all := o.Connections
 	if all == 0 {
 		all = defaultConnections
 	}
 	writers = max(1, all/4)
-	return writers, max(1, all-writers)
+	return writers, max(1, all-writers-1)
 }
 
 // checkEncoding refuses a database whose encoding cannot hold all texts.

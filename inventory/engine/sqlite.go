@@ -33,7 +33,11 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	if err := e.prepareSQLite(ctx, writing); err != nil {
 		return err
 	}
-	if e.reads, err = openSQLite(sqliteDSN(path, busy, "query_only(1)"), sqliteReaders); err != nil {
+	reading := sqliteDSN(path, busy, "query_only(1)")
+	if e.reads, err = openSQLite(reading, sqliteReaders); err != nil {
+		return err
+	}
+	if e.reserved, err = openSQLite(reading, 1); err != nil {
 		return err
 	}
 	e.dialect = dialect{now: e.options.Now}

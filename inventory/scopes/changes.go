@@ -2,11 +2,13 @@ package scopes
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"portico/inventory/engine"
 	"portico/timing"
 )
 
@@ -18,8 +20,11 @@ const (
 	// Window is how far before the last question that was answered a question looks, and
 	// how long a pause may be that it looks over; see the package comment.
 	Window = time.Minute
-	// patience is how long a request waits for a question, which takes an Interval at most.
+	// patience is how long a request waits for a question.
 	patience = Bound
+	// retry is the pause before a question is asked again that was not answered, though the
+	// store is there.
+	retry = Interval / 10
 )
 
 // Change is a row of the change sequence.
@@ -56,13 +61,15 @@ const classes = 4096
 
 // question is the last one that was answered.
 type question struct {
-	at      time.Time // when it was asked
-	failing bool      // a later one was not answered
+	at   time.Time // when it was asked
+	down bool      // a later one has not reached the store
 }
 
 // Options say how a Changes asks.
 type Options struct {
-	// Ask returns the rows that were written as long ago as that, or since.
+	// Ask returns the rows that were written as long ago as that, or since. What requests
+	// do to the store must not delay it. An error that wraps [engine.ErrUnreachable] says
+	// that the store is down; after any other it is asked again.
 	Ask func(ctx context.Context, ago time.Duration) ([]Change, error)
 	Now func() time.Time
 	// TTL bounds the age of what is remembered; 0: nothing is.
@@ -104,9 +111,25 @@ func (c *Changes) follow(ctx context.Context) {
 			err = c.Ask(ctx)
 		}
 		c.endQuestion()
-		if err != nil && timing.Sleep(ctx, Interval) != nil {
+		if err == nil {
+			continue
+		}
+		pause := Interval
+		if !errors.Is(err, engine.ErrUnreachable) {
+			pause = retry
+			c.wakeUp()
+		}
+		if timing.Sleep(ctx, pause) != nil {
 			return
 		}
+	}
+}
+
+// wakeUp has a question asked.
+func (c *Changes) wakeUp() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -122,14 +145,12 @@ func (c *Changes) endQuestion() {
 func (c *Changes) Ask(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, Interval)
-	defer cancel()
 	last, now := c.last.Load(), c.options.Now()
 	c.asked.Add(1)
 	pause := max(timing.Elapsed(last.at, now), 0)
 	changes, err := c.options.Ask(ctx, min(pause, Window)+Window)
 	if err != nil {
-		c.last.Store(&question{at: last.at, failing: true})
+		c.last.Store(&question{at: last.at, down: errors.Is(err, engine.ErrUnreachable)})
 		return err
 	}
 	if pause > Window {
@@ -169,18 +190,19 @@ func (c *Changes) vouch(asked time.Time) (vouched, behind bool) {
 	last := c.last.Load()
 	age := timing.Elapsed(last.at, asked)
 	if age > Interval {
-		select {
-		case c.wake <- struct{}{}:
-		default:
-		}
+		c.wakeUp()
 	}
 	// One that came long before is of another clock.
-	vouched = age <= Bound && age >= -Bound || last.failing
+	vouched = age <= Bound && age >= -Bound || last.down
 	return vouched, !vouched && age > Bound
 }
 
+// down reports whether the store could not be reached when it was last asked.
+func (c *Changes) down() bool { return c.last.Load().down }
+
 // vouchSoon is vouch, and where memory is too far behind waits for the question that is
-// under way or comes next, which all who wait share.
+// under way or comes next, which all who wait share. Memory answers after the wait, so it
+// must not be too far behind by then.
 func (c *Changes) vouchSoon(ctx context.Context, asked time.Time) bool {
 	next := *c.next.Load() // before vouch: of a question that ends meanwhile this one has the answer
 	vouched, behind := c.vouch(asked)
@@ -193,6 +215,9 @@ func (c *Changes) vouchSoon(ctx context.Context, asked time.Time) bool {
 	case <-next:
 	case <-ctx.Done():
 	case <-limit.C:
+	}
+	if now := c.options.Now(); now.After(asked) {
+		asked = now
 	}
 	vouched, _ = c.vouch(asked)
 	return vouched

@@ -15,14 +15,15 @@
 // that was answered, and forgets all that it holds of each subscription whose generation
 // it has not seen before. Its own changes it forgets as soon as they are committed.
 //
-// Memory answers a request that came within [Bound] of the last question that was
-// answered. Later, because nobody asked for a while or the replica was stopped, it
-// vouches for nothing. A request for what memory holds then waits for the question that
-// is under way or comes next, one for all who wait: a burst after a pause costs the
-// store one round trip. Its answer too counts for those alone who came within the bound
-// of its question. A request for what memory does not hold, or which cannot wait any
-// longer, reads the store. After a pause of more than the window nothing is vouched for
-// that was read before. A replica that nobody uses asks nothing.
+// Memory answers whoever asks within [Bound] of the last question that was answered: by
+// the time at which a request arrived or, of what its caller may do, at which that is
+// decided, which can be much later where the processor is busy. After that, because nobody
+// asked for a while or the replica was stopped, it vouches for nothing. A request for what
+// memory holds then waits for the question that is under way or comes next, one for all
+// who wait: a burst after a pause costs the store one round trip. Its answer too counts
+// within the bound of its question alone. A request for what memory does not hold, or which
+// cannot wait any longer, reads the store. After a pause of more than the window nothing is
+// vouched for that was read before. A replica that nobody uses asks nothing.
 //
 // A number or a time that is drawn before the commit may become visible behind a
 // reader that has seen later ones. So a reader here never goes on from the last row
@@ -40,9 +41,12 @@
 //
 // # Without the store
 //
-// If the question cannot be answered, the store is taken to be down: then memory
-// answers without it, each value until its TTL is over. So does a value whose own
-// reading fails as the store is unavailable.
+// If the store cannot be reached, memory answers without it, each value until its TTL is
+// over. Only the lack of a connection says so, and the question has one of its own, which
+// no request can take. A question that is not answered in time is asked again; until one
+// is answered, memory vouches for nothing that is older than the bound, and requests read
+// the store. A value whose own reading fails as the store cannot be reached answers as
+// well.
 //
 // # What memory may be used for
 //

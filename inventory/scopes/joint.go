@@ -42,7 +42,7 @@ func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T
 }
 
 // Get returns the value that a question means, and whether memory said so; else what
-// read returns, which it remembers. asked is when the request arrived, by the clock of
+// read returns, which it remembers. asked is when it is asked, by the clock of
 // Options.Now. What memory answers allocates nothing. Callers share the value, and must
 // not change what it points to.
 func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read func(context.Context) (T, error)) (value T, remembered bool, err error) {

@@ -102,7 +102,8 @@ func (r *recall[T]) get(ctx context.Context, at memory.Key, of counts, asked tim
 		}
 		return value, err
 	})
-	if missing.found != nil && errors.Is(err, engine.ErrUnavailable) {
+	// A reading that waited too long on this side has not found out that the store is down.
+	if missing.found != nil && errors.Is(err, engine.ErrUnavailable) && (errors.Is(err, engine.ErrUnreachable) || r.changes.down()) {
 		return *missing.found, true, nil
 	}
 	return value, false, err

@@ -2,6 +2,7 @@ package scopes
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,16 +16,19 @@ type burst struct {
 	table   *Table[int]
 	asking  chan struct{} // a question has been asked
 	answer  chan struct{} // closed: they are answered
+	fail    chan error    // fails one of them
 }
 
 func newBurst(t *testing.T) *burst {
 	t.Helper()
-	b := &burst{database: &database{now: time.Now()}, asking: make(chan struct{}, 100), answer: make(chan struct{})}
+	b := &burst{database: &database{now: time.Now()}, asking: make(chan struct{}, 100), answer: make(chan struct{}), fail: make(chan error)}
 	b.changes = NewChanges(Options{Now: b.clock, TTL: ttl, Ask: func(ctx context.Context, ago time.Duration) ([]Change, error) {
 		b.asking <- struct{}{}
 		select {
 		case <-b.answer:
 			return b.ask(ctx, ago)
+		case err := <-b.fail:
+			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -140,11 +144,12 @@ func TestWaitForAQuestionEnds(t *testing.T) {
 			}
 		})
 	})
-	t.Run("the question fails", func(t *testing.T) {
+	t.Run("the store cannot be reached", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBurst(t)
 			ended := get(t.Context(), b)
-			if !<-ended || b.reads != 1 { // the store is taken to be down
+			b.fail <- errDown
+			if !<-ended || b.reads != 1 {
 				t.Errorf("%d readings", b.reads)
 			}
 		})
@@ -161,6 +166,39 @@ func TestWaitForAQuestionEnds(t *testing.T) {
 				t.Errorf("a request waited %v for a store that is closed", waited)
 			}
 		})
+	})
+}
+
+// A question that is not answered in time says nothing of the store: it is asked again, and
+// until it is answered what is older than the bound is read, and a reading that waits too
+// long fails.
+func TestSlowQuestionVouchesForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBurst(t)
+		b.change("s", true)
+		for range 3 {
+			ended := make(chan error, 1)
+			go func() {
+				_, remembered, err := b.table.Get(t.Context(), "s", "name", b.clock())
+				if remembered {
+					t.Error("memory vouches for what is out of date")
+				}
+				ended <- err
+			}()
+			<-b.asking
+			b.database.fail(errSlow)
+			b.fail <- errSlow
+			if err := <-ended; !errors.Is(err, errSlow) {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		<-b.asking // by itself
+		b.database.fail(nil)
+		close(b.answer)
+		synctest.Wait()
+		wants(t, b.table, b.clock(), 1, false)
+		wants(t, b.table, b.clock(), 1, true)
 	})
 }
 
@@ -182,6 +220,30 @@ func TestLateAnswerVouchesForNothingLater(t *testing.T) {
 		time.Sleep(Bound) // memory still answers, and asks
 		wants(t, table, time.Now(), 0, true)
 		time.Sleep(Bound + 1)
+		d.change("s", true)
+		wants(t, table, time.Now(), 1, false)
+	})
+}
+
+// Whoever waited for an answer goes by it only if it is young enough when it comes.
+func TestAnswerThatIsOldWhenItComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &database{now: time.Now()}
+		c := NewChanges(Options{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
+			time.Sleep(Bound + time.Second)
+			return nil, nil // as it was when it was asked
+		}})
+		defer c.Close()
+		table, err := NewTable(c, 1000, d.read, func(int) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants(t, table, time.Now(), 0, false)
+		time.Sleep(Bound + 1)
+		if _, _, err := table.Get(t.Context(), "s", "other", time.Now()); err != nil { // has the question asked
+			t.Fatal(err)
+		}
+		time.Sleep(Bound - 1)
 		d.change("s", true)
 		wants(t, table, time.Now(), 1, false)
 	})

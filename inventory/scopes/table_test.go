@@ -75,7 +75,10 @@ func (d *database) fail(err error) {
 	d.failure = err
 }
 
-var errDown = engine.Unavailable(errors.New("the store is down"))
+var (
+	errDown = engine.Unavailable(engine.ErrUnreachable)
+	errSlow = engine.Unavailable(context.DeadlineExceeded)
+)
 
 // newTable makes a table whose Changes asks only when it is told to.
 func newTable(t testing.TB, entries int) (*database, *Changes, *Table[int]) {

@@ -1,10 +1,16 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,6 +116,83 @@ func TestRolesOverReplicas(t *testing.T) {
 		if got := w.Contoso("westus").Requests(t); len(got) != 0 {
 			t.Fatalf("%v", got)
 		}
+	}
+}
+
+// Hundreds of connections that list through a gateway do not keep it from learning that a
+// role was taken away through another: what it is sent later than what it may be behind is
+// refused, however long the answer takes.
+func TestRoleEndsAtABusyReplica(t *testing.T) {
+	const machines, connections, rounds, reads = 300, 600, 3, 20
+	w := harness.NewWorld(t, harness.WorldOptions{
+		Replicas: 2,
+		Config:   harness.Config{Postgres: harness.StartPostgres(t).CreateDatabase(t, "roles"), Tokens: []harness.Token{alice, dora}, Owners: []string{alice.ObjectID}},
+	})
+	w.PutGroup(t, "rg")
+	for i := range machines {
+		w.PutResource(t, "rg", fmt.Sprintf("Contoso.Compute/virtualMachines/vm%d", i), `{"location":"westus"}`)
+	}
+	busy, other := w.Replicas[0], w.Replicas[1]
+	ctx, stop := context.WithCancel(t.Context())
+	var lists sync.WaitGroup
+	var listed atomic.Int64
+	defer lists.Wait()
+	defer stop()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
+	defer client.CloseIdleConnections()
+	list := func() error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, busy.URL+w.GroupPath("rg")+"/resources?api-version=2021-04-01", http.NoBody)
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Authorization", "Bearer "+alice.Raw)
+		answer, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		return errors.Join(err, answer.Body.Close())
+	}
+	for range connections {
+		lists.Go(func() {
+			for ctx.Err() == nil {
+				if list() == nil {
+					listed.Add(1)
+				}
+			}
+		})
+	}
+	vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm0") + "?api-version=" + harness.Version
+	read := func() int {
+		got, err := busy.Try(t.Context(), harness.Request{Path: vm, Header: harness.Header("Authorization", "Bearer "+dora.Raw)})
+		if err != nil {
+			return 0 // it was too busy
+		}
+		return got.Status
+	}
+	for round := range rounds {
+		assigned := role(t, other, w.GroupPath("rg"), fmt.Sprintf("00000000-0000-0000-0000-0000000000%02d", round), readerRole)
+		harness.Await(t, roleBound, "the role to count", func() bool { return read() == 200 })
+		before := listed.Load()
+		harness.Await(t, 5*time.Minute, "all connections to have listed", func() bool { return listed.Load() > before+connections && read() == 200 })
+		other.Do(t, harness.Request{Method: "DELETE", Path: assigned}).Want(t, 200)
+		time.Sleep(behind)
+		var refused atomic.Bool
+		harness.Await(t, 5*time.Minute, "reads to be refused", func() bool {
+			var all sync.WaitGroup
+			for range reads {
+				all.Go(func() {
+					switch read() {
+					case 200:
+						t.Error("a role that was taken away longer ago than a gateway may be behind lets a read in")
+					case 404:
+						refused.Store(true)
+					}
+				})
+			}
+			all.Wait()
+			return refused.Load() || t.Failed()
+		})
 	}
 }
 
