@@ -68,7 +68,9 @@
 //   - R14: before a group goes, its deletion looks wherever the group ever sent a
 //     write, and wherever coverage is missing.
 //   - R15: a move waits for the writes before it, and lets none in until the fate
-//     of all that moves is known; a GET proves nothing of what is under way.
+//     of all that moves is known; a GET proves nothing of what is under way. What a
+//     provider says it has moved is a claim: a row gets its new key when Portico's own
+//     GETs have found the resource at its new place, and not at its old one.
 //   - R16: a group ends over writes of unknown fate, and over rows whose absence
 //     only these leave open. Each leaves a Fence on its ID until it can no longer
 //     be applied: nothing is created or adopted under a fence, and what lands

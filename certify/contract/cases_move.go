@@ -58,6 +58,23 @@ func moveCases() []Case {
 			},
 		},
 		{
+			ID: "move/of-several", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
+			Rule: "a move that is answered as done has moved every resource that it names",
+			Run: func(s *Scene) {
+				other := beside(s.id, "second")
+				s.create(s.id, s.body(s.Type))
+				s.create(other, s.body(s.Type))
+				to := s.neighbour()
+				defer s.discard(within(to, s.id))
+				defer s.discard(within(to, other))
+				end := s.concluded(s.move(to, s.id, other))
+				s.check(end.done, "the move succeeds", "%s", end)
+				for _, id := range []string{s.id, other} {
+					s.get(within(to, id)).status(200)
+				}
+			},
+		},
+		{
 			ID: "move/to-another-subscription", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true, Side: StraightOnly,
 			Rule: "the target group may be in another subscription; a provider that does not permit that refuses the move",
 			Run: func(s *Scene) {

@@ -1,6 +1,9 @@
 // Package move moves resources between groups (resource reference, Move Resource):
 // it has each provider move what it holds, in one call per region.
 //
+// No answer is believed: what a provider says it has moved changes its place in the index
+// when Portico's own GETs have seen it at the new place, and no more at the old one.
+//
 // A [plan.Plan] decides what is next; it is recorded in the transactions that record what
 // it rests on. An attempt carries out its tasks.
 //

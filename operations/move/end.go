@@ -119,6 +119,8 @@ func (w *attempt) leftovers() (left []failure.Detail) {
 				text = c.Error
 			case text == "" && m.Fate == plan.FateGone:
 				text = absentText(m.ID)
+			case text == "" && c.Claimed:
+				text = failure.Text("ResourceNotMoved", "The provider answered that it had moved the resource, but has it where it was.")
 			case text == "":
 				text = failure.Text("ResourceNotMoved", "The provider did not move the resource.")
 			}

@@ -61,6 +61,7 @@ const (
 	moveAbsentSkipped         = "move-absent-skipped"
 	moveRefusedHalf           = "move-refused-half"
 	moveAgainLoses            = "move-again-loses"
+	moveFirstAlone            = "move-first-alone"
 	moveNoLocation            = "move-no-location"
 	createdForPutUntagged     = "created-for-put-untagged"
 	createdForPatchUntagged   = "created-for-patch-untagged"
@@ -165,6 +166,7 @@ var breakList = [...]Break{
 	{moveAbsentSkipped, sectionMove, "A move skips resources that are not there."},
 	{moveRefusedHalf, sectionMove, "A move that is refused has moved its first resource."},
 	{moveAgainLoses, sectionMove, "A move sent again loses the resources that it has moved."},
+	{moveFirstAlone, sectionMove, "A move of several resources moves the first alone, and is answered as if it had moved all."},
 	{moveNoLocation, sectionMove, "The 202 of a move has no Location."},
 	{createdForPutUntagged, sectionCreatedFor, "What is made upon a PUT in the internal subscription has no tag."},
 	{createdForPatchUntagged, sectionCreatedFor, "What is made upon a PATCH in the internal subscription has no tag."},

@@ -249,6 +249,12 @@ var rules = map[string]func(x trial) bool{
 		x.move(x.otherGroup(), x.vm)
 		return !x.absent(x.at(x.otherGroup(), x.vm))
 	},
+	moveFirstAlone: func(x trial) bool {
+		x.put(x.vm)
+		x.put(x.vm + "2")
+		x.move(x.otherGroup(), x.vm, x.vm+"2")
+		return !x.absent(x.at(x.otherGroup(), x.vm+"2"))
+	},
 	moveNoLocation: func(x trial) bool {
 		x.put(x.vm)
 		return x.move(x.otherGroup(), x.vm, "x-contoso-async: location").header.Get("Location") != ""

@@ -32,7 +32,8 @@ type moveOrder struct {
 	Target     string          `json:"target"` // that of the target group
 	IDs        []string        `json:"ids"`
 	SystemData json.RawMessage `json:"systemData,omitempty"`
-	Half       bool            `json:"half,omitempty"` // it breaks off in the middle
+	Half       bool            `json:"half,omitempty"`  // it breaks off in the middle
+	Moves      string          `json:"moves,omitempty"` // what is done instead, and said to be all
 }
 
 // move moves resources, with all that hangs below them, to another group.
@@ -104,7 +105,7 @@ func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) 
 	if p.breaks[moveKeepsSubscription] {
 		to.subscription = c.address.subscription
 	}
-	order = &moveOrder{Group: group, Target: "/subscriptions/" + to.subscription + "/resourceGroups/" + to.group, IDs: sent.Resources, Half: c.fault.Name == fault.Halfway}
+	order = &moveOrder{Group: group, Target: "/subscriptions/" + to.subscription + "/resourceGroups/" + to.group, IDs: sent.Resources, Half: c.fault.Name == fault.Halfway, Moves: c.fault.Moves}
 	if text := c.header.Get("x-ms-arm-resource-system-data"); text != "" {
 		if !json.Valid([]byte(text)) {
 			return nil, on, badRequest("InvalidSystemData", "The header x-ms-arm-resource-system-data must be a JSON object.")
@@ -208,8 +209,13 @@ func (o *moveOrder) placeOf(id string) string { return o.Target + id[len(o.Group
 // relocate moves what a move names, as far as that is there.
 func (t *tx) relocate(o *moveOrder) error {
 	ids := o.IDs
-	if o.Half {
+	switch {
+	case o.Half, o.Moves == fault.MovesHalf:
 		ids = ids[:len(ids)/2]
+	case t.breaks[moveFirstAlone]:
+		ids = ids[:1]
+	case o.Moves == fault.MovesNone:
+		ids = nil
 	}
 	for _, id := range ids {
 		if t.resource(fold(id)) == nil || t.resource(fold(o.placeOf(id))) != nil {
@@ -255,7 +261,9 @@ func (t *tx) relocateOne(o *moveOrder, key string) error {
 	if !t.breaks[moveCopies] {
 		t.setResource(key, nil)
 	}
-	t.put(&next)
+	if o.Moves != fault.MovesAway {
+		t.put(&next)
+	}
 	return nil
 }
 

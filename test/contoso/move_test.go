@@ -3,6 +3,7 @@ package contoso
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,4 +108,32 @@ func TestMoveThatBreaksOff(t *testing.T) {
 	s.refused(500, "MoveBrokeOff", "POST", moving, moveBody(vm, vm+"2"), "x-contoso-fault: halfway")
 	s.get(moved + version)
 	s.get(vm + "2" + version)
+}
+
+// A provider can say that it has moved what it has not.
+func TestMoveThatIsOnlyClaimed(t *testing.T) {
+	child := "/disks/d" + version
+	for _, c := range []struct {
+		does         string
+		there, moved []string // by the ends of their ids
+	}{
+		{"none", []string{version, child, "2" + version}, nil},
+		{"half", []string{"2" + version}, []string{version, child}},
+		{"away", nil, nil},
+	} {
+		s := newSite(t, "westus")
+		s.do(201, "PUT", vm+version, westVM)
+		s.do(201, "PUT", vm+child, `{}`)
+		s.do(201, "PUT", vm+"2"+version, westVM)
+		s.do(200, "POST", moving, moveBody(vm, vm+"2"), "x-contoso-fault: moved="+c.does)
+		for _, end := range []string{version, child, "2" + version} {
+			for id, holds := range map[string][]string{vm: c.there, moved: c.moved} {
+				want := 404
+				if slices.Contains(holds, end) {
+					want = 200
+				}
+				s.do(want, "GET", id+end, "")
+			}
+		}
+	}
 }

@@ -57,6 +57,9 @@ func readOrder(method string, h http.Header, f fault.Fault) (order, error) {
 			fallback = modeAccepted
 		}
 	}
+	if f.Name == fault.Moved {
+		fallback = f.Mode
+	}
 	outcome := stateSucceeded
 	if f.Name == fault.AsyncFails {
 		outcome = stateFailed

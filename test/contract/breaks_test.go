@@ -66,6 +66,7 @@ var noticed = map[string][]string{
 	"move-absent-skipped":         {"move/of-what-is-not-there"},
 	"move-refused-half":           {"move/a-refused-one-moves-nothing"},
 	"move-again-loses":            {"move/sent-twice"},
+	"move-first-alone":            {"move/of-several"},
 	"move-no-location":            {"move/by-an-operation"},
 	"created-for-put-untagged":    {"created-for/upon-put"},
 	"created-for-patch-untagged":  {"created-for/upon-patch"},

@@ -244,3 +244,63 @@ func TestMoveAgainstWrites(t *testing.T) {
 	behave(t, w)
 	agree(t, w, w.Portico, from, to)
 }
+
+// What a provider says of a move is a claim. What has not moved stays where it was, in the
+// index as at its provider, and nobody makes it a second time; what is nowhere is gone.
+func TestMoveThatIsOnlyClaimed(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { testMoveThatIsOnlyClaimed(t, "") })
+	t.Run("postgres", func(t *testing.T) {
+		testMoveThatIsOnlyClaimed(t, harness.StartPostgres(t).CreateDatabase(t, "portico"))
+	})
+}
+
+func testMoveThatIsOnlyClaimed(t *testing.T, database string) {
+	w := movers(t, harness.WorldOptions{Config: harness.Config{Postgres: database, Extra: moveSettings}})
+	for name, c := range map[string]struct {
+		fault        string
+		stays, moves []string
+		why          string
+	}{
+		"none":      {"moved=none", []string{"a", "b"}, nil, "has it where it was"},
+		"half":      {"moved=half", []string{"b"}, []string{"a"}, "has it where it was"},
+		"away":      {"moved=away", nil, nil, "was not found"},
+		"accepted":  {"moved=half,location", []string{"b"}, []string{"a"}, "has it where it was"},
+		"by status": {"moved=none,azure-async-only", []string{"a", "b"}, nil, "has it where it was"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			word := strings.ReplaceAll(name, " ", "")
+			from, to := group(t, w, harness.SubscriptionID, "from-"+word), group(t, w, otherSubscription, "to-"+word)
+			ids := makeIn(t, w, from, map[string]string{machines + "a": "westus", machines + "b": "westus"})
+			for _, id := range ids {
+				create(t, w.Portico, id+"/disks/d", "westus")
+			}
+			w.Contoso("westus").Do(t, harness.Request{
+				Method: http.MethodPost, Path: "/contoso/faults", Body: fmt.Sprintf(`{"method":"POST","pathContains":%q,"fault":%q,"count":1}`, "/from-"+word+"/moveResources", c.fault),
+			}).Want(t, 201)
+			told := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...)).fault(t, w.Portico, "ResourceMoveFailed")
+			if len(told.Error.Details) != len(ids)-len(c.moves) {
+				t.Errorf("%+v", told)
+			}
+			for _, d := range told.Error.Details {
+				if !strings.Contains(d.Message, c.why) {
+					t.Errorf("%s: %s", d.Target, d.Message)
+				}
+			}
+			for in, names := range map[string][]string{from: c.stays, to: c.moves} {
+				for _, name := range []string{"a", "b"} {
+					id, want := in+"/providers/"+machines+name, 404
+					if slices.Contains(names, name) {
+						want = 200
+						elsewhere := harness.Request{Method: http.MethodPut, Path: id + "?api-version=" + harness.Version, Body: body("eastus")}
+						w.Portico.Do(t, elsewhere).WantError(t, 409, "InvalidResourceLocation")
+					}
+					for _, below := range []string{"", "/disks/d"} {
+						w.Portico.Do(t, harness.Request{Path: id + below + "?api-version=" + harness.Version}).Want(t, want)
+					}
+				}
+			}
+			agree(t, w, w.Portico, from, to)
+		})
+	}
+}

@@ -62,6 +62,8 @@ type Call struct {
 	Since time.Time `json:"since,omitzero"` // of the first of the failures that count against its budget
 	Tries int       `json:"tries,omitempty"`
 	Final bool      `json:"final,omitempty"` // it is not sent again
+	// Claimed: its provider says that all has moved, and that nothing more comes of it.
+	Claimed bool `json:"claimed,omitempty"`
 	Poll  *Poll     `json:"poll,omitempty"`
 	Error string    `json:"error,omitempty"` // the provider's latest words
 
@@ -118,10 +120,12 @@ type Limits struct {
 
 // Plan is the plan of one move. It goes on from what was recorded of it at any time.
 //
-// Each call is sent once. What its answer, or the lack of one, leaves open is asked for
-// under both IDs of each resource. A resource that is seen at its new place alone has
-// moved; one that is seen at its old place alone has stayed, once the call cannot take
-// effect any more; only then may it be sent again, for what has stayed.
+// Each call is sent once. Whatever its answer, each resource is then asked for under both
+// of its IDs: that all has moved is no more than a claim. A resource that is seen at its
+// new place alone has moved; one that is seen at its old place alone has stayed, once the
+// call cannot take effect any more; only then may it be sent again, for what has stayed.
+// One that is seen at neither has gone, unless it shows before the late-write window has
+// passed.
 type Plan struct {
 	Limits Limits
 	Calls  []*Call
@@ -172,7 +176,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	OutcomeMoved     Outcome = iota // all has moved
+	OutcomeMoved     Outcome = iota // its provider says that all has moved
 	OutcomeAccepted                 // the provider works on it, also still
 	OutcomeOver                     // its operation has ended; what it did is to be seen
 	OutcomeRefused                  // nothing more will come of it; what it did is to be seen
@@ -203,14 +207,13 @@ func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
 		c.Error = s.Text
 	}
 	switch s.Outcome {
-	case OutcomeMoved:
-		for _, m := range c.Open() {
-			m.Decided = FateMoved
-		}
 	case OutcomeAccepted:
 		p.accept(c, s, now, polled)
-	case OutcomeOver, OutcomeRefused:
+	case OutcomeMoved, OutcomeOver, OutcomeRefused:
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now, now
+		if c.Claimed = s.Outcome != OutcomeRefused && s.Text == ""; c.Claimed {
+			c.Ends = now.Add(p.Limits.Window)
+		}
 	case OutcomeLost:
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now.Add(p.Limits.Window), now
 	case OutcomeThrottled:
@@ -275,9 +278,10 @@ func (c *Call) Observe(m *Member, s Presence, asked time.Time) {
 	case !s.Known || m.Decided != FateOpen:
 	case s.New && !s.Old:
 		m.Decided = FateMoved
-	case !over || s.Working:
-	case s.Old:
+	case s.Working:
+	case s.Old && (over || c.Claimed): // what has been claimed to be done is over
 		m.stands = true
+	case !over:
 	default:
 		m.Decided = FateGone
 	}

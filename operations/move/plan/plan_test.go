@@ -30,7 +30,7 @@ type moveWorld struct {
 	sends   int
 }
 
-// landing is what a call will do.
+// landing is what a call will do, or show.
 type landing struct {
 	at   time.Time
 	keys []string
@@ -40,6 +40,7 @@ type landing struct {
 type operationOf struct {
 	ends        time.Time
 	fails, lost bool
+	claims      []string // nothing happens to these before it claims to have moved them
 }
 
 func newMoveWorld(t *rapid.T) *moveWorld {
@@ -92,7 +93,7 @@ func (w *moveWorld) pass(until time.Time) {
 				continue
 			}
 			for _, key := range l.keys {
-				if w.at[key] == "old" {
+				if w.at[key] == "old" || w.at[key] == "hidden" {
 					w.at[key] = "new"
 				}
 			}
@@ -136,7 +137,7 @@ func (w *moveWorld) send(i int, c *Call) {
 	var result Result
 	switch rapid.IntRange(0, 9).Draw(w.T, "answer") {
 	case 0, 1:
-		lands(0, keys)
+		w.claim(i, keys)
 		result.Outcome = OutcomeMoved
 	case 2, 3: // an operation
 		o := &operationOf{ends: w.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(w.T, "takes")) * time.Second)}
@@ -147,7 +148,11 @@ func (w *moveWorld) send(i int, c *Call) {
 		if o.lost { // whoever forgets an operation still ends it in time
 			o.ends = w.now.Add(time.Duration(rapid.IntRange(0, 1).Draw(w.T, "at last")) * time.Second)
 		}
-		lands(o.ends.Sub(w.now), keys)
+		if !o.fails && !o.lost && w.luck(2, "claims") {
+			o.claims = keys
+		} else {
+			lands(o.ends.Sub(w.now), keys)
+		}
 		result = Result{Outcome: OutcomeAccepted, Poll: &Poll{Path: "/p"}}
 	case 4:
 		lands(time.Duration(rapid.IntRange(0, 29).Draw(w.T, "without a word"))*time.Second, keys)
@@ -181,6 +186,24 @@ func (w *moveWorld) send(i int, c *Call) {
 	}
 }
 
+// claim does what a provider may do that says it has moved everything: not all of it has
+// moved, some has gone, and some shows at its new place only later.
+func (w *moveWorld) claim(i int, keys []string) {
+	for _, key := range keys {
+		switch rapid.IntRange(0, 9).Draw(w.T, "claimed") {
+		case 0:
+		case 1:
+			w.at[key] = "none"
+		case 2:
+			w.at[key] = "hidden"
+			late := w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(w.T, "shows after")) * time.Second)
+			w.landing[i] = append(w.landing[i], landing{late, []string{key}})
+		default:
+			w.at[key] = "new"
+		}
+	}
+}
+
 func (w *moveWorld) poll(i int, c *Call) {
 	o := w.running[i]
 	switch {
@@ -193,6 +216,8 @@ func (w *moveWorld) poll(i int, c *Call) {
 	case o.fails:
 		w.plan.OnResult(c, Result{Outcome: OutcomeRefused, Text: "failed"}, w.now)
 	default:
+		w.claim(i, o.claims)
+		o.claims = nil
 		w.plan.OnResult(c, Result{Outcome: OutcomeOver}, w.now)
 	}
 }

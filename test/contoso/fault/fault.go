@@ -23,6 +23,9 @@
 //	                   async-fails=M,S also send Retry-After: S
 //	async-fails=M      the same, and the operation fails
 //	halfway            a move breaks off after the first half of its resources, with 500
+//	moved=WHAT         a move is answered as if it were done; WHAT is done instead: none
+//	                   (nothing), half (the first half of the resources), away (they go, and
+//	                   are nowhere); moved=WHAT,M also carries it out in the mode M
 //	delay=D            wait first
 //	late=D             reset the connection, apply after D, even if the subscription's state
 //	                   has changed
@@ -75,6 +78,7 @@ const (
 	Async           = "async"
 	AsyncFails      = "async-fails"
 	Halfway         = "halfway"
+	Moved           = "moved"
 	Delay           = "delay"
 	Late            = "late"
 	Slow            = "slow"
@@ -104,6 +108,13 @@ const (
 	CutAnswer         = "cut-answer"
 )
 
+// What a provider does that says it has moved resources.
+const (
+	MovesNone = "none"
+	MovesHalf = "half"
+	MovesAway = "away"
+)
+
 // Bounds of arguments.
 const (
 	maxWait = 10 * time.Minute
@@ -119,7 +130,8 @@ type Fault struct {
 	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook
 	Duration time.Duration // of delay, late, slow, polls-late
 	ID       string        // of refuse-until, blocked-by
-	Mode     string        // of async, async-fails
+	Mode     string        // of async, async-fails, moved
+	Moves    string        // of moved
 	Code     string        // of not-found
 	// RetryAfter is the second argument of async and async-fails, "" if absent.
 	RetryAfter string
@@ -154,6 +166,9 @@ func Parse(text string) (Fault, bool) {
 	case Async, AsyncFails:
 		f.Mode, f.RetryAfter, _ = strings.Cut(arg, ",")
 		ok = hasArg
+	case Moved:
+		f.Moves, f.Mode, _ = strings.Cut(arg, ",")
+		ok = f.Moves == MovesNone || f.Moves == MovesHalf || f.Moves == MovesAway
 	case RefuseUntil, BlockedBy:
 		f.ID, ok = arg, strings.HasPrefix(arg, "/")
 	default:
