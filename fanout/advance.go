@@ -26,7 +26,9 @@ func (p *pageBuild) checkFailures() *arm.Error {
 	for _, r := range p.results {
 		switch r.outcome {
 		case outcomeFailed:
-			faults = append(faults, failedRegion{r.region.name, r.fault})
+			if !slices.ContainsFunc(faults, func(f failedRegion) bool { return f.region == r.region.name }) { // another of its parts
+				faults = append(faults, failedRegion{r.region.name, r.fault})
+			}
 			refused = refused || denied(r.fault)
 		case outcomeAnswered:
 			some = true
@@ -39,7 +41,7 @@ func (p *pageBuild) checkFailures() *arm.Error {
 	if p.request.Sole {
 		return soleFault(faults[0].fault)
 	}
-	fault := listFault(faults, len(p.results), p.request.Namespace)
+	fault := listFault(faults, p.asked(), p.request.Namespace)
 	if refused || !p.cursor.partial {
 		return fault
 	}
@@ -48,14 +50,26 @@ func (p *pageBuild) checkFailures() *arm.Error {
 			r.region.state = givenUp
 		}
 	}
-	if !some && len(p.cursor.remaining()) == 0 {
+	if !some && p.cursor.ended() {
 		return fault
 	}
 	return nil
 }
 
+// asked returns how many regions were asked.
+func (p *pageBuild) asked() int {
+	names := map[string]bool{}
+	for _, r := range p.results {
+		names[r.region.name] = true
+	}
+	return len(names)
+}
+
 // noMemoryFault returns the fault of a page if no region had room, else nil.
 func (p *pageBuild) noMemoryFault() *arm.Error {
+	if len(p.results) == 0 { // of a list of parts, of which none holds anything
+		return nil
+	}
 	share := false
 	for _, r := range p.results {
 		if r.outcome != outcomeBusy && r.outcome != outcomeDeferred {
@@ -86,6 +100,9 @@ func (p *pageBuild) advanceCursor() *arm.Error {
 			kept++
 			*r.region = r.after
 		}
+	}
+	if p.cursor.parts {
+		p.cursor.dropLost()
 	}
 	p.requeue()
 	// If no region advanced, this page has not made the token longer.
@@ -183,7 +200,7 @@ func (p *pageBuild) tokenTooLongFault() *arm.Error {
 
 // sealCursor returns the token of the cursor, "" at the end of the list.
 func (p *pageBuild) sealCursor() string {
-	if len(p.cursor.remaining()) == 0 {
+	if p.cursor.ended() {
 		return ""
 	}
 	p.cursor.issued = time.Now()

@@ -30,6 +30,7 @@ type Collection struct {
 	Caller    string      // as in [upstream.Call]
 
 	sole bool // as in [Request]
+	one  bool // the path is that of a resource
 }
 
 // Each reads the collection to its end and calls visit with each page; it holds one
@@ -94,9 +95,15 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 	case answer.Status != http.StatusOK:
 		return r, got, c.statusError(answer)
 	}
-	if as.buffers != nil {
+	switch {
+	case c.one:
+		if got.page, err = singlePage(answer.Body); err == nil {
+			got.page.pooled, r.state = pooled, exhausted
+			return r, got, nil
+		}
+	case as.buffers != nil:
 		got.page, err = parsePage(answer.Body, as.buffers.elementsOf(answer.Body))
-	} else {
+	default:
 		got.page, err = ParsePage(answer.Body)
 	}
 	if err != nil {

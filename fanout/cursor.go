@@ -22,6 +22,8 @@ type regionCursor struct {
 	name  string
 	state regionState
 	query string // of the page to ask for, where state is at
+	part  string // the name of the part that is listed there; "" is the whole list
+	of    *Part  // that part, while a page is built
 
 	// History, to detect pages without end.
 	pagesRead  int    // that led to a next one
@@ -36,7 +38,14 @@ type cursor struct {
 	anyAnswered bool            // some region has answered so far
 	width       int             // regions whose pages fit at once; 0: all
 	regions     []*regionCursor // in the order in which they are asked
+
+	parts   bool   // the list is made of parts
+	more    bool   // further parts may lie behind reached
+	reached string // the name of a part
 }
+
+// ended reports whether there is nothing left to list.
+func (w *cursor) ended() bool { return !w.more && len(w.remaining()) == 0 }
 
 // Beyond these bounds the pages of a region count as endless.
 const (
@@ -91,7 +100,7 @@ func (w *cursor) moveToEnd(late func(*regionCursor) bool) {
 func (w *cursor) unreachable() []string {
 	var names []string
 	for _, r := range w.regions {
-		if r.state == givenUp {
+		if r.state == givenUp && !slices.Contains(names, r.name) {
 			names = append(names, r.name)
 		}
 	}
@@ -102,7 +111,12 @@ func (w *cursor) unreachable() []string {
 const (
 	flagPartial = 1 << iota
 	flagAnswered
+	flagParts
 )
+
+// partsMark stands where the state of a region stands in a list without parts, and is none:
+// gateways that know of no parts refuse the token.
+const partsMark = 0xff
 
 // encode writes the cursor without exhausted regions.
 func (w *cursor) encode(own ownQuery) []byte {
@@ -113,15 +127,24 @@ func (w *cursor) encode(own ownQuery) []byte {
 	if w.anyAnswered {
 		flags |= flagAnswered
 	}
+	if w.parts {
+		flags |= flagParts
+	}
 	to := binary.AppendUvarint(nil, uint64(w.issued.Unix())) //nolint:gosec // after 1970
 	to = binary.AppendUvarint(to, flags)
 	to = binary.AppendUvarint(to, uint64(w.width)) //nolint:gosec // not negative
+	if w.parts {
+		to = appendText(append(to, partsMark), w.reached)
+	}
 	for _, r := range w.regions {
 		if r.state == exhausted {
 			continue
 		}
 		to = append(to, byte(r.state), byte(len(r.name)))
 		to = append(to, r.name...)
+		if w.parts {
+			to = appendText(to, r.part)
+		}
 		if r.state == inProgress {
 			to = binary.AppendUvarint(to, uint64(r.pagesRead))  //nolint:gosec // not negative
 			to = binary.AppendUvarint(to, uint64(r.emptyPages)) //nolint:gosec // not negative
@@ -132,6 +155,10 @@ func (w *cursor) encode(own ownQuery) []byte {
 	return to
 }
 
+func appendText(to []byte, text string) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+}
+
 // decodeCursor reads the output of encode, for a request with the same own query.
 func decodeCursor(text []byte, own ownQuery) (*cursor, bool) {
 	in := &decoder{rest: text}
@@ -139,9 +166,19 @@ func decodeCursor(text []byte, own ownQuery) (*cursor, bool) {
 	flags := in.number()
 	w.partial, w.anyAnswered = flags&flagPartial != 0, flags&flagAnswered != 0
 	w.width = in.count()
+	if w.parts = flags&flagParts != 0; w.parts {
+		w.more = true // the caller may read more by now
+		if in.byte() != partsMark {
+			return nil, false
+		}
+		w.reached = in.text()
+	}
 	for len(in.rest) > 0 && !in.invalid {
 		r := &regionCursor{state: regionState(in.byte())}
 		r.name = string(in.bytes(uint64(in.byte())))
+		if w.parts {
+			r.part = in.text()
+		}
 		if r.state == inProgress {
 			r.pagesRead, r.emptyPages = in.count(), in.count()
 			if mark := in.bytes(8); len(mark) == 8 {
@@ -154,7 +191,7 @@ func decodeCursor(text []byte, own ownQuery) (*cursor, bool) {
 		}
 		w.regions = append(w.regions, r)
 	}
-	return w, !in.invalid && len(w.regions) > 0
+	return w, !in.invalid && (len(w.regions) > 0 || w.more)
 }
 
 // decoder parses an encoded cursor. After an error it returns zeros.

@@ -91,6 +91,10 @@ type Request struct {
 	// it must not keep the id. nil: all that lie in the list. Of a list that is not shown as
 	// a whole, nothing is shown but elements with one clear id.
 	Shows func(id string) bool
+	// Parts, unless nil, are those that a caller may read who may read some parts alone: a
+	// list for which Shows is set is made of them. A token of such a list needs them, whoever
+	// goes on with it.
+	Parts Parts
 	// ClientMode is what the client asked for if a region fails. Inherit means that
 	// it did not say; ConfigMode applies then.
 	ClientMode, ConfigMode regions.RegionFailure
@@ -132,6 +136,12 @@ func (l *Lister) page(ctx context.Context, r Request) (merged *MergedPage, err e
 	if fault != nil {
 		return nil, fault
 	}
+	if w.parts {
+		if err := w.resumeParts(ctx, r.Parts); err != nil {
+			return nil, err
+		}
+		r.Sole = false
+	}
 	p := &pageBuild{
 		lister: l, request: r, query: own, cursor: w, top: top,
 		memory: l.options.Budget.Reservation(r.Caller, l.options.Memory),
@@ -164,6 +174,10 @@ func (l *Lister) newCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 		return l.resumeCursor(r, own)
 	}
 	w := &cursor{}
+	if r.Parts != nil && r.Shows != nil && !resumes {
+		w.parts, w.more = true, true
+		return w, nil
+	}
 	for _, e := range r.Endpoints {
 		first := &regionCursor{name: e.Region}
 		if resumes {
@@ -187,12 +201,23 @@ func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	if time.Since(w.issued) > l.options.TokenLifetime {
 		return nil, arm.NewError(arm.ExpiredSkipToken, "it has expired").About(skipToken)
 	}
-	for _, region := range w.regions {
-		if r.Endpoint(region.name) == nil {
-			return nil, arm.NewError(arm.ExpiredSkipToken, "the region '"+region.name+"' is no longer configured").About(skipToken)
-		}
+	if w.parts && r.Parts == nil {
+		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
+	}
+	if fault := r.checkRegions(w); fault != nil {
+		return nil, fault
 	}
 	return w, nil
+}
+
+// checkRegions refuses a list that would go on in a region that has left the map.
+func (r Request) checkRegions(w *cursor) *arm.Error {
+	for _, region := range w.regions {
+		if r.Endpoint(region.name) == nil {
+			return arm.NewError(arm.ExpiredSkipToken, "the region '"+region.name+"' is no longer configured").About(skipToken)
+		}
+	}
+	return nil
 }
 
 // wantsPartial reports whether a failed region may be left out of the list.

@@ -64,6 +64,14 @@ func (p *pageBuild) run(ctx context.Context) (*MergedPage, error) {
 	p.firstDeadline = began.Add(p.lister.timeShare(firstAttemptShare))
 	tries, cancel := context.WithDeadline(ctx, began.Add(p.lister.timeShare(totalShare)))
 	defer cancel()
+	if p.cursor.parts {
+		if err := p.cursor.addParts(tries, p.request.Parts); err != nil {
+			return nil, err
+		}
+		if fault := p.request.checkRegions(p.cursor); fault != nil {
+			return nil, fault
+		}
+	}
 	p.fetchAll(tries)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -86,6 +94,9 @@ func (p *pageBuild) fetchAll(ctx context.Context) {
 	first, cancel := context.WithDeadline(ctx, p.firstDeadline)
 	defer cancel()
 	open := p.cursor.remaining()
+	if p.cursor.parts {
+		open = open[:min(len(open), maxParts)]
+	}
 	if p.top > 0 {
 		p.fetchSequentially(first, open)
 	} else {
@@ -224,6 +235,9 @@ func (p *pageBuild) fetchPages(ctx context.Context, r *regionResult, as fetchOpt
 		from.query = p.query.raw
 	}
 	c := p.collection(from)
+	if c.one {
+		from.query = c.Query
+	}
 	room := &pageMemory{build: p, exclusive: as.prepaid > 0, prepaid: as.prepaid}
 	defer room.finish(r)
 	for idle := 0; ; idle++ {
@@ -244,7 +258,11 @@ func (p *pageBuild) fetchPages(ctx context.Context, r *regionResult, as fetchOpt
 			return
 		}
 		if after.state == exhausted || len(got.page.Elements) > 0 || idle == maxEmptyPagesPerBuild || time.Now().After(p.firstDeadline) {
-			visibility{p.request.Shows, &p.request.Path}.hide(&got.page)
+			list := &p.request.Path
+			if from.of != nil && !from.of.One {
+				list = &from.of.Path
+			}
+			visibility{p.request.Shows, list}.hide(&got.page)
 			r.outcome, r.after, r.page, r.fault = outcomeAnswered, after, got.page, nil
 			return
 		}
@@ -284,6 +302,9 @@ func (p *pageBuild) collection(r regionCursor) Collection {
 		if e.Region == r.name {
 			c.Endpoint = e
 		}
+	}
+	if r.of != nil {
+		return c.at(r.of)
 	}
 	return c
 }

@@ -153,8 +153,11 @@ func withTop(query string, n int) string {
 	return strings.Join(pairs, "&")
 }
 
+// withoutTop returns a query without its $top.
+func withoutTop(query string) string { return routing.Query{Raw: query}.Without(pageSize) }
+
 // queryHash identifies a provider's query, without its page size, to detect circles.
 func queryHash(query string) uint64 {
-	sum := sha256.Sum256([]byte(routing.Query{Raw: query}.Without(pageSize)))
+	sum := sha256.Sum256([]byte(withoutTop(query)))
 	return binary.BigEndian.Uint64(sum[:])
 }

@@ -221,6 +221,77 @@ func TestListsShowNothingFromElsewhere(t *testing.T) {
 	}
 }
 
+// A list tells its caller nothing of groups that it may not read: not by the number of pages,
+// nor by what they cost. What is asked of providers concerns what it may read.
+func TestListsTellNothingOfHiddenGroups(t *testing.T) {
+	mine := []string{groupPath("G3"), machinePath("g5", "M1"), groupPath("g7"), machinePath("g7", "m0"), machinePath("g8", "m2") + "/disks/d"}
+	roles := "owners: [{principalId: " + callers[secret].ObjectID + "}"
+	for _, scope := range mine {
+		roles += fmt.Sprintf(", {principalId: %s, scope: %q}", callers[second].ObjectID, scope)
+	}
+	s := newSite(t, setup{tokens: true, roles: roles + "]"})
+	s.work()
+	ann, bob := bearer(secret), bearer(second)
+	s.ok(200, "POST", inSubscription+"/providers/Contoso.Insight/register"+own, "", "Authorization", ann)
+	fill := func(group string) {
+		s.ok(201, "PUT", groupPath(group)+own, westus, "Authorization", ann)
+		s.ok(201, "PUT", groupPath(group)+"/providers/Contoso.Insight/profiles/p"+api, `{"location":"global"}`, "Authorization", ann)
+		for i := range 4 {
+			s.ok(201, "PUT", machinePath(group, fmt.Sprint("m", i))+api, []string{westus, eastus}[i/3], "Authorization", ann)
+		}
+	}
+	for i := range 9 {
+		fill(fmt.Sprint("g", i))
+	}
+	walk := func(link string) (ids []string, pages, empty int, asked []string) {
+		for _, e := range s.providers {
+			e.requests()
+		}
+		for link != "" {
+			page := decode[named](t, s.ok(200, "GET", link, "", "Authorization", bob, "x-contoso-page-size", "2"))
+			if pages++; len(page.Value) == 0 {
+				empty++
+			}
+			for _, e := range page.Value {
+				ids = append(ids, e.ID)
+			}
+			if link = ""; page.NextLink != "" {
+				link = s.local(page.NextLink)
+			}
+		}
+		for _, e := range s.providers {
+			for _, r := range e.requests() {
+				asked = append(asked, r.Path)
+			}
+		}
+		return ids, pages, empty, asked
+	}
+	for _, c := range []struct {
+		list        string
+		ids, pages  int // with pages of two
+		calls, tops int
+	}{
+		{machines + api, 9, 2, 7, 9},
+		{inSubscription + "/providers/Contoso.Insight/profiles" + api, 2, 1, 2, 2},
+	} {
+		for round := range 2 {
+			ids, pages, empty, asked := walk(c.list)
+			if len(ids) != c.ids || pages != c.pages || empty != 0 || len(asked) != c.calls {
+				t.Errorf("%s: %d pages, %d of them empty, by %d calls: %q", c.list, pages, empty, len(asked), ids)
+			}
+			for _, path := range asked {
+				if !withinAny(mine[:3], path) {
+					t.Errorf("%s: a provider was asked for %s", c.list, path)
+				}
+			}
+			if ids, pages, empty, _ = walk(c.list + "&$top=1"); len(ids) != c.ids || pages != c.tops || empty != 0 {
+				t.Errorf("%s: one by one %d pages, %d of them empty: %q", c.list, pages, empty, ids)
+			}
+			fill(fmt.Sprint(len(c.list), "another", round)) // which tells him nothing
+		}
+	}
+}
+
 // What a subscription is and may use is known to all who may read something in it; sums
 // over all of it, and what they may not read in it, are not.
 func TestReadsOfASubscriptionByWhoMayReadAPart(t *testing.T) {
@@ -305,8 +376,26 @@ func TestPagesFollowRights(t *testing.T) {
 				t.Fatal("the list does not end")
 			}
 		}
-		// What the second caller may read is of all that either was shown.
+		// What the second caller may read is of all that either was shown, whoever was first.
 		ids, _ := s.idsOn(t, list, second)
+		var shown []string
+		for link, n := list+"&$top=1", 1; link != ""; n++ {
+			page := decode[named](t, s.ok(200, "GET", link, "", "Authorization", bearer([]string{secret, second}[n%2])))
+			for _, e := range page.Value {
+				shown = append(shown, e.ID)
+			}
+			if link = ""; page.NextLink != "" {
+				link = s.local(page.NextLink)
+			}
+			if n > 60 {
+				t.Fatal("the list does not end")
+			}
+		}
+		for _, id := range ids {
+			if !slices.Contains(shown, id) {
+				t.Errorf("%s: %s is not among %q", list, id, shown)
+			}
+		}
 		for _, id := range ids {
 			if name := id[strings.LastIndexByte(id, '/'):][1:]; !strings.Contains(all+" ", " "+name+" ") && !strings.Contains(all+" ", "/"+name+" ") {
 				t.Errorf("%s: %s is not among%s", list, id, all)

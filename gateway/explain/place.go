@@ -2,6 +2,7 @@ package explain
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -22,7 +23,8 @@ func (w *Walked) place() *api.ExplainedPlace {
 	return p
 }
 
-// regionsOf are those that a decision names; where a skip token names them, those asked.
+// regionsOf are those that a decision names; where a skip token names them, or they depend on
+// what the caller may read, those asked.
 func regionsOf(calls *Calls, d *routing.Decision) []string {
 	asked := []string{}
 	switch {
@@ -31,7 +33,9 @@ func regionsOf(calls *Calls, d *routing.Decision) []string {
 		return []string{d.Region}
 	case d.Endpoints == nil:
 		for _, c := range calls.made {
-			asked = append(asked, c.Endpoint.Region)
+			if !slices.Contains(asked, c.Endpoint.Region) {
+				asked = append(asked, c.Endpoint.Region)
+			}
 		}
 	default:
 		for _, e := range d.Endpoints {

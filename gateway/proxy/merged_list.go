@@ -79,6 +79,12 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) 
 	if d.readable != nil {
 		request.Shows = d.readable.Shows
 	}
+	if d.readable != nil || fanout.HasSkipToken(request.Query) {
+		request.Parts = p.parts(x, d)
+	}
+	if request.Parts != nil {
+		d.Endpoints = nil // it is for the parts to say whom to ask
+	}
 	if d.sole() {
 		request.Sole, request.Endpoints = true, []*regions.Endpoint{d.Endpoint}
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // idsOf walks a list as the owner of a token sees it.
-func idsOf(t *testing.T, w *harness.World, path string, by harness.Token) (ids []string) {
+func idsOf(t *testing.T, w *harness.World, path string, by harness.Token, header ...string) (ids []string) {
 	t.Helper()
 	for path != "" {
-		answer := w.Portico.Do(t, harness.Request{Path: path, Header: as(by)}).Want(t, 200)
+		answer := w.Portico.Do(t, harness.Request{Path: path, Header: harness.Header(append(header, "Authorization", "Bearer "+by.Raw)...)}).Want(t, 200)
 		for _, element := range answer.Values(t) {
 			id, _ := element["id"].(string)
 			ids = append(ids, id)
@@ -47,6 +47,8 @@ func TestListsShowWhatTheirCallersMayRead(t *testing.T) {
 			w.PutResource(t, name, "Contoso.Compute/virtualMachines/in-"+region+"/disks/d", body(region))
 		}
 	}
+	elsewhere := strings.Replace(group, harness.SubscriptionID, "00000000-0000-0000-0000-0000000000e1", 1) + "theirs/providers/Contoso.Compute/virtualMachines/in-eastus"
+	w.Contoso("eastus").Do(t, harness.Request{Method: "PUT", Path: elsewhere + "?api-version=" + harness.Version, Body: body("eastus")}).Want(t, 201)
 	api := "api-version=" + harness.Version
 	lists := []string{
 		w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines?" + api,
@@ -59,6 +61,10 @@ func TestListsShowWhatTheirCallersMayRead(t *testing.T) {
 		all := idsOf(t, w, list, alice)
 		if len(all) == 0 {
 			t.Fatalf("%s: nothing is listed", list)
+		}
+		// Also where providers list what lies in other subscriptions, groups and parents.
+		if got := idsOf(t, w, list, alice, "x-contoso-fault", "foreign-elements"); !slices.Equal(got, all) {
+			t.Errorf("%s: got %q, want %q", list, got, all)
 		}
 		for _, by := range []harness.Token{carol, dave} {
 			if by == carol && i > 2 { // she has nothing there

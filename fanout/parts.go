@@ -1,0 +1,119 @@
+package fanout
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"portico/arm"
+	"portico/jsonscan"
+)
+
+// Part is what of a list one group holds, or one resource.
+type Part struct {
+	Name string   // parts follow each other in the order of their names
+	Path arm.Path // of the list at the group, or of the resource
+	One  bool     // Path is that of a resource
+	// Regions may hold something of the part.
+	Regions []string
+}
+
+// Parts are the parts of a list of which the caller may read something. A list that is made
+// of them tells its caller nothing of the others, not even by the number of its pages.
+type Parts interface {
+	// Next returns the first part behind a name, and its name; or nil, and how far it has
+	// looked, "" being the end.
+	Next(ctx context.Context, after string) (part *Part, reached string, err error)
+	// Named returns the part with a name, without its regions; nil where the caller may
+	// read nothing in it.
+	Named(ctx context.Context, name string) (*Part, error)
+}
+
+// maxParts bounds the parts, by region, that one page asks for.
+const maxParts = 16
+
+// resumeParts finds the parts of a cursor again, and drops those of which the caller may
+// read nothing any more.
+func (w *cursor) resumeParts(ctx context.Context, parts Parts) error {
+	var kept []*regionCursor
+	for _, r := range w.regions {
+		if r.state != givenUp {
+			part, err := parts.Named(ctx, r.part)
+			if err != nil {
+				return err
+			}
+			if r.of = part; part == nil {
+				continue
+			}
+		}
+		kept = append(kept, r)
+	}
+	w.regions = kept
+	return nil
+}
+
+// addParts adds the parts that come next to the cursor: as many as a page asks for, and
+// one, so that the page knows whether another follows.
+func (w *cursor) addParts(ctx context.Context, parts Parts) error {
+	lost := w.unreachable()
+	for w.more && len(w.remaining()) <= maxParts {
+		part, reached, err := parts.Next(ctx, w.reached)
+		if err != nil {
+			return err
+		}
+		if w.more = reached != ""; !w.more {
+			return nil
+		}
+		if w.reached = reached; part == nil {
+			return nil
+		}
+		for _, region := range part.Regions {
+			if !slices.Contains(lost, region) {
+				w.regions = append(w.regions, &regionCursor{name: region, part: part.Name, of: part})
+			}
+		}
+	}
+	return nil
+}
+
+// dropLost ends all parts of the regions that were given up, of which one entry stays.
+func (w *cursor) dropLost() {
+	seen := map[string]bool{}
+	lost := w.unreachable()
+	for _, r := range w.regions {
+		if !slices.Contains(lost, r.name) {
+			continue
+		}
+		if r.state != givenUp || seen[r.name] {
+			r.state = exhausted
+		}
+		seen[r.name] = seen[r.name] || r.state == givenUp
+	}
+}
+
+// at makes a collection that of a part.
+func (c Collection) at(part *Part) Collection {
+	c.Path, c.one, c.sole = part.Path, part.One, false
+	if part.One {
+		c.Query = withoutTop(c.Query)
+	}
+	c.Header = maps.Clone(c.Header)
+	c.Header["Referer"] = []string{PublicLink(c.Public, c.Path.Escaped(), c.Query)}
+	return c
+}
+
+// singlePage is a page of one resource, by its own representation.
+func singlePage(text []byte) (Page, error) {
+	page := Page{Text: text}
+	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	e := Element{begin: uint32(begin), end: uint32(len(bytes.TrimRight(text, " \t\r\n")))} //nolint:gosec // a bounded answer
+	err := jsonscan.Object(text, func(m jsonscan.Member) error {
+		if string(m.Key) == "id" && len(m.Value) > 0 && m.Value[0] == '"' && e.idEnd == 0 {
+			e.id, e.idEnd = uint32(m.Offset), uint32(m.Offset+len(m.Value)) //nolint:gosec // within the text
+		}
+		return nil
+	})
+	page.Elements = []Element{e}
+	return page, err
+}
