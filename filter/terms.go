@@ -5,12 +5,9 @@ import (
 	"strings"
 )
 
-// Term is one comparison of a chain of them, such as caller eq 'name'.
-type Term struct {
-	Field, Operator, Value string
-	// Bare reports whether the value stands without quotes, as a time may.
-	Bare bool
-}
+// Term is one comparison of a chain of them, such as caller eq 'name'. Its value is a text
+// in quotes, or one word: the az CLI sends times and namespaces so.
+type Term struct{ Field, Operator, Value string }
 
 // Terms reads a chain of comparisons that are joined by "and", for lists that understand
 // no more. What fields, operators and values there are is the caller's to know. The error
@@ -55,5 +52,5 @@ func (p *parser) chained() (Term, error) {
 		return Term{}, p.unexpected("a value")
 	}
 	p.next()
-	return Term{Field: field.text, Operator: operator.text, Value: value.text, Bare: value.kind == word}, nil
+	return Term{Field: field.text, Operator: operator.text, Value: value.text}, nil
 }

@@ -104,7 +104,8 @@ func TestActivityLogIsFiltered(t *testing.T) {
 		"caller eq 'it''s me' and eventTimestamp ge '2020-01-01'": 0,
 		// As the az CLI sends it.
 		"eventTimestamp ge " + strings.TrimSuffix(before, "Z") + ".123456 and eventTimestamp le 2999-01-01T00:00:00+01:00 and resourceId eq '" + m + "'": 1,
-		"eventTimestamp ge 2020-01-01 and status eq 'Failed'":        1,
+		"eventTimestamp ge 2020-01-01 and status eq 'Failed'":                                                                         1,
+		"resourceProvider eq Contoso.Compute and eventTimestamp ge 2020-01-01T00:00:00.1Z and eventTimestamp le 2999-01-01T00:00:00Z": 2,
 		"eventTimestamp ge " + before:                                5,
 		"levels eq 'Critical, error'":                                1,
 		"levels eq 'Warning'":                                        0,
@@ -116,7 +117,7 @@ func TestActivityLogIsFiltered(t *testing.T) {
 			t.Errorf("%s: %d events, want %d: %+v", filter, len(got), want, got)
 		}
 	}
-	for _, bad := range []string{"x", "x eq 'y'", "caller ge 'y'", "caller eq 'y", "caller eq 'y' and", "caller eq 'y' or caller eq 'z'", "eventTimestamp ge 'soon'", "eventTimestamp eq '2020-01-01'", "caller eq y",
+	for _, bad := range []string{"x", "x eq 'y'", "caller ge 'y'", "caller eq 'y", "caller eq 'y' and", "caller eq 'y' or caller eq 'z'", "eventTimestamp ge 'soon'", "eventTimestamp eq '2020-01-01'",
 		"eventTimestamp ge 2020-01-01 or status eq 'x'", "eventTimestamp ge 2020-01-01 and", "eventTimestamp ge"} {
 		s.want(400, "InvalidQueryParameter", "GET", activityLog+"&$filter="+url.QueryEscape(bad), "")
 	}

@@ -283,6 +283,59 @@ providers:
 `, endpoints)
 }
 
+// registrations are those for features of a provider, below a subscription.
+const registrations = "/providers/Microsoft.Features/featureProviders/Contoso.Compute/subscriptionFeatureRegistrations"
+
+// Registrations for features are resources as well: the same state in another form.
+func TestFeatureRegistrations(t *testing.T) {
+	s := newSite(t, setup{types: fmt.Sprintf(strings.Replace(declarations, "registration: automatic", "registration: automatic\n    features: [beta, Alpha]", 1), `westus: ["http://127.0.0.1:9"], eastus: ["http://127.0.0.1:9"], global: ["http://127.0.0.1:9"]`)})
+	const (
+		all   = inSubscription + "/providers/Microsoft.Features/subscriptionFeatureRegistrations"
+		beta  = inSubscription + registrations + "/beta"
+		none  = `{"value":[]}`
+		shown = `{"id":"` + beta + `","name":"beta","type":"Microsoft.Features/featureProviders/subscriptionFeatureRegistrations","properties":{"tenantId":"` + tenant +
+			`","subscriptionId":"` + subscription + `","providerNamespace":"Contoso.Compute","featureName":"beta","state":"Registered","approvalType":"AutoApproval"}}`
+		features = inSubscription + "/providers/Microsoft.Features/providers/Contoso.Compute/features/"
+	)
+	said := func(want, method, target, content string) {
+		t.Helper()
+		if got := s.ok(200, method, target+own, content); got.text != want {
+			t.Errorf("%s %s: %s\nwant %s", method, target, got.text, want)
+		}
+	}
+	said(none, "GET", all, "")
+	s.want(404, "FeatureNotFound", "GET", beta+own, "")
+	for _, content := range []string{"{}", "", shown, `{"properties":{"state":"registered"}}`} {
+		said(shown, "PUT", strings.ToLower(beta), content)
+	}
+	said(shown, "GET", beta, "")
+	said(`{"value":[`+shown+`]}`, "GET", all, "")
+	said(`{"value":[`+shown+`]}`, "GET", inSubscription+registrations, "")
+	said(none, "GET", strings.Replace(inSubscription+registrations, "Compute", "Insight", 1), "")
+	if got := s.ok(200, "GET", features+"beta"+own, "").text; !strings.Contains(got, `"state":"Registered"`) {
+		t.Error(got)
+	}
+	for _, content := range []string{`{"properties":{"state":"Pending"}}`, `{"name":"other"}`, `{"properties":{"metadata":{"a":"b"}}}`, `{`} {
+		s.want(400, "InvalidRequestContent", "PUT", beta+own, content)
+	}
+	s.ok(201, "PUT", inSubscription+lockPlace+"/l"+own, readOnly)
+	for _, method := range []string{"PUT", "DELETE"} {
+		s.want(409, "ScopeLocked", method, beta+own, "")
+	}
+	s.ok(200, "DELETE", inSubscription+lockPlace+"/l"+own, "")
+	said("", "DELETE", beta, "")
+	s.ok(204, "DELETE", beta+own, "")
+	said(none, "GET", all, "")
+	if got := s.ok(200, "POST", features+"alpha/register"+own, "").text; !strings.Contains(got, `"state":"Registered"`) {
+		t.Error(got)
+	}
+	said(strings.NewReplacer("beta", "Alpha").Replace(shown), "GET", inSubscription+registrations+"/ALPHA", "")
+	for _, method := range []string{"GET", "PUT", "DELETE"} {
+		s.want(404, "FeatureNotFound", method, inSubscription+registrations+"/none"+own, "")
+	}
+	s.want(404, "InvalidResourceNamespace", "GET", strings.Replace(inSubscription+registrations, "Compute", "None", 1)+own, "")
+}
+
 func TestFeatures(t *testing.T) {
 	s := newSite(t, setup{types: fmt.Sprintf(strings.Replace(declarations, "registration: automatic", "registration: automatic\n    features: [beta, Alpha]", 1), `westus: ["http://127.0.0.1:9"], eastus: ["http://127.0.0.1:9"], global: ["http://127.0.0.1:9"]`)})
 	const features = inSubscription + "/providers/Microsoft.Features"

@@ -300,6 +300,8 @@ func TestReadsOfASubscriptionByWhoMayReadAPart(t *testing.T) {
 	for _, path := range []string{
 		inSubscription, inSubscription + "/locations", inSubscription + "/providers", inSubscription + "/providers/Contoso.Compute",
 		inSubscription + "/providers/Microsoft.Features/features", inSubscription + "/providers/Microsoft.Features/providers/Contoso.Compute/features",
+		inSubscription + registrations, inSubscription + "/providers/Microsoft.Features/subscriptionFeatureRegistrations", inSubscription + "/providers/Contoso.Compute/resourceTypes",
+		inSubscription + "/providers/Microsoft.Authorization/denyAssignments", inSubscription + "/providers/Microsoft.Authorization/classicAdministrators",
 	} {
 		all := s.ok(200, "GET", path+own, "", by(secret)...)
 		if part := s.ok(200, "GET", path+own, "", by(second)...); part.text != all.text {

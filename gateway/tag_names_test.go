@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,4 +234,88 @@ func TestOperationsOfOwnNamespaces(t *testing.T) {
 		}
 	}
 	s.want(400, "MissingApiVersionParameter", "GET", "/providers/Microsoft.Resources/operations", "")
+}
+
+// Custom roles are written by what the namespaces' operations are called.
+func TestProviderOperations(t *testing.T) {
+	type operation struct {
+		Name, DisplayName, Description, Origin string
+		IsDataAction                           *bool
+	}
+	type namespace struct {
+		ID, Name, Type, DisplayName string
+		Operations                  []operation
+		ResourceTypes               []struct {
+			Name, DisplayName string
+			Operations        []operation
+		}
+	}
+	s := newSite(t, setup{})
+	const all = "/providers/Microsoft.Authorization/providerOperations"
+	seen, names := map[string]bool{}, []string{}
+	for _, n := range decode[struct{ Value []namespace }](t, s.ok(200, "GET", all+own+"&$expand=resourceTypes", "")).Value {
+		names = append(names, n.Name)
+		if n.ID != all+"/"+n.Name || n.Type != "Microsoft.Authorization/providerOperations" || n.DisplayName == "" {
+			t.Errorf("%+v", n)
+		}
+		operations := n.Operations
+		for _, of := range n.ResourceTypes {
+			for _, o := range of.Operations {
+				if !strings.HasPrefix(o.Name, n.Name+"/"+of.Name+"/") {
+					t.Errorf("%s of %s %s", o.Name, n.Name, of.Name)
+				}
+			}
+			operations = append(operations, of.Operations...)
+		}
+		for _, o := range operations {
+			if seen[o.Name] || o.DisplayName == "" || o.Description == "" || o.Origin == "" || o.IsDataAction == nil {
+				t.Errorf("%+v, again: %t", o, seen[o.Name])
+			}
+			seen[o.Name] = true
+		}
+		one := decode[namespace](t, s.ok(200, "GET", all+"/"+strings.ToLower(n.Name)+own, ""))
+		if !reflect.DeepEqual(one, n) {
+			t.Errorf("alone %+v\nlisted %+v", one, n)
+		}
+	}
+	if want := "Contoso.Compute Contoso.Insight Microsoft.Resources Microsoft.Authorization Microsoft.Features Microsoft.Insights"; strings.Join(names, " ") != want {
+		t.Errorf("%v", names)
+	}
+	for _, name := range []string{
+		"Contoso.Compute/virtualMachines/disks/write", "Contoso.Insight/diagnosticSettings/delete", "Contoso.Compute/register/action",
+		"Microsoft.Authorization/roleAssignments/write", "Microsoft.Resources/subscriptions/resourceGroups/moveResources/action",
+	} {
+		if !seen[name] {
+			t.Errorf("no %s in %v", name, seen)
+		}
+	}
+	s.want(404, "InvalidResourceNamespace", "GET", all+"/Contoso.None"+own, "")
+
+	types := decode[struct{ Value []map[string]any }](t, s.ok(200, "GET", inSubscription+"/providers/contoso.compute/resourceTypes"+own, "")).Value
+	whole := decode[struct{ ResourceTypes []map[string]any }](t, s.ok(200, "GET", inSubscription+"/providers/Contoso.Compute"+own, "")).ResourceTypes
+	if len(types) == 0 || !reflect.DeepEqual(types, whole) {
+		t.Errorf("%v, want %v", types, whole)
+	}
+	s.want(404, "InvalidResourceNamespace", "GET", inSubscription+"/providers/Contoso.None/resourceTypes"+own, "")
+	s.want(404, "SubscriptionNotFound", "GET", "/subscriptions/"+foreign+"/providers/Contoso.Compute/resourceTypes"+own, "")
+}
+
+// Nobody is denied anything by an assignment, and nobody rules as of old: clients that
+// list who may do what ask.
+func TestWhatGrantsNothingHere(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	const deny = "/providers/Microsoft.Authorization/denyAssignments"
+	for _, target := range []string{
+		deny + own, inSubscription + deny + own + "&$filter=atScope()", groupPath("g") + deny + own, m + deny + own,
+		inSubscription + "/providers/Microsoft.Authorization/classicAdministrators?api-version=2015-06-01",
+	} {
+		if got := s.ok(200, "GET", target, "").text; got != `{"value":[]}` {
+			t.Errorf("%s: %s", target, got)
+		}
+	}
+	s.want(404, "ResourceGroupNotFound", "GET", groupPath("none")+deny+own, "")
+	s.want(404, "ResourceNotFound", "GET", machinePath("g", "none")+deny+own, "")
+	s.want(405, "MethodNotAllowed", "PUT", m+deny+own, "{}")
 }

@@ -197,8 +197,7 @@ func (r *Request) classifyHop(hop arm.Hop) {
 		r.Class = Poll
 	case r.Location != "":
 		r.Class = Located
-	case n == 1 && atScope && r.Path.Subscription() != "" && r.Method == http.MethodPost &&
-		(arm.EqualFold(hop.Segment(0), "register") || arm.EqualFold(hop.Segment(0), "unregister")):
+	case n == 1 && atScope && r.Path.Subscription() != "" && r.namesOwnRoute(hop):
 		r.Class = Own
 	case n%2 == 0:
 		r.Class = Instance
@@ -206,6 +205,19 @@ func (r *Request) classifyHop(hop arm.Hop) {
 	default:
 		r.classifyOdd(hop, n)
 	}
+}
+
+// namesOwnRoute reports whether the word behind a namespace, in a subscription, is a route
+// of the front door's.
+func (r *Request) namesOwnRoute(hop arm.Hop) bool {
+	word := hop.Segment(0)
+	switch r.Method {
+	case http.MethodPost:
+		return arm.EqualFold(word, "register") || arm.EqualFold(word, "unregister")
+	case http.MethodGet:
+		return arm.EqualFold(word, "resourceTypes") && r.typeOf(hop, 1) == nil
+	}
+	return false
 }
 
 // skuTypes are the types whose SKUs for new resources are requested by a subscription's

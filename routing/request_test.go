@@ -30,6 +30,7 @@ func TestClassify(t *testing.T) {
 		{"GET", sub + "/providers/Nobody.Knows", Own, "", ""},
 		{"POST", sub + compute + "/register", Own, "", ""},
 		{"POST", sub + "/PROVIDERS/contoso.COMPUTE/UnRegister", Own, "", ""},
+		{"GET", sub + compute + "/RESOURCEtypes", Own, "", ""},
 		{"GET", rg + "/providers/microsoft.RESOURCES/tags/default", Own, "", ""},
 		{"PUT", vms + "/a/providers/Microsoft.Authorization/locks/l", Own, "", ""},
 		{"GET", "/providers/Microsoft.Features", Own, "", ""},

@@ -56,14 +56,23 @@ func frontDoorActions() []actionsOf {
 		{"Microsoft.Resources", "subscriptions/operationresults", "operation result", reads},
 		{"Microsoft.Resources", "subscriptions/providers", "resource provider", reads},
 		{"Microsoft.Resources", "subscriptions/resourceGroups", "resource group", append(writes, "moveResources/action", "validateMoveResources/action")},
+		{"Microsoft.Resources", "subscriptions/resourceGroups/resources", "resource", reads},
 		{"Microsoft.Resources", "subscriptions/resources", "resource", reads},
 		{"Microsoft.Resources", "subscriptions/tagNames", "tag name", writes},
 		{"Microsoft.Resources", "subscriptions/tagNames/tagValues", "tag value", writes},
 		{"Microsoft.Resources", "tags", "tags", writes},
 		{"Microsoft.Resources", "tenants", "tenant", reads},
+		{"Microsoft.Authorization", "classicAdministrators", "classic administrator", reads},
+		{"Microsoft.Authorization", "denyAssignments", "deny assignment", reads},
 		{"Microsoft.Authorization", "locks", "management lock", writes},
+		{"Microsoft.Authorization", "permissions", "permission", reads},
+		{"Microsoft.Authorization", "roleAssignments", "role assignment", writes},
+		{"Microsoft.Authorization", "roleDefinitions", "role definition", writes},
+		{"Microsoft.Features", "featureProviders/subscriptionFeatureRegistrations", "feature registration", writes},
 		{"Microsoft.Features", "features", "feature", reads},
 		{"Microsoft.Features", "providers/features", "feature", append(reads, "register/action", "unregister/action")},
+		{"Microsoft.Features", "subscriptionFeatureRegistrations", "feature registration", reads},
+		{"Microsoft.Insights", "eventtypes/values", "event", reads},
 	}
 }
 
@@ -72,8 +81,12 @@ func (a actionsOf) operation(verb string) operationBody {
 	if name, posted := strings.CutSuffix(verb, "/action"); posted {
 		what = strings.ToUpper(name[:1]) + name[1:] + " of"
 	}
+	name := a.namespace
+	if a.typeName != "" {
+		name += "/" + a.typeName
+	}
 	return operationBody{
-		Name: a.namespace + "/" + a.typeName + "/" + verb, Origin: "user,system",
+		Name: name + "/" + verb, Origin: "user,system",
 		Display: operationDisplay{a.namespace, a.label, what + " " + a.label, what + " " + a.label + "."},
 	}
 }

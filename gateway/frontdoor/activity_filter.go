@@ -35,8 +35,7 @@ var eventFields = map[string]func(events.Event) string{
 }
 
 // readEventFilter reads terms that are joined by "and", such as eventTimestamp ge
-// '2024-05-01T00:00:00Z' and resourceGroupName eq 'rg'. The time may stand without quotes:
-// the az CLI sends it so.
+// '2024-05-01T00:00:00Z' and resourceGroupName eq 'rg'.
 func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 	terms, err := filter.Terms(text)
 	if err != nil {
@@ -55,8 +54,6 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 			return f, badEventFilter("it can ask for eventTimestamp, resourceGroupName, resourceUri, resourceId, resourceProvider, correlationId, caller, status, levels and eventChannels")
 		case !strings.EqualFold(term.Operator, "eq"):
 			return f, badEventFilter(term.Field + " can only be compared by eq")
-		case term.Bare:
-			return f, badEventFilter(term.Field + " is compared with a text in quotes")
 		case name == eventChannels:
 			f.nothing = f.nothing || !slices.Contains(listed(value), "operation")
 		case name == eventLevels:

@@ -26,12 +26,18 @@ type features struct {
 func (g features) Routes() []route.Route {
 	const all = "/subscriptions/{s}/providers/microsoft.features"
 	const one = all + "/providers/{ns}/features/{f}"
+	const registrations = all + "/featureproviders/{ns}/subscriptionfeatureregistrations"
 	return []route.Route{
 		{Method: http.MethodGet, Path: all + "/features", Action: "Microsoft.Features/features/read", Partly: true, Handle: g.list},
 		{Method: http.MethodGet, Path: all + "/providers/{ns}/features", Action: "Microsoft.Features/providers/features/read", Partly: true, Handle: g.list},
 		{Method: http.MethodGet, Path: one, Action: "Microsoft.Features/providers/features/read", Partly: true, Handle: g.get},
 		{Method: http.MethodPost, Path: one + "/register", Action: "Microsoft.Features/providers/features/register/action", Handle: g.set(true)},
 		{Method: http.MethodPost, Path: one + "/unregister", Action: "Microsoft.Features/providers/features/unregister/action", Handle: g.set(false)},
+		{Method: http.MethodGet, Path: all + "/subscriptionfeatureregistrations", Action: "Microsoft.Features/subscriptionFeatureRegistrations/read", Partly: true, Handle: g.listRegistrations},
+		{Method: http.MethodGet, Path: registrations, Action: featureRegistrationType + "/read", Partly: true, Handle: g.listRegistrations},
+		{Method: http.MethodGet, Path: registrations + "/{f}", Action: featureRegistrationType + "/read", Partly: true, Handle: g.getRegistration},
+		{Method: http.MethodPut, Path: registrations + "/{f}", Action: featureRegistrationType + "/write", Handle: g.putRegistration},
+		{Method: http.MethodDelete, Path: registrations + "/{f}", Action: featureRegistrationType + "/delete", Handle: g.deleteRegistration},
 	}
 }
 
@@ -75,19 +81,28 @@ func featuresOf(p *regions.Provider, s inventory.Subscription) (all []string) {
 }
 
 func (g features) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
+	all, err := g.listed(x, req.Subscription)
+	if err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusOK, exchange.ListOf(all, func(full string) featureBody { return featureOf(req.Subscription, full) }))
+}
+
+// listed are the full names of the features that a list is about: of all providers, or
+// of the one that its path names.
+func (g features) listed(x *exchange.Exchange, s inventory.Subscription) (all []string, err error) {
 	providers := g.regions.Providers()
 	if hop := x.Request.Path.LastHop(); hop.Len() > 1 {
 		p, err := g.provider(x)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		providers = []*regions.Provider{p}
 	}
-	var all []string
 	for _, p := range providers {
-		all = append(all, featuresOf(p, req.Subscription)...)
+		all = append(all, featuresOf(p, s)...)
 	}
-	return x.Answer(w, http.StatusOK, exchange.ListOf(all, func(full string) featureBody { return featureOf(req.Subscription, full) }))
+	return all, nil
 }
 
 func (g features) provider(x *exchange.Exchange) (*regions.Provider, error) {
@@ -130,11 +145,19 @@ func (g features) set(on bool) route.Handler {
 		if err != nil {
 			return err
 		}
-		changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), req.Subscription.ID, full, on, notify.Targets(p))
+		changed, err := g.change(r.Context(), x, req.Subscription, p, full, on)
 		if err != nil {
-			return admission.Refusal(x, err)
+			return err
 		}
-		g.jobs.Nudge(inventory.NoticeJob)
 		return x.Answer(w, http.StatusOK, featureOf(changed, full))
 	}
+}
+
+func (g features) change(ctx context.Context, x *exchange.Exchange, s inventory.Subscription, p *regions.Provider, full string, on bool) (inventory.Subscription, error) {
+	changed, err := g.store.SetFeature(context.WithoutCancel(ctx), s.ID, full, on, notify.Targets(p))
+	if err != nil {
+		return changed, admission.Refusal(x, err)
+	}
+	g.jobs.Nudge(inventory.NoticeJob)
+	return changed, nil
 }

@@ -73,11 +73,13 @@ func (o *Options) resources() []Resource {
 		tags.Names{Store: o.Store, Lists: lists},
 		resourceNames{},
 		actions{},
+		providerOperations{regions},
 		o.Batches,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
 		roles.Definitions{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
 		roles.Assignments{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		roles.None{Scopes: scopes},
 		roles.Permissions{Store: o.Store, Scopes: scopes, Authorizer: o.Authorizer},
 		tags.Tags{
 			Store: o.Store, Scopes: scopes, Limit: c.Limits.TagsPerResource,

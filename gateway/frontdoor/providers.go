@@ -24,6 +24,7 @@ func (g providers) Routes() []route.Route {
 		{Method: http.MethodGet, Path: "/providers/{ns}", Open: "the map is no secret", Handle: g.get},
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.list},
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.get},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}/resourcetypes", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.listTypes},
 	}
 }
 
@@ -148,6 +149,14 @@ func (g providers) get(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 		state = stateOf(p, registration.State)
 	}
 	return answerProvider(w, r, x, g.providerOf(p, req.Subscription.ID, state))
+}
+
+func (g providers) listTypes(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+	p, err := namedProvider(x)
+	if err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusOK, exchange.ListOf(p.Types(), g.typeOf))
 }
 
 func answerProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body providerBody) error {

@@ -16,6 +16,12 @@ func TestEveryRouteNamesItsAction(t *testing.T) {
 	verbs := map[string][]string{
 		"GET": {"/read"}, "HEAD": {"/read"}, "PUT": {"/write"}, "PATCH": {"/write"}, "DELETE": {"/delete"}, "POST": {"/action", "/write"},
 	}
+	listed := map[string]bool{}
+	for _, a := range frontDoorActions() {
+		for _, o := range a.roleOperations() {
+			listed[o.Name] = true
+		}
+	}
 	routes := 0
 	for _, of := range o.resources() {
 		for _, r := range of.Routes() {
@@ -35,6 +41,9 @@ func TestEveryRouteNamesItsAction(t *testing.T) {
 			}
 			if !fits {
 				t.Errorf("%T %s %s: %s", of, r.Method, r.Path, r.Action)
+			}
+			if r.Action != "" && !listed[r.Action] {
+				t.Errorf("%T %s %s: the list of actions lacks %s", of, r.Method, r.Path, r.Action)
 			}
 			if r.Open != "" && strings.HasPrefix(r.Path, "/subscriptions/{") {
 				t.Errorf("%T %s %s: nothing in a subscription is open", of, r.Method, r.Path)

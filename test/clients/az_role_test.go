@@ -53,6 +53,8 @@ func TestAzRoles(t *testing.T) {
 			command: `role assignment list ` + rg + `--include-inherited ` + shown,
 			prints:  `[["Owner","` + objectID + `","/"],["Reader","` + guest.ObjectID + `","$S/resourceGroups/rg"]]`,
 		},
+		step{command: `role assignment list --all --include-classic-administrators ` + shown, prints: `[["Owner","` + objectID + `","/"],["Reader","` + guest.ObjectID + `","$S/resourceGroups/rg"]]`},
+		step{command: `role assignment list-changelogs`, prints: `[]`}, // its answer needs two events of each change
 		// The same again is what there is.
 		step{command: `role assignment create --name ` + assignment + ` ` + to + `--role Reader ` + rg + `--query name`, prints: `"` + assignment + `"`},
 		step{command: `role assignment create ` + to + `--role Nobody ` + rg, says: `Role 'Nobody' doesn't exist.`, code: 1},

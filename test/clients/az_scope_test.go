@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"portico/test/harness"
@@ -60,6 +62,15 @@ func locks(t *testing.T, c azure) {
 	)
 }
 
+// template is one as people have them: no JSON, to begin with.
+const template = `{
+  // what the site needs
+  "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+  "contentVersion": "1.0.0.0",
+  "resources": []
+}
+`
+
 // What concerns a whole subscription nobody else may do at the same time.
 func TestAzSubscription(t *testing.T) {
 	t.Parallel()
@@ -87,6 +98,54 @@ func TestAzSubscription(t *testing.T) {
 			step{command: `group delete -n registered --yes`},
 		)
 	})
+	t.Run("operations of providers", func(t *testing.T) {
+		c.play(t,
+			step{
+				command: `provider operation list --query [].name`,
+				prints:  `["Contoso.Compute","Contoso.Insight","Microsoft.Resources","Microsoft.Authorization","Microsoft.Features","Microsoft.Insights"]`,
+			},
+			step{
+				command: `provider operation show --namespace Contoso.Compute --query [id,operations[].name,resourceTypes[?name=='virtualMachines'].operations[].[name,displayName,isDataAction][]]`,
+				prints: `["/providers/Microsoft.Authorization/providerOperations/Contoso.Compute",["Contoso.Compute/register/action","Contoso.Compute/unregister/action"],` +
+					`["Contoso.Compute/virtualMachines/read","Get virtualMachines",false,"Contoso.Compute/virtualMachines/write","Create or update virtualMachines",false,"Contoso.Compute/virtualMachines/delete","Delete virtualMachines",false]]`,
+			},
+			step{command: `provider operation show --namespace Contoso.Nowhere`, says: `(InvalidResourceNamespace) The resource namespace 'Contoso.Nowhere' is invalid.`, code: 3},
+		)
+	})
+	t.Run("what is out of scope", func(t *testing.T) {
+		writeFile(t, filepath.Join(c.dir, "template.json"), template)
+		c.play(t, step{command: `group create -n deployed -l westus --query name`, prints: `"deployed"`})
+		const (
+			file         = ` --template-file template.json`
+			noDeployment = `Template deployments are out of the scope of this service: make each resource by a request of its own.`
+			noExport     = `The export of templates is out of the scope of this service.`
+			noSpecs      = `Template specs are out of the scope of this service.`
+			noPolicies   = `Policies are out of the scope of this service.`
+			noManagement = `Management groups are out of the scope of this service: its scopes are '/', subscriptions, resource groups and resources.`
+			noDiagnostic = `Diagnostic settings are out of the scope of this service.`
+		)
+		// Some of them show the code in front, some the whole error.
+		for _, of := range []struct{ command, sentence string }{
+			{`deployment group create -g deployed` + file, noDeployment},
+			{`deployment group validate -g deployed` + file, noDeployment},
+			{`deployment group what-if -g deployed` + file, noDeployment},
+			{`deployment group list -g deployed`, noDeployment},
+			{`deployment sub create -l westus` + file, noDeployment},
+			{`group export -n deployed`, noExport},
+			{`ts create -g deployed -n spec -v 1 -l westus` + file, noSpecs},
+			{`policy assignment list -g deployed`, noPolicies},
+			{`policy state summarize`, noPolicies},
+			{`account management-group show -n mg`, noManagement},
+			{`deployment mg create -m mg -l westus` + file, noManagement},
+			{`monitor diagnostic-settings list --resource ` + c.SubscriptionPath() + `/resourceGroups/deployed`, noDiagnostic},
+		} {
+			o := c.run(t, strings.Fields(of.command)...)
+			if o.Code != 1 || o.Stdout != "" || !strings.Contains(o.Stderr, "ResourceTypeNotSupported") || !strings.Contains(o.Stderr, of.sentence) {
+				t.Errorf("az %s: exit status %d\n%s%s", of.command, o.Code, o.Stdout, o.Stderr)
+			}
+		}
+		c.play(t, step{command: `group delete -n deployed --yes`})
+	})
 	t.Run("features", func(t *testing.T) {
 		c.play(t,
 			step{
@@ -97,6 +156,20 @@ func TestAzSubscription(t *testing.T) {
 			step{command: `feature register --namespace Contoso.Compute -n bigMachines --query properties.state`, prints: `"Registered"`},
 			step{command: `feature show --namespace Contoso.Compute -n bigMachines --query properties.state`, prints: `"Registered"`},
 			step{command: `feature unregister --namespace Contoso.Compute -n bigMachines --query properties.state`, prints: `"NotRegistered"`},
+			step{
+				command: `feature registration create --namespace Contoso.Compute -n tinyMachines --query [name,type,properties.[providerNamespace,featureName,state,approvalType,tenantId,subscriptionId]]`,
+				prints: `["tinyMachines","Microsoft.Features/featureProviders/subscriptionFeatureRegistrations",["Contoso.Compute","tinyMachines","Registered","AutoApproval","` +
+					harness.TenantID + `","` + harness.SubscriptionID + `"]]`,
+			},
+			step{command: `feature registration list --query [].name`, prints: `["tinyMachines"]`},
+			step{command: `feature registration list --namespace Contoso.Insight`, prints: `[]`},
+			step{command: `feature registration show --provider-namespace Contoso.Compute -n tinyMachines --query properties.state`, prints: `"Registered"`},
+			step{command: `feature show --namespace Contoso.Compute -n tinyMachines --query properties.state`, prints: `"Registered"`},
+			step{command: `feature registration delete --namespace Contoso.Compute -n tinyMachines --yes`},
+			step{
+				command: `feature registration show --provider-namespace Contoso.Compute -n tinyMachines`, code: 3,
+				says: `(FeatureNotFound) The subscription is not registered for the feature 'Contoso.Compute/tinyMachines'.`,
+			},
 			step{command: `feature register --namespace Contoso.Compute -n hugeMachines`, says: `(FeatureNotFound) The feature 'hugeMachines' could not be found.`, code: 3},
 		)
 	})

@@ -1,0 +1,105 @@
+package frontdoor
+
+import (
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/regions"
+)
+
+const providerOperationsType = "Microsoft.Authorization/providerOperations"
+
+// providerOperations are the actions that roles can name, of each namespace and its
+// types: those of Portico's own types, and what can be done with the types of the map.
+// Which further actions a provider's resources take, the map does not know.
+type providerOperations struct{ regions *regions.Map }
+
+// Routes implements Resource.
+func (g providerOperations) Routes() []route.Route {
+	const all = "/providers/microsoft.authorization/provideroperations"
+	return []route.Route{
+		{Method: http.MethodGet, Path: all, Open: "what roles can allow is no secret", Handle: g.list},
+		{Method: http.MethodGet, Path: all + "/{ns}", Open: "what roles can allow is no secret", Handle: g.get},
+	}
+}
+
+// operationsBody is a namespace with what roles can allow in it.
+type operationsBody struct {
+	ID            string           `json:"id"`
+	Name          string           `json:"name"`
+	Type          string           `json:"type"`
+	DisplayName   string           `json:"displayName"`
+	ResourceTypes []typeOperations `json:"resourceTypes"`
+	Operations    []roleOperation  `json:"operations"`
+}
+
+type typeOperations struct {
+	Name        string          `json:"name"`
+	DisplayName string          `json:"displayName"`
+	Operations  []roleOperation `json:"operations"`
+}
+
+type roleOperation struct {
+	Name         string  `json:"name"`
+	DisplayName  string  `json:"displayName"`
+	Description  string  `json:"description"`
+	Origin       string  `json:"origin"`
+	Properties   *string `json:"properties"` // always null, as clients know it
+	IsDataAction bool    `json:"isDataAction"`
+}
+
+func (a actionsOf) roleOperations() (all []roleOperation) {
+	for _, verb := range a.verbs {
+		o := a.operation(verb)
+		all = append(all, roleOperation{Name: o.Name, DisplayName: o.Display.Operation, Description: o.Display.Description, Origin: o.Origin})
+	}
+	return all
+}
+
+// all are the namespaces, those of the map first.
+func (g providerOperations) all() (all []*operationsBody) {
+	of := func(namespace string) *operationsBody {
+		for _, body := range all {
+			if arm.EqualFold(body.Name, namespace) {
+				return body
+			}
+		}
+		body := &operationsBody{
+			ID: "/providers/" + providerOperationsType + "/" + namespace, Name: namespace, Type: providerOperationsType,
+			DisplayName: namespace, ResourceTypes: []typeOperations{}, Operations: []roleOperation{},
+		}
+		all = append(all, body)
+		return body
+	}
+	add := func(a actionsOf) {
+		body := of(a.namespace)
+		body.ResourceTypes = append(body.ResourceTypes, typeOperations{a.typeName, a.label, a.roleOperations()})
+	}
+	for _, p := range g.regions.Providers() {
+		body := of(p.Namespace)
+		body.Operations = append(body.Operations, actionsOf{p.Namespace, "", "resource provider", []string{"register/action", "unregister/action"}}.roleOperations()...)
+		for _, t := range p.Types() {
+			add(actionsOf{p.Namespace, t.Name, t.Name, writes})
+		}
+	}
+	for _, a := range frontDoorActions() {
+		add(a)
+	}
+	return all
+}
+
+func (g providerOperations) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+	return x.Answer(w, http.StatusOK, exchange.ListOf(g.all(), func(body *operationsBody) *operationsBody { return body }))
+}
+
+func (g providerOperations) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+	namespace := x.Request.Path.LastHop().Segment(1)
+	for _, body := range g.all() {
+		if arm.EqualFold(body.Name, namespace) {
+			return x.Answer(w, http.StatusOK, body)
+		}
+	}
+	return arm.NewError(arm.InvalidResourceNamespace, namespace).About("resourceProviderNamespace")
+}
