@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/inventory/jobrow"
 )
 
@@ -32,6 +33,8 @@ const (
 	allCovered        = `SELECT subscription FROM subscriptions WHERE covered <> 0 ORDER BY subscription`
 	uncoverAll        = `UPDATE subscriptions SET covered = 0 WHERE covered <> 0`
 	renewRows         = `UPDATE resources SET generation = ?`
+	endFences         = `DELETE FROM fences WHERE until <= ?`
+	watchNoFences     = `UPDATE fences SET kind = ? WHERE kind = ?`
 	beginFeed         = `UPDATE event_numbers SET feed = ? WHERE subscription = ?`
 )
 
@@ -76,8 +79,17 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 		if _, err = t.Exec(forgetAllNotified); err != nil {
 			return d, err
 		}
-		return d, errors.Join(t.denyNothing(), t.ChangeOne(beginFeed, now, ""))
+		return d, errors.Join(t.disarmFences(now), t.denyNothing(), t.ChangeOne(beginFeed, now, ""))
 	})
+}
+
+// disarmFences has nothing deleted that stands under a fence: by now it may have been
+// created after the fence. A fence keeps others from being created until its time, as that
+// of a DELETE does, which nobody asks about.
+func (t *tx) disarmFences(now int64) error {
+	_, err := t.Exec(endFences, now)
+	_, unchanged := t.Exec(watchNoFences, index.Delete, index.Put)
+	return errors.Join(err, unchanged)
 }
 
 // denyNothing ends all absence that the store claims: it has seen nothing of what was

@@ -77,7 +77,9 @@
 //     there, which can only be a PUT of the deleted group, is deleted.
 //   - R17: a store that was restored from a copy has seen nothing that was written
 //     after it. All coverage ends, rows have new generations, and a group that is as
-//     old as the restoration goes only after a look at every region of every type.
+//     old as the restoration goes only after a look at every region of every type. A
+//     row of the copy is asked for before a write, as its resource may have been
+//     created in another region since, and nothing under a fence of it is deleted.
 //
 // # Subscriptions
 //

@@ -211,6 +211,12 @@ func (s *Store) Restored() time.Time {
 	return engine.Moment(s.feed)
 }
 
+// OfCopy reports whether a row is as the store was restored with it: its resource may have
+// been deleted since, and created in another region.
+func (s *Store) OfCopy(row Resource) bool {
+	return s.feed != 0 && !row.Changed.After(s.Restored())
+}
+
 // Locations returns the cache in front of the index.
 func (s *Store) Locations() *locations.Cache { return s.locations }
 

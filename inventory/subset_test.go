@@ -28,7 +28,7 @@ var acrossSubscriptions = []string{
 	// Events, in the order in which they are numbered and told.
 	"nextUnnumbered", "unnumberedEvents", "anyUnnumbered", "waitingEvents", "eventsAfter", "oldestEvents", "largestKept",
 	// What a restored database is not gone on with, before any gateway works with it.
-	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified", "allCovered", "forgetCoverage", "uncoverAll", "renewRows",
+	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified", "allCovered", "forgetCoverage", "uncoverAll", "renewRows", "endFences", "watchNoFences",
 	// What sinks have not taken, by sink.
 	"listSinkEvents", "countSinkEvents", "anySinkEvents", "forgottenSinkDead",
 	// Lists of operators, and of a tenant's subscriptions.

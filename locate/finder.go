@@ -17,6 +17,7 @@ import (
 	"portico/inventory"
 	"portico/limits"
 	"portico/routing"
+	"portico/timing"
 )
 
 // How often the resources of one subscription are searched for: each search costs
@@ -129,7 +130,11 @@ func existence(sought routing.Sought) string {
 const searchRounds = 2
 
 func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sought) error {
-	for range searchRounds {
+	for round := range searchRounds {
+		// Until what was removed before this search counts as removed before it.
+		if err := timing.Sleep(ctx, time.Duration(round)*f.prober.Store.ClockSlack()); err != nil {
+			return err
+		}
 		seen, err := f.discoverAll(ctx, caller, sought)
 		if err != nil || len(seen) == 0 {
 			return err

@@ -10,9 +10,9 @@ import (
 	"portico/routing"
 )
 
-// errCacheOutdated ends a read that went to an outdated cached location. The cache is
-// corrected by then, so the read can be resolved again.
-var errCacheOutdated = errors.New("gateway: the cached location of a resource was out of date")
+// errOutdated ends a read that went to an outdated location. Cache and index are corrected
+// by then, so the read can be resolved again.
+var errOutdated = errors.New("gateway: the location of a resource was out of date")
 
 // fetch sends a request to its endpoint, by method, and confirms an absence that only
 // memory vouches for.
@@ -38,7 +38,7 @@ func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method
 // Subscription and group must still be there. So must a cached location: the
 // resource that determined the location must still lie there; if it is the resource
 // that was read, its generation must not have changed either. Otherwise the error is
-// errCacheOutdated.
+// errOutdated.
 func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Resolved) error {
 	if d.Remembered {
 		if _, err := p.Resolver.Router.ResolveOwn(ctx, x.Request, x.Principal); err != nil {
@@ -57,7 +57,7 @@ func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Res
 		return err
 	}
 	if !located.Found || located.Region != d.Region || own && located.Generation != d.Generation {
-		return errCacheOutdated
+		return errOutdated
 	}
 	return nil
 }

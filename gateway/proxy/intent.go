@@ -43,6 +43,33 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved) (
 	}
 }
 
+// confirmRow probes a resource before a write that is routed by a row of the copy which
+// the store was restored from, where no sweep has seen the row's region since: the resource
+// may have been deleted and created in another region (see package inventory, rule R17).
+// If it is gone, confirmRow resolves the request once more and changes d.
+func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolved) error {
+	row := d.Row
+	// What is under way is asked about by a job.
+	if row == nil || !p.Store.OfCopy(*row) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
+		return nil
+	}
+	unseen, err := p.Store.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})
+	if err != nil || len(unseen) == 0 {
+		return err
+	}
+	prober, header := p.Resolver.ProberFor(x)
+	switch result, err := prober.Probe(ctx, header, *row); {
+	case err != nil:
+		return admission.Busy(row.ID).Because(err)
+	case result.Found:
+		return nil
+	case !result.Removed():
+		return admission.Busy(row.ID)
+	}
+	d.Decision, err = p.Resolver.ByStore().Resolve(ctx, x, x.Request, d.body)
+	return err
+}
+
 // resolveConflict refuses a write to another location than the row's. If the index is
 // not sure of the row, it probes the resource first: it returns nil if that removed the
 // row and the write can be resolved again, which happens once.

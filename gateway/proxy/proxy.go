@@ -55,6 +55,8 @@ type Resolved struct {
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
 	pollURLs *pollURLs
+	// again: a search has shown that the resource is where it is asked for.
+	again bool
 	// readable is what the caller may see of a list that it may see a part of; nil: all.
 	readable *authorize.Readable
 }
@@ -133,12 +135,12 @@ func (p *Proxy) resolve(ctx context.Context, x *exchange.Exchange, q *routing.Re
 }
 
 // Serve answers a resolved request, whose decision it may replace by a later one: if a
-// cached location proves outdated, it resolves the read once more and delivers the second
+// location proves outdated, it resolves the read once more and delivers the second
 // answer without another check.
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	for {
 		err := p.serveOnce(w, r, x, d)
-		if !errors.Is(err, errCacheOutdated) {
+		if !errors.Is(err, errOutdated) {
 			return err
 		}
 		if d.Decision, err = p.Resolver.Resolve(r.Context(), x, x.Request, d.body); err != nil {

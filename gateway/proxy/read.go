@@ -22,7 +22,22 @@ func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 			return err
 		}
 	}
+	if answer.StatusCode == http.StatusNotFound && p.mayBeElsewhere(r.Context(), x, d) {
+		d.again = true
+		return errOutdated
+	}
 	return p.deliver(r.Context(), w, x, d, answer)
+}
+
+// mayBeElsewhere reports whether a resource that its region does not have may have been
+// created in another: the store was restored, and no sweep has seen the region since
+// (see package inventory, rule R17).
+func (p *Proxy) mayBeElsewhere(ctx context.Context, x *exchange.Exchange, d *Resolved) bool {
+	if d.again || p.Store.Restored().IsZero() {
+		return false
+	}
+	unseen, err := p.Store.Uncovered(ctx, x.Subscription(), x.Request.Type.Key, []string{d.Region})
+	return err == nil && len(unseen) > 0
 }
 
 // head answers a HEAD by a GET, the verb that every provider has.

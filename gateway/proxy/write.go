@@ -22,6 +22,12 @@ import (
 // Once the intent is recorded, the write goes on even if the client disconnects.
 func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	ctx := context.WithoutCancel(r.Context())
+	if err := p.confirmRow(ctx, x, d); err != nil {
+		return err
+	}
+	if d.Answer == routing.Absent {
+		return x.Answer(w, http.StatusNoContent, nil)
+	}
 	began := time.Now()
 	ticket, err := p.intend(ctx, x, d)
 	if err != nil {
