@@ -222,3 +222,7 @@ func (s *Store) Locations() *locations.Cache { return s.locations }
 
 // read is the reading pool for one call.
 func (s *Store) read(ctx context.Context) engine.Source { return s.engine.Read(ctx) }
+
+// CheckPostgres reports why no store could be opened in a PostgreSQL database, without
+// changing it: an error that wraps ErrUnavailable if it cannot be asked now.
+func CheckPostgres(ctx context.Context, dsn string) error { return engine.CheckPostgres(ctx, dsn) }

@@ -10,6 +10,8 @@
 #   nginx        benchmarks measure against it; no service of it is started
 #   postgresql   tests start clusters of their own, on spare ports; no cluster
 #                of the system is made or started
+#   pgbouncer    tests reach clusters through one of their own; its service is not
+#                started
 #   systemd      systemd-analyze judges the unit; no init system is changed
 #   procps       kill, by which the unit reloads
 #   prometheus   runs the dashboards' queries and the alerts; its service is not
@@ -84,6 +86,7 @@ command -v python3 >/dev/null || missing+=(python3)
 command -v wrk >/dev/null || missing+=(wrk)
 command -v nginx >/dev/null || [[ -x /usr/sbin/nginx ]] || missing+=(nginx)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+command -v pgbouncer >/dev/null || [[ -x /usr/sbin/pgbouncer ]] || missing+=(pgbouncer)
 command -v systemd-analyze >/dev/null || missing+=(systemd)
 [[ -x /bin/kill ]] || missing+=(procps)
 command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(prometheus)

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"portico/cmd/portico/operator"
 	"portico/config"
 	"portico/config/regionmap"
+	"portico/inventory"
 )
 
 func checkCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -16,10 +20,15 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check --config FILE",
 		Short: "Check a configuration and print how its map resolves",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Long: "Check a configuration and print how its map resolves. A PostgreSQL database that it names is asked whether it suits, " +
+			"and nothing is changed there; one that cannot be asked from here is a warning.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(path, stderr)
 			if err != nil {
+				return err
+			}
+			if err := checkStore(cmd.Context(), c, stderr); err != nil {
 				return err
 			}
 			return regionmap.WriteTable(stdout, c.Map)
@@ -28,6 +37,24 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 	configFlag(c, &path)
 	return c
 }
+
+// checkStore reports why the database does not suit, as the start would.
+func checkStore(ctx context.Context, c *config.Config, stderr io.Writer) error {
+	if c.Store.Driver != config.Postgres {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeCheck)
+	defer cancel()
+	err := inventory.CheckPostgres(ctx, c.Store.DSN)
+	if errors.Is(err, inventory.ErrUnavailable) {
+		fmt.Fprintln(stderr, "warning: the database of store.dsn was not checked:", err)
+		return nil
+	}
+	return err
+}
+
+// storeCheck bounds the questions of a check to a database, which may be out of reach.
+const storeCheck = 5 * time.Second
 
 func configFlag(c *cobra.Command, path *string) {
 	c.Flags().StringVar(path, "config", "", "configuration `FILE`")

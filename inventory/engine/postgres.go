@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,28 +43,15 @@ const (
 // connectPostgres finds the server that accepts writes and brings the database to the
 // current layout.
 func (e *Engine) connectPostgres(ctx context.Context) error {
-	config, err := postgresConfig(e.options.DSN)
+	config, settings, err := postgresConfig(e.options.DSN)
 	if err != nil {
 		return err
 	}
-	// A connection that turns out to be broken is replaced when it is used; to ask each
-	// one first would be a round trip more.
-	writers, readers := e.options.connections()
-	open := func(connections int) *sql.DB {
-		pool := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
-		pool.SetMaxOpenConns(connections)
-		pool.SetMaxIdleConns(connections)
-		pool.SetConnMaxLifetime(readerAge)
-		return pool
+	e.openPools(config)
+	if err := e.judgePostgres(ctx); err != nil {
+		return err
 	}
-	e.reads, e.reserved = open(readers), open(1)
-	if err := checkEncoding(ctx, e.reads); err != nil {
-		return Classify(ctx, err)
-	}
-	if err := checkCollation(ctx, e.reads); err != nil {
-		return Classify(ctx, err)
-	}
-	if err := e.migratePostgres(ctx, config); err != nil {
+	if err := e.migratePostgres(ctx, config, settings); err != nil {
 		return Classify(ctx, err)
 	}
 	c := &clock{given: e.options.Now}
@@ -73,29 +62,72 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 	e.dialect = dialect{numbered: true, locksRows: true, now: c.now}
 	texts := &texts{dialect: e.dialect}
 	e.pipeline = &pipeline{pool: e.reads, texts: texts, ran: &e.ran}
+	writers, _ := e.options.connections()
 	for range writers {
 		e.sessions = append(e.sessions, &postgresSession{config: config, texts: texts, clock: c, ran: &e.ran})
 	}
 	return nil
 }
 
+// openPools makes the pools that read. They connect when they are used.
+func (e *Engine) openPools(config *pgx.ConnConfig) {
+	// A connection that turns out to be broken is replaced when it is used; to ask each
+	// one first would be a round trip more.
+	_, readers := e.options.connections()
+	open := func(connections int) *sql.DB {
+		pool := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
+		pool.SetMaxOpenConns(connections)
+		pool.SetMaxIdleConns(connections)
+		pool.SetConnMaxLifetime(readerAge)
+		return pool
+	}
+	e.reads, e.reserved = open(readers), open(1)
+}
+
+// judgePostgres refuses a database that does not suit, or that is reached in a way that
+// does not.
+func (e *Engine) judgePostgres(ctx context.Context) error {
+	err := checkSessions(ctx, e.reads, e.reserved)
+	if err == nil {
+		err = checkEncoding(ctx, e.reads)
+	}
+	if err == nil {
+		err = checkCollation(ctx, e.reads)
+	}
+	return Classify(ctx, err)
+}
+
+// CheckPostgres reports why no engine could open a database, without changing it: an
+// error that wraps [ErrUnavailable] if it cannot be asked now.
+func CheckPostgres(ctx context.Context, dsn string) error {
+	config, _, err := postgresConfig(dsn)
+	if err != nil {
+		return err
+	}
+	e := &Engine{}
+	e.openPools(config)
+	return errors.Join(e.judgePostgres(ctx), e.abandon())
+}
+
 // migratePostgres migrates by connections of its own: building an index takes longer than
 // a statement may. Locks it awaits no longer than others do, so that what queues behind
 // it, of gateways of the version before, waits no longer either.
-func (e *Engine) migratePostgres(ctx context.Context, config *pgx.ConnConfig) error {
-	own := config.Copy()
-	own.RuntimeParams["statement_timeout"] = millis(openTimeout)
+func (e *Engine) migratePostgres(ctx context.Context, config *pgx.ConnConfig, settings map[string]string) error {
+	own, longer := config.Copy(), maps.Clone(settings)
+	longer["statement_timeout"] = millis(openTimeout)
+	own.AfterConnect = setUp(longer)
 	db := stdlib.OpenDB(*own)
 	err := migrate(ctx, db, goose.DialectPostgres, onlineIndexes{e.options.Migrations}, e.options.Proofs)
 	return errors.Join(err, db.Close())
 }
 
-// postgresConfig reads a libpq URL or key=value list. The DSN's own settings win over
-// those made here, except those that correctness needs.
-func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
+// postgresConfig reads a libpq URL or key=value list, and returns what is to be set on
+// each connection. The DSN's own settings win over those made here, except those that
+// correctness needs.
+func postgresConfig(dsn string) (*pgx.ConnConfig, map[string]string, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, nil, unreadable(err)
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectLimit
@@ -103,35 +135,63 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 	config.DialFunc = (&net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
 	}).DialContext
-	for name, value := range map[string]string{
-		"application_name":                    "portico",
+	settings := map[string]string{
 		"lock_timeout":                        millis(rowLockLimit),
 		"statement_timeout":                   millis(statementLimit),
 		"idle_in_transaction_session_timeout": millis(abandonedLimit),
 		// What is asked for lies at the keys of an index. By the server's own cost of
 		// reading there, that of a turning disk, it would rather read a whole table and sort.
 		"random_page_cost": "1.1",
-	} {
-		if _, given := config.RuntimeParams[name]; !given {
-			config.RuntimeParams[name] = value
+	}
+	for name, value := range config.RuntimeParams {
+		if !slices.Contains(atStart, strings.ToLower(name)) {
+			settings[name] = value
+			delete(config.RuntimeParams, name)
 		}
+	}
+	if _, given := config.RuntimeParams["application_name"]; !given {
+		config.RuntimeParams["application_name"] = "portico"
 	}
 	// Reads decide about writes elsewhere, so a standby, which lags behind, does not
 	// suffice.
 	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	config.AfterConnect = keepDurable
+	config.AfterConnect = setUp(settings)
 	config.OnNotice = noteWarning
-	return config, nil
+	return config, settings, nil
 }
+
+// atStart are the settings that go with the first message of a connection. PgBouncer
+// refuses all others there.
+var atStart = []string{"application_name", "client_encoding", "datestyle", "timezone", "standard_conforming_strings", "options", "replication"}
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// keepDurable overrides a default by which a commit would not wait for the disk, or for
-// that of the standby that may take over.
-func keepDurable(ctx context.Context, conn *pgconn.PgConn) error {
-	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
-		WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`).ReadAll()
-	return err
+const (
+	setting = "set_config($%d, $%d, false)"
+	// keepDurable overrides a default by which a commit would not wait for the disk, or for
+	// that of the standby that may take over.
+	keepDurable = `set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+		WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
+)
+
+// setUp makes the settings of a connection, in one round trip.
+func setUp(settings map[string]string) pgconn.AfterConnectFunc {
+	durable := keepDurable
+	if strings.EqualFold(settings["synchronous_commit"], "remote_apply") {
+		durable = "set_config('synchronous_commit', 'remote_apply', false)"
+	}
+	calls, args := []string{durable}, [][]byte{}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if name == "synchronous_commit" {
+			continue
+		}
+		args = append(args, []byte(name), []byte(settings[name]))
+		calls = append(calls, fmt.Sprintf(setting, len(args)-1, len(args)))
+	}
+	text := "SELECT " + strings.Join(calls, ", ")
+	return func(ctx context.Context, conn *pgconn.PgConn) error {
+		return conn.ExecParams(ctx, text, args, nil, nil, nil).Read().Err
+	}
 }
 
 // warned is where a connection keeps that its server sent a warning.

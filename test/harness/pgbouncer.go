@@ -1,0 +1,68 @@
+package harness
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// StartPgBouncer starts a PgBouncer before a cluster, as Debian has it but for a pool mode
+// and further settings, as "name = value". It returns its address, which stands for the
+// cluster's in a DSN. It ends with the test.
+func StartPgBouncer(t testing.TB, p *Postgres, mode string, settings ...string) (address string) {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
+			t.Fatal("no pgbouncer in PATH or /usr/sbin: install it, or let test/prepare.sh do it")
+		}
+	}
+	address = FreeAddress(t)
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serverHost, serverPort, err := net.SplitHostPort(p.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp(p.folder, "pgbouncer-") // which its user can enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, config := filepath.Join(folder, "users"), filepath.Join(folder, "pgbouncer.ini")
+	lines := append([]string{
+		"[databases]", fmt.Sprintf("* = host=%s port=%s", serverHost, serverPort), "[pgbouncer]",
+		"listen_addr = " + host, "listen_port = " + port, "unix_socket_dir =", "auth_type = trust", "auth_file = " + users,
+		"pool_mode = " + mode,
+	}, settings...)
+	for name, content := range map[string]string{users: `"postgres" ""` + "\n", config: strings.Join(lines, "\n") + "\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	programs := p.programs // it refuses to be run by root as well
+	programs.folder = filepath.Dir(program)
+	process := programs.start(t, "pgbouncer on "+address, folder, filepath.Base(program), config)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s, standard error:\n%s", process.name, process.stderr.tail(4096))
+		}
+		process.Kill(t)
+	})
+	Await(t, startBound, "PgBouncer to listen", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return false
+		}
+		return conn.Close() == nil
+	})
+	return address
+}
