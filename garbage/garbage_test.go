@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,6 +63,69 @@ func TestPercentFollowsLiveMemory(t *testing.T) {
 	}
 	if percentNow() != before {
 		t.Errorf("%d%% at the end, %d%% before", percentNow(), before)
+	}
+}
+
+// Memory is given back once a burst is followed by rest, and where much is known to be
+// free; never while there is work, and not again for what giving back takes.
+func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
+	const busy, idle = restTick, restTick / 100
+	rests := int(restsAfter / restTick)
+	for name, c := range map[string]struct {
+		spent []time.Duration // in each tick; 0: as many idle ones as it takes to rest
+		state memory
+		want  int
+	}{
+		"a burst and rest":                {[]time.Duration{busy, 0}, memory{mapped: 300 * mib}, 1},
+		"two bursts":                      {[]time.Duration{busy, 0, busy, 0, 0}, memory{mapped: 300 * mib}, 2},
+		"rest that goes on":               {[]time.Duration{busy, 0, 0, 0, 0}, memory{mapped: 300 * mib}, 1},
+		"work without an end":             {slices.Repeat([]time.Duration{busy, idle, idle}, 20), memory{mapped: 300 * mib, idle: 200 * mib}, 0},
+		"a burst that left little":        {[]time.Duration{busy, 0, 0}, memory{mapped: 30 * mib}, 0},
+		"much that is free without burst": {[]time.Duration{busy, 0, 0}, memory{mapped: 30 * mib, idle: 20 * mib}, 1},
+	} {
+		used, given := time.Duration(0), 0
+		r := &rest{used: func() time.Duration { return used }, state: func() memory { return c.state }}
+		r.free = func() {
+			given++
+			used += busy // which is no burst
+			c.state.idle = 0
+		}
+		for _, spent := range c.spent {
+			n := 1
+			if spent == 0 {
+				n, spent = rests, idle
+			}
+			for range n {
+				used += spent
+				r.tick()
+			}
+		}
+		if given != c.want {
+			t.Errorf("%s: memory was given back %d times, want %d", name, given, c.want)
+		}
+	}
+}
+
+// What is free, and what was allocated since the last collection, is known; after memory
+// was given back there is little of either.
+func TestWhatIsFreeIsKnown(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	runtime.GC()
+	pool := sync.Pool{}
+	held := make([][]byte, 64)
+	for i := range held {
+		held[i] = make([]byte, mib)
+	}
+	pool.Put(&held)
+	before := readMemory()
+	giveBack()
+	after := readMemory()
+	runtime.KeepAlive(&pool)
+	if before.mapped < 64*mib || before.idle < 32*mib {
+		t.Errorf("of 64 MiB of garbage %d are known, of %d that are mapped", before.idle/mib, before.mapped/mib)
+	}
+	if after.idle > 16*mib || after.mapped > before.mapped-32*mib {
+		t.Errorf("%d MiB were mapped, %d are, of which %d are free", before.mapped/mib, after.mapped/mib, after.idle/mib)
 	}
 }
 

@@ -5,7 +5,8 @@
 // small, so that it collects dozens of times a second under load for a few megabytes.
 // [Start] lets more lie while the live memory is small, and nothing more than Go does
 // once it has grown: what is allowed beside live memory then is bounded by that.
-// Beyond that it keeps the process within the memory of its container.
+// Beyond that it keeps the process within the memory of its container, and gives memory
+// back to the system once a burst has ended and the process rests.
 //
 // GOGC and GOMEMLIMIT in the environment win. GOMAXPROCS follows a container's share of
 // processors without help (Go 1.25 and later).
@@ -37,7 +38,7 @@ const (
 	mostPercent  = 400
 )
 
-// Start sets both until stop. It returns the limit that it set, 0 without one.
+// Start does all of it until stop. It returns the limit that it set, 0 without one.
 func Start(o Options) (limit int64, stop func()) {
 	var undo []func()
 	if o.Getenv("GOMEMLIMIT") == "" {
@@ -56,6 +57,15 @@ func Start(o Options) (limit int64, stop func()) {
 			defer p.mu.Unlock()
 			p.stopped = true
 			debug.SetGCPercent(before)
+		})
+		ending, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			newRest().run(ending)
+		}()
+		undo = append(undo, func() {
+			close(ending)
+			<-ended
 		})
 	}
 	return limit, func() {

@@ -1,6 +1,12 @@
 package e2e
 
 import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,4 +86,77 @@ func ofScopes(statement string) bool {
 	_, from, _ := strings.Cut(statement, " FROM ")
 	table, _, _ := strings.Cut(from, " ")
 	return slices.Contains([]string{"scope_changes", "subscriptions", "resource_groups", "registrations", "role_assignments", "role_definitions", "resources"}, table)
+}
+
+// What a burst of connections took is given back once they rest, though they stay open: of
+// each is left what it needs to go on, and not what its answer took.
+func TestMemoryOfABurstIsGivenBack(t *testing.T) {
+	t.Parallel()
+	const connections, ofEach = 4000, 10 << 10
+	w := harness.NewWorld(t, harness.WorldOptions{})
+	w.PutGroup(t, "rg")
+	w.PutResource(t, "rg", machines+"vm", `{"location":"westus"}`)
+	path := w.ResourcePath("rg", machines+"vm") + machineVersion
+	w.Portico.Do(t, harness.Request{Path: path}).Want(t, 200)
+	before := anonymousMemory(t, w.Portico.Pid())
+	address := strings.TrimPrefix(w.Portico.URL, "http://")
+	open, slots := make([]net.Conn, connections), make(chan struct{}, 200)
+	defer func() {
+		for _, c := range open {
+			if c != nil {
+				_ = c.Close()
+			}
+		}
+	}()
+	var all sync.WaitGroup
+	for i := range open {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			open[i] = c
+			if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, address); err != nil {
+				t.Error(err)
+				return
+			}
+			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil || answer.StatusCode != http.StatusOK {
+				t.Errorf("%v, %v", answer, err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, answer.Body)
+		})
+	}
+	all.Wait()
+	peak := anonymousMemory(t, w.Portico.Pid())
+	harness.Await(t, 100*time.Second, fmt.Sprintf("less than %d KiB more for each of %d connections than before; at first it was %d KiB", ofEach>>10, connections, (peak-before)/connections>>10), func() bool {
+		return anonymousMemory(t, w.Portico.Pid()) < before+connections*ofEach
+	})
+	if peak < before+connections*ofEach {
+		t.Errorf("the burst took %d KiB for each connection: there was nothing to give back", (peak-before)/connections>>10)
+	}
+}
+
+// anonymousMemory is how much memory a process has from the system, without its files.
+func anonymousMemory(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "RssAnon:" {
+			kib, err := strconv.Atoi(fields[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatal("the system does not say")
+	return 0
 }
