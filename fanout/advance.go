@@ -204,7 +204,7 @@ func (p *pageBuild) sealCursor() string {
 		return ""
 	}
 	p.cursor.issued = time.Now()
-	return p.lister.options.Keys.seal(p.cursor.encode(p.query), p.query.digest(p.request.Path))
+	return p.lister.options.Keys.seal(p.cursor.encode(p.query), p.query.digest(p.request.Path), p.request.Principal)
 }
 
 func (p *pageBuild) mergedPage() *MergedPage {

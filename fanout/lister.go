@@ -74,6 +74,7 @@ type Request struct {
 	Query     routing.Query
 	Header    http.Header // of each call; not changed
 	Caller    string      // is charged for memory and calls
+	Principal string      // whom its skip tokens are for; the same by whatever credential
 	// Charge is called before regions are asked, with their number; nil: nobody counts
 	// them. What is asked again costs nothing.
 	Charge     func(regions int)
@@ -106,15 +107,11 @@ func HasSkipToken(q routing.Query) bool {
 	return token != ""
 }
 
-// OwnsToken reports whether this front door issued the request's skip token for this
-// list.
+// OwnsToken reports whether this front door issued the request's skip token, for
+// whatever list and caller.
 func (l *Lister) OwnsToken(r Request) bool {
 	token, _ := r.Query.Get(skipToken)
-	if !l.options.Keys.sealed(token) {
-		return false
-	}
-	_, ok := l.options.Keys.open(token, ownQueryOf(r.Query).digest(r.Path))
-	return ok
+	return l.options.Keys.sealed(token)
 }
 
 // Page returns a page, which the caller must release, or an error: an *arm.Error or
@@ -190,7 +187,7 @@ func (l *Lister) newCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 
 func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	token, _ := r.Query.Get(skipToken)
-	text, ok := l.options.Keys.open(token, own.digest(r.Path))
+	text, ok := l.options.Keys.open(token, own.digest(r.Path), r.Principal)
 	if !ok {
 		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
 	}

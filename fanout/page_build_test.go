@@ -372,7 +372,7 @@ func TestLongTokenOutlivesAFailure(t *testing.T) {
 		{name: "a", state: inProgress, pagesRead: 1, query: query + "&t=1"}, {name: "b", state: inProgress, pagesRead: 1, query: far},
 	}}
 	own := ownQueryOf(l.Query)
-	token := l.options.Keys.seal(w.encode(own), own.digest(l.Path))
+	token := l.options.Keys.seal(w.encode(own), own.digest(l.Path), "")
 	if len(token) <= tokenTarget || len(token) > maxToken {
 		t.Fatalf("a token of %d bytes", len(token))
 	}

@@ -3,10 +3,10 @@ package fanout
 import "crypto/sha256"
 
 // SealPosition returns a skip token for a position in a list that the front door
-// serves itself. The token is valid only for the list of r, with the same filter and
-// api-version.
+// serves itself. The token is valid only for the list and the principal of r, with the
+// same filter and api-version.
 func (l *Lister) SealPosition(r Request, position string) string {
-	return l.options.Keys.seal([]byte(position), positionDigest(r))
+	return l.options.Keys.seal([]byte(position), positionDigest(r), r.Principal)
 }
 
 // OpenPosition returns the position in the skip token of r, "" if r has none. It
@@ -16,7 +16,7 @@ func (l *Lister) OpenPosition(r Request) (string, bool) {
 	if token == "" {
 		return "", true
 	}
-	position, ok := l.options.Keys.open(token, positionDigest(r))
+	position, ok := l.options.Keys.open(token, positionDigest(r), r.Principal)
 	return string(position), ok && len(position) > 0
 }
 

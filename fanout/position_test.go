@@ -23,7 +23,7 @@ func TestPositionIsValidForItsListOnly(t *testing.T) {
 		{"/groups", "api-version=1&$filter=x&$skipToken=" + token, ""},
 		{"/group", "api-version=1&$skipToken=" + token, ""},
 		{"/groups", "api-version=1&$skipToken=" + token[1:], ""},
-		{"/groups", "api-version=1&$skipToken=" + old.options.Keys.seal([]byte("x"), ownQueryOf(routing.Query{Raw: "api-version=1"}).digest(at("/groups", "").Path)), ""},
+		{"/groups", "api-version=1&$skipToken=" + old.options.Keys.seal([]byte("x"), ownQueryOf(routing.Query{Raw: "api-version=1"}).digest(at("/groups", "").Path), ""), ""},
 		{"/groups", "api-version=1&$skipToken=" + old.SealPosition(at("/groups", "api-version=1"), ""), ""},
 	} {
 		place, ok := next.OpenPosition(at(c.path, c.query))

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"io"
 	"sync"
@@ -16,15 +17,18 @@ import (
 // A token is base64url(version | key | sealed): key is the first bytes of a hash over
 // the key's id and the key, sealed is an encoded cursor under AES-256-GCM with a
 // random nonce in front. The list's digest is additional authenticated data, so a
-// token is valid only for its own list.
+// token is valid only for its own list. Behind the cursor stands for whom it is: a
+// version that bound tokens to no caller skips what follows the end of what is
+// deflated, and its own tokens end there.
 const (
 	tokenVersion = 1
 	keyHashLen   = 4 // bytes that identify a key
 	maxToken     = 6 << 10
 	// maxCursor bounds the decompressed cursor.
 	maxCursor = 64 << 10
-	// compressFrom is the length from which compression is tried.
+	// compressFrom is the length from which cursors are compressed.
 	compressFrom = 1 << 10
+	callerLen    = 8 // bytes that identify a caller
 )
 
 // Key is a key for skip tokens.
@@ -82,11 +86,12 @@ func NewRandomKeys() *Keys {
 	return k
 }
 
-// seal returns the token of an encoded cursor for the list with this digest.
-func (k *Keys) seal(cursor []byte, digest [32]byte) string {
+// seal returns the token of an encoded cursor for the list with this digest, and for a
+// caller.
+func (k *Keys) seal(cursor []byte, digest [32]byte, caller string) string {
 	first := k.tokenKeys[0]
 	head := append([]byte{tokenVersion}, first.keyHash[:]...)
-	sealed := first.aead.Seal(bytes.Clone(head), nil, k.compress(cursor), append(head, digest[:]...))
+	sealed := first.aead.Seal(bytes.Clone(head), nil, append(k.compress(cursor), hashOf(caller)...), append(head, digest[:]...))
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
@@ -108,9 +113,14 @@ func (k *Keys) sealed(token string) bool {
 	return false
 }
 
+func hashOf(caller string) []byte {
+	sum := sha256.Sum256([]byte("caller " + caller))
+	return sum[:callerLen]
+}
+
 // open returns the encoded cursor of a token. It returns false if no key sealed the
-// token for this list.
-func (k *Keys) open(token string, digest [32]byte) ([]byte, bool) {
+// token for this list, or it is another caller's.
+func (k *Keys) open(token string, digest [32]byte, caller string) ([]byte, bool) {
 	if len(token) > 2*maxToken {
 		return nil, false
 	}
@@ -127,7 +137,8 @@ func (k *Keys) open(token string, digest [32]byte) ([]byte, bool) {
 		if err != nil {
 			continue
 		}
-		return decompress(packed)
+		cursor, of, ok := decompress(packed)
+		return cursor, ok && (len(of) == 0 || bytes.Equal(of, hashOf(caller))) // an earlier version's is anybody's
 	}
 	return nil, false
 }
@@ -138,27 +149,42 @@ const (
 	encodingDeflate = 1
 )
 
-// compress shortens a long cursor if possible.
+// storedBlock is the first byte of a deflated text that is one block, not compressed: its
+// length and the complement of that follow, and then the text.
+const (
+	storedBlock = 1
+	storedHead  = 5
+)
+
+// compress returns a cursor as something deflated; a short one as it is.
 func (k *Keys) compress(cursor []byte) []byte {
-	if len(cursor) >= compressFrom {
-		var b bytes.Buffer
-		b.WriteByte(encodingDeflate)
-		w, _ := k.compressors.Get().(*flate.Writer)
-		w.Reset(&b)
-		_, err := w.Write(cursor)
-		err = errors.Join(err, w.Close())
-		k.compressors.Put(w)
-		if err == nil && b.Len() <= len(cursor) {
-			return b.Bytes()
-		}
+	if n := uint16(len(cursor)); len(cursor) < compressFrom { //nolint:gosec // it fits
+		head := []byte{encodingDeflate, storedBlock}
+		return append(binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(head, n), ^n), cursor...)
 	}
-	return append([]byte{encodingPlain}, cursor...)
+	var b bytes.Buffer
+	b.WriteByte(encodingDeflate)
+	w, _ := k.compressors.Get().(*flate.Writer)
+	w.Reset(&b)
+	_, _ = w.Write(cursor) // into memory
+	_ = w.Close()
+	k.compressors.Put(w)
+	return b.Bytes()
 }
 
-func decompress(text []byte) ([]byte, bool) {
+// decompress returns a cursor, and what follows it.
+func decompress(text []byte) (cursor, rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != encodingDeflate {
-		return bytes.TrimPrefix(text, []byte{encodingPlain}), len(text) > 0 && text[0] == encodingPlain
+		return bytes.TrimPrefix(text, []byte{encodingPlain}), nil, len(text) > 0 && text[0] == encodingPlain
 	}
-	cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), maxCursor+1))
-	return cursor, err == nil && len(cursor) <= maxCursor
+	if text = text[1:]; len(text) >= storedHead && text[0] == storedBlock {
+		n := int(binary.LittleEndian.Uint16(text[1:]))
+		if text = text[storedHead:]; n > len(text) {
+			return nil, nil, false
+		}
+		return text[:n], text[n:], true
+	}
+	from := bytes.NewReader(text) // of which no byte behind the end is read
+	cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(from), maxCursor+1))
+	return cursor, text[len(text)-from.Len():], err == nil && len(cursor) <= maxCursor
 }

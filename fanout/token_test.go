@@ -2,8 +2,12 @@ package fanout
 
 import (
 	"bytes"
+	"compress/flate"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/url"
 	"reflect"
 	"strings"
@@ -186,7 +190,7 @@ func TestTokenIsShort(t *testing.T) {
 	for i := range 32 {
 		w.regions = append(w.regions, &regionCursor{name: fmt.Sprintf("region%d", i), state: inProgress, pagesRead: 1, query: q.Raw + "&%24skiptoken=" + fmt.Sprintf("%040x", i*i*i*7919)})
 	}
-	if token := NewRandomKeys().seal(w.encode(own), own.digest(arm.Path{})); len(token) > 4<<10 {
+	if token := NewRandomKeys().seal(w.encode(own), own.digest(arm.Path{}), ""); len(token) > 4<<10 {
 		t.Errorf("%d bytes", len(token))
 	}
 }
@@ -219,7 +223,7 @@ func TestCursorSurvivesEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, own := drawCursor(t)
 		digest := own.digest(arm.Path{})
-		text, ok := keys.open(keys.seal(w.encode(own), digest), digest)
+		text, ok := keys.open(keys.seal(w.encode(own), digest, ""), digest, "")
 		if !ok {
 			t.Fatal("a token does not open")
 		}
@@ -258,11 +262,11 @@ func FuzzToken(f *testing.F) {
 	w := &cursor{issued: time.Unix(1, 0), width: 3, regions: []*regionCursor{
 		{name: "a"}, {name: "b", state: givenUp}, {name: "c", state: inProgress, pagesRead: 2, query: query + "&$skipToken=xyz&t=2"},
 	}}
-	f.Add(w.encode(own), []byte(keys.seal(w.encode(own), digest)))
+	f.Add(w.encode(own), []byte(keys.seal(w.encode(own), digest, "")))
 	f.Add([]byte{}, []byte("AQAA"))
 	f.Add([]byte{1, 0, 0, 1, 1, 'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 9}, []byte("$"))
 	f.Fuzz(func(t *testing.T, text, token []byte) {
-		if opened, ok := keys.open(string(token), digest); ok {
+		if opened, ok := keys.open(string(token), digest, ""); ok {
 			if _, ok := decodeCursor(opened, own); !ok {
 				t.Fatalf("%q opens to %q", token, opened)
 			}
@@ -279,9 +283,79 @@ func FuzzToken(f *testing.F) {
 		if twice, ok := decodeCursor(once.encode(own), own); !ok || !reflect.DeepEqual(once, twice) {
 			t.Fatalf("%q is %+v, then %+v", text, once, twice)
 		}
-		opened, ok := keys.open(keys.seal(text, digest), digest)
+		opened, ok := keys.open(keys.seal(text, digest, ""), digest, "")
 		if !ok || !bytes.Equal(opened, text) {
 			t.Fatalf("%q became %q", text, opened)
 		}
 	})
+}
+
+// A token is its caller's alone. Gateways of the version before, which stand beside this one
+// during an upgrade, read the tokens of this version, and theirs are read here.
+func TestTokenIsForItsCallerAlone(t *testing.T) {
+	keys, digest := keysOf(t, "k"), [32]byte{1}
+	raw := func(token string) []byte {
+		text, err := base64.RawURLEncoding.DecodeString(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	// Both as they are written there.
+	openedBefore := func(token string) []byte {
+		head, sealed := raw(token)[:1+keyHashLen], raw(token)[1+keyHashLen:]
+		text, err := keys.tokenKeys[0].aead.Open(nil, nil, sealed, append(bytes.Clone(head), digest[:]...))
+		if err != nil || text[0] != encodingDeflate {
+			t.Fatalf("%v %q", err, text)
+		}
+		cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), maxCursor+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cursor
+	}
+	sealedBefore := func(text []byte) string {
+		head := append([]byte{tokenVersion}, keys.tokenKeys[0].keyHash[:]...)
+		return base64.RawURLEncoding.EncodeToString(keys.tokenKeys[0].aead.Seal(bytes.Clone(head), nil, text, append(head, digest[:]...)))
+	}
+	for _, n := range []int{0, 1, 100, compressFrom - 1, compressFrom, 5000, maxCursor} {
+		cursor := make([]byte, n)
+		_, _ = rand.NewChaCha8([32]byte{}).Read(cursor) // never fails
+		for _, cursor := range [][]byte{cursor, bytes.Repeat([]byte("a"), n)} {
+			token := keys.seal(cursor, digest, "ann")
+			if len(token) <= 2*maxToken {
+				if got, ok := keys.open(token, digest, "ann"); !ok || !bytes.Equal(got, cursor) {
+					t.Errorf("%d bytes: %v", n, ok)
+				}
+				for _, other := range []string{"bob", ""} {
+					if _, ok := keys.open(token, digest, other); ok {
+						t.Errorf("%d bytes are open to %q", n, other)
+					}
+				}
+			}
+			if got := openedBefore(token); !bytes.Equal(got, cursor) {
+				t.Errorf("%d bytes: the version before reads %d", n, len(got))
+			}
+		}
+	}
+	var deflated bytes.Buffer
+	deflated.WriteByte(encodingDeflate)
+	w, err := flate.NewWriter(&deflated, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Write(bytes.Repeat([]byte("a"), 2000))
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for want, text := range map[string][]byte{"plain": []byte("\x00plain"), strings.Repeat("a", 2000): deflated.Bytes()} {
+		if got, ok := keys.open(sealedBefore(text), digest, "ann"); !ok || string(got) != want {
+			t.Errorf("a token of the version before: %v %q", ok, got)
+		}
+	}
+	for _, bad := range []string{"", "\x01", "\x01\x01", "\x01\x01\x05\x00\xfa\xff1234", "\x02x"} {
+		if _, ok := keys.open(sealedBefore([]byte(bad)), digest, "ann"); ok {
+			t.Errorf("%q is open", bad)
+		}
+	}
 }

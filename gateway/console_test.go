@@ -91,7 +91,7 @@ func TestConsoleSessions(t *testing.T) {
 	s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie)
 }
 
-// Sign-ins that fail are paced, for a token that is right as well.
+// Sign-ins that fail are paced, for a token that is right as well if nobody used it from there.
 func TestConsoleSignInsArePaced(t *testing.T) {
 	s := consoleSite(t)
 	for i := range 5 {
@@ -102,9 +102,9 @@ func TestConsoleSignInsArePaced(t *testing.T) {
 	}
 }
 
-// So are tokens that requests bring: for a token that is right as well, and for the
-// address alone that guesses. A program that goes on with one wrong token guesses nothing,
-// and whoever is signed in stays so.
+// So are tokens that requests bring, for the address alone that guesses. Whoever used a right
+// token from there before goes on, while few enough are guessed. A program that goes on with
+// one wrong token guesses nothing, and whoever is signed in stays so.
 func TestAdminTokensArePaced(t *testing.T) {
 	s := consoleSite(t)
 	cookie := s.signIn("the second")
@@ -118,12 +118,18 @@ func TestAdminTokensArePaced(t *testing.T) {
 		s.asked(200, "", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
 		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer guess ", i))
 	}
-	for _, token := range []string{"guess 5", "the first"} {
-		got := s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer "+token)
-		if seconds, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || seconds < 1 || seconds > 60 || got.header.Get("WWW-Authenticate") != "" {
-			t.Errorf("%v", got.header)
-		}
+	got := s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer guess 5")
+	if seconds, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || seconds < 1 || seconds > 60 || got.header.Get("WWW-Authenticate") != "" {
+		t.Errorf("%v", got.header)
 	}
+	for i := range 90 {
+		s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer more ", i))
+		s.asked(200, "", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
+	}
+	for i := range 10 {
+		s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer still more ", i))
+	}
+	s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
 	s.asked(200, "", "GET", "/admin/jobs", "", "Cookie", cookie)
 	s.asked(200, "", "GET", "/healthz", "")
 
@@ -142,6 +148,61 @@ func TestAdminTokensArePaced(t *testing.T) {
 		t.Errorf("from elsewhere: %d %s", got.status, got.text)
 	}
 	_ = answer.Body.Close()
+}
+
+// Behind a trusted proxy each client guesses for itself; behind one that is not trusted, nobody
+// can be told apart by what it says.
+func TestAdminTokensArePacedByClient(t *testing.T) {
+	for _, trusted := range []bool{true, false} {
+		s := newSite(t, setup{server: `, adminTokens: [{sha256: ` + sha("right") + `, name: First}], trustedProxies: [` + map[bool]string{true: "127.0.0.0/8", false: "192.0.2.0/24"}[trusted] + `]`})
+		from := func(client, token string) []string {
+			return []string{"X-Forwarded-For", "198.51.100.99, " + client, "Authorization", "Bearer " + token}
+		}
+		for i := range 6 {
+			status, code := 401, "AuthenticationFailed"
+			if i == 5 {
+				status, code = 429, "TooManyRequests"
+			}
+			s.asked(status, code, "GET", "/admin/jobs", "", from("198.51.100.1", fmt.Sprint("guess ", i))...)
+		}
+		s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", from("198.51.100.1", "right")...)
+		if trusted {
+			s.asked(200, "", "GET", "/admin/jobs", "", from("198.51.100.2", "right")...)
+		} else {
+			s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", from("198.51.100.2", "right")...)
+		}
+	}
+}
+
+// What the listener answers is kept by nobody, and taken for nothing else.
+func TestAdminAnswersAreNotKept(t *testing.T) {
+	s := consoleSite(t)
+	right := []string{"Authorization", "Bearer the first"}
+	for _, c := range []struct {
+		status       int
+		method, path string
+		header       []string
+	}{
+		{200, "GET", "/admin/jobs", right},
+		{200, "GET", "/admin/changes", right},
+		{200, "GET", "/admin/openapi.json", right},
+		{200, "GET", "/debug/pprof/cmdline", right},
+		{200, "GET", "/console/session", nil},
+		{200, "GET", "/healthz", nil},
+		{200, "GET", "/readyz", nil},
+		{200, "GET", "/metrics", nil},
+		{400, "GET", "/admin/jobs?limit=none", right},
+		{401, "GET", "/admin/jobs", nil},
+		{403, "GET", "/admin/jobs", []string{"Host", "evil.example"}},
+		{404, "GET", "/nothing", right},
+		{404, "GET", "/admin/subscriptions/00000000-0000-0000-0000-0000000000ff", right},
+		{405, "DELETE", "/admin/jobs", right},
+	} {
+		got := s.ask(c.method, c.path, "", c.header...)
+		if got.status != c.status || got.header.Get("Cache-Control") != "no-store" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%d to %s %s, want %d: %v", got.status, c.method, c.path, c.status, got.header)
+		}
+	}
 }
 
 // A stream of changes ends with the session of whoever reads it.

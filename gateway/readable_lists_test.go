@@ -370,34 +370,24 @@ func TestPagesFollowRights(t *testing.T) {
 	for _, list := range []string{
 		machines + api, inSubscription + "/providers/Contoso.Insight/profiles" + api, inSubscription + "/resources" + own, inSubscription + "/resourceGroups" + own,
 	} {
-		var all string
-		for link, n := list+"&$top=1", 0; link != ""; n++ {
-			var names string
-			names, link = next(link, []string{secret, second}[n%2])
-			if all += names; n > 60 {
-				t.Fatal("the list does not end")
+		// Each has its own links, but where the provider's are passed on.
+		walk := func(by, other string) (all string) {
+			for link, n := list+"&$top=1", 0; link != ""; n++ {
+				if n > 0 && !(by == secret && strings.Contains(list, "/profiles")) {
+					s.want(400, "InvalidSkipToken", "GET", link, "", "Authorization", bearer(other))
+				}
+				var names string
+				names, link = next(link, by)
+				if all += names; n > 60 {
+					t.Fatal("the list does not end")
+				}
 			}
+			return all
 		}
-		// What the second caller may read is of all that either was shown, whoever was first.
+		walk(second, secret)
+		all := walk(secret, second)
+		// What the second caller may read is of all that the first one was shown.
 		ids, _ := s.idsOn(t, list, second)
-		var shown []string
-		for link, n := list+"&$top=1", 1; link != ""; n++ {
-			page := decode[named](t, s.ok(200, "GET", link, "", "Authorization", bearer([]string{secret, second}[n%2])))
-			for _, e := range page.Value {
-				shown = append(shown, e.ID)
-			}
-			if link = ""; page.NextLink != "" {
-				link = s.local(page.NextLink)
-			}
-			if n > 60 {
-				t.Fatal("the list does not end")
-			}
-		}
-		for _, id := range ids {
-			if !slices.Contains(shown, id) {
-				t.Errorf("%s: %s is not among %q", list, id, shown)
-			}
-		}
 		for _, id := range ids {
 			if name := id[strings.LastIndexByte(id, '/'):][1:]; !strings.Contains(all+" ", " "+name+" ") && !strings.Contains(all+" ", "/"+name+" ") {
 				t.Errorf("%s: %s is not among%s", list, id, all)

@@ -155,7 +155,8 @@ func TestEveryPageIsAuthorised(t *testing.T) {
 	next := s.local(page.NextLink)
 	s.want(404, "SubscriptionNotFound", "GET", next, "", "Authorization", bearer(stranger))
 	s.want(401, "AuthenticationFailed", "GET", next, "")
-	s.ok(200, "GET", next, "", "Authorization", bearer(second))
+	s.want(400, "InvalidSkipToken", "GET", next, "", "Authorization", bearer(second))
+	s.ok(200, "GET", next, "", ann...)
 }
 
 // A client that goes away while regions are asked ends their calls.

@@ -94,7 +94,7 @@ type listener struct {
 // New returns the handler of the admin listener.
 func New(o Options) http.Handler {
 	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading), make(chan struct{}, 1)}
-	return exchange.EndAmbiguous(refuseAmbiguous(boundContent(l.guardHost(l.router()))))
+	return keepFromCaches(exchange.EndAmbiguous(refuseAmbiguous(boundContent(l.guardHost(l.router())))))
 }
 
 // router finds the handler of a request.

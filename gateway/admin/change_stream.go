@@ -51,7 +51,6 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	s := feedStream{listener: l, w: w, out: http.NewResponseController(w), at: wanted.after}
 	for l.stays(r) && s.send(read) && !l.Draining() && (read.more || timing.Sleep(ctx, feedInterval) == nil) {

@@ -16,6 +16,7 @@ import (
 	"portico/connections"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
+	"portico/tracing"
 )
 
 // refuseAmbiguous refuses what exchange.EndAmbiguous has marked.
@@ -25,6 +26,16 @@ func refuseAmbiguous(next http.Handler) http.Handler {
 			fail(w, fault)
 			return
 		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// keepFromCaches has no answer kept, nor taken for anything but what it is: it may tell of
+// all tenants.
+func keepFromCaches(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)
 	})
 }
@@ -142,18 +153,18 @@ func (l *listener) stays(r *http.Request) bool {
 	return ok
 }
 
-// findToken finds the token that a request brings. An address from which several were
-// guessed has to wait, also with the right one: else an answer would tell which it is.
+// findToken finds the token that a request brings. A client from which several were guessed
+// has to wait, also with a right one that it has not used before: else an answer would tell
+// which it is.
 func (l *listener) findToken(r *http.Request, token string) (config.AdminToken, *arm.Error) {
-	now, from := time.Now(), peerOf(r)
-	if wait := l.Attempts.Wait(from, now); wait > 0 {
+	client := tracing.ClientOf(r.RemoteAddr, r.Header, l.Config.Server.TrustedProxies).Address
+	found, known := matchToken(l.Config.Server.AdminTokens, token)
+	if wait := l.Attempts.Judge(client, token, found.SHA256, time.Now()); wait > 0 {
 		tooMany := arm.NewError(arm.TooManyRequests, "too many tokens were guessed from this address")
 		tooMany.RetryAfter = wait
 		return config.AdminToken{}, tooMany
 	}
-	found, known := matchToken(l.Config.Server.AdminTokens, token)
 	if !known {
-		l.Attempts.Failed(from, token, now)
 		return found, arm.NewError(arm.AuthenticationFailed)
 	}
 	return found, nil

@@ -48,7 +48,6 @@ type signedIn struct {
 }
 
 func (l *listener) showSession(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	w.Header().Set("Cache-Control", "no-store")
 	if len(l.Config.Server.AdminTokens) == 0 {
 		return http.StatusOK, signedIn{SignedIn: true}, nil
 	}
@@ -58,7 +57,6 @@ func (l *listener) showSession(w http.ResponseWriter, r *http.Request) (int, any
 
 // signIn begins a session of whoever sends an admin token.
 func (l *listener) signIn(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	w.Header().Set("Cache-Control", "no-store")
 	if !l.fromOwnPage(r) {
 		return 0, nil, foreignPage()
 	}

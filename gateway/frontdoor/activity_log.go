@@ -68,7 +68,7 @@ func (o eventsOf) shows(e events.Event) bool {
 
 // list lists events, the newest first.
 func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, of eventsOf) error {
-	p, err := g.lists.Read(x.Request)
+	p, err := g.lists.Read(x)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (g history) of(req route.Request) eventSource {
 
 // list lists the changes of an ID, the newest first.
 func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, err := g.lists.Read(x.Request)
+	p, err := g.lists.Read(x)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func shownState(row inventory.Resource) string {
 // DELETE may have ended meanwhile; and it lacks what no sweep and no request has
 // found yet.
 func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, wanted, err := g.lists.ReadFiltered(x.Request)
+	p, wanted, err := g.lists.ReadFiltered(x)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ type offeredSKU struct {
 // list lists what the map offers for the location, the api-version, and the
 // subscription's features and offer.
 func (g skus) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, wanted, err := g.lists.ReadFiltered(x.Request, filter.Location, filter.ResourceType, filter.Name)
+	p, wanted, err := g.lists.ReadFiltered(x, filter.Location, filter.ResourceType, filter.Name)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (g subscriptions) get(w http.ResponseWriter, _ *http.Request, x *exchange.E
 
 // list lists the subscriptions in which the caller has any role.
 func (g subscriptions) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	p, err := g.lists.Read(x.Request)
+	p, err := g.lists.Read(x)
 	if err != nil {
 		return err
 	}

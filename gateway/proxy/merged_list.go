@@ -72,7 +72,7 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) 
 	}
 	request := fanout.Request{
 		Namespace: x.Request.Provider.Namespace, Path: x.Request.Path, Query: x.Request.Query,
-		Header: h, Caller: x.Caller(), ReceivedAt: x.Started,
+		Header: h, Caller: x.Caller(), Principal: x.Principal.Caller(), ReceivedAt: x.Started,
 		Endpoints: d.Endpoints, Endpoint: x.Request.Type.Endpoint,
 		ClientMode: wanted, ConfigMode: setting,
 	}
@@ -105,7 +105,7 @@ func isList(q *routing.Request) bool {
 func (p *Proxy) continuesMergedList(x *exchange.Exchange) bool {
 	q := x.Request
 	return isList(q) && fanout.HasSkipToken(q.Query) &&
-		p.Lister.OwnsToken(fanout.Request{Path: q.Path, Query: q.Query})
+		p.Lister.OwnsToken(fanout.Request{Path: q.Path, Query: q.Query, Principal: x.Principal.Caller()})
 }
 
 // emptyList answers a list that no region can hold elements of.

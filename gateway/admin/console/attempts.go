@@ -12,16 +12,22 @@ import (
 
 // Bounds of tokens that are guessed.
 const (
-	mostFailures  = 5 // different ones, by one address within failureTime
+	mostFailures  = 5   // different ones, by one address within failureTime
+	mostGuesses   = 100 // of them, while those go on who are known there
 	failureTime   = time.Minute
+	knownTime     = time.Hour // since a right token was used
 	mostAddresses = 1024
 )
 
-// Attempts paces guesses of a token by address: sign-ins, and requests that bring one. The
-// zero value has seen none. It is safe for concurrent use.
+// Attempts paces guesses of a token by address: sign-ins, and requests that bring one. After
+// mostFailures an address gets no answer that would tell whether another guess is right, but
+// to a token that was used from there before: whoever shares an address with a guesser goes
+// on, and after mostGuesses nobody does. The zero value has seen none. It is safe for
+// concurrent use.
 type Attempts struct {
 	mu     sync.Mutex
 	failed map[netip.Prefix]*failures
+	known  map[knownToken]time.Time // when it was used last
 }
 
 type failures struct {
@@ -29,35 +35,74 @@ type failures struct {
 	guesses [][sha256.Size]byte // their hashes
 }
 
-// Wait returns how long an address has to wait before it may try again; 0: it may now.
-func (a *Attempts) Wait(from netip.Addr, now time.Time) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	f := a.failed[connections.Network(from)]
-	if f == nil || len(f.guesses) < mostFailures {
-		return 0
-	}
-	return max(0, failureTime-now.Sub(f.first))
+// knownToken is a token, by its hash, and an address from which it was used.
+type knownToken struct {
+	from netip.Prefix
+	hash string
 }
 
-// Failed counts a guess of an address. One of before is none: a program whose token was
-// withdrawn goes on with it, and must not keep others of its address out.
-func (a *Attempts) Failed(from netip.Addr, guess string, now time.Time) {
-	hash := sha256.Sum256([]byte(guess))
+// Judge judges a token that an address sends: hash is that of the configuration's token
+// which it is, empty for a wrong one. It returns how long the address has to wait before it
+// may try again; 0: the token counts for what it is.
+func (a *Attempts) Judge(from netip.Addr, token, hash string, now time.Time) (wait time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	at := connections.Network(from)
+	f := a.failed[at]
+	if f != nil && now.Sub(f.first) >= failureTime {
+		f = nil
+	}
+	who := knownToken{at, hash}
+	if f != nil && len(f.guesses) >= mostFailures {
+		used, known := a.known[who]
+		if known = known && now.Sub(used) < knownTime; !known || len(f.guesses) >= mostGuesses {
+			wait = failureTime - now.Sub(f.first)
+		}
+	}
+	switch {
+	case hash == "":
+		a.fail(at, f, token, now)
+	case wait == 0:
+		if _, known := a.known[who]; !known {
+			a.forgetKnown(now)
+		}
+		a.known[who] = now
+	}
+	return wait
+}
+
+// fail counts a guess. One of before is none: a program whose token was withdrawn goes on
+// with it, and must not keep others of its address out.
+func (a *Attempts) fail(at netip.Prefix, f *failures, guess string, now time.Time) {
 	if a.failed == nil {
 		a.failed = map[netip.Prefix]*failures{}
 	}
-	at := connections.Network(from)
-	f := a.failed[at]
-	if f == nil || now.Sub(f.first) >= failureTime {
+	if f == nil {
 		a.makeRoom(now)
 		f = &failures{first: now}
 		a.failed[at] = f
 	}
-	if len(f.guesses) < mostFailures && !slices.Contains(f.guesses, hash) {
+	hash := sha256.Sum256([]byte(guess))
+	if len(f.guesses) < mostGuesses && !slices.Contains(f.guesses, hash) {
 		f.guesses = append(f.guesses, hash)
+	}
+}
+
+// forgetKnown makes room for one more that is known, as makeRoom does.
+func (a *Attempts) forgetKnown(now time.Time) {
+	if a.known == nil {
+		a.known = map[knownToken]time.Time{}
+	}
+	var oldest knownToken
+	for who, used := range a.known {
+		if now.Sub(used) >= knownTime {
+			delete(a.known, who)
+		} else if was, ok := a.known[oldest]; !ok || used.Before(was) {
+			oldest = who
+		}
+	}
+	if len(a.known) >= mostAddresses {
+		delete(a.known, oldest)
 	}
 }
 

@@ -62,30 +62,68 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestAttemptsArePaced(t *testing.T) {
 	var a Attempts
 	now, from, other := time.Now(), netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	fails := func(from netip.Addr, guess int, now time.Time) time.Duration {
+		return a.Judge(from, strconv.Itoa(guess), "", now)
+	}
+	right := func(from netip.Addr, hash string, now time.Time) time.Duration {
+		return a.Judge(from, "right", hash, now)
+	}
+	if right(from, "used before", now) != 0 || right(other, "another", now) != 0 {
+		t.Fatal("a right token has to wait")
+	}
 	for i := range mostFailures {
-		if a.Wait(from, now) != 0 {
+		if fails(from, i, now) != 0 {
 			t.Fatal("it has to wait too soon")
 		}
-		a.Failed(from, strconv.Itoa(i), now)
-		a.Failed(from, strconv.Itoa(i), now) // again: no further guess
-	}
-	if wait := a.Wait(from, now.Add(time.Second)); wait != failureTime-time.Second {
-		t.Errorf("it waits for %v", wait)
-	}
-	if a.Wait(other, now) != 0 || a.Wait(from, now.Add(failureTime)) != 0 {
-		t.Error("another address waits, or it waits for ever")
-	}
-	six := netip.MustParseAddr("2001:db8::1")
-	for i := range 3 * mostAddresses {
-		a.Failed(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), "guess", now.Add(time.Duration(i)))
-		if i < mostFailures {
-			a.Failed(six.Next(), strconv.Itoa(i), now.Add(failureTime))
+		if i < mostFailures-1 && fails(from, i, now) != 0 { // again: no further guess
+			t.Fatal("it has to wait for one guess")
 		}
 	}
-	if len(a.failed) > mostAddresses {
-		t.Errorf("%d addresses are remembered", len(a.failed))
+	later := now.Add(time.Second)
+	for _, wait := range []time.Duration{fails(from, 0, later), right(from, "another", later)} {
+		if wait != failureTime-time.Second {
+			t.Errorf("it waits for %v", wait)
+		}
 	}
-	if a.Wait(netip.MustParseAddr("2001:db8::ffff"), now.Add(failureTime)) == 0 {
+	if right(other, "used before", now) != 0 || right(from, "another", now.Add(failureTime)) != 0 {
+		t.Error("another address waits, or it waits for ever")
+	}
+	// Who has used a token there goes on, until too many are guessed.
+	for i := range mostGuesses - mostFailures {
+		if right(from, "used before", later) != 0 {
+			t.Fatalf("who has used a token before waits after %d guesses", mostFailures+i)
+		}
+		fails(from, mostFailures+i, later)
+	}
+	if right(from, "used before", later) == 0 {
+		t.Error("guesses go on for ever")
+	}
+	a = Attempts{}
+	right(from, "used before", now.Add(-knownTime))
+	for i := range mostFailures {
+		fails(from, i, now)
+	}
+	if right(from, "used before", now) == 0 {
+		t.Error("a token that was used long ago goes on")
+	}
+}
+
+// What is remembered of addresses is bounded; one of IPv6 is a network.
+func TestAttemptsAreBounded(t *testing.T) {
+	var a Attempts
+	now, six := time.Now(), netip.MustParseAddr("2001:db8::1")
+	for i := range 3 * mostAddresses {
+		of, at := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now.Add(time.Duration(i))
+		a.Judge(of, "guess", "", at)
+		a.Judge(of, "right", "hash", at)
+		if i < mostFailures {
+			a.Judge(six.Next(), strconv.Itoa(i), "", now.Add(failureTime))
+		}
+	}
+	if len(a.failed) > mostAddresses || len(a.known) > mostAddresses {
+		t.Errorf("%d addresses are remembered, and %d tokens", len(a.failed), len(a.known))
+	}
+	if a.Judge(netip.MustParseAddr("2001:db8::ffff"), "right", "hash", now.Add(failureTime)) == 0 {
 		t.Error("an address of the same /64 does not wait")
 	}
 }

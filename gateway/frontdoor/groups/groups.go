@@ -239,7 +239,7 @@ func (g Groups) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 }
 
 func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, wanted, err := g.Lists.ReadFiltered(x.Request, filter.TagName, filter.TagValue, filter.Name, filter.Location)
+	p, wanted, err := g.Lists.ReadFiltered(x, filter.TagName, filter.TagValue, filter.Name, filter.Location)
 	if err != nil {
 		return err
 	}

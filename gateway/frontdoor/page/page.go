@@ -11,7 +11,6 @@ import (
 	"portico/fanout"
 	"portico/filter"
 	"portico/gateway/exchange"
-	"portico/routing"
 )
 
 // Bounds of one page.
@@ -36,9 +35,9 @@ type Page struct {
 }
 
 // Read reads $top and $skipToken. The token is where the page before ended.
-func (l Lists) Read(q *routing.Request) (Page, error) {
+func (l Lists) Read(x *exchange.Exchange) (Page, error) {
 	p := Page{Top: Largest}
-	if text, ok := q.Query.Get("$top"); ok {
+	if text, ok := x.Request.Query.Get("$top"); ok {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").About("$top")
@@ -46,7 +45,7 @@ func (l Lists) Read(q *routing.Request) (Page, error) {
 		p.Top = min(n, Largest)
 	}
 	var known bool
-	if p.After, known = l.Lister.OpenPosition(boundTo(q)); !known {
+	if p.After, known = l.Lister.OpenPosition(boundTo(x)); !known {
 		return p, InvalidToken()
 	}
 	return p, nil
@@ -55,9 +54,9 @@ func (l Lists) Read(q *routing.Request) (Page, error) {
 // InvalidToken refuses a skip token that the list did not give.
 func InvalidToken() *arm.Error { return arm.NewError(arm.InvalidSkipToken).About("$skipToken") }
 
-// boundTo is the list to which the skip tokens of q are bound.
-func boundTo(q *routing.Request) fanout.Request {
-	return fanout.Request{Path: q.Path, Query: q.Query}
+// boundTo is the list, and the caller, to which the skip tokens of x are bound.
+func boundTo(x *exchange.Exchange) fanout.Request {
+	return fanout.Request{Path: x.Request.Path, Query: x.Request.Query, Principal: x.Principal.Caller()}
 }
 
 // Answer answers with the elements of a page. The list goes on behind the key rest,
@@ -69,7 +68,7 @@ func (l Lists) Answer(w http.ResponseWriter, x *exchange.Exchange, elements []an
 		if query != "" {
 			query += "&"
 		}
-		query += "%24skipToken=" + l.Lister.SealPosition(boundTo(x.Request), rest)
+		query += "%24skipToken=" + l.Lister.SealPosition(boundTo(x), rest)
 		list.NextLink = fanout.PublicLink(l.Public, x.Request.Path.Escaped(), query)
 	}
 	return x.Answer(w, http.StatusOK, list)
@@ -77,12 +76,12 @@ func (l Lists) Answer(w http.ResponseWriter, x *exchange.Exchange, elements []an
 
 // ReadFiltered reads a page and $filter, for a list that knows the given fields; none
 // means all.
-func (l Lists) ReadFiltered(q *routing.Request, fields ...filter.Field) (Page, filter.Filter, error) {
-	p, err := l.Read(q)
+func (l Lists) ReadFiltered(x *exchange.Exchange, fields ...filter.Field) (Page, filter.Filter, error) {
+	p, err := l.Read(x)
 	if err != nil {
 		return p, filter.Filter{}, err
 	}
-	text, _ := q.Query.Get("$filter")
+	text, _ := x.Request.Query.Get("$filter")
 	f, err := filter.Parse(text, fields...)
 	if err != nil {
 		return p, f, arm.NewError(arm.InvalidQueryParameter, "$filter", err.Error()).About("$filter")

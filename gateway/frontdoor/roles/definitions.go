@@ -186,7 +186,7 @@ func (g Definitions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	p, err := g.Lists.Read(x.Request)
+	p, err := g.Lists.Read(x)
 	if err != nil {
 		return err
 	}

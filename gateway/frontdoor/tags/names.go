@@ -187,7 +187,7 @@ func tagETag(subscription string, defined inventory.TagName, value string) strin
 // list lists the names of tags that are defined, and those that
 // resources, groups and the subscription itself have.
 func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, err := g.Lists.Read(x.Request)
+	p, err := g.Lists.Read(x)
 	if err != nil {
 		return err
 	}
