@@ -41,6 +41,9 @@ func (p Page) ID(e Element) string {
 	return id
 }
 
+// TextOf returns the text of an element.
+func (p Page) TextOf(e Element) []byte { return p.Text[e.begin:e.end] }
+
 // Bounds of what is kept of one page besides its text.
 const (
 	maxElements     = 100_000

@@ -116,11 +116,9 @@ func (a *Answer) answered(ticket Ticket) index.Answered {
 }
 
 // follows reports whether the answer accepts a write that is still open: then its
-// operation, and not an earlier one's, is the one to follow. A PATCH is not followed,
-// as the row is flagged.
+// operation, and not an earlier one's, is the one to follow.
 func (h *resourceTx) follows(now int64, e index.Answered, kind index.WriteKind) bool {
-	unfinished := kind == index.Put && e.Outcome == index.Succeeded && !index.Terminal(e.ProvisioningState)
-	return kind != index.Patch && (e.Outcome == index.Accepted || unfinished) && slices.ContainsFunc(h.open, func(open index.Intent) bool {
+	return e.Continues(kind) && slices.ContainsFunc(h.open, func(open index.Intent) bool {
 		return open.ID == e.ID && open.Ends > now
 	})
 }
@@ -129,6 +127,13 @@ func (h *resourceTx) follows(now int64, e index.Answered, kind index.WriteKind) 
 func (r *Resource) respell(id string) {
 	if r.ID != id && arm.Fold(id) == r.Key {
 		r.ID, r.Name = id, nameIn(id, r.Type)
+	}
+}
+
+// relocate takes the location that a provider shows, if it shows one.
+func (r *Resource) relocate(location string) {
+	if location = arm.Location(location); location != "" {
+		r.Location = location
 	}
 }
 
@@ -145,8 +150,9 @@ type Observation struct {
 	ProvisioningState string
 	// ID is as the provider spells it, not as the caller did: which of the unanswered
 	// writes was the last one shows in its casing alone.
-	ID      string
-	Details *Details
+	ID       string
+	Location string // as the provider spells it, "" where it says none
+	Details  *Details
 }
 
 // Observe records what a GET said, if the row still has the generation that was read
@@ -179,7 +185,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		e := end{settled: did.Settled}
 		var ended []begunWrite
 		if did.Settled {
-			if ended, err = h.forgetEnded(t, after.Open); err != nil {
+			if ended, err = h.forgetEnded(t, after); err != nil {
 				return end{}, err
 			}
 		}
@@ -189,6 +195,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		err = h.store(t, after, did, func(row *Resource) {
 			row.respell(o.ID)
 			row.ProvisioningState = o.ProvisioningState
+			row.relocate(o.Location)
 			row.learn(o.Details)
 		})
 		if err == nil && did.Settled {

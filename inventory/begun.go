@@ -205,11 +205,11 @@ func (h *resourceTx) forget(t *tx, intent [16]byte) error {
 }
 
 // forgetEnded has the row forget the writes that a GET of it has shown the end of: all but
-// those whose calls may still be running. It returns them.
-func (h *resourceTx) forgetEnded(t *tx, open []index.Intent) (ended []begunWrite, err error) {
+// those whose calls may still be running, and a PATCH that is followed. It returns them.
+func (h *resourceTx) forgetEnded(t *tx, after index.State) (ended []begunWrite, err error) {
 	var left []begunWrite
 	for _, b := range h.begun(t) {
-		if slices.ContainsFunc(open, func(in index.Intent) bool { return in.ID == b.Intent && !in.CallEnded }) {
+		if after.MayRun(b.Intent, b.Kind) {
 			left = append(left, b)
 		} else {
 			ended = append(ended, b)

@@ -13,7 +13,7 @@ import (
 // ReadObservation reads the JSON of a resource that was found.
 func ReadObservation(text []byte) Observation {
 	said := readResource(text)
-	return Observation{Found: true, ID: said.ID.text, ProvisioningState: said.State, Details: said.details()}
+	return Observation{Found: true, ID: said.ID.text, Location: said.Location.text, ProvisioningState: said.State, Details: said.details()}
 }
 
 // ReadDetails reads from a resource's JSON what the index keeps of it. Other text
@@ -30,9 +30,9 @@ func ReadDetails(text []byte) (provisioningState string, _ *Details) {
 // resource with a million of that costs no error each.
 type resourceText struct {
 	Details
-	ID, Kind, ManagedBy textMember
-	Tags                tagsMember
-	State               string // the provisioningState of its properties
+	ID, Location, Kind, ManagedBy textMember
+	Tags                          tagsMember
+	State                         string // the provisioningState of its properties
 
 	readable bool // also the members that have no methods of their own
 }
@@ -53,12 +53,14 @@ func readResource(text []byte) resourceText {
 }
 
 // resourceMembers are the names of what is read.
-var resourceMembers = [...]string{"id", "kind", "managedBy", "tags", "properties", "sku", "plan", "identity", "zones"}
+var resourceMembers = [...]string{"id", "location", "kind", "managedBy", "tags", "properties", "sku", "plan", "identity", "zones"}
 
 func (said *resourceText) member(m jsonscan.Member) error {
 	switch memberNamed(m.Key, resourceMembers[:]) {
 	case "id":
 		said.ID.read(m.Value)
+	case "location":
+		said.Location.read(m.Value)
 	case "kind":
 		said.Kind.read(m.Value)
 	case "managedBy":

@@ -92,6 +92,9 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 		if i < len(told) {
 			cause = told[i].Cause
 		}
+		if i < len(told) && told[i].Kind == index.Patch && told[i].Why != nil {
+			e.Status = events.Failed // its resource need not show that
+		}
 		if e.Status == events.Failed {
 			e.Error = told[i].failure()
 		}

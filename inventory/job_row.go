@@ -91,13 +91,13 @@ func followID(kind index.WriteKind, key string) [16]byte {
 }
 
 // rowJobs are the jobs that a row has.
-type rowJobs struct{ verify, followPut, followDelete bool }
+type rowJobs struct{ verify, followPut, followDelete, followPatch bool }
 
 func jobsFor(row *index.Row) rowJobs {
 	if row == nil {
 		return rowJobs{}
 	}
-	return rowJobs{row.Verify, row.FollowPut, row.FollowDelete}
+	return rowJobs{row.Verify, row.FollowPut, row.FollowDelete, row.FollowPatch}
 }
 
 // accepted is a write that is followed from now on.
@@ -117,6 +117,9 @@ func (h *resourceTx) storeJobs(t *tx, before, now rowJobs, intentEnded bool) err
 		return err
 	}
 	if err := h.storeFollow(t, index.Put, before.followPut, now.followPut); err != nil {
+		return err
+	}
+	if err := h.storeFollow(t, index.Patch, before.followPatch, now.followPatch); err != nil {
 		return err
 	}
 	return h.storeFollow(t, index.Delete, before.followDelete, now.followDelete)

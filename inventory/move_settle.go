@@ -185,7 +185,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 	if err := verify(t, moved.Subscription, moved.Key, moved.Region); err != nil {
 		return err
 	}
-	for kind, followed := range map[index.WriteKind]bool{index.Put: row.FollowPut, index.Delete: row.FollowDelete} {
+	for kind, followed := range map[index.WriteKind]bool{index.Put: row.FollowPut, index.Delete: row.FollowDelete, index.Patch: row.FollowPatch} {
 		if !followed {
 			continue
 		}

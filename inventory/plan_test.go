@@ -26,7 +26,7 @@ func TestDoubtsUseAKey(t *testing.T) {
 		{openKeysOf, "intents_1", []any{"s", "a", 10}},
 		{passJobs, "jobs_1", []any{"s", id, 10}},
 		{passJobsOf, "jobs_1", []any{"s", id, 10}},
-		{jobsOfRow + ` ORDER BY id`, "jobs_1", []any{"s", id, id, id}},
+		{jobsOfRow + ` ORDER BY id`, "jobs_1", []any{"s", id, id, id, id}},
 	} {
 		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
 		if err != nil {

@@ -29,9 +29,9 @@ type Resource struct {
 	Phase index.Phase
 	// Verify: something ambiguous happened, the provider has to be asked.
 	Verify bool
-	// FollowPut and FollowDelete: a PUT or a DELETE was accepted, and its end was not
-	// seen yet.
-	FollowPut, FollowDelete bool
+	// FollowPut, FollowDelete and FollowPatch: a PUT, a DELETE or a PATCH was accepted, and
+	// its end was not seen yet.
+	FollowPut, FollowDelete, FollowPatch bool
 	// Generation is new at every change of what is known.
 	Generation [16]byte
 
@@ -48,6 +48,20 @@ type Resource struct {
 // NeedsVerify reports whether a GET may settle something about the resource, or it is
 // not plainly alive. A row whose delete was accepted is one or the other.
 func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Verify) }
+
+// Follows reports whether the operation of an accepted write of a kind is followed.
+func (r *Resource) Follows(kind index.WriteKind) bool {
+	switch kind {
+	case index.Put:
+		return r.FollowPut
+	case index.Delete:
+		return r.FollowDelete
+	case index.Patch:
+		return r.FollowPatch
+	case index.Move:
+	}
+	return false
+}
 
 // Creator is the sender of a resource's first PUT; empty where that is not known.
 type Creator struct {
@@ -79,7 +93,7 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
 	// A column that is named is written, and so are the indexes that it is part of.
 	respellResource = `UPDATE resources
-		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		SET id = ?, name = ?, name_key = ?, location = ?, phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
 	updateResource = `UPDATE resources
 		SET phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
@@ -97,10 +111,11 @@ const (
 const (
 	followsPut = 1 << iota
 	followsDelete
+	followsPatch // an earlier version drops it
 )
 
 func (r *Resource) following() int64 {
-	return engine.Flag(r.FollowPut)*followsPut | engine.Flag(r.FollowDelete)*followsDelete
+	return engine.Flag(r.FollowPut)*followsPut | engine.Flag(r.FollowDelete)*followsDelete | engine.Flag(r.FollowPatch)*followsPatch
 }
 
 func scanResource(scan engine.Scanner) (Resource, error) {
@@ -123,6 +138,7 @@ func scanResource(scan engine.Scanner) (Resource, error) {
 	}
 	copy(r.Generation[:], generation)
 	r.FollowPut, r.FollowDelete = following&followsPut != 0, following&followsDelete != 0
+	r.FollowPatch = following&followsPatch != 0
 	r.Created, r.Changed = engine.Moment(created), engine.Moment(changed)
 	return r, nil
 }
@@ -157,10 +173,10 @@ func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
 		return err
 	}
 	args := slices.Concat(rule, []any{r.ProvisioningState, r.APIVersion, details, engine.Micros(r.Changed)}, at)
-	if r.ID == before.ID && r.Name == before.Name {
+	if r.ID == before.ID && r.Name == before.Name && r.Location == before.Location {
 		return t.ChangeOne(updateResource, args...)
 	}
-	return t.ChangeOne(respellResource, slices.Concat([]any{r.ID, r.Name, arm.Fold(r.Name)}, args)...)
+	return t.ChangeOne(respellResource, slices.Concat([]any{r.ID, r.Name, arm.Fold(r.Name), r.Location}, args)...)
 }
 
 // Resource returns one row from the store, or ErrNotFound.

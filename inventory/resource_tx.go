@@ -180,14 +180,14 @@ func (r *Resource) ruleRow() *index.Row {
 		return nil
 	}
 	return &index.Row{
-		Phase: r.Phase, Verify: r.Verify, FollowPut: r.FollowPut, FollowDelete: r.FollowDelete, Generation: r.Generation,
+		Phase: r.Phase, Verify: r.Verify, FollowPut: r.FollowPut, FollowDelete: r.FollowDelete, FollowPatch: r.FollowPatch, Generation: r.Generation,
 	}
 }
 
 // apply copies what the rule has made of the row.
 func (r *Resource) apply(now *index.Row) {
 	r.Phase, r.Verify, r.Generation = now.Phase, now.Verify, now.Generation
-	r.FollowPut, r.FollowDelete = now.FollowPut, now.FollowDelete
+	r.FollowPut, r.FollowDelete, r.FollowPatch = now.FollowPut, now.FollowDelete, now.FollowPatch
 }
 
 const putTombstone = `INSERT INTO tombstones (subscription, key, region, at) VALUES (?, ?, ?, ?)

@@ -48,7 +48,7 @@ const (
 	passedColumns = `subscription, id, kind, subject, state`
 	passJobs      = `SELECT ` + passedColumns + ` FROM jobs WHERE (subscription, id) > (?, ?) ORDER BY subscription, id LIMIT ?`
 	passJobsOf    = `SELECT ` + passedColumns + ` FROM jobs WHERE subscription = ? AND id > ? ORDER BY subscription, id LIMIT ?`
-	jobsOfRow     = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
+	jobsOfRow     = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?, ?)`
 )
 
 // Unverified lists the resources that the index is not sure of: first those with open
@@ -175,9 +175,9 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 	if jobsFor(row.ruleRow()) == (rowJobs{}) {
 		return u, nil
 	}
-	ids := [][16]byte{verifyID(key), followID(index.Put, key), followID(index.Delete, key)}
+	ids := [][16]byte{verifyID(key), followID(index.Put, key), followID(index.Delete, key), followID(index.Patch, key)}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
-	u.Jobs, err = engine.Collect(from, jobrow.Scan, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
+	u.Jobs, err = engine.Collect(from, jobrow.Scan, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:], ids[3][:])
 	u.Jobs = slices.DeleteFunc(u.Jobs, func(j jobrow.Job) bool { return j.State.Ended() })
 	return u, err
 }

@@ -43,7 +43,7 @@ func (l *listener) doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
 	}
 	if row := u.Row; row != nil {
 		d.ID, d.Region, d.Phase, d.Flags = row.ID, row.Region, row.Phase.String(), flagsOf(row)
-		if row.FollowPut || row.FollowDelete {
+		if row.FollowPut || row.FollowDelete || row.FollowPatch {
 			d.Until = nil
 		}
 	}
@@ -56,7 +56,7 @@ func flagsOf(row *inventory.Resource) []string {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"verify", row.Verify}, {"followPut", row.FollowPut}, {"followDelete", row.FollowDelete}} {
+	}{{"verify", row.Verify}, {"followPut", row.FollowPut}, {"followDelete", row.FollowDelete}, {"followPatch", row.FollowPatch}} {
 		if flag.set {
 			flags = append(flags, flag.name)
 		}

@@ -124,14 +124,9 @@ func (p *Proxy) confirmEnd(ctx context.Context, x *exchange.Exchange, o inventor
 // the operation's resource.
 func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
 	row, err := p.Store.Resource(ctx, o.Subscription, o.Resource)
-	kind := index.Put
-	switch {
-	case err != nil:
+	kind, writes := map[string]index.WriteKind{http.MethodPut: index.Put, http.MethodDelete: index.Delete, http.MethodPatch: index.Patch}[o.Method]
+	if err != nil || !writes {
 		return row, err
-	case o.Method == http.MethodDelete:
-		kind = index.Delete
-	case o.Method != http.MethodPut:
-		return row, nil
 	}
 	follow, err := p.Store.FollowOf(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	if errors.Is(err, inventory.ErrNotFound) {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strings"
 
 	"portico/events"
@@ -33,6 +34,13 @@ func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Tol
 		told.Status = events.Accepted
 	}
 	return told
+}
+
+// MayRun reports whether a GET that has settled the row shows no end of a write, as its
+// call may still be running, or it is a PATCH that is followed.
+func (s State) MayRun(id [16]byte, kind WriteKind) bool {
+	return kind == Patch && s.follows(Patch) ||
+		slices.ContainsFunc(s.Open, func(in Intent) bool { return in.ID == id && !in.CallEnded })
 }
 
 // EventsOfGet returns what the events of a GET say that has settled a row: one for each of

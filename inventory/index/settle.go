@@ -80,7 +80,37 @@ func (s *State) markOverlaps(added *Intent) {
 
 // follows reports whether the operation of an accepted write is followed.
 func (s *State) follows(kind WriteKind) bool {
-	return s.Row != nil && (kind == Put && s.Row.FollowPut || kind == Delete && s.Row.FollowDelete)
+	return s.Row != nil && *s.Row.following(kind)
+}
+
+// following is whether the operation of a write of this kind is followed.
+func (r *Row) following(kind WriteKind) *bool {
+	switch kind {
+	case Delete:
+		return &r.FollowDelete
+	case Patch:
+		return &r.FollowPatch
+	case Put, Move:
+	}
+	return &r.FollowPut
+}
+
+// Continues reports whether the answer says that the write goes on, so that its operation
+// has an end to wait for.
+func (e Answered) Continues(kind WriteKind) bool {
+	switch e.Outcome {
+	case Accepted:
+		return !e.unseen(kind)
+	case Succeeded:
+		return kind != Delete && !Terminal(e.ProvisioningState)
+	case Ambiguous, NotSent, Refused, Gone:
+	}
+	return false
+}
+
+// unseen reports whether a PATCH has ended, and its answer does not show what it made.
+func (e Answered) unseen(kind WriteKind) bool {
+	return kind == Patch && e.Outcome == Accepted && e.Status == http.StatusOK
 }
 
 func (s *State) answer(e Answered) Actions {
@@ -147,18 +177,15 @@ func mayExist(status int) bool {
 
 // applySuccess takes a PUT's or PATCH's success. It never lifts verify: only a GET does.
 // If something else has happened since its intent, it is unknown which of both the
-// provider took last, and what the resource looks like. A PATCH that has not ended
-// flags the row instead of being followed: it makes nothing, so it must not keep a
-// 404 from being believed.
+// provider took last, and what the resource looks like.
 func (s *State) applySuccess(own Intent, e Answered) Actions {
 	if s.Row == nil { // after a PATCH; what was seen before is out of date
 		return Actions{Tombstone: true}
 	}
-	ended := e.Outcome == Succeeded && Terminal(e.ProvisioningState)
-	if !ended && own.Kind == Put {
-		s.follow(own, &s.Row.FollowPut)
+	if e.Continues(own.Kind) {
+		s.follow(own, s.Row.following(own.Kind))
 	}
-	s.Row.Verify = s.Row.Verify || !ended && own.Kind == Patch || own.Overlapped || !s.isLatest(own)
+	s.Row.Verify = s.Row.Verify || e.unseen(own.Kind) || own.Overlapped || !s.isLatest(own)
 	if own.Overlapped {
 		return Actions{}
 	}
@@ -230,7 +257,8 @@ func (s *State) observe(e Observed) Actions {
 		s.unfinished(e.ProvisioningState)
 		return Actions{Learn: true}
 	}
-	*s.Row = Row{Phase: Live, Generation: s.Row.Generation}
+	// A PATCH that is followed makes and ends no resource, and a provider need not show it.
+	*s.Row = Row{Phase: Live, FollowPatch: s.Row.FollowPatch, Generation: s.Row.Generation}
 	return Actions{Settled: true, Learn: true}
 }
 
@@ -264,7 +292,7 @@ func (s *State) unfinished(provisioningState string) {
 	case s.Row.Phase == Pending:
 		s.Row.Phase = Live
 	}
-	if !s.Row.FollowPut && !s.Row.FollowDelete {
+	if !s.Row.FollowPut && !s.Row.FollowDelete && !(s.Row.FollowPatch && s.Row.Phase == Live) {
 		s.Row.Verify = true
 	}
 }
@@ -272,17 +300,10 @@ func (s *State) unfinished(provisioningState string) {
 // endFollow ends a follow. Only a GET shows what the operation made of the
 // resource.
 func (s *State) endFollow(e FollowEnded) Actions {
-	if s.Row == nil {
+	if !s.follows(e.Kind) {
 		return Actions{}
 	}
-	following := &s.Row.FollowPut
-	if e.Kind == Delete {
-		following = &s.Row.FollowDelete
-	}
-	if !*following {
-		return Actions{}
-	}
-	*following, s.Row.Verify = false, true
+	*s.Row.following(e.Kind), s.Row.Verify = false, true
 	return Actions{Orphaned: e.Kind == Delete}
 }
 

@@ -10,8 +10,8 @@ import (
 func describe(s State) string {
 	text := "no row"
 	if s.Row != nil {
-		text = fmt.Sprintf("%s verify=%v followPut=%v followDelete=%v generation=%d", s.Row.Phase, s.Row.Verify,
-			s.Row.FollowPut, s.Row.FollowDelete, s.Row.Generation[0])
+		text = fmt.Sprintf("%s verify=%v followPut=%v followDelete=%v followPatch=%v generation=%d", s.Row.Phase, s.Row.Verify,
+			s.Row.FollowPut, s.Row.FollowDelete, s.Row.FollowPatch, s.Row.Generation[0])
 	}
 	for _, in := range s.Open {
 		text += fmt.Sprintf("; %s %d made=%v spoiled=%v ended=%v generation=%d ends=%d", in.Kind, in.ID[0], in.CreatedRow, in.Overlapped, in.CallEnded,

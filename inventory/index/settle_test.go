@@ -24,6 +24,8 @@ func row(phase Phase, marks ...string) *Row {
 			r.FollowPut = true
 		case "followDelete":
 			r.FollowDelete = true
+		case "followPatch":
+			r.FollowPatch = true
 		case "fresh":
 			r.Generation = fresh
 		default:
@@ -154,8 +156,11 @@ func TestSettle(t *testing.T) {
 		{"R3 PATCH 200 shows that a create came about", of(row(Pending), p, u), patched(Succeeded, ""), of(row(Live, "fresh"), p), learning},
 		{"R3 PATCH 200 after another write", of(row(Pending), p, open('u', Patch, "touched")), patched(Succeeded, ""),
 			of(row(Live, "verify", "fresh"), p), learning},
-		{"R3 PATCH 202 is asked for", of(row(Live), u), patched(Accepted, ""), of(row(Live, "verify", "fresh")), learning},
-		{"R6 PATCH 200 that is not terminal is asked for", of(row(Live), u), patched(Succeeded, "Updating"), of(row(Live, "verify", "fresh")), learning},
+		{"R3 PATCH 202 is followed", of(row(Live), u), patched(Accepted, ""), of(row(Live, "followPatch", "fresh")), learning},
+		{"R3 PATCH 200 that shows nothing is asked for", of(row(Live), u), Answered{ID: letter('u'), Outcome: Accepted, Status: 200}, of(row(Live, "verify", "fresh")), learning},
+		{"R6 PATCH 200 that is not terminal is followed", of(row(Live), u), patched(Succeeded, "Updating"), of(row(Live, "followPatch", "fresh")), learning},
+		{"R6 a newer PATCH takes the place of one that counts as lost", of(row(Live, "followPatch"), u), patched(Accepted, ""),
+			of(row(Live, "followPatch", "verify", "fresh"), open('u', Patch, "ended")), learning},
 		{"R3 PATCH 200 of what is gone", of(nil, u), patched(Succeeded, ""), of(nil), Actions{Tombstone: true}},
 
 		// R4: how intents end.
@@ -221,6 +226,14 @@ func TestSettle(t *testing.T) {
 		{"R6 GET 200 Creating shows a followed create", of(row(Pending, "followPut")), got("Creating"),
 			of(row(Live, "followPut", "fresh")), Actions{Learn: true}},
 		{"R6 GET 200 ends no followed delete", of(row(Deleting, "followDelete")), got(""), of(row(Deleting, "followDelete")), nothing},
+		{"R6 GET 200 ends no followed PATCH", of(row(Live, "followPatch", "verify")), got(""), of(row(Live, "followPatch", "fresh")), learning},
+		{"R5 a followed PATCH opposes nothing", of(row(Live, "followPatch")), Intended{letter('d'), Delete, 90, 100},
+			of(row(Live, "followPatch", "fresh"), after90(open('d', Delete, "fresh"))), nothing},
+		{"R5 GET 404 while a PATCH is followed", of(row(Live, "followPatch")), missing, of(nil), removal},
+		{"R6 GET 200 Updating while a PATCH is followed", of(row(Live, "followPatch")), got("Updating"), of(row(Live, "followPatch", "fresh")), Actions{Learn: true}},
+		{"R6 the end of a PATCH's operation flags", of(row(Live, "followPatch")), FollowEnded{Patch}, of(row(Live, "verify", "fresh")), nothing},
+		{"R6 a PATCH's operation that is lost is asked for now, and when its time is over", of(row(Live, "followPatch")), FollowLost{letter('u'), Patch, 100},
+			of(row(Live, "verify", "fresh"), open('u', Patch, "ended", "fresh")), nothing},
 		{"R9 GET 404 ends no followed create", of(row(Pending, "followPut")), missing, of(row(Pending, "followPut")), nothing},
 		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), FollowEnded{Delete}, of(row(Deleting, "verify", "fresh")), parting},
 		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), FollowEnded{Put}, of(row(Pending, "verify", "fresh")), nothing},

@@ -39,7 +39,10 @@ type Row struct {
 	Phase                   Phase
 	Verify                  bool
 	FollowPut, FollowDelete bool
-	Generation              [16]byte
+	// FollowPatch: an accepted PATCH runs. That opposes nothing, and keeps no answer from
+	// being proof: its end has the row asked for once more.
+	FollowPatch bool
+	Generation  [16]byte
 }
 
 // Intent is one write that may be on its way.

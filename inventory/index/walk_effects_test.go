@@ -32,10 +32,9 @@ var (
 			there:        {{nothingThere, goneAnswer, false}, {leaving, accepted202, true}, {doomed, accepted202, true}},
 			failedThere:  {{nothingThere, goneAnswer, false}},
 		},
-		// Nobody follows its operation but by asking for the resource.
 		Patch: {
 			nothingThere: {{nothingThere, refused400, false}},
-			there:        {{there, succeeded, false}, {working, accepted202, false}, {working, unfinished, false}},
+			there:        {{there, succeeded, false}, {working, accepted202, true}, {working, unfinished, true}, {updating, accepted202, true}},
 			failedThere:  {{there, succeeded, false}},
 		},
 	}

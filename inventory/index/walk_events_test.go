@@ -19,15 +19,14 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 	case Answered:
 		i := e.ID[0] - 1
 		kind := w.slots[i].kind
-		follows := kind != Patch && (e.Outcome == Accepted || e.Outcome == Succeeded && !Terminal(e.ProvisioningState)) &&
-			slices.ContainsFunc(found.Open, func(in Intent) bool { return in.ID == e.ID && in.Ends > 0 })
+		follows := e.Continues(kind) && slices.ContainsFunc(found.Open, func(in Intent) bool { return in.ID == e.ID && in.Ends > 0 })
 		w.replay(m, EventOfAnswer(kind, e, did.Settled, follows))
 		if did.Settled && !follows && e.Outcome != Accepted {
 			w.slots[i].now.begun = 0
 		}
 	case Observed:
 		if did.Settled {
-			w.replay(m, EventsOfGet(found.Row, after.Row, e.ProvisioningState, w.endBegun(after.Open))...)
+			w.replay(m, EventsOfGet(found.Row, after.Row, e.ProvisioningState, w.endBegun(after))...)
 		}
 	case Seen:
 		w.now.exists = w.now.exists || did.Settled
@@ -53,11 +52,10 @@ func (w *world) lastBegun() (last uint8) {
 }
 
 // endBegun forgets the writes that a GET has shown the end of, and returns their kinds.
-func (w *world) endBegun(open []Intent) (kinds []WriteKind) {
+func (w *world) endBegun(after State) (kinds []WriteKind) {
 	for nth := uint8(1); nth <= slots; nth++ {
 		for i := range w.slots {
-			calls := slices.ContainsFunc(open, func(in Intent) bool { return in.ID == idOf(i) && !in.CallEnded })
-			if in := &w.slots[i].now; in.begun == nth && !calls {
+			if in := &w.slots[i].now; in.begun == nth && !after.MayRun(idOf(i), w.slots[i].kind) {
 				in.begun = 0
 				kinds = append(kinds, w.slots[i].kind)
 			}

@@ -233,7 +233,7 @@ func (w world) String() string {
 }
 
 func (h holding) String() string {
-	return [...]string{"nothing", "there", "failed", "hidden", "working", "leaving", "doomed"}[h]
+	return [...]string{"nothing", "there", "failed", "hidden", "working", "leaving", "doomed", "updating"}[h]
 }
 
 // index finds the states by their hashes: open addressing, with half of the

@@ -11,6 +11,7 @@ func (m *model) jobs(w *world) {
 	m.fences(w)
 	m.follow(w, Put)
 	m.follow(w, Delete)
+	m.follow(w, Patch)
 	m.expire(w)
 	m.complete(w)
 	if m.sweeps {
@@ -30,12 +31,12 @@ func (m *model) ask(w *world) {
 	switch h { // it sees no difference
 	case hidden:
 		h = nothingThere
-	case doomed:
+	case doomed, updating:
 		h = there
 	case nothingThere, there, failedThere, working, leaving:
 	}
 	b := &w.now
-	doubtful := b.phase != Live || b.verify || b.followPut
+	doubtful := b.phase != Live || b.verify || b.followPut || b.followPatch
 	if !doubtful && h != nothingThere {
 		return
 	}
@@ -89,14 +90,11 @@ func (m *model) forgetAll(before *world, after world, text string) {
 // something odd, or whatever a client's says, changes nothing.
 func (m *model) follow(w *world, kind WriteKind) {
 	b := &w.now
-	following, running := b.followPut, b.runPut
-	if kind == Delete {
-		following, running = b.followDelete, b.runDelete
-	}
+	running, following := b.operation(kind)
 	if !b.row || !following || w.lost {
 		return // the end of a follow is flushed
 	}
-	if !running {
+	if !*running {
 		after := *w
 		after.turn(m, FollowEnded{Kind: kind}, 0, true)
 		m.take(after, "a poll finds the operation over", -1, true)
@@ -183,6 +181,8 @@ func (m *model) complete(w *world) {
 			m.completed(w, region, Put, nothingThere, "a create fails")
 		case working:
 			m.completed(w, region, Put, there, "an operation ends")
+		case updating:
+			m.completed(w, region, Put, there, "an operation that does not show ends")
 		case leaving, doomed:
 			m.completed(w, region, Delete, nothingThere, "a delete ends")
 			m.completed(w, region, Delete, failedThere, "a delete fails")
@@ -196,13 +196,13 @@ func (m *model) completed(w *world, region int, kind WriteKind, end holding, tex
 	after.provider[region] = end
 	after.changed(m, uint8(region))
 	for i := range after.slots {
-		if s := &after.slots[i]; s.kind == kind && int(s.region) == region {
+		if s := &after.slots[i]; (s.kind == Delete) == (kind == Delete) && int(s.region) == region {
 			s.running = false
 		}
 	}
 	for _, b := range [...]*book{&after.now, &after.before} {
 		if kind == Put {
-			b.runPut = false
+			b.runPut, b.runPatch = false, false
 		} else {
 			b.runDelete = false
 		}

@@ -102,7 +102,10 @@ var parts = []part{
 	{name: "R2 that a group's end waits for", off: switches{patchIntent: true}, found: patchGroup},
 	{name: "R3 a PATCH's success shows that a create came about", rule: patchesTellNothing, found: patchLists},
 	{name: "R4 a PATCH does not end with its silence", rule: endsInSilence(Patch), found: patchSync},
-	{name: "R6 a PATCH that has not ended is asked for", rule: endedPatches, found: patchAsync},
+	{name: "R6 a PATCH that has not ended is followed", rule: endedPatches, found: patchAsync},
+	{name: "R6 and not asked for at once instead", rule: patchesAskedAtOnce, found: patchAsync},
+	{name: "R6 a GET ends no followed PATCH", rule: patchesEndByGET, found: patchAsync},
+	{name: "R6 the end of a PATCH's follow flags", rule: unflaggedByPatch, found: patchAsync},
 	{name: "R7 of writes that overlap nobody knows the last", rule: answersInOrder, found: patchSync},
 	{name: "R11 writes take the region from the store", off: switches{cachedWrites: true}, found: smallReads},
 	{name: "R11 a 404 from a cached region is looked at twice", off: switches{secondLook: true}, found: smallReads},
@@ -263,6 +266,24 @@ var endedPatches = before(func(s *State, event any) any {
 		return e
 	}
 	return event
+})
+
+var patchesAskedAtOnce = after(func(before State, event any, s *State, _ *Actions) {
+	if _, own := before.ofIntent(event); own != nil && own.Kind == Patch && s.Row != nil && s.Row.FollowPatch {
+		s.Row.FollowPatch, s.Row.Verify = false, true
+	}
+})
+
+var patchesEndByGET = after(func(_ State, event any, s *State, did *Actions) {
+	if _, ok := event.(Observed); ok && did.Settled && s.Row != nil {
+		s.Row.FollowPatch = false
+	}
+})
+
+var unflaggedByPatch = after(func(before State, event any, s *State, _ *Actions) {
+	if e, ok := event.(FollowEnded); ok && e.Kind == Patch && s.Row != nil {
+		s.Row.Verify = before.Row.Verify
+	}
 })
 
 var refusedLeavesUnflagged = after(func(before State, event any, s *State, _ *Actions) {

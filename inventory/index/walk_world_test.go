@@ -25,18 +25,19 @@ const (
 	working     // GET shows it, its provisioningState is not terminal
 	leaving     // a delete is under way, and GET says so
 	doomed      // a delete is under way, GET does not say so
+	updating    // a PATCH was accepted, GET shows what was before
 )
 
 // stands reports whether the resource is there, and nothing is under way.
 func (h holding) stands() bool { return h == there || h == failedThere }
 
 // silent reports whether an operation is under way of which GET says nothing.
-func (h holding) silent() bool { return h == hidden || h == doomed }
+func (h holding) silent() bool { return h == hidden || h == doomed || h == updating }
 
 // shown is what GET says.
 func (h holding) shown() (found bool, provisioningState string) {
 	switch h {
-	case there, doomed:
+	case there, doomed, updating:
 		return true, "Succeeded"
 	case failedThere:
 		return true, "Failed"
@@ -54,11 +55,12 @@ type book struct {
 	phase                   Phase
 	verify                  bool
 	followPut, followDelete bool
-	// runPut, runDelete: the operation that is followed runs. Nobody reads it but
-	// the one who polls.
-	runPut, runDelete  bool
-	generation, region uint8
-	group              groupIs
+	followPatch             bool
+	// runPut, runDelete, runPatch: the operation that is followed runs. Nobody reads it
+	// but the one who polls.
+	runPut, runDelete, runPatch bool
+	generation, region          uint8
+	group                       groupIs
 	// stale: the provider holds other contents than the row tells of.
 	stale bool
 	// exists: the newest event that tells says so.
@@ -69,15 +71,25 @@ type book struct {
 // followed before is lost, and that write stands for it.
 func (w *world) follow(i int) {
 	s, b := &w.slots[i], &w.now
-	running, following := &b.runPut, b.followPut
-	if s.kind == Delete {
-		running, following = &b.runDelete, b.followDelete
-	}
+	running, following := b.operation(s.kind)
 	newest := s.running
 	if s.now.open {
 		s.forgot, s.running, s.left = true, s.running || *running, s.now.left
 	}
 	*running = following && newest
+}
+
+// operation is that of the newest accepted write of a kind: whether it runs, and whether
+// it is followed.
+func (b *book) operation(kind WriteKind) (running *bool, following bool) {
+	switch kind {
+	case Delete:
+		return &b.runDelete, b.followDelete
+	case Patch:
+		return &b.runPatch, b.followPatch
+	case Put, Move:
+	}
+	return &b.runPut, b.followPut
 }
 
 type groupIs uint8
@@ -247,7 +259,7 @@ func (w *world) state(room *scratch) State {
 	s := State{Open: room.open[:0]}
 	if b := &w.now; b.row {
 		room.row = Row{
-			Phase: b.phase, Verify: b.verify, FollowPut: b.followPut, FollowDelete: b.followDelete,
+			Phase: b.phase, Verify: b.verify, FollowPut: b.followPut, FollowDelete: b.followDelete, FollowPatch: b.followPatch,
 			Generation: generationOf(b.generation),
 		}
 		s.Row = &room.row
@@ -273,8 +285,8 @@ func (w *world) take(s State, region uint8) {
 			b.region = region // what it holds is learnt
 		}
 		b.row, b.phase, b.verify = true, s.Row.Phase, s.Row.Verify
-		b.followPut, b.followDelete = s.Row.FollowPut, s.Row.FollowDelete
-		b.runPut, b.runDelete = b.runPut && b.followPut, b.runDelete && b.followDelete
+		b.followPut, b.followDelete, b.followPatch = s.Row.FollowPut, s.Row.FollowDelete, s.Row.FollowPatch
+		b.runPut, b.runDelete, b.runPatch = b.runPut && b.followPut, b.runDelete && b.followDelete, b.runPatch && b.followPatch
 		b.generation = s.Row.Generation[0]
 	}
 	for i := range w.slots {
@@ -372,7 +384,7 @@ func (w *world) quiet() bool {
 		}
 	}
 	b := &w.now
-	return !b.verify && !b.followPut && !b.followDelete
+	return !b.verify && !b.followPut && !b.followDelete && !b.followPatch
 }
 
 // atRest reports whether nothing will happen any more unless a client begins.

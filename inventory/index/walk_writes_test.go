@@ -368,7 +368,7 @@ func (m *model) settled(w *world, i int, answer answerIs, text string) {
 	}
 	after.turn(m, answer.event(idOf(i)), s.region, stale || !answer.tells())
 	after.forget(m, i)
-	if open && s.kind != Patch && (answer == accepted202 || answer == unfinished) {
+	if open && (answer == accepted202 || answer == unfinished) {
 		after.follow(i)
 	}
 	if !w.slots[i].early {

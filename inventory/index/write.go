@@ -52,7 +52,7 @@ const (
 	Refused
 	// Succeeded: a PUT's 200 or 201, a PATCH's 200.
 	Succeeded
-	// Accepted: 202, or a PATCH's success that does not show what it made.
+	// Accepted: 202; or a PATCH's success, by its status, that does not show what it made.
 	Accepted
 	// Gone: a DELETE's 200 or 204, or a 404 that speaks of the resource.
 	Gone

@@ -349,7 +349,7 @@ func (b *Bench) Row(id string) (inventory.Resource, bool) {
 // Alive reports whether the machine's row is certain.
 func (b *Bench) Alive() bool {
 	row, ok := b.Row(Machine)
-	return ok && !row.NeedsVerify() && !row.FollowPut && !row.FollowDelete
+	return ok && !row.NeedsVerify() && !row.FollowPut && !row.FollowDelete && !row.FollowPatch
 }
 
 // Gone reports whether the machine has no row.

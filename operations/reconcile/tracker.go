@@ -78,12 +78,8 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 		return jobs.Result{End: jobrow.Failed}, err
 	}
 	row, err := t.Prober.Store.Resource(ctx, claim.Job.Subscription, claim.Job.Subject)
-	followed := row.FollowPut
-	if follow.Kind == index.Delete {
-		followed = row.FollowDelete
-	}
 	switch {
-	case errors.Is(err, inventory.ErrNotFound), err == nil && !followed:
+	case errors.Is(err, inventory.ErrNotFound), err == nil && !row.Follows(follow.Kind):
 		return jobs.Result{End: jobrow.Done}, nil
 	case err != nil:
 		return jobs.Result{}, err
@@ -156,7 +152,7 @@ const pollsUntilLost = 3
 func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error) (jobs.Result, error) {
 	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
 	switch {
-	case err == nil && probed.Settled:
+	case err == nil && ends(follow, probed):
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case err == nil && failed(row, probed):
 		return t.end(ctx, claim, why)
@@ -170,6 +166,12 @@ func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follo
 		return t.lose(ctx, claim, row)
 	}
 	return jobs.Result{Again: max(t.Floor, t.LostAfter/(2*pollsUntilLost)), Payload: follow.String()}, nil
+}
+
+// ends reports whether a GET that has settled the row has ended the follow, too. It
+// does not end that of a PATCH, which its resource need not show.
+func ends(follow inventory.Follow, probed locate.ProbeResult) bool {
+	return probed.Settled && (follow.Kind != index.Patch || !probed.Found)
 }
 
 // failed reports whether a resource shows that the tracked operation has failed. A
@@ -221,11 +223,11 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 	switch {
 	case err != nil:
 		return later(err, t.Floor)
-	case probed.Settled:
+	case ends(*follow, probed):
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
-	case failed(row, probed):
+	case failed(row, probed), follow.Kind == index.Patch && probed.Settled && !index.Terminal(row.ProvisioningState):
 		return t.end(ctx, claim, nil)
-	case probed.Found && probed.ProvisioningState != "" && index.Terminal(probed.ProvisioningState),
+	case probed.Found && (probed.ProvisioningState != "" || follow.Kind == index.Patch) && index.Terminal(probed.ProvisioningState),
 		!probed.Found && (row.Phase != index.Pending || t.age(claim) > t.Limit):
 		return t.lose(ctx, claim, row)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/inventory"
 	"portico/jobs"
 	"portico/locate"
 	"portico/routing"
@@ -16,9 +17,10 @@ import (
 	"portico/upstream"
 )
 
-// collection reads every page of a list and calls unknown for what the index does not
-// have in this region. The provider's faults are noted, and end the list.
-func (rs *regionSweep) collection(ctx context.Context, id string, unknown func(*routing.Request) error) error {
+// collection reads every page of a list and calls differs for what the index does not
+// have in this region, or has with other tags. The provider's faults are noted, and end the
+// list.
+func (rs *regionSweep) collection(ctx context.Context, id string, differs func(listedResource) error) error {
 	c := fanout.Collection{
 		Reader: patientReader{rs}, Endpoint: rs.endpoint, Namespace: rs.typ.Provider.Namespace, Public: rs.Prober.Public,
 		Query: "api-version=" + rs.version,
@@ -26,7 +28,7 @@ func (rs *regionSweep) collection(ctx context.Context, id string, unknown func(*
 	if err := c.Path.Parse(arm.PathOf(id)); err != nil {
 		return rs.fault(ctx, err)
 	}
-	err := c.Each(ctx, func(page fanout.Page) error { return rs.page(ctx, page, unknown) })
+	err := c.Each(ctx, func(page fanout.Page) error { return rs.page(ctx, page, differs) })
 	var fault *arm.Error
 	if errors.As(err, &fault) {
 		return rs.fault(ctx, fmt.Errorf("its list: %w", fault))
@@ -43,7 +45,7 @@ func (r patientReader) Read(ctx context.Context, call upstream.Call) (upstream.A
 	return r.get(ctx, patient, call.Path, call.Query)
 }
 
-func (rs *regionSweep) page(ctx context.Context, page fanout.Page, unknown func(*routing.Request) error) error {
+func (rs *regionSweep) page(ctx context.Context, page fanout.Page, differs func(listedResource) error) error {
 	rs.mu.Lock()
 	rs.listed += len(page.Elements)
 	rs.mu.Unlock()
@@ -51,14 +53,49 @@ func (rs *regionSweep) page(ctx context.Context, page fanout.Page, unknown func(
 		q, err := rs.named(page.ID(element))
 		if err != nil {
 			err = rs.fault(ctx, err)
-		} else if !rs.noteListed(q.Key(), rs.endpoint.Region) {
-			err = unknown(q)
+		} else if l := (listedResource{Request: q, tags: listedTags(page.TextOf(element))}); !rs.noteListed(&l, rs.endpoint.Region) {
+			err = differs(l)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// listedResource is an element of a list.
+type listedResource struct {
+	*routing.Request
+	tags  fingerprint
+	known bool // the index has it in the region
+}
+
+// look finds out about a resource that was listed since a time, and of which the index
+// says something else than the list.
+func (rs *regionSweep) look(ctx context.Context, l listedResource, since time.Time) error {
+	if l.known {
+		return rs.compareTags(ctx, l)
+	}
+	return rs.adoptListed(ctx, l.Request, since)
+}
+
+// compareTags has the index take over the tags of a resource, unless it has those that
+// the list showed by now. What is followed is asked for at its end.
+func (rs *regionSweep) compareTags(ctx context.Context, l listedResource) error {
+	row, err := rs.store.Resource(ctx, rs.sub, l.Key())
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case row.NeedsVerify() || row.FollowPut || row.FollowPatch || row.Region != rs.endpoint.Region || tagsOf(row.Details.Tags) == l.tags:
+		return nil
+	}
+	rs.note(func(r *Report) { r.ChangedTags.add(row.ID) })
+	if rs.order.DryRun {
+		return nil
+	}
+	return rs.verifyRow(ctx, row)
 }
 
 // get reads from the region, and tries again if the region asks it to wait.

@@ -22,7 +22,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Name: "portico_index_strays", Help: "Resources that were found in another region than the index has them in.",
 		}),
 		drift: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_index_drift", Help: "Disagreements between index and providers that the latest sweep of everything found: missing_row, missing_resource, stray, unknown_group, usage (a quota's count).",
+			Name: "portico_index_drift", Help: "Disagreements between index and providers that the latest sweep of everything found: missing_row, missing_resource, stray, unknown_group, tags, usage (a quota's count).",
 		}, []string{"kind"}),
 	}
 	registry.MustRegister(m.success, m.seconds, m.strays, m.drift)

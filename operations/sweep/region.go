@@ -119,8 +119,8 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 	last := rs.typ.Name
 	if rs.typ.Parent == nil {
 		path := "/subscriptions/" + rs.sub + "/providers/" + rs.typ.Provider.Namespace + "/" + last
-		err := rs.collection(ctx, path, func(q *routing.Request) error {
-			group.do(ctx, slots, func() error { return rs.adoptListed(ctx, q, rs.begun) })
+		err := rs.collection(ctx, path, func(l listedResource) error {
+			group.do(ctx, slots, func() error { return rs.look(ctx, l, rs.begun) })
 			return group.failure()
 		})
 		return errors.Join(group.wait(ctx), err)
@@ -134,7 +134,7 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 			return nil
 		}
 		group.do(ctx, slots, func() error {
-			return rs.collection(ctx, parent.ID+last, func(q *routing.Request) error { return rs.adoptListed(ctx, q, rs.begun) })
+			return rs.collection(ctx, parent.ID+last, func(l listedResource) error { return rs.look(ctx, l, rs.begun) })
 		})
 		return group.failure()
 	})

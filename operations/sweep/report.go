@@ -33,6 +33,8 @@ type Report struct {
 	MissingRows Finding `json:"missingRows"`
 	// MissingResources are rows whose resource is gone; they were removed.
 	MissingResources Finding `json:"missingResources"`
+	// ChangedTags are resources whose tags were others than the index had; it has them now.
+	ChangedTags Finding `json:"changedTags"`
 	// Strays are resources in another region than their row's.
 	Strays Finding `json:"strays"`
 	// UnknownGroups are resources whose group does not exist.
@@ -79,7 +81,7 @@ func (r *Report) Complete() bool { return r.Ended != nil && r.FailureCount == 0 
 func (r *Report) Drift() map[string]int {
 	return map[string]int{
 		"missing_row": r.MissingRows.Count, "missing_resource": r.MissingResources.Count, "stray": r.Strays.Count,
-		"unknown_group": r.UnknownGroups.Count, "usage": r.Usage.Count,
+		"unknown_group": r.UnknownGroups.Count, "tags": r.ChangedTags.Count, "usage": r.Usage.Count,
 	}
 }
 

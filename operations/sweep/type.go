@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"portico/inventory"
@@ -37,9 +39,29 @@ func fingerprintOf(key string) (f fingerprint) {
 	return f
 }
 
+// listedTags stands for the tags of a resource in a list; of one whose tags cannot be read
+// for nothing that a row has.
+func listedTags(text []byte) fingerprint {
+	_, details := inventory.ReadDetails(text)
+	if details == nil {
+		return fingerprint{}
+	}
+	return tagsOf(details.Tags)
+}
+
+// tagsOf stands for tags.
+func tagsOf(tags map[string]string) fingerprint {
+	var text []byte
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		text = strconv.AppendQuote(strconv.AppendQuote(text, name), tags[name])
+	}
+	return fingerprintOf(string(text))
+}
+
 // knownRow is a row that was there before the lists began.
 type knownRow struct {
 	region string
+	tags   fingerprint
 	listed bool // by that region
 }
 
@@ -53,7 +75,7 @@ func (ts *typeSweep) run(ctx context.Context) error {
 		return err
 	}
 	if err := ts.rows(ctx, func(row inventory.Resource) error {
-		ts.known[fingerprintOf(row.Key)] = &knownRow{region: row.Region}
+		ts.known[fingerprintOf(row.Key)] = &knownRow{region: row.Region, tags: tagsOf(row.Details.Tags)}
 		return nil
 	}); err != nil {
 		return err
@@ -118,16 +140,16 @@ func eachRow(ctx context.Context, store *inventory.Store, sub, typ string, visit
 }
 
 // noteListed notes that a region listed a resource, and reports whether the index has
-// it there.
-func (ts *typeSweep) noteListed(key, region string) bool {
+// it there with those tags.
+func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	row := ts.known[fingerprintOf(key)]
+	row := ts.known[fingerprintOf(l.Key())]
 	if row == nil || row.region != region {
 		return false
 	}
-	row.listed = true
-	return true
+	row.listed, l.known = true, true
+	return l.tags == row.tags || l.tags == fingerprint{}
 }
 
 // unlisted reports whether a row was there before the lists began and was missing from
@@ -169,7 +191,7 @@ func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) erro
 	case errors.Is(err, inventory.ErrUnavailable):
 		return err
 	}
-	ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
+	ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed, or with other tags, could not be asked for: %w", err))
 	return ts.store.RequestVerify(ctx, row.Subscription, row.Key)
 }
 

@@ -174,7 +174,8 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 	o.Previous, o.Children = x.lastSettled(w.current), w.children
 	x.overtake(key)
 	accepted := c.order.accepted(c.method)
-	if accepted && w.current == nil && !c.breaks[async202Visible] {
+	unshown := w.current != nil && c.fault.Name == fault.Unshown && c.order.mode != modeNoURL
+	if accepted && (unshown || w.current == nil && !c.breaks[async202Visible]) {
 		o.Hidden = next
 		return answer{status: http.StatusAccepted, header: links}, nil
 	}

@@ -66,3 +66,51 @@ func TestPatchWithoutAnAnswer(t *testing.T) {
 		})
 	}
 }
+
+// What an accepted PATCH makes is in the index soon after its end, whoever polls it, and
+// although its resource shows nothing of it before. What somebody has changed behind
+// Portico's back is there after a sweep.
+func TestTagsThatNobodyAsksFor(t *testing.T) {
+	t.Parallel()
+	e := newPreexistingWorld(t, nil)
+	e.waitForStartSweeps(t)
+	e.PutGroup(t, "Rg-Estate")
+	at := e.ResourcePath("Rg-Estate", machines+"vm")
+	create(t, e.Portico, at, "westus")
+	shows := func(stage string) func() bool {
+		return func() bool {
+			list := e.SubscriptionPath() + "/resources?api-version=2021-04-01&$filter=tagName%20eq%20'stage'%20and%20tagValue%20eq%20'" + stage + "'"
+			return len(e.Portico.Do(t, harness.Request{Path: list}).Want(t, 200).Values(t)) == 1
+		}
+	}
+	for _, c := range []struct{ name, path, body, stage string }{
+		{"an accepted PATCH", at + "?api-version=" + harness.Version, `{"tags":{"stage":"one"}}`, "one"},
+		{"accepted tags", at + "/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", `{"operation":"Replace","properties":{"tags":{"stage":"two"}}}`, "two"},
+	} {
+		step(t, c.name, func(t *testing.T) {
+			e.Portico.Do(t, harness.Request{
+				Method: http.MethodPatch, Path: c.path, Body: c.body,
+				Header: harness.Header("X-Contoso-Async", "location", "X-Contoso-Duration", "4s", "X-Contoso-Fault", "unshown"),
+			}).Want(t, 202)
+			if shows(c.stage)() {
+				t.Error("the index shows what has not ended")
+			}
+			soon(t, "the index shows the tags", shows(c.stage))
+		})
+	}
+	step(t, "behind Portico's back", func(t *testing.T) {
+		soon(t, "the PATCH before to be known", func() bool {
+			return len(e.Portico.Admin(t, harness.Request{Path: "/admin/doubts"}).Want(t, 200).Values(t)) == 0
+		})
+		e.callProvider(t, "westus", http.MethodPatch, machines+"vm", `{"tags":{"stage":"three"}}`).Want(t, 200)
+		if r := e.sweep(t, 0, "--dry-run"); r.ChangedTags.Count != 1 || shows("three")() {
+			t.Errorf("%+v", r)
+		}
+		if r := e.sweep(t, 0); r.ChangedTags.Count != 1 || !shows("three")() {
+			t.Errorf("%+v", r)
+		}
+		if r := e.sweep(t, 0); r.ChangedTags.Count != 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}

@@ -96,6 +96,7 @@ type report struct {
 	MissingResources finding
 	Strays           finding
 	UnknownGroups    finding
+	ChangedTags      finding
 	Usage            finding
 	FailureCount     int
 	Failures         []struct{ Region, Reason string }

@@ -50,6 +50,7 @@ func writeSweep(w io.Writer, r sweep.Report) error {
 		{"rows whose resource is gone, " + removed, r.MissingResources},
 		{"resources in a second region", r.Strays},
 		{"resources in a group that does not exist", r.UnknownGroups},
+		{"resources with other tags than the index had", r.ChangedTags},
 		{"quotas that were miscounted, " + corrected, r.Usage},
 	} {
 		fmt.Fprintf(&b, "%d %s\n", f.found.Count, f.what)

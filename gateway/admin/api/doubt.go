@@ -20,7 +20,7 @@ type Doubt struct {
 	Region string `json:"region"`
 	// Phase is that of the row; none where there is no row.
 	Phase string    `json:"phase,omitempty"`
-	Flags []string  `json:"flags"` // of the row: verify, followPut, followDelete
+	Flags []string  `json:"flags"` // of the row: verify, followPut, followDelete, followPatch
 	Why   []Waiting `json:"why"`
 	// Until is when the last open write ends by time; an answer that the provider gives
 	// later is proof. None where something else has to end as well, or no write is open.

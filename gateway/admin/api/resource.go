@@ -27,7 +27,7 @@ type Resource struct {
 	Region string `json:"region"`
 	// Phase is that of the row, such as Accepted or Deleting.
 	Phase   string     `json:"phase"`
-	Flags   []string   `json:"flags"` // what the index is not sure of: verify, followPut, followDelete
+	Flags   []string   `json:"flags"` // what the index is not sure of: verify, followPut, followDelete, followPatch
 	Created *time.Time `json:"created,omitempty"`
 	Changed *time.Time `json:"changed,omitempty"`
 }

@@ -34,7 +34,8 @@
 //	                   still hidden: 204 (overlook=404: 404), and the create lands
 //	unshown            the resource does not show an accepted DELETE until it ends and
 //	                   removes later writes too; a DELETE without a polling URL is
-//	                   shown all the same
+//	                   shown all the same. An accepted PATCH: the resource shows what
+//	                   was before, as Succeeded, until it ends
 //	polls-late=D       polls of its operation are answered 404 for D
 //	polls-strict       polls of its operation are answered 400, except with the
 //	                   api-version of its URL
