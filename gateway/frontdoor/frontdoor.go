@@ -77,7 +77,7 @@ func (o *Options) resources() []Resource {
 		o.Batches,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
-		roles.Definitions{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		roles.Definitions{Store: o.Store, Map: regions, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
 		roles.Assignments{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
 		roles.None{Scopes: scopes},
 		roles.Permissions{Store: o.Store, Scopes: scopes, Authorizer: o.Authorizer},

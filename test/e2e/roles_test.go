@@ -196,6 +196,28 @@ func TestRoleEndsAtABusyReplica(t *testing.T) {
 	}
 }
 
+// A role whose actions are of no known type is taken, since the type may come later; the
+// client is told, and the log has the first of them.
+func TestARoleOfNoKnownTypeIsTakenWithAWarning(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Tokens: []harness.Token{alice}, Owners: []string{alice.ObjectID}}})
+	for i, c := range []struct{ permission, warning string }{
+		{`{"actions":["Contoso.Compute/virtualMachines/*","*/read","Microsoft.Resources/subscriptions/resourceGroups/read"]}`, ""},
+		{`{"actions":["Contoso.Compute/virtualMachine/read","*/read"],"notActions":["Contoso.Computer/*/write"]}`, `299 - "2 of the actions are of no resource type that is known here"`},
+	} {
+		answer := w.Portico.Do(t, harness.Request{
+			Method: "PUT", Path: fmt.Sprintf("%s/providers/Microsoft.Authorization/roleDefinitions/00000000-0000-0000-0000-0000000000%02d?api-version=2022-04-01", w.SubscriptionPath(), i),
+			Body: fmt.Sprintf(`{"properties":{"roleName":"r%d","permissions":[%s],"assignableScopes":[%q]}}`, i, c.permission, w.SubscriptionPath()),
+		}).Want(t, 201)
+		if got := answer.Header.Get("Warning"); got != c.warning {
+			t.Errorf("%s: a warning %q, want %q", c.permission, got, c.warning)
+		}
+	}
+	if log := w.Portico.Logs(); !strings.Contains(log, "2 of them, such as 'Contoso.Compute/virtualMachine/read'") || strings.Count(log, "of no known resource type") != 1 {
+		t.Errorf("the log: %s", log)
+	}
+}
+
 // The command says by its exit status whether a caller may do something.
 func TestRolesCheckCommand(t *testing.T) {
 	t.Parallel()

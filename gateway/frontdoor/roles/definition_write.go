@@ -171,6 +171,7 @@ func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return definitionRefusal(x, next, err)
 	}
+	g.warnUnknown(w, x, next.Permissions)
 	// As in ARM, the answer is 201 whether there was one before or not.
 	return route.AnswerTagged(w, r, x, http.StatusCreated, next.ETag, definitionAt(at.Subscription, next))
 }

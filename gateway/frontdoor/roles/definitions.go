@@ -15,6 +15,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
+	"portico/regions"
 )
 
 const (
@@ -28,6 +29,7 @@ const (
 // Definitions are the roles that there are: those of every tenant, and a tenant's own.
 type Definitions struct {
 	Store      *inventory.Store
+	Map        *regions.Map
 	Scopes     scope.Finder
 	Lists      page.Lists
 	Authorizer *authorize.Authorizer
