@@ -175,6 +175,18 @@ func testFences(t *testing.T, database Database) {
 		seen.ListedSince = before
 		b.adopts(seen, inventory.TooYoung)
 	})
+	t.Run("R17 nobody asks about a fence of a copy, which stands until its time", func(t *testing.T) {
+		b := fresh(t)
+		b.fencePut()
+		_, err := b.Disarm(b.ctx)
+		b.ok(err)
+		equal(b, len(b.fences("vm")), 1)
+		equal(b, b.fences("vm")[0].Kind, index.Delete)
+		b.clock.Pass(intentLife + time.Minute)
+		_, err = b.Disarm(b.ctx)
+		b.ok(err)
+		equal(b, len(b.fences("vm")), 0)
+	})
 	t.Run("R16 what landed is deleted under a fence of its own, one at a time", func(t *testing.T) {
 		b := fresh(t)
 		row := b.fencePut()

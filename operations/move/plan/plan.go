@@ -63,9 +63,9 @@ type Call struct {
 	Tries int       `json:"tries,omitempty"`
 	Final bool      `json:"final,omitempty"` // it is not sent again
 	// Claimed: its provider says that all has moved, and that nothing more comes of it.
-	Claimed bool `json:"claimed,omitempty"`
-	Poll  *Poll     `json:"poll,omitempty"`
-	Error string    `json:"error,omitempty"` // the provider's latest words
+	Claimed bool   `json:"claimed,omitempty"`
+	Poll    *Poll  `json:"poll,omitempty"`
+	Error   string `json:"error,omitempty"` // the provider's latest words
 
 	unreachable bool // its region does not answer
 }
