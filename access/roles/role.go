@@ -58,6 +58,9 @@ func anyMatches(patterns []string, action string) bool {
 // for any run of characters, also for none. Characters beyond ASCII match as they are
 // written: no action has any.
 func matches(pattern, action string) bool {
+	if pattern == "*" {
+		return true
+	}
 	p, a := 0, 0
 	star, from := -1, 0 // the last "*", and where what it stands for ends
 	for a < len(action) {

@@ -52,6 +52,9 @@ func compare(scope, then, folded string) int {
 // returns how the next character of the one compares with that of the other, 0 where
 // either has come to its end.
 func meet(text, folded string) (restOfText, restOfFolded string, order int) {
+	if rest, ok := strings.CutPrefix(text, folded); ok { // as most scopes are written
+		return rest, "", 0
+	}
 	for len(text) > 0 && len(folded) > 0 {
 		if c := text[0]; c < utf8.RuneSelf {
 			if c = lower(c); c != folded[0] {

@@ -14,6 +14,7 @@ import (
 var (
 	rounds = flag.Int("peers.rounds", 0, "compare Portico with its peers in so many rounds")
 	limit  = flag.Duration("peers.limit", 14*time.Minute, "begin no round that would not end by then")
+	only   = flag.String("peers.only", "", "measure the load with this name alone, and write nothing")
 	write  = flag.Bool("peers.write", false, "write what is measured into docs/performance.md")
 )
 
@@ -41,7 +42,7 @@ func TestPeers(t *testing.T) {
 	}
 	begun := time.Now()
 	seen := observe(command)
-	r := newRun(t)
+	r := newRun(t, *only)
 	r.check(t)
 	r.warmUp(t)
 	for r.rounds < *rounds {
@@ -60,7 +61,7 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *write {
+	if *write && *only == "" {
 		if err := os.WriteFile(page, []byte(replaced), 0o600); err != nil {
 			t.Fatal(err)
 		}

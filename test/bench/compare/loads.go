@@ -19,7 +19,11 @@ const (
 	haproxy         = peers.HAProxy
 	caddy           = peers.Caddy
 	merger          = "plain merger"
-	direct          = "the provider itself"
+	// The same gateway, for callers of an issuer with roles, and for callers with static
+	// tokens who may do everything.
+	porticoIssuer = "Portico, OpenID Connect and roles"
+	porticoKnown  = "Portico, static tokens without roles"
+	direct        = "the provider itself"
 )
 
 // The loads, as the page names them.
@@ -29,6 +33,7 @@ const (
 	putNew          = "PUT, new, 2 KiB"
 	ownNotFound     = "404 of its own"
 	getLarge        = "GET, 1 MiB"
+	signedIn        = "GET, 1 KiB, signed in"
 	getSecure       = "GET, 1 KiB, TLS with HTTP/2"
 	mergedList      = "list of 8 regions, 1 MiB"
 	manyConnections = "512 connections"
@@ -72,7 +77,8 @@ const (
 	turnTime   = time.Second
 	longerTime = 2 * time.Second
 
-	aimedPasses = 3 // of a load whose figures have an aim
+	aimedPasses    = 3 // of a load whose figures have an aim
+	comparedPasses = 9 // where two figures that hardly differ are compared
 )
 
 // body is what a PUT sends.
@@ -91,6 +97,7 @@ func scenarios() []scenario {
 	get := load.Request{Method: "GET", Paths: paths, Tokens: tokens}
 	return []scenario{
 		{name: getInstance, request: get, connections: 64, lasts: turnTime, passes: aimedPasses, proxies: append(all, direct), anyWorkers: true},
+		{name: signedIn, request: get, connections: 64, lasts: turnTime, passes: comparedPasses, proxies: []string{porticoIssuer, porticoKnown}},
 		{name: putExisting, request: load.Request{Method: "PUT", Paths: paths, Tokens: tokens, Body: body()}, connections: 64, lasts: turnTime, passes: aimedPasses, proxies: all, anyWorkers: true},
 		{name: putNew, request: load.Request{Method: "PUT", Fresh: true, Tokens: tokens, Body: body()}, connections: 64, lasts: turnTime, proxies: all},
 		{name: ownNotFound, request: load.Request{Method: "GET", Paths: []string{missing + types + "/vm000" + apiVersion}, Tokens: tokens, Refused: true}, connections: 64, lasts: turnTime, proxies: all},

@@ -19,6 +19,7 @@ func report(c circumstances, s samples, workers []int, rounds int) string {
 		"### Requests per second, as a share of the peer's\n\n" + ratios(s, most, rate),
 		"### A list of 8 regions\n\n" + lists(s, most),
 		"### The figures behind the ratios\n\nMedians: processor time of a request in µs, and requests per second.\n\n" + absolutes(s, most),
+		"### Signing in\n\n" + signIn(s, most),
 		"### More workers\n\n" + scaling(s, workers),
 		"### Time added at 2,000 requests per second\n\n" + steadyTimes(s, most),
 		"### 512 connections\n\n" + many(s, most),
@@ -89,6 +90,16 @@ func lists(s samples, workers int) string {
 			s.ratio(cpu, key{mergedList, merger, workers, cpuTime}).String(), s.ratio(lists, key{mergedList, merger, workers, rate}).String()})
 	}
 	return table([]string{"", "CPU of a list, µs", "multiple of the " + merger + "'s", "lists per second, share of the " + merger + "'s"}, rows)
+}
+
+// signIn compares the ways to sign in.
+func signIn(s samples, workers int) string {
+	var rows [][]string
+	for _, own := range []string{porticoIssuer, porticoKnown} {
+		cpu := key{signedIn, own, workers, cpuTime}
+		rows = append(rows, []string{signedIn, own, s.of(cpu).String(), s.ratio(cpu, key{signedIn, porticoKnown, workers, cpuTime}).String()})
+	}
+	return table([]string{"", "", "CPU of a request, µs", "multiple of that without roles"}, rows)
 }
 
 func absolutes(s samples, workers int) string {

@@ -18,13 +18,15 @@ type run struct {
 	site      *site
 	scenarios []scenario
 	samples   samples
+	only      string // the name of the one load to measure; "": all
 	folder    string // for the load generators' files
 	rounds    int    // completed
 }
 
-func newRun(t testing.TB) *run {
+func newRun(t testing.TB, only string) *run {
 	t.Helper()
-	r := &run{site: startSite(t), scenarios: scenarios(), samples: samples{}, folder: t.TempDir()}
+	loads := chosen(append(scenarios(), steady()), only)
+	r := &run{site: startSite(t, loads), scenarios: chosen(scenarios(), only), only: only, samples: samples{}, folder: t.TempDir()}
 	for _, p := range r.site.proxies {
 		now, _, err := peers.Memory(p.PID)
 		if err != nil {
@@ -37,6 +39,11 @@ func newRun(t testing.TB) *run {
 	return r
 }
 
+// chosen are the loads that a run is of.
+func chosen(all []scenario, only string) []scenario {
+	return slices.DeleteFunc(all, func(c scenario) bool { return only != "" && c.name != only })
+}
+
 // warmUp sends every proxy the first load for a second.
 func (r *run) warmUp(t testing.TB) {
 	t.Helper()
@@ -44,7 +51,7 @@ func (r *run) warmUp(t testing.TB) {
 		if p.Name == merger {
 			continue
 		}
-		c := r.scenarios[0]
+		c := scenarios()[0]
 		c.secure = p.URL == ""
 		if _, err := r.send(t, c, p); err != nil {
 			t.Fatalf("%s, warming up: %v", p.Name, err)
@@ -65,8 +72,10 @@ func (r *run) round(t testing.TB) {
 		}
 		r.samples.summarize(c.name, c.passes)
 	}
-	for _, p := range rotated(r.site.of(steady()), r.rounds) {
-		r.takeSteady(t, p)
+	for _, c := range chosen([]scenario{steady()}, r.only) {
+		for _, p := range rotated(r.site.of(c), r.rounds) {
+			r.takeSteady(t, p)
+		}
 	}
 	r.rounds++
 }
@@ -143,6 +152,7 @@ func (r *run) account(t testing.TB, name string, p proxy, send func() (load.Resu
 // send runs a load whose connections wait for each answer.
 func (r *run) send(t testing.TB, c scenario, p proxy) (load.Result, error) {
 	t.Helper()
+	c.request = p.request(c)
 	if c.request.Fresh {
 		c.request.Paths = []string{fmt.Sprintf("%s%s-%d-%%d%s", machines, peers.NewName, r.rounds, apiVersion)}
 	}
@@ -150,6 +160,14 @@ func (r *run) send(t testing.TB, c scenario, p proxy) (load.Result, error) {
 		return load.Secure{URL: p.SecureURL, Connections: 8, Streams: 8, For: c.lasts, Request: c.request}.Run(t.Context(), r.folder)
 	}
 	return load.Closed{URL: p.URL, Connections: c.connections, Threads: threads(), For: c.lasts, Request: c.request}.Run(t.Context(), r.folder)
+}
+
+// request is what a load sends to a proxy.
+func (p proxy) request(c scenario) load.Request {
+	if p.tokens != nil {
+		c.request.Tokens = p.tokens
+	}
+	return c.request
 }
 
 // steady is the load whose requests are sent at fixed times.
@@ -179,8 +197,8 @@ func (r *run) check(t testing.TB) {
 			if c.secure || c.request.Fresh {
 				continue // h2load and wrk see an error, and there is no other answer
 			}
-			status, size := ask(t, p.URL+c.request.Paths[0], c.request)
-			least := map[string]int{getInstance: peers.InstanceSize, getLarge: peers.LargeSize, mergedList: regions * pageSize, putExisting: peers.WrittenSize}[c.name]
+			status, size := ask(t, p.URL+c.request.Paths[0], p.request(c))
+			least := map[string]int{getInstance: peers.InstanceSize, signedIn: peers.InstanceSize, getLarge: peers.LargeSize, mergedList: regions * pageSize, putExisting: peers.WrittenSize}[c.name]
 			if status >= 400 != c.request.Refused || size < least {
 				t.Fatalf("%s, %s: %d and %d bytes", p.Name, c.name, status, size)
 			}

@@ -19,6 +19,7 @@ import (
 type proxy struct {
 	peers.Peer
 	workers int
+	tokens  []string          // of its callers, where these are not all proxies' ones
 	log     string            // the file of its log, "" where it has none
 	store   *harness.Postgres // the server of its database, if it has one
 }
@@ -41,8 +42,12 @@ func workerCounts(processors int) []int {
 	return counts
 }
 
-func startSite(t testing.TB) *site {
+// startSite runs what the loads are sent to.
+func startSite(t testing.TB, loads []scenario) *site {
 	t.Helper()
+	takes := func(name string) bool {
+		return slices.ContainsFunc(loads, func(c scenario) bool { return slices.Contains(c.proxies, name) })
+	}
 	s := &site{workers: workerCounts(runtime.NumCPU())}
 	addresses, providerPID := peers.StartProvider(t, regions, pageSize)
 	var urls []string
@@ -50,6 +55,12 @@ func startSite(t testing.TB) *site {
 		urls = append(urls, "http://"+address)
 	}
 	most := slices.Max(s.workers)
+	if takes(porticoIssuer) {
+		s.startSignIn(t, most, urls)
+	}
+	if !takes(portico) {
+		return s
+	}
 	s.proxies = append(s.proxies,
 		proxy{Peer: peers.Peer{Name: direct, URL: urls[0], PID: providerPID}, workers: most},
 		proxy{Peer: peers.StartMerger(t, urls), workers: most})
@@ -72,6 +83,17 @@ func startSite(t testing.TB) *site {
 	return s
 }
 
+// startSignIn runs the gateways whose callers sign in in two ways.
+func (s *site) startSignIn(t testing.TB, workers int, urls []string) {
+	t.Helper()
+	issuer := harness.NewIssuer(t)
+	guarded := startPortico(t, porticoIssuer, workers, harness.Config{Auth: issuer.Auth("", "")}, urls)
+	for i := range tokens() {
+		guarded.tokens = append(guarded.tokens, issuer.Token(t, "oid", callerID(i)))
+	}
+	s.proxies = append(s.proxies, guarded, startPortico(t, porticoKnown, workers, harness.Config{Auth: "  roles: ignored", Owners: []string{}}, urls))
+}
+
 // startPortico runs Portico and creates the resources that the loads read.
 func startPortico(t testing.TB, name string, workers int, config harness.Config, urls []string) proxy {
 	t.Helper()
@@ -85,7 +107,10 @@ func startPortico(t testing.TB, name string, workers int, config harness.Config,
 		config.Endpoints[names[i]] = url
 	}
 	const owner = "00000000-0000-0000-0000-0000000000ff"
-	config.Tokens, config.Owners = []harness.Token{{Raw: "the owner's token", TenantID: harness.TenantID, ObjectID: owner, Name: "owner"}}, []string{owner}
+	config.Tokens = []harness.Token{{Raw: "the owner's token", TenantID: harness.TenantID, ObjectID: owner, Name: "owner"}}
+	if config.Owners == nil {
+		config.Owners = []string{owner}
+	}
 	for i, token := range tokens() {
 		config.Tokens = append(config.Tokens, harness.Token{Raw: token, TenantID: harness.TenantID, ObjectID: callerID(i), Name: fmt.Sprintf("caller %d", i)})
 	}
