@@ -20,8 +20,8 @@ type (
 	operationStatus struct {
 		operationHead
 		groupdelete.Progress
-		Properties *struct{ WaitingFor []groupdelete.Wait }
-		Message    string
+		Waits   []groupdelete.Wait
+		Message string
 	}
 	moveStatus struct {
 		operationHead

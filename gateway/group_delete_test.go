@@ -308,7 +308,7 @@ func TestGroupStaysWhileACallMayRun(t *testing.T) {
 		if running {
 			s.within("what is waited for", func() bool {
 				now := decode[operationStatus](t, s.ok(200, "GET", s.statusOf(accepted), ""))
-				return now.Properties != nil && len(now.Properties.WaitingFor) == 1 && strings.EqualFold(now.Properties.WaitingFor[0].ID, m)
+				return len(now.Waits) == 1 && strings.EqualFold(now.Waits[0].ID, m)
 			})
 			s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
 			if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Ambiguous}); err != nil {
