@@ -21,7 +21,7 @@ type Erasure struct {
 	Notices int  // endpoints that have not confirmed that it is Deleted
 	Intents int  // writes that may still be on their way to one of them, fences included
 	Moves   int  // groups that resources are being moved out of, or into
-	Groups  int  // that are left
+	More    bool // something was erased, and the next step erases more
 	Done    bool // nothing is left, and the job has ended with that
 	Revived bool // it is not Deleted any more; the job has ended
 }
@@ -29,18 +29,28 @@ type Erasure struct {
 const (
 	countOpenWrites    = `SELECT (SELECT COUNT(*) FROM intents WHERE subscription = ? AND ends > ?) + (SELECT COUNT(*) FROM fences WHERE subscription = ?)`
 	countMoving        = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ? AND state = ?`
-	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ?`
+	firstGroupToErase  = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key LIMIT 1` + engine.ForUpdate
+	firstGroupKeys     = `SELECT key FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT ?`
+	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ? AND key <= ?`
 	eraseGroupIntents  = `DELETE FROM intents WHERE subscription = ? AND grp = ?`
 	eraseGroupStrays   = `DELETE FROM strays WHERE subscription = ? AND grp = ?`
 	eraseOtherJobs     = `DELETE FROM jobs WHERE subscription = ? AND id <> ?`
 	eraseRegistrations = `DELETE FROM registrations WHERE subscription = ?`
 	firstTags          = `SELECT tag, resource FROM resource_tags WHERE subscription = ? ORDER BY tag, resource LIMIT ?`
 	eraseFirstTags     = `DELETE FROM resource_tags WHERE subscription = ? AND (tag, resource) <= (?, ?)`
+	firstTombstones    = `SELECT key FROM tombstones WHERE subscription = ? ORDER BY key LIMIT ?`
+	eraseTombstones    = `DELETE FROM tombstones WHERE subscription = ? AND key <= ?`
+	firstOperations    = `SELECT token FROM operations WHERE subscription = ? ORDER BY token LIMIT ?`
+	eraseOperations    = `DELETE FROM operations WHERE subscription = ? AND token <= ?`
 )
 
-// tagsAtOnce is how many tags of resources are erased in one step: a subscription may
+// How many resources, tags and other records are erased in one step: a subscription may
 // have millions, too many for one transaction.
-const tagsAtOnce = 10_000
+const (
+	resourcesAtOnce = 1_000
+	tagsAtOnce      = 10_000
+	recordsAtOnce   = 5_000
+)
 
 // erasures empty the subscription's tables, except its own row and its jobs; a
 // subscription has no secrets.
@@ -68,20 +78,27 @@ var erasures = []string{
 }
 
 // EraseSubscription takes one step in erasing what is left of a Deleted subscription:
-// a group at a time, then the tags of its resources, some at a time.
+// some resources of a group at a time, then their tags and other records, some at a time.
 // jobrow.ErrLeaseLost when the caller no longer holds the job.
 //
 // It begins when every endpoint has confirmed the deletion, no write is open, and no
 // move out of the subscription or into it is under way: then nothing known can come
 // back, and a new subscription of the same ID has nothing to do with the old one. It
-// locks all groups' rows, as writes and moves do when they begin, so none is missed.
+// locks all groups' rows, as writes and moves do when they begin, so none is missed. Once
+// it has found nothing that way, only a job's write may begin in a group, and a step locks
+// that group before it looks.
 //
 // What lands after its provider confirmed would stay for good. So when everything
 // under way has ended, every endpoint is notified once more and has to confirm again.
 // That holds for every subscription: a write that began just as it was marked Deleted
 // can have come and gone unseen.
 func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, error) {
-	return commit(ctx, s, engine.Flushed, subscriptionAndGroupsLocks(j.Subscription), func(t *tx) (e Erasure, err error) {
+	locks := subscriptionAndGroupsLocks(j.Subscription)
+	if sub, err := s.Subscription(ctx, j.Subscription); err == nil && sub.FinalVersion != 0 {
+		locks = subscriptionLocks(j.Subscription)
+		locks.Alone = true // it may lock groups
+	}
+	return commit(ctx, s, engine.Flushed, locks, func(t *tx) (e Erasure, err error) {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (sub.State != Deleted || sub.Erased):
@@ -93,7 +110,11 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 		if e.Notices, err = countNotices(t, sub.ID, everyNamespace); err != nil || e.Notices > 0 {
 			return e, err
 		}
-		groups, err := engine.Collect(t, scanText, lockGroups, sub.ID)
+		lock, final := lockGroups, sub.FinalVersion != 0
+		if final {
+			lock = firstGroupToErase
+		}
+		groups, err := engine.Collect(t, scanText, lock, sub.ID)
 		if err != nil {
 			return e, err
 		}
@@ -103,8 +124,11 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 		if e.Intents > 0 {
 			return e, t.resetFinal(sub)
 		}
-		if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
-			return e, err
+		// No move begins any more once none was under way.
+		if !final {
+			if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
+				return e, err
+			}
 		}
 		if e.Moves > 0 {
 			return e, t.resetFinal(sub)
@@ -114,13 +138,19 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 				return e, err
 			}
 		}
+		e.More = true
 		if len(groups) > 0 {
-			e.Groups = len(groups) - 1
-			return e, t.eraseGroup(sub.ID, groups[0])
+			return e, t.eraseOfGroup(sub.ID, groups[0])
 		}
 		if more, err := t.eraseTags(sub.ID); err != nil || more {
 			return e, err
 		}
+		for _, of := range [...]struct{ first, erase string }{{firstTombstones, eraseTombstones}, {firstOperations, eraseOperations}} {
+			if more, err := t.eraseRecords(sub.ID, of.first, of.erase); err != nil || more {
+				return e, err
+			}
+		}
+		e.More = false
 		e.Done = true
 		return e, s.eraseRest(t, &sub, j)
 	})
@@ -152,24 +182,44 @@ func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	return countNotices(t, sub.ID, everyNamespace)
 }
 
-// eraseGroup removes a group with what is in it.
-func (t *tx) eraseGroup(sub, group string) error {
-	t.changesScope(sub)
-	keys, err := engine.Collect(t, scanText, listGroupKeys, sub, group)
+// eraseOfGroup removes some resources of a group, and with the last ones the group and
+// what else is in it.
+func (t *tx) eraseOfGroup(sub, group string) error {
+	keys, err := engine.Collect(t, scanText, firstGroupKeys, sub, group, resourcesAtOnce)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
 		t.dropLocation(key)
 	}
+	if len(keys) > 0 {
+		if _, err := t.Exec(eraseGroupRows, sub, group, keys[len(keys)-1]); err != nil {
+			return err
+		}
+	}
+	if len(keys) == resourcesAtOnce {
+		return nil
+	}
+	t.changesScope(sub)
 	for _, statement := range [...]string{
-		eraseGroupRows, eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deleteGroup,
+		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deleteGroup,
 	} {
 		if _, err := t.Exec(statement, sub, group); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// eraseRecords removes some records of a subscription, and reports whether there may be
+// more.
+func (t *tx) eraseRecords(sub, first, erase string) (more bool, err error) {
+	keys, err := engine.Collect(t, scanText, first, sub, recordsAtOnce)
+	if err != nil || len(keys) < recordsAtOnce {
+		return false, err
+	}
+	_, err = t.Exec(erase, sub, keys[recordsAtOnce-1])
+	return true, err
 }
 
 // eraseTags removes some of a subscription's tags, and reports whether there may be
