@@ -94,7 +94,7 @@ func (o eventSource) read(ctx context.Context, key string, before int64, limit i
 			e.Subscription, e.Key, e.Resource = o.subscription, within+e.Key, within+e.Resource
 		}
 	}
-	all := append(own, roles...)
+	all := slices.Concat(own, roles)
 	slices.SortFunc(all, func(a, b events.Event) int { return cmp.Compare(b.Number, a.Number) })
 	return all[:min(limit, len(all))], nil
 }

@@ -64,7 +64,8 @@ func parsePage(x *exchange.Exchange, text []byte) (page fanout.Page, shown int, 
 	if isList(x.Request) {
 		page, err = fanout.ParsePage(text)
 		if !errors.Is(err, fanout.ErrNoValue) {
-			return page, page.HideForeign(&x.Request.Path), err
+			shown = page.HideForeign(&x.Request.Path)
+			return page, shown, err
 		}
 	}
 	page, err = fanout.ParseLink(text)

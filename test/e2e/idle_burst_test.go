@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -128,17 +129,17 @@ func TestMemoryOfABurstIsGivenBack(t *testing.T) {
 				t.Errorf("%v, %v", answer, err)
 				return
 			}
-			_, _ = io.Copy(io.Discard, answer.Body)
+			_, err = io.Copy(io.Discard, answer.Body)
+			if err = errors.Join(err, answer.Body.Close()); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	all.Wait()
-	peak := anonymousMemory(t, w.Portico.Pid())
+	peak := anonymousMemory(t, w.Portico.Pid()) // where the burst took long, some was given back by now
 	harness.Await(t, 100*time.Second, fmt.Sprintf("less than %d KiB more for each of %d connections than before; at first it was %d KiB", ofEach>>10, connections, (peak-before)/connections>>10), func() bool {
 		return anonymousMemory(t, w.Portico.Pid()) < before+connections*ofEach
 	})
-	if peak < before+connections*ofEach {
-		t.Errorf("the burst took %d KiB for each connection: there was nothing to give back", (peak-before)/connections>>10)
-	}
 }
 
 // anonymousMemory is how much memory a process has from the system, without its files.
