@@ -37,12 +37,15 @@
 //     left.
 //   - R3: a definite answer settles before its client has it. Losing the settle
 //     leaves the intent open. A 404 to a DELETE is definite only where it speaks
-//     of the resource; any other flags the row.
+//     of the resource; any other flags the row. An accepted PATCH is followed as a PUT
+//     is; one whose answer does not show what it made flags the row.
 //   - R4: an intent ends by knowledge or by time, which flags the row. A refused
 //     create removes only a row that it created and that nothing else changed.
 //   - R5: an answer is proof only if no opposing write was open meanwhile, nor its
 //     operation followed. Only a GET lifts the flag. Only a DELETE opposes a PATCH,
-//     and a PATCH opposes nothing. What a GET shows is shown at once, proof or not.
+//     and a PATCH opposes nothing, nor does its operation, which a GET does not end.
+//     What a GET of Portico's own shows of tags, casing and location is shown at once,
+//     proof or not.
 //   - R6: a follow ends by flagging the row; a GET that shows a terminal state
 //     or nothing ends both. It ends when Portico's own poll shows a terminal
 //     state. Where own polls repeatedly know of no such operation, or a newer one
@@ -64,7 +67,8 @@
 //     in the transaction of its intent.
 //   - R12: absence is claimed only where it was seen: coverage.
 //   - R13: a sweep adopts only by a fresh GET, with no write open and no later
-//     tombstone; a second region's resource is a stray and moves nothing.
+//     tombstone; a second region's resource is a stray and moves nothing. Where a list
+//     shows other tags than the row, the resource is asked for.
 //   - R14: before a group goes, its deletion looks wherever the group ever sent a
 //     write, and wherever coverage is missing.
 //   - R15: a move waits for the writes before it, and lets none in until the fate

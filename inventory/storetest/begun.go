@@ -94,6 +94,23 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 			b.follow(ticket, b.settleBy("ann", ticket, accepted).Follow, why)
 			b.seen("Succeeded")
 		}, "write Succeeded by \ndelete Accepted by ann\ndelete Failed by ann: NoCores\nwrite Succeeded by "},
+		{"an accepted PATCH that succeeds, and does not show before its end", func(b *bench) {
+			b.live("rg", "vm")
+			ticket := b.beginBy("ann", write(index.Patch, "rg", "vm"))
+			follow := b.settleBy("ann", ticket, accepted).Follow
+			b.seen("Succeeded") // a GET ends no PATCH
+			equal(b, b.row("rg", "vm").FollowPatch, true)
+			b.follow(ticket, follow, nil)
+			equal(b, b.row("rg", "vm").Verify, true)
+			b.seen("Succeeded")
+			equal(b, b.row("rg", "vm").Verify || b.row("rg", "vm").FollowPatch, false)
+		}, "write Succeeded by \nwrite Accepted by ann\nwrite Succeeded by ann"},
+		{"an accepted PATCH that fails, and its resource does not show that", func(b *bench) {
+			b.live("rg", "vm")
+			ticket := b.beginBy("ann", write(index.Patch, "rg", "vm"))
+			b.follow(ticket, b.settleBy("ann", ticket, accepted).Follow, why)
+			b.seen("Succeeded")
+		}, "write Succeeded by \nwrite Accepted by ann\nwrite Failed by ann: NoCores"},
 		{"a write whose sender dies", func(b *bench) {
 			b.beginBy("ann", write(index.Put, "rg", "vm"))
 			b.clock.Pass(intentLife)

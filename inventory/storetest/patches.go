@@ -25,7 +25,7 @@ func testPatches(t *testing.T, database Database) {
 			Details: &inventory.Details{Tags: map[string]string{"a": tag}},
 		})
 		b.ok(err)
-		equal(b, result.Follow, [16]byte{})
+		equal(b, result.Follow != [16]byte{}, !index.Terminal(state))
 		return result.Settled
 	}
 	shows := func(b *bench, name, tag string) {
@@ -143,20 +143,22 @@ func testPatches(t *testing.T, database Database) {
 		equal(b, settled, true)
 		b.absent("vm")
 	})
-	t.Run("R6 what has not ended is asked for until it has, and a 404 is believed", func(t *testing.T) {
+	t.Run("R6 what has not ended is followed until it has, and a 404 is believed", func(t *testing.T) {
 		for _, end := range []func(*bench, inventory.Ticket){
-			func(b *bench, p inventory.Ticket) { equal(b, b.accept(p, "/poll"), [16]byte{}) },
+			func(b *bench, p inventory.Ticket) { equal(b, b.accept(p, "/poll") != [16]byte{}, true) },
 			func(b *bench, p inventory.Ticket) { equal(b, tagged(b, p, "half", "Updating"), true) },
 		} {
 			b, _ := fresh(t)
 			end(b, b.begin(patch("VM")))
 			equal(b, b.row("rg", "vm").Name, "VM")
-			b.stands("vm", index.Live, true)
-			equal(b, b.jobs(), "verify vm")
+			b.stands("vm", index.Live, false)
+			equal(b, b.row("rg", "vm").FollowPatch, true)
+			equal(b, b.jobs(), "follow PATCH vm")
 			settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
 			b.ok(err)
 			equal(b, settled, true)
 			b.absent("vm")
+			equal(b, b.jobs(), "")
 		}
 	})
 	t.Run("R7 of writes that overlap nobody knows which was the last", func(t *testing.T) {

@@ -55,6 +55,17 @@ func testResources(t *testing.T, database Database) {
 			equal(b, settled, true)
 			equal(b, b.row("rg", "vm").ID, seen.then)
 		}
+		// So do the location and the tags that a GET shows; one that shows no location moves nothing.
+		for _, seen := range []string{"East US", ""} {
+			row := b.row("rg", "vm")
+			_, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{
+				Found: true, Location: seen, Details: &inventory.Details{Tags: map[string]string{"seen": "in " + seen}},
+			})
+			b.ok(err)
+			row = b.row("rg", "vm")
+			equal(b, row.Location, "eastus")
+			equal(b, row.Details.Tags["seen"], "in "+seen)
+		}
 	})
 	t.Run("names that look like patterns stay apart", func(t *testing.T) {
 		b := newBench(t, database)

@@ -140,6 +140,13 @@ func TestDeletesThatDoNotShow(t *testing.T) {
 	ends(a)
 	s.get(vm + version)
 
+	// Nor does an accepted PATCH show before its end.
+	a = s.do(202, "PATCH", vm+version, `{"tags":{"a":"b"}}`, byLocation, inASecond, faulty("unshown"))
+	s.get(vm+version).want("Succeeded", "properties", "provisioningState")
+	s.get(vm+version).want(nil, "tags", "a")
+	ends(a)
+	s.get(vm+version).want("b", "tags", "a")
+
 	s.do(200, "DELETE", vm+version, "", faulty("unshown")) // a synchronous one has nothing to hide
 	s.do(404, "GET", vm+version, "")
 }
