@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -185,6 +186,8 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 	}
 	check(t, selection{list: checkedTags}, []any{"s", "common", everything[listedRows/2].Key})
 	check(t, selection{list: anyUnvalued}, []any{"s", "every", unknownValue, "", unknownValue})
+	check(t, selection{list: countTagValues}, []any{"s", "rare"})
+	checkTagUses(t, s, everything)
 	for _, group := range []string{"", "common", "rare", "absent"} {
 		statement, args := mayHold("s", group, "common", []string{"", "absent", "common", "rare"})
 		check(t, selection{list: statement}, args)
@@ -233,6 +236,27 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 			if list.sample != "" {
 				check(t, selection{list: list.sample}, append(slices.Clone(list.args), sampled, "common", "common-"))
 			}
+		}
+	}
+}
+
+// checkTagUses compares counts of tags with a model.
+func checkTagUses(t *testing.T, s *Store, everything []Resource) {
+	t.Helper()
+	for _, name := range []string{"every", "common", "rare", "absent"} {
+		want := map[TagUse]int{}
+		for _, r := range everything {
+			if value, has := r.Details.Tags[name]; has {
+				want[TagUse{Name: name, Value: value}]++
+			}
+		}
+		got := map[TagUse]int{}
+		uses, known, err := s.TagUses(t.Context(), "S", strings.ToUpper(name))
+		for _, use := range uses {
+			got[TagUse{Name: use.Name, Value: use.Value}] = use.Resources
+		}
+		if err != nil || !known || !maps.Equal(got, want) {
+			t.Errorf("%s: %v, %v, %v, want %v", name, got, known, err, want)
 		}
 	}
 }

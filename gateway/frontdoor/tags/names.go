@@ -91,11 +91,45 @@ func (g Names) uses(ctx context.Context, s inventory.Subscription) (*tagUses, er
 // count counts the uses of a tag, by its folded name.
 func (u *tagUses) count(ctx context.Context, name string) (tagUse, error) {
 	use := tagUse{values: map[string]int{}}
+	if err := u.countResources(ctx, &use, name); err != nil {
+		return use, err
+	}
+	for _, group := range u.groups {
+		use.add(name, group.Tags)
+	}
+	use.add(name, u.subscription.Tags)
+	return use, nil
+}
+
+// entriesOfARow is how many entries of the index of tags are counted in the time in which
+// one resource is read.
+const entriesOfARow = 20
+
+// countResources counts the resources that have a tag: by the index of tags, and where
+// that does not know all values yet, by reading them.
+func (u *tagUses) countResources(ctx context.Context, use *tagUse, name string) error {
+	counted, known, err := u.store.TagUses(ctx, u.subscription.ID, name)
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return u.readResources(ctx, use, name)
+	}
+	for _, c := range counted {
+		use.spelling = c.Name
+		use.total += c.Resources
+		use.values[c.Value] += c.Resources
+	}
+	u.examined += len(counted) + use.total/entriesOfARow
+	return nil
+}
+
+func (u *tagUses) readResources(ctx context.Context, use *tagUse, name string) error {
 	query := inventory.ResourceQuery{Subscription: u.subscription.ID, Tag: name, Visible: true, Limit: page.Largest}
 	for {
 		rows, err := u.store.Resources(ctx, query)
 		if err != nil {
-			return use, err
+			return err
 		}
 		u.examined += len(rows)
 		for _, row := range rows {
@@ -103,14 +137,9 @@ func (u *tagUses) count(ctx context.Context, name string) (tagUse, error) {
 			query.After = row.Key
 		}
 		if len(rows) < query.Limit {
-			break
+			return nil
 		}
 	}
-	for _, group := range u.groups {
-		use.add(name, group.Tags)
-	}
-	use.add(name, u.subscription.Tags)
-	return use, nil
 }
 
 // next returns the folded name of the first tag behind after that is defined or in
