@@ -85,8 +85,8 @@ func TestTagsThatNobodyAsksFor(t *testing.T) {
 	}
 	for _, c := range []struct{ name, path, body, stage, async string }{
 		{"an accepted PATCH", at + "?api-version=" + harness.Version, `{"tags":{"stage":"one"}}`, "one", "location"},
-		{"one without a polling URL", at + "?api-version=" + harness.Version, `{"tags":{"stage":"other"}}`, "other", "no-url"},
 		{"accepted tags", at + "/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", `{"operation":"Replace","properties":{"tags":{"stage":"two"}}}`, "two", "azure-async"},
+		{"a PATCH without a polling URL", at + "?api-version=" + harness.Version, `{"tags":{"stage":"other"}}`, "other", "no-url"},
 	} {
 		step(t, c.name, func(t *testing.T) {
 			e.Portico.Do(t, harness.Request{
