@@ -77,14 +77,14 @@ func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
 		want  int
 	}{
 		"a burst and rest":                {[]time.Duration{busy, 0}, memory{mapped: 300 * mib}, 1},
-		"two bursts":                      {[]time.Duration{busy, 0, busy, 0, 0}, memory{mapped: 300 * mib}, 2},
-		"rest that goes on":               {[]time.Duration{busy, 0, 0, 0, 0}, memory{mapped: 300 * mib}, 1},
+		"two bursts":                      {[]time.Duration{busy, 0, busy, 0, 0}, memory{mapped: 300 * mib}, 3},
+		"rest that goes on":               {append([]time.Duration{busy}, make([]time.Duration, 20)...), memory{mapped: 300 * mib}, afterABurst},
 		"work without an end":             {slices.Repeat([]time.Duration{busy, idle, idle}, 20), memory{mapped: 300 * mib, idle: 200 * mib}, 0},
 		"a burst that left little":        {[]time.Duration{busy, 0, 0}, memory{mapped: 30 * mib}, 0},
 		"much that is free without burst": {[]time.Duration{busy, 0, 0}, memory{mapped: 30 * mib, idle: 20 * mib}, 1},
 	} {
 		used, given := time.Duration(0), 0
-		r := &rest{used: func() time.Duration { return used }, state: func() memory { return c.state }}
+		r := &rest{next: restsAfter, used: func() time.Duration { return used }, state: func() memory { return c.state }}
 		r.free = func() {
 			given++
 			used += busy // which is no burst
@@ -97,7 +97,7 @@ func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
 			}
 			for range n {
 				used += spent
-				r.tick()
+				r.tick(restTick)
 			}
 		}
 		if given != c.want {

@@ -9,7 +9,9 @@ import (
 
 // A process that rests collects nothing: what a burst has left lies for two minutes, until
 // Go collects by itself, and most of it stays mapped after that. So once a burst has ended
-// memory is given back: once, and never while there is work.
+// memory is given back, and never while there is work. A process that gets no processor
+// looks like one that rests, in the middle of a burst: so memory is given back some times
+// more, after pauses that become longer, until there is a burst again.
 const (
 	restTick = time.Second
 	// busyShare is the part of one processor beyond which a tick is one of a burst: probes,
@@ -20,6 +22,8 @@ const (
 	restsAfter = 8 * time.Second
 	// leastGain is what is worth a collection, and a quarter of what is mapped is.
 	leastGain = 16 << 20
+	// afterABurst is how often memory is given back after a burst.
+	afterABurst = 3
 )
 
 // rest gives memory back.
@@ -29,8 +33,9 @@ type rest struct {
 	free  func()
 
 	last  time.Duration // used, at the last tick
-	quiet time.Duration
-	burst bool // since memory was last given back
+	quiet time.Duration // since the last burst
+	next  time.Duration // how long it has to be quiet until memory is given back
+	left  int           // how often that is to be done yet
 }
 
 // memory is what the process has from the system.
@@ -40,7 +45,7 @@ type memory struct {
 }
 
 func newRest() *rest {
-	return &rest{used: processorTime, state: readMemory, free: giveBack, last: processorTime(), burst: true}
+	return &rest{used: processorTime, state: readMemory, free: giveBack, last: processorTime(), next: restsAfter, left: afterABurst}
 }
 
 // giveBack collects twice: pools give up what they hold at the second collection.
@@ -53,37 +58,40 @@ func giveBack() {
 func (r *rest) run(stop <-chan struct{}) {
 	ticker := time.NewTicker(restTick)
 	defer ticker.Stop()
+	last := time.Now()
 	for {
 		select {
 		case <-stop:
 			return
 		case <-ticker.C:
-			r.tick()
+			now := time.Now() // ticks are late where the processor is busy
+			r.tick(now.Sub(last))
+			last = now
 		}
 	}
 }
 
 // tick gives memory back if the process rests, and has something to give: after a burst
-// only a collection can tell.
-func (r *rest) tick() {
+// only a collection can tell. elapsed is the time since the last tick.
+func (r *rest) tick(elapsed time.Duration) {
 	used := r.used()
 	spent := used - r.last
 	r.last = used
-	if spent > restTick*busyShare/100 {
-		r.quiet, r.burst = 0, true
+	if spent > elapsed*busyShare/100 {
+		r.quiet, r.next, r.left = 0, restsAfter, afterABurst
 		return
 	}
-	if r.quiet += restTick; r.quiet < restsAfter {
+	if r.quiet += restTick; r.quiet < r.next {
 		return
 	}
 	m := r.state()
 	gain := max(leastGain, m.mapped/4)
-	if m.idle < gain && (!r.burst || m.mapped < 2*gain) {
-		r.burst = false
+	if m.idle < gain && (r.left == 0 || m.mapped < 2*gain) {
 		return
 	}
 	r.free()
-	r.last, r.burst = r.used(), false // what this took is no burst
+	r.last = r.used() // what this took is no burst
+	r.next, r.left = 2*r.quiet, max(r.left-1, 0)
 }
 
 // readMemory asks the runtime, which does not stop for it.

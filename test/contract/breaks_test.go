@@ -106,6 +106,7 @@ var prevented = map[string][]string{
 
 	"case-sensitive-names":  {"casing/of-the-"},
 	"page-loses-item":       {"list/writes-"},
+	"next-link-stale":       {"list/of-a-subscription"}, // other cases write meanwhile
 	"move-absent-skipped":   {"move/a-refused-one-moves-nothing"},
 	"certificate-not-asked": {"certificate/an-untrusted-call-does-nothing"},
 }

@@ -102,8 +102,9 @@ func read(t *testing.T, path string) []byte {
 
 func beyondSchema() []string {
 	return []string{
-		"admin_open", "admin_token_missing", "auth_certificates", "auth_issuers_open", "auth_no_tokens", "auth_owners_unused", "auth_token_is_admins", "auth_token_twice",
-		"auth_tokens_unused", "batch_bounds", "batch_memory", "caller_share", "caller_share_small", "durations_order", "endpoint_twice", "features",
+		"admin_open", "admin_token_missing", "auth_certificates", "auth_issuers_open", "auth_no_tokens", "auth_owners_tenants", "auth_owners_unused",
+		"auth_token_is_admins", "auth_token_twice",
+		"auth_tokens_unused", "batch_bounds", "batch_memory", "caller_share", "caller_share_small", "client_certificate_subject", "durations_order", "endpoint_twice", "features",
 		"health_path_words", "health_paths", "include_bad_pattern", "include_cycle", "include_given_twice",
 		"include_missing", "include_self", "include_syntax", "include_twice", "limits_content_memory",
 		"listen_open_without_auth", "listen_open_without_tls", "listen_same", "lists_memory", "lists_memory_alone", "lists_total_memory",

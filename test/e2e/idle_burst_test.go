@@ -137,7 +137,7 @@ func TestMemoryOfABurstIsGivenBack(t *testing.T) {
 	}
 	all.Wait()
 	peak := anonymousMemory(t, w.Portico.Pid()) // where the burst took long, some was given back by now
-	harness.Await(t, 100*time.Second, fmt.Sprintf("less than %d KiB more for each of %d connections than before; at first it was %d KiB", ofEach>>10, connections, (peak-before)/connections>>10), func() bool {
+	harness.Await(t, 3*time.Minute, fmt.Sprintf("less than %d KiB more for each of %d connections than before; at first it was %d KiB", ofEach>>10, connections, (peak-before)/connections>>10), func() bool {
 		return anonymousMemory(t, w.Portico.Pid()) < before+connections*ofEach
 	})
 }
