@@ -50,18 +50,7 @@ type Resource struct {
 func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
 // Follows reports whether the operation of an accepted write of a kind is followed.
-func (r *Resource) Follows(kind index.WriteKind) bool {
-	switch kind {
-	case index.Put:
-		return r.FollowPut
-	case index.Delete:
-		return r.FollowDelete
-	case index.Patch:
-		return r.FollowPatch
-	case index.Move:
-	}
-	return false
-}
+func (r *Resource) Follows(kind index.WriteKind) bool { return r.ruleRow().Follows(kind) }
 
 // Creator is the sender of a resource's first PUT; empty where that is not known.
 type Creator struct {

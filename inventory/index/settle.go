@@ -79,20 +79,26 @@ func (s *State) markOverlaps(added *Intent) {
 }
 
 // follows reports whether the operation of an accepted write is followed.
-func (s *State) follows(kind WriteKind) bool {
-	return s.Row != nil && *s.Row.following(kind)
+func (s *State) follows(kind WriteKind) bool { return s.Row != nil && s.Row.Follows(kind) }
+
+// Follows reports whether the operation of an accepted write of a kind is followed.
+func (r *Row) Follows(kind WriteKind) bool {
+	following := r.following(kind)
+	return following != nil && *following
 }
 
-// following is whether the operation of a write of this kind is followed.
+// following is where the row says so; nil for a move, which its own job follows.
 func (r *Row) following(kind WriteKind) *bool {
 	switch kind {
+	case Put:
+		return &r.FollowPut
 	case Delete:
 		return &r.FollowDelete
 	case Patch:
 		return &r.FollowPatch
-	case Put, Move:
+	case Move:
 	}
-	return &r.FollowPut
+	return nil
 }
 
 // Continues reports whether the answer says that the write goes on, so that its operation
