@@ -23,15 +23,22 @@ type eventFilter struct {
 // resource is the key of the one resource that is asked for, "" for all.
 func (f *eventFilter) resource() string { return cmp.Or(f.equal["resourceuri"], f.equal["resourceid"]) }
 
-// eventFields are the fields that can be compared with a text. A caller has several names.
-var eventFields = map[string]func(events.Event) string{
-	"resourcegroupname": groupOf,
-	"resourceuri":       func(e events.Event) string { return e.Resource },
-	"resourceid":        func(e events.Event) string { return e.Resource },
-	"resourceprovider":  func(e events.Event) string { return namespaceOf(e.Action) },
-	"correlationid":     func(e events.Event) string { return e.Cause.Correlation },
-	eventCaller:         func(e events.Event) string { return e.Cause.Caller() },
-	"status":            func(e events.Event) string { return string(e.Status) },
+// eventFields are the fields that can be compared with a text, which is folded. A caller has
+// several names.
+var eventFields = map[string]func(e events.Event, text string) bool{
+	"resourcegroupname": equals(groupOf),
+	"resourceuri":       equals(resourceID),
+	"resourceid":        equals(resourceID),
+	"resourceprovider":  equals(func(e events.Event) string { return namespaceOf(e.Action) }),
+	"correlationid":     equals(func(e events.Event) string { return e.Cause.Correlation }),
+	"caller":            func(e events.Event, text string) bool { return e.Cause.IsBy(text) },
+	"status":            equals(func(e events.Event) string { return string(e.Status) }),
+}
+
+func resourceID(e events.Event) string { return e.Resource }
+
+func equals(field func(events.Event) string) func(events.Event, string) bool {
+	return func(e events.Event, text string) bool { return arm.Fold(field(e)) == text }
 }
 
 // readEventFilter reads terms that are joined by "and", such as eventTimestamp ge
@@ -67,8 +74,6 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 	}
 	return f, nil
 }
-
-const eventCaller = "caller"
 
 // These two compare with a list of words, joined by commas.
 const eventChannels, eventLevels = "eventchannels", "levels"
@@ -126,7 +131,7 @@ func (f eventFilter) match(e events.Event) bool {
 		return false
 	}
 	for name, value := range f.equal {
-		if arm.Fold(eventFields[name](e)) != value && !(name == eventCaller && e.Cause.IsBy(value)) {
+		if !eventFields[name](e, value) {
 			return false
 		}
 	}
