@@ -121,7 +121,7 @@ func (l *listParts) regionsOf(ctx context.Context, name string) ([]string, error
 // Named implements fanout.Parts. Of a resource that the index knows it returns the region,
 // too.
 func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error) {
-	q, sub := l.x.Request, l.subscription
+	sub := l.subscription
 	group, resource, one := strings.Cut(name, "/")
 	if !l.shows(group, resource) {
 		return nil, nil
@@ -137,12 +137,9 @@ func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error
 	default:
 		group = found.Name
 	}
-	part := &fanout.Part{Name: name}
-	hop := q.Path.LastHop()
-	scope := q.Path.Prefix(2) + "/resourceGroups/" + group
-	target := scope + "/providers/" + hop.Namespace() + "/" + hop.Segment(0)
+	part, target := &fanout.Part{Name: name}, l.idOf(group, "")
 	if one {
-		row, err := l.Store.Resource(ctx, sub.ID, arm.Fold(target+"/"+resource))
+		row, err := l.Store.Resource(ctx, sub.ID, arm.Fold(l.idOf(group, resource)))
 		switch {
 		case err == nil && l.unfiltered():
 			part.One, part.Regions, target = true, []string{row.Region}, row.ID
@@ -155,15 +152,29 @@ func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error
 	return part, part.Path.Parse((&url.URL{Path: target}).EscapedPath())
 }
 
+func (l *listParts) groupID(group string) string {
+	return l.x.Request.Path.Prefix(2) + "/resourceGroups/" + group
+}
+
+// idOf is the ID of a resource of the list in a group; without its name, that of the
+// group's own list.
+func (l *listParts) idOf(group, resource string) string {
+	hop := l.x.Request.Path.LastHop()
+	id := l.groupID(group) + "/providers/" + hop.Namespace() + "/" + hop.Segment(0)
+	if resource != "" {
+		id += "/" + resource
+	}
+	return id
+}
+
 // shows reports whether the caller may read something in a part.
 func (l *listParts) shows(group, resource string) bool {
 	if l.readable == nil {
 		return true
 	}
-	hop := l.x.Request.Path.LastHop()
-	id := l.x.Request.Path.Prefix(2) + "/resourceGroups/" + group
+	id := l.groupID(group)
 	if resource != "" {
-		id += "/providers/" + hop.Namespace() + "/" + hop.Segment(0) + "/" + resource
+		id = l.idOf(group, resource)
 	}
 	return l.readable.Shows(id) || len(l.readable.Within(id)) > 0
 }
