@@ -34,13 +34,8 @@ func (e *Engine) Ask(ctx context.Context, row func(Scanner) error, statement str
 	if err != nil {
 		return Classify(ctx, err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return Classify(ctx, err)
-		}
-	}
-	return Classify(ctx, rows.Err())
+	_, err = passOn(rows, row)
+	return Classify(ctx, err)
 }
 
 var errStarved = errors.New("the processor was too busy to connect to it in time")

@@ -153,14 +153,19 @@ func (q query) Each(row func(Scanner) error, statement string, args ...any) erro
 		if err != nil {
 			return false, err
 		}
-		defer rows.Close()
-		for ; rows.Next(); begun = true {
-			if err := row(rows.Scan); err != nil {
-				return true, err
-			}
-		}
-		return begun, rows.Err()
+		return passOn(rows, row)
 	})
+}
+
+// passOn passes all rows on, and closes them. begun reports whether there was any.
+func passOn(rows *sql.Rows, row func(Scanner) error) (begun bool, err error) {
+	defer rows.Close()
+	for ; rows.Next(); begun = true {
+		if err := row(rows.Scan); err != nil {
+			return true, err
+		}
+	}
+	return begun, rows.Err()
 }
 
 // again reads, within the limit, and once more on another connection if the first one
