@@ -25,7 +25,9 @@ type OfIssuer interface {
 func (m *Methods) foreign(c Credentials) (named string, known []string) {
 	for _, method := range m.methods {
 		if of, ok := method.(OfIssuer); ok {
-			named = of.Named(c)
+			if named == "" {
+				named = of.Named(c)
+			}
 			known = append(known, of.Issuer())
 		}
 	}
