@@ -189,8 +189,8 @@ release: ## static programs for Linux and macOS with their components and checks
 clean:
 	rm -rf .bin release
 
-# One build for all of them, with the versions that tools/go.mod pins.
-.bin/.tools: tools/go.mod tools/go.sum
+# One build for all of them, with the versions that test/tools/go.mod pins.
+.bin/.tools: test/tools/go.mod test/tools/go.sum
 	@echo 'building the linters into .bin (some minutes the first time)'
-	go build -C tools -o ../.bin/ tool
+	go build -C test/tools -o ../../.bin/ tool
 	@touch $@

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // CertificateOwner says whose a client certificate is that has this subject or this

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // madeCertificate makes a certificate, signed by parent or by itself.

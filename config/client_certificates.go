@@ -5,7 +5,7 @@ import (
 	"portico/config/rule"
 	"portico/config/setting"
 	"portico/config/tlsfiles"
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // ClientCertificates say whose the certificates are that callers may show. A CA of ""

@@ -1,6 +1,6 @@
 package events
 
-import "portico/jsonwrite"
+import "portico/internal/jsonwrite"
 
 // AppendJSON appends what json.Marshal returns of it.
 func (t *Told) AppendJSON(behind []byte) ([]byte, error) {

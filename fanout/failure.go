@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/jsonscan"
-	"portico/timing"
+	"portico/internal/jsonscan"
+	"portico/internal/timing"
 	"portico/upstream"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/meter"
+	"portico/internal/meter"
 )
 
 // metrics count merged pages. Regions come from the region map and outcomes from a

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 	"portico/limits"
 	"portico/tracing"
 	"portico/upstream"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 	"portico/regions"
 )
 

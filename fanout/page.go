@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 )
 
 // Page is a buffered provider page: its text, and the positions of the members that

@@ -7,7 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/limits"
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // Bounds of one page.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 )
 
 // Part is what of a list one group holds, or one resource.

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 )
 
 // visibility decides which elements of a list are shown: to everybody those alone that

@@ -6,8 +6,8 @@ import (
 	"portico/access"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
-	"portico/spans"
 	"portico/tracing"
+	"portico/tracing/spans"
 )
 
 func (g *Gateway) newBatches() *batch.Batches {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"portico/connections/http1"
-	"portico/logs"
+	"portico/internal/logs"
 	"portico/upstream"
 )
 

@@ -3,8 +3,8 @@ package gateway
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/internal/meter"
 	"portico/limits"
-	"portico/meter"
 )
 
 // budget names a memory that all callers share.

@@ -11,7 +11,7 @@ import (
 
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
-	"portico/logs"
+	"portico/internal/logs"
 )
 
 // Allocations of observation do not depend on noise: they are held to a bound.

@@ -6,7 +6,7 @@ import (
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // newTracer returns a tracer whose spans nobody takes.

@@ -7,9 +7,9 @@ import (
 
 	"portico/arm"
 	"portico/events"
+	"portico/internal/jsonwrite"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/jsonwrite"
 )
 
 // begunWrite is a write that has begun, and of which no event says yet how it ended. Who

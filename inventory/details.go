@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 )
 
 // ReadObservation reads the JSON of a resource that was found.

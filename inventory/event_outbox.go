@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"portico/events"
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/inventory/engine"
 )
 

@@ -11,9 +11,9 @@ import (
 	"go.uber.org/zap"
 
 	"portico/events"
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/inventory/jobrow"
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // RecordTime bounds the recording of what an attempt came to, which the end of the

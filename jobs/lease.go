@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/timing"
 )
 
 var errLeaseLost = errors.New("the lease was lost")

@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/internal/meter"
 	"portico/inventory/jobrow"
-	"portico/meter"
 )
 
 // runnerMetrics are labelled by the names of kinds, and by outcomes.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 const (

@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/internal/timing"
 	"portico/inventory"
-	"portico/spans"
-	"portico/timing"
+	"portico/tracing/spans"
 )
 
 // Options say what a runner works on, and how.

@@ -2,7 +2,7 @@ package jobs
 
 import (
 	"portico/inventory/jobrow"
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // beginSpan begins an attempt's span; nil where it has none.

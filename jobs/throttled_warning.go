@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 const (

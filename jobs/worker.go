@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"portico/internal/timing"
 	"portico/inventory/jobrow"
-	"portico/timing"
 )
 
 // notClaimed is what the log says where the store refuses questions or claims.

@@ -10,10 +10,10 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
-	"portico/timing"
 	"portico/upstream"
 )
 

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"portico/arm"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/limits"
 	"portico/routing"
-	"portico/timing"
 )
 
 // How often the resources of one subscription are searched for: each search costs

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/failpoint"
 	"portico/fanout"
+	"portico/internal/failpoint"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
-	"portico/timing"
 	"portico/upstream"
 )
 

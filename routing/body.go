@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 )
 
 // Body is what the front door reads of a request's content; the bytes go on to the

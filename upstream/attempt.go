@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/regions/health"
-	"portico/spans"
+	"portico/tracing/spans"
 	"portico/upstream/sendguard"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/meter"
+	"portico/internal/meter"
 	"portico/regions/health"
 	"portico/tracing"
 	"portico/upstream/sendguard"

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"strings"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/upstream/sendguard"
 )
 

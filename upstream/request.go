@@ -11,7 +11,7 @@ import (
 
 	"portico/limits"
 	"portico/regions/health"
-	"portico/spans"
+	"portico/tracing/spans"
 	"portico/upstream/http1"
 	"portico/upstream/sendguard"
 )

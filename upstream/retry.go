@@ -9,8 +9,8 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"portico/internal/timing"
 	"portico/regions/health"
-	"portico/timing"
 )
 
 // Bounds of the retries of reads.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"net/http"
 
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // beginSpan begins the span of a request, and makes it the parent that the provider is

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // Bounds of a fetch.

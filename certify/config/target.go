@@ -16,7 +16,7 @@ import (
 
 	"portico/arm"
 	"portico/certify/contract"
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // Target returns what the suite is to judge. Through a front door it asks that first in

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // How often it is tried to remove what cannot be removed at once.

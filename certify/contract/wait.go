@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Limits bound a run. What is zero has the default.

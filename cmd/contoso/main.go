@@ -21,8 +21,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"portico/pemfile"
-	"portico/test/contoso"
+	"portico/contoso"
+	"portico/internal/pemfile"
 )
 
 // Requests under way get this long to end after a signal.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"portico/config"
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // certificate is the public listener's, and the authorities of its clients'.

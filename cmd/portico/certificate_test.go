@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"portico/meter"
+	"portico/internal/meter"
 	"portico/upstream"
 )
 

@@ -17,7 +17,7 @@ import (
 	"portico/certify/report"
 	"portico/cmd/portico/operator"
 	"portico/cmd/portico/terminal"
-	"portico/meter"
+	"portico/internal/meter"
 )
 
 // Exit statuses of certify beside 0.

@@ -19,8 +19,8 @@ import (
 
 	"portico/arm"
 	"portico/config"
-	"portico/logs"
-	"portico/test/contoso"
+	"portico/contoso"
+	"portico/internal/logs"
 )
 
 //go:embed demo.yaml

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"portico/config"
-	"portico/meter"
-	"portico/pemfile"
+	"portico/internal/meter"
+	"portico/internal/pemfile"
 	"portico/regions"
 	"portico/upstream"
 )

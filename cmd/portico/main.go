@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/cmd/portico/operator"
-	"portico/meter"
+	"portico/internal/meter"
 )
 
 func main() {

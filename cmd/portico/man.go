@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"portico/meter"
+	"portico/internal/meter"
 )
 
 func manCommand() *cobra.Command {

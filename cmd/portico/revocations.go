@@ -9,7 +9,7 @@ import (
 
 	"portico/access"
 	"portico/config"
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // revocations reads the lists of revoked certificates; nil where there is no file of them.

@@ -15,7 +15,7 @@ import (
 	"portico/connections/http1"
 	"portico/gateway"
 	"portico/gateway/exchange"
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Bounds of the listeners.

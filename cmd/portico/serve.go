@@ -12,9 +12,9 @@ import (
 	"go.uber.org/zap"
 
 	"portico/config"
-	"portico/failpoint"
-	"portico/garbage"
-	"portico/logs"
+	"portico/internal/failpoint"
+	"portico/internal/garbage"
+	"portico/internal/logs"
 )
 
 func serveCommand(stderr io.Writer) *cobra.Command {

@@ -20,9 +20,9 @@ import (
 	"portico/fanout"
 	"portico/gateway"
 	"portico/gateway/admin"
+	"portico/internal/logs"
+	"portico/internal/meter"
 	"portico/inventory"
-	"portico/logs"
-	"portico/meter"
 	"portico/operations/notify"
 	"portico/upstream"
 )

@@ -9,7 +9,7 @@ import (
 	"portico/access"
 	"portico/access/issuer"
 	"portico/config"
-	"portico/pemfile"
+	"portico/internal/pemfile"
 )
 
 // signIn is how callers of one configuration prove who they are.

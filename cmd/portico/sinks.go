@@ -8,9 +8,9 @@ import (
 
 	"portico/config"
 	"portico/config/rule"
+	"portico/internal/pemfile"
 	"portico/inventory"
 	"portico/operations/webhook"
-	"portico/pemfile"
 )
 
 // readSinks reads the files of the configuration's sinks.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"portico/internal/logs"
 	"portico/inventory"
-	"portico/logs"
 	"portico/operations/sweep"
 )
 

@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap"
 
 	"portico/config"
+	"portico/internal/pemfile"
 	"portico/jobs"
-	"portico/pemfile"
-	"portico/spans"
-	"portico/spans/export"
+	"portico/tracing/spans"
+	"portico/tracing/spans/export"
 )
 
 const (

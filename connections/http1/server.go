@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"portico/connections"
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Options configure a [Server]. Those that [http.Server] has as well mean the same.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Times of a stream of changes.

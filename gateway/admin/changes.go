@@ -13,7 +13,7 @@ import (
 	"portico/arm"
 	"portico/events"
 	"portico/gateway/admin/api"
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Bounds of the change feed.

@@ -5,7 +5,7 @@ import (
 
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/status"
-	"portico/meter"
+	"portico/internal/meter"
 )
 
 func (l *listener) statusRoutes() []route {

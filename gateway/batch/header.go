@@ -8,7 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 )
 
 // headers is an object of headers by name, each value a text or a list of texts. Its

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"

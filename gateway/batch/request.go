@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 )
 
 // Request is one request of a batch. Its name, content and headers are slices of the

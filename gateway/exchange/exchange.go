@@ -15,8 +15,8 @@ import (
 	"portico/limits/throttle"
 	"portico/regions"
 	"portico/routing"
-	"portico/spans"
 	"portico/tracing"
+	"portico/tracing/spans"
 	"portico/upstream"
 )
 

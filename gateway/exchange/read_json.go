@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"portico/arm"
-	"portico/jsonscan"
-	"portico/logs"
+	"portico/internal/jsonscan"
+	"portico/internal/logs"
 )
 
 // Bounds of what a model is read from, beyond all that makes sense: members of one

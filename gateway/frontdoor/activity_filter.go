@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/arm/filter"
 	"portico/events"
-	"portico/filter"
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // eventFilter is what $filter asks for: terms that all have to hold.

@@ -11,8 +11,8 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
+	"portico/internal/timing"
 	"portico/inventory"
-	"portico/timing"
 )
 
 // activityLog is what has happened in a subscription: who changed what, and how it

@@ -13,9 +13,9 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/routing"
-	"portico/timing"
 )
 
 const changesType = "Microsoft.Resources/changes"

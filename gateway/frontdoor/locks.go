@@ -17,8 +17,8 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
+	"portico/internal/jsonscan"
 	"portico/inventory"
-	"portico/jsonscan"
 	"portico/routing"
 )
 

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/filter"
+	"portico/arm/filter"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
+	"portico/internal/jsonscan"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/jsonscan"
 	"portico/routing"
 )
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"portico/filter"
+	"portico/arm/filter"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"

@@ -12,7 +12,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/gateway/exchange"
-	"portico/logs"
+	"portico/internal/logs"
 	"portico/routing"
 )
 

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"portico/gateway/exchange"
-	"portico/logs"
+	"portico/internal/logs"
 	"portico/tracing"
 	"portico/upstream"
 )

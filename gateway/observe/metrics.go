@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/gateway/exchange"
-	"portico/meter"
+	"portico/internal/meter"
 	"portico/routing"
 )
 

@@ -3,8 +3,8 @@ package observe
 import (
 	"net/http"
 
-	"portico/logs"
-	"portico/spans"
+	"portico/internal/logs"
+	"portico/tracing/spans"
 )
 
 // endSpan says of the request's span what the logs say of the request, and ends it. The

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"portico/meter"
-	"portico/timing"
+	"portico/internal/meter"
+	"portico/internal/timing"
 )
 
 // Traffic is looked at once in TrafficInterval, and remembered for mostSamples of them.

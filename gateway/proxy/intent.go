@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/failpoint"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/regions"

@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/gateway/exchange"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 	"portico/operations/async"
 	"portico/routing"
 )

@@ -21,7 +21,7 @@ import (
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
-	"portico/spans"
+	"portico/tracing/spans"
 	"portico/upstream"
 )
 

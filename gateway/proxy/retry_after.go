@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // retryAfterMs are headers with a pause in milliseconds: they are not in the contract,

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"portico/gateway/exchange"
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 	"portico/operations/async"
 )
 

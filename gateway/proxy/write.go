@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/failpoint"
 	"portico/gateway/exchange"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/operations/async"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // clock is the store's time if several processes share a store: the server's, read by

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 )
 
 // maxGroup is how many waiting writes share one transaction and its flush.

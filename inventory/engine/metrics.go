@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"portico/meter"
+	"portico/internal/meter"
 )
 
 // metrics measure the engine. Labels are words from lists. Without a registry nobody

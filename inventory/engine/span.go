@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"strings"
 
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // beginSpan begins the span of a call; nil where the caller's trace is not sampled.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // Scanner copies one row's columns out.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // Durability is what a write needs of its commit.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/inventory/engine"
 )
 

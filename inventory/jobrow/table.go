@@ -6,7 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 // The column shard separates the jobs that have not ended, which claims look for,

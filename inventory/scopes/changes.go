@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"portico/internal/timing"
 	"portico/inventory/engine"
-	"portico/timing"
 )
 
 const (

@@ -13,11 +13,11 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/fanout"
+	"portico/internal/jsonscan"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/jsonscan"
 	"portico/regions"
-	"portico/timing"
 )
 
 // Target returns a polling URL as it is on the front door, and reports whether the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"portico/jsonscan"
+	"portico/internal/jsonscan"
 	"portico/operations/failure"
 	"portico/upstream"
 )

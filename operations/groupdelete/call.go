@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/failpoint"
 	"portico/fanout"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/locate"

@@ -11,14 +11,14 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
 	"portico/operations/groupdelete/plan"
-	"portico/spans"
-	"portico/timing"
+	"portico/tracing/spans"
 )
 
 // EmptinessCheck asks a group's providers whether anything is left in it; see

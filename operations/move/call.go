@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/failpoint"
 	"portico/fanout"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/jobs"
@@ -23,8 +23,8 @@ import (
 	"portico/operations/move/plan"
 	"portico/regions"
 	"portico/routing"
-	"portico/spans"
 	"portico/tracing"
+	"portico/tracing/spans"
 	"portico/upstream"
 )
 

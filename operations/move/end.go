@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"

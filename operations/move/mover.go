@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -18,7 +19,6 @@ import (
 	"portico/locate"
 	"portico/operations/failure"
 	"portico/operations/move/plan"
-	"portico/timing"
 )
 
 // Mover moves resources from a group to another; neither takes a write meanwhile. It

@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 
 	"portico/arm"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/operations/async"
 	"portico/operations/failure"
 	"portico/operations/move/plan"
-	"portico/timing"
 	"portico/upstream"
 )
 

@@ -11,15 +11,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/failpoint"
 	"portico/fanout"
+	"portico/internal/failpoint"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/async"
 	"portico/regions"
-	"portico/timing"
 	"portico/upstream"
 )
 

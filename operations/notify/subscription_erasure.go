@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"

@@ -12,7 +12,8 @@ import (
 
 	"portico/access"
 	"portico/arm"
-	"portico/failpoint"
+	"portico/internal/failpoint"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -20,7 +21,6 @@ import (
 	"portico/locate"
 	"portico/operations/async"
 	"portico/operations/failure"
-	"portico/timing"
 	"portico/upstream"
 )
 

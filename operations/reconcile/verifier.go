@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"portico/events"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
-	"portico/timing"
 	"portico/upstream"
 )
 

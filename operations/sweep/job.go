@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/timing"
 )
 
 // scheduledSubject is that of the one job that sweeps everything again and again;

@@ -9,11 +9,11 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/jobs"
 	"portico/locate"
 	"portico/routing"
-	"portico/timing"
 	"portico/upstream"
 )
 

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/locate"
 	"portico/regions"
 	"portico/routing"
-	"portico/spans"
-	"portico/timing"
+	"portico/tracing/spans"
 )
 
 const (

@@ -10,11 +10,11 @@ import (
 	"go.uber.org/zap"
 
 	"portico/events"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/spans"
-	"portico/timing"
+	"portico/tracing/spans"
 )
 
 const (

@@ -8,11 +8,11 @@ import (
 	"go.uber.org/zap"
 
 	"portico/events"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/jobs"
 	"portico/limits"
-	"portico/spans"
-	"portico/timing"
+	"portico/tracing/spans"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"portico/internal/timing"
 	"portico/inventory"
-	"portico/timing"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"portico/events"
+	"portico/internal/timing"
 	"portico/inventory"
-	"portico/timing"
 )
 
 // item is an event on its way.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"portico/events"
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Bounds of what a receiver may answer. Only the status and Retry-After are looked at.

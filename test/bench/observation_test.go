@@ -16,9 +16,9 @@ import (
 	"go.uber.org/zap"
 
 	"portico/gateway"
+	"portico/internal/logs"
 	"portico/inventory"
 	"portico/inventory/engine"
-	"portico/logs"
 )
 
 // What metrics and logs cost of a read of a resource: the processor's time with

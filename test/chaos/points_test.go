@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/test/harness"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 )
 
 // kind is a fault of the schedule.

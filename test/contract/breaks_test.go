@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"portico/certify/contract"
-	"portico/test/contoso"
+	"portico/contoso"
 )
 
 // noticed lists for each deliberate break of the reference provider the cases that check

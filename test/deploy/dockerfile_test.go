@@ -97,7 +97,7 @@ func TestDockerfileBuildsWithOurGo(t *testing.T) {
 		t.Errorf("the Dockerfile has no %q", want)
 	}
 	for line := range strings.Lines(string(read(t, ".dockerignore"))) {
-		for _, needed := range []string{"go.mod", "cmd", "config", "test/contoso"} {
+		for _, needed := range []string{"go.mod", "cmd", "config", "contoso"} {
 			if strings.TrimSpace(line) == needed {
 				t.Errorf(".dockerignore leaves out %s", needed)
 			}

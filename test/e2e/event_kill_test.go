@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/test/harness"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 	"portico/test/harness"
 )
 
@@ -30,7 +30,7 @@ func TestNormalBuildHasNoPoints(t *testing.T) {
 			t.Errorf("%s has code of the points in %q", c.program, at)
 		}
 		symbols := tool(t, "nm", c.program)
-		if got := strings.Contains(symbols, " portico/failpoint."); got != c.there || !strings.Contains(symbols, " portico/inventory.") {
+		if got := strings.Contains(symbols, " portico/internal/failpoint."); got != c.there || !strings.Contains(symbols, " portico/inventory.") {
 			t.Errorf("%s has symbols of the package: %v", c.program, got)
 		}
 		text, err := os.ReadFile(c.program)
@@ -55,8 +55,8 @@ func stepsWithCode(t *testing.T, program, file string) (functions []string) {
 			function, _, _ = strings.Cut(name, "(SB)")
 			continue
 		}
-		own := strings.HasPrefix(strings.TrimSpace(line), file+":") || strings.Contains(line, " portico/failpoint.")
-		if own && !strings.HasPrefix(function, "portico/failpoint.") && !slices.Contains(functions, function) {
+		own := strings.HasPrefix(strings.TrimSpace(line), file+":") || strings.Contains(line, " portico/internal/failpoint.")
+		if own && !strings.HasPrefix(function, "portico/internal/failpoint.") && !slices.Contains(functions, function) {
 			functions = append(functions, function)
 		}
 	}

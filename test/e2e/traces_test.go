@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"portico/spans"
 	"portico/test/harness"
+	"portico/tracing/spans"
 )
 
 // traced is a tracing section that samples all.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 )
 
 // environment is added to the test's: the configured variables and, for a Portico that

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"portico/failpoint"
+	"portico/internal/failpoint"
 )
 
 // Conn is a connection that consults its request's guard before it writes.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"portico/failpoint"
-	"portico/timing"
+	"portico/internal/failpoint"
+	"portico/internal/timing"
 )
 
 // Guard controls which bytes of one request may be written, and records whether any

@@ -16,7 +16,7 @@ import (
 	"portico/events"
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/client"
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // changing is what the command has.

@@ -15,7 +15,7 @@ import (
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/client"
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 func jobsCommand(p Program) *cobra.Command {

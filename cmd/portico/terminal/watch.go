@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // What a terminal is told before and after something is drawn again and again: another

@@ -8,7 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"portico/gateway/admin/api"
-	"portico/meter"
+	"portico/internal/meter"
 )
 
 // figures are metrics of the process, by name.

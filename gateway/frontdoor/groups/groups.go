@@ -11,14 +11,14 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/filter"
+	"portico/arm/filter"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
+	"portico/internal/jsonscan"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/jsonscan"
 	"portico/regions"
 	"portico/routing"
 )

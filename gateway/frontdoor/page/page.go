@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"portico/arm"
+	"portico/arm/filter"
 	"portico/fanout"
-	"portico/filter"
 	"portico/gateway/exchange"
 )
 

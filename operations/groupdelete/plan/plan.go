@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // State is how far the deletion of one resource has come. The numbers are stored.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"portico/internal/timing"
 	"portico/inventory"
-	"portico/timing"
 )
 
 // phase is how far a call has come. The numbers are stored.

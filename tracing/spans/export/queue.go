@@ -9,7 +9,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/zap"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Options bound a [Queue].

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"slices"
 	"strings"
 )

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"strconv"
 	"time"
 )

@@ -5,7 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"strconv"
 	"strings"
 )

@@ -4,7 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"sync"
 	"time"
 

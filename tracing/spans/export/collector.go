@@ -14,7 +14,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"portico/timing"
+	"portico/internal/timing"
 )
 
 // Credentials are by what a collector is called. They do not change.

@@ -22,7 +22,7 @@ func Process(r prometheus.Registerer) {
 }
 
 // stamped is the revision of a build that did not see its repository, as that of
-// an image; the linker sets it (-X portico/meter.stamped=…).
+// an image; the linker sets it (-X portico/internal/meter.stamped=…).
 var stamped string
 
 // Build tells which build this is, as far as that was recorded when it was

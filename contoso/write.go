@@ -3,7 +3,7 @@ package contoso
 import (
 	"encoding/json"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 )
 
 // put creates or replaces a resource (resource reference, Put Resource).

@@ -3,7 +3,7 @@ package contoso
 import (
 	"cmp"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"slices"
 	"strings"
 	"time"

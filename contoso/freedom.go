@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"io"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"strings"
 	"time"
 )

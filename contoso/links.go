@@ -2,7 +2,7 @@ package contoso
 
 import (
 	"net/url"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"strings"
 )
 

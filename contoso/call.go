@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"strings"
 )
 

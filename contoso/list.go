@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"strconv"
 	"strings"
 )

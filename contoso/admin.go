@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"portico/test/contoso/fault"
+	"portico/contoso/fault"
 	"strings"
 )
 

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"portico/spans"
+	"portico/tracing/spans"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,4 +1,4 @@
-module portico/tools
+module portico/test/tools
 
 go 1.26.8
 
