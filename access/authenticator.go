@@ -40,12 +40,16 @@ type Credentials struct {
 	Request *http.Request
 	// Token is the bearer token, "" if there is none.
 	Token string
-	// Hash is the token's SHA-256. Looked up by it, a token reveals nothing by the time
-	// that the look-up takes.
-	Hash [sha256.Size]byte
 	// Trail takes what a method finds out, for a rehearsal: then the method remembers
 	// nothing. Of a request that is authenticated it is nil.
 	Trail *Trail
+}
+
+// Hash returns the token's SHA-256. Looked up by it, a token reveals nothing by the time
+// that the look-up takes.
+func (c Credentials) Hash() [sha256.Size]byte {
+	// Without a copy of the token: nobody writes to the bytes.
+	return sha256.Sum256(unsafe.Slice(unsafe.StringData(c.Token), len(c.Token)))
 }
 
 // Refusal is why a request is not authenticated.
@@ -154,8 +158,6 @@ func credentialsOf(r *http.Request) (Credentials, *Refusal) {
 		return c, &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Malformed, "The authentication failed because of an invalid token."}
 	}
 	c.Token = token
-	// Without a copy of the token: nobody writes to the bytes.
-	c.Hash = sha256.Sum256(unsafe.Slice(unsafe.StringData(token), len(token)))
 	return c, nil
 }
 

@@ -1,17 +1,13 @@
 package access
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 )
 
-func hashOf(n int) (hash [32]byte) {
-	binary.BigEndian.PutUint64(hash[:], uint64(n)) //nolint:gosec // a test's small numbers
-	return hash
-}
+func tokenOf(n int) string { return fmt.Sprint("token ", n) }
 
 func owner(n int) Principal {
 	return Principal{TenantID: "T", ObjectID: fmt.Sprint(n), Expires: 1 << 40}
@@ -20,17 +16,17 @@ func owner(n int) Principal {
 // A caller with any number of tokens pushes out its own alone.
 func TestACallerForgetsItsOwnCredentials(t *testing.T) {
 	m, now := NewRemembered(), time.Now()
-	m.Add(hashOf(1), owner(1), now)
+	m.Add(tokenOf(1), owner(1), now)
 	for n := 100; n < 100+2*rememberedShare; n++ {
-		m.Add(hashOf(n), owner(2), now)
+		m.Add(tokenOf(n), owner(2), now)
 	}
-	if _, known := m.Get(hashOf(1), now); !known || m.entries.Len() != 1+rememberedShare {
+	if _, known := m.Get(tokenOf(1), now); !known || m.entries.Len() != 1+rememberedShare {
 		t.Errorf("another's is remembered: %v; %d in all", known, m.entries.Len())
 	}
-	if _, known := m.Get(hashOf(100), now); known {
+	if _, known := m.Get(tokenOf(100), now); known {
 		t.Error("the oldest is still remembered")
 	}
-	if _, known := m.Get(hashOf(99+2*rememberedShare), now); !known {
+	if _, known := m.Get(tokenOf(99+2*rememberedShare), now); !known {
 		t.Error("the newest is not remembered")
 	}
 }
@@ -38,10 +34,10 @@ func TestACallerForgetsItsOwnCredentials(t *testing.T) {
 // What is used stays when too many callers come.
 func TestRememberedIsBounded(t *testing.T) {
 	m, now := NewRemembered(), time.Now()
-	m.Add(hashOf(0), owner(0), now)
+	m.Add(tokenOf(0), owner(0), now)
 	for n := 1; n < maxRemembered+1000; n++ {
-		m.Add(hashOf(n), owner(n), now)
-		if _, known := m.Get(hashOf(0), now); !known {
+		m.Add(tokenOf(n), owner(n), now)
+		if _, known := m.Get(tokenOf(0), now); !known {
 			t.Fatalf("the one in use is gone after %d", n)
 		}
 	}
@@ -52,7 +48,7 @@ func TestRememberedIsBounded(t *testing.T) {
 	large.Groups = Groups(strings.Repeat("x", 100<<10))
 	for n := range 100 {
 		large.ObjectID = fmt.Sprint("large", n)
-		m.Add(hashOf(-1-n), large, now)
+		m.Add(tokenOf(-1-n), large, now)
 	}
 	if m.groups > rememberedGroups {
 		t.Errorf("%d bytes of groups", m.groups)
@@ -67,11 +63,11 @@ func TestRememberedExpires(t *testing.T) {
 	m, now := NewRemembered(), time.Now()
 	p := owner(1)
 	p.Expires = now.Unix() + 10
-	m.Add(hashOf(1), p, now)
-	if _, known := m.Get(hashOf(1), now.Add(8*time.Second)); !known {
+	m.Add(tokenOf(1), p, now)
+	if _, known := m.Get(tokenOf(1), now.Add(8*time.Second)); !known {
 		t.Error("gone too early")
 	}
-	if _, known := m.Get(hashOf(1), now.Add(11*time.Second)); known {
+	if _, known := m.Get(tokenOf(1), now.Add(11*time.Second)); known {
 		t.Error("remembered for too long")
 	}
 }

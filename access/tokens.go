@@ -38,7 +38,7 @@ func (t *Tokens) Authenticate(c Credentials) (p Principal, known bool, refusal *
 	if c.Token == "" {
 		return p, false, nil
 	}
-	p, known = t.principals[c.Hash]
+	p, known = t.principals[c.Hash()]
 	return p, known, nil
 }
 

@@ -71,7 +71,7 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 		return i.rehearse(c)
 	}
 	now := i.now()
-	if p, known = i.known.Get(c.Hash, now); known && i.keys.has(keyOf(p.Credential), now) {
+	if p, known = i.known.Get(c.Token, now); known && i.keys.has(keyOf(p.Credential), now) {
 		return p, true, nil
 	}
 	if i.Named(c) != i.options.URL {
@@ -81,8 +81,9 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 	if refusal != nil {
 		return access.Principal{}, true, refusal
 	}
-	p.Credential = credentialPrefix + p.Credential + " " + access.CredentialOf(c.Hash[:])
-	i.known.Add(c.Hash, p, now)
+	hash := c.Hash()
+	p.Credential = credentialPrefix + p.Credential + " " + access.CredentialOf(hash[:])
+	i.known.Add(c.Token, p, now)
 	return p, true, nil
 }
 

@@ -2,7 +2,6 @@ package issuer
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -48,7 +47,7 @@ func keysOf(t testing.TB, url string, o KeyOptions) *Keys {
 
 func credentials(token string) access.Credentials {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	return access.Credentials{Request: r, Token: token, Hash: sha256.Sum256([]byte(token))}
+	return access.Credentials{Request: r, Token: token}
 }
 
 // result is what becomes of a token: a result of metrics, or "another's".

@@ -8,8 +8,8 @@ func TestWordsAreJudgedAsTheirBytes(t *testing.T) {
 	visible := func(b byte) bool { return b > ' ' && b != 0x7f }
 	value := func(b byte) bool { return b >= ' ' && b != 0x7f || b == '\t' }
 	for _, beside := range []byte{0, '\t', ' ', '!', 'x', 0x7e, 0x7f, 0x80, 0x9f, 0xa0, 0xff} {
-		for at := range 2*wordSize + 3 {
-			text := make([]byte, 2*wordSize+3)
+		for at := range 6*wordSize + 3 {
+			text := make([]byte, 6*wordSize+3)
 			for i := range text {
 				text[i] = beside
 			}
