@@ -2,6 +2,9 @@ package access
 
 import (
 	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -124,4 +127,37 @@ func (p Principal) AuthorizationSource() string {
 		return "RoleBased"
 	}
 	return "Bypassed"
+}
+
+// Groups are the object ids of groups, in lower case and sorted, with a space between
+// two. A text can be compared, and costs a principal no allocation when it is copied.
+type Groups string
+
+// GroupsOf returns the groups of these ids; texts that are no GUIDs name none.
+func GroupsOf(ids []string) Groups {
+	var valid []string
+	for _, id := range ids {
+		if arm.ValidGUID(id) {
+			valid = append(valid, strings.ToLower(id))
+		}
+	}
+	slices.Sort(valid)
+	return Groups(strings.Join(slices.Compact(valid), " "))
+}
+
+// All returns the ids.
+func (g Groups) All() iter.Seq[string] { return strings.FieldsSeq(string(g)) }
+
+// LastModified is the system data of a call by which Portico changes or deletes a
+// resource for p: its provider records by whom, and when (common headers,
+// x-ms-arm-resource-system-data).
+func (p Principal) LastModified(at time.Time) string {
+	text, err := json.Marshal(map[string]string{
+		"lastModifiedBy": p.Signature(), "lastModifiedByType": p.Kind(),
+		"lastModifiedAt": at.UTC().Format("2006-01-02T15:04:05.0000000Z"),
+	})
+	if err != nil { // strings always have a JSON form
+		return "{}"
+	}
+	return string(text)
 }

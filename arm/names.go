@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -154,4 +155,79 @@ func ValidTypeName(s string) bool {
 
 func asciiAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// Trademarked words. The first ones may not be the name of a resource; the others may
+// not even be part of it.
+var (
+	reservedNames = []string{
+		"access", "azure", "bing", "bizspark", "biztalk", "cortana", "directx", "dotnet", "dynamics", "excel",
+		"exchange", "forefront", "groove", "hololens", "hyperv", "kinect", "lync", "msdn", "o365", "office",
+		"office365", "onedrive", "onenote", "outlook", "powerpoint", "sharepoint", "skype", "visio", "visualstudio",
+	}
+	reservedParts = []string{"login", "microsoft", "windows", "xbox"}
+)
+
+// ReservedName reports whether a resource name is a reserved word, or contains one that
+// may not be part of a name, in any casing.
+func ReservedName(name string) bool {
+	folded := Fold(name)
+	return slices.Contains(reservedNames, folded) ||
+		slices.ContainsFunc(reservedParts, func(part string) bool { return strings.Contains(folded, part) })
+}
+
+// maxFeatureName bounds the name of a feature, without its namespace.
+const maxFeatureName = 128
+
+// ValidFeatureName reports whether s may name a feature of a provider: ASCII letters,
+// digits, full stops, hyphens and underscores.
+func ValidFeatureName(s string) bool {
+	if s == "" || len(s) > maxFeatureName {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// CutFeature splits the full name of a feature, "Namespace/name".
+func CutFeature(full string) (namespace, name string, ok bool) {
+	namespace, name, found := strings.Cut(full, "/")
+	return namespace, name, found && ValidNamespace(namespace) && ValidFeatureName(name)
+}
+
+// Location returns the normalised name of a location: lower case, without white space,
+// so that "West US", "westus" and "West us" are one (resource reference, Put Resource,
+// field location). It allocates only if s is not normalised yet. An empty result means
+// that s names no location.
+func Location(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= 0x80 || c <= ' ' || 'A' <= c && c <= 'Z' {
+			return Fold(strings.Join(strings.Fields(s), ""))
+		}
+	}
+	return s
+}
+
+// GlobalLocation is the location of resources without a region, and the key of the
+// endpoint that serves them.
+const GlobalLocation = "global"
+
+// ValidLocation reports whether s, already normalised, can name a location: an
+// ASCII letter followed by ASCII letters and digits, 63 at most.
+func ValidLocation(s string) bool {
+	if s == "" || len(s) > 63 || s[0] < 'a' || s[0] > 'z' {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		if c := s[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9') {
+			return false
+		}
+	}
+	return true
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"strings"
 
 	"portico/arm"
 )
@@ -60,4 +61,29 @@ func (c Cause) Caller() string {
 // id, or by the id of an application for which no user acts.
 func (c Cause) IsBy(text string) bool {
 	return arm.EqualFold(text, c.Caller()) || arm.EqualFold(text, c.ObjectID) || c.Application && arm.EqualFold(text, c.AppID)
+}
+
+// Bounds of what an event keeps of an error, in bytes.
+const (
+	longestCode    = 128
+	longestTarget  = 1 << 10
+	longestMessage = 4 << 10
+)
+
+// Bounded returns what an event keeps of an error: code, message and target, cut. nil stays
+// nil.
+func Bounded(e *arm.Error) *arm.Error {
+	if e == nil {
+		return nil
+	}
+	return &arm.Error{
+		Status: e.Status, Code: arm.Code(cut(string(e.Code), longestCode)), Message: cut(e.Message, longestMessage), Target: cut(e.Target, longestTarget),
+	}
+}
+
+func cut(text string, bound int) string {
+	if len(text) <= bound {
+		return text
+	}
+	return strings.ToValidUTF8(text[:bound], "")
 }

@@ -1,3 +1,9 @@
+// Package events says what changed, who changed it, and by which request: what the
+// activity log, the change feed and the history of a resource are made of.
+//
+// An [Event] is recorded in the transaction that records the change itself. Its
+// [Cause] comes with the context of whatever acts: a client's request, or durable work
+// that goes on for one.
 package events
 
 import (
@@ -108,4 +114,19 @@ type Told struct {
 	// there were too many.
 	Omitted int   `json:"omitted,omitempty"`
 	Cause   Cause `json:"cause"`
+}
+
+// Exists says whether the resource exists since the change, as far as the event tells;
+// known is false where only another event can. Replayed, this gives what there is.
+func (e Event) Exists() (exists, known bool) {
+	written, deleted := strings.HasSuffix(e.Action, "/write"), strings.HasSuffix(e.Action, "/delete")
+	switch {
+	case e.InDoubt || !written && !deleted:
+		return false, false
+	case e.Status == Succeeded:
+		return written, true
+	case e.Status == Failed && e.Origin == Verified:
+		return !e.Gone, true // it was asked for after the write: what was found, the write left so
+	}
+	return false, false
 }

@@ -1,3 +1,10 @@
+// Package headers decides which headers pass between clients and providers.
+//
+// Only named headers pass, in both directions: those that HTTP and ARM define for such
+// messages, x-ms-* outside the gateway's reserved families, and those that the region
+// map lists for the provider. An unknown header does not pass: it may be a credential
+// or an identity to a server behind the provider, or an instruction to a browser or to
+// a proxy in front of the gateway.
 package headers
 
 import "net/http"
@@ -58,3 +65,32 @@ func SetOwn(w http.ResponseWriter, own Fields) {
 	}
 	own.AddTo(w.Header())
 }
+
+// hopByHop are the headers that concern one connection only (RFC 9110, section 7.6.1),
+// and some that providers do not need: Upgrade and its kin, since ARM uses no other
+// protocol; Proxy, which CGI-like servers take for a setting; Expect, since the gateway
+// has the content.
+var hopByHop = []string{
+	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings", "Proxy", "Expect", "Alt-Svc",
+}
+
+// Bounds of the headers that pass in one message, without those that the gateway sets
+// itself. Common servers take 8 KiB for all headers of a request, and a hundred lines;
+// common clients take a hundred lines and 16 KiB, of which a polling URL may need half.
+const (
+	mostLines = 64
+	mostBytes = 8 << 10
+)
+
+// volume is the size of a message's headers.
+type volume struct{ lines, bytes int }
+
+func (v *volume) add(name string, values []string) {
+	v.lines += len(values)
+	for _, value := range values {
+		v.bytes += len(name) + len(": \r\n") + len(value)
+	}
+}
+
+func (v *volume) fits() bool { return v.lines <= mostLines && v.bytes <= mostBytes }

@@ -1,3 +1,10 @@
+// Package authorize decides whether the caller of a request may do what it asks for:
+// by the roles that the caller and its groups are assigned, and by the owners that the
+// configuration names.
+//
+// Every question is one action, in ARM's names, at one scope. Memory answers it; what
+// memory denies is asked of the store before it is said. A caller with nothing at,
+// above or below a subscription learns no more of it than of one that does not exist.
 package authorize
 
 import (
@@ -194,4 +201,43 @@ func (q *question) readable() *Readable {
 		return &Readable{action: q.action, owned: q.owned, granted: q.granted}
 	}
 	return nil
+}
+
+// What allowed a request, in the audit log, where no role assignment did.
+const (
+	byOwners = "auth.owners"
+	denied   = "denied"
+)
+
+// note notes what a request asked for first, and what allowed that, for the logs. A
+// later question counts if it was refused.
+func note(x *exchange.Exchange, action string, grant roles.Grant, err error) {
+	switch {
+	case err != nil:
+		x.Action, x.AllowedBy = action, denied
+	case x.Action == "":
+		x.Action, x.AllowedBy = action, grant.Assignment
+		if grant.Role != nil && grant.Assignment == "" {
+			x.AllowedBy = byOwners
+		}
+	}
+}
+
+// Held returns the roles that the caller of x has at a scope or above it, by the store.
+// Where roles are ignored, that is the one that allows everything.
+func (a *Authorizer) Held(ctx context.Context, x *exchange.Exchange, scope string) ([]*roles.Role, error) {
+	if !a.enforced {
+		return []*roles.Role{ownerRole()}, nil
+	}
+	granted, err := a.store.Grants(ctx, x.Principal.TenantID, routing.SubscriptionOf(scope), x.Principal)
+	if err != nil {
+		return nil, err
+	}
+	var held []*roles.Role
+	for _, g := range slices.Concat(a.owners.of(&x.Principal), granted) {
+		if g.Holds(scope) {
+			held = append(held, g.Role)
+		}
+	}
+	return held, nil
 }

@@ -1,6 +1,14 @@
 package authorize
 
-import "portico/access/roles"
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"portico/access/roles"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
 
 // Readable is what of a list its caller may see. nil is all of it.
 type Readable struct {
@@ -23,4 +31,43 @@ func (r *Readable) Allows(action, id string) bool {
 	}
 	_, ok := r.granted.Find(action, id)
 	return ok
+}
+
+// Within returns the scopes below one, an ID in any casing, that hold all of the list
+// there that the caller may see: folded, in order, and none in another. It must not be
+// asked of nil.
+func (r *Readable) Within(scope string) []string {
+	all := r.granted.AppendBelow(r.owned.AppendBelow(nil, r.action, scope), r.action, scope)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	seen := make(map[string]bool, len(all))
+	for _, s := range all {
+		seen[s] = true
+	}
+	return slices.DeleteFunc(all, func(s string) bool {
+		for i := strings.LastIndexByte(s, '/'); i > 0; i = strings.LastIndexByte(s[:i], '/') {
+			if seen[s[:i]] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Subscriptions reports whether the caller of x has something in all subscriptions of its
+// tenant. If not, named are those in which the configuration makes it an owner; the
+// inventory knows where roles are assigned to it.
+func (a *Authorizer) Subscriptions(ctx context.Context, x *exchange.Exchange) (all bool, named []string, err error) {
+	if !a.enforced {
+		return true, nil, nil
+	}
+	for _, grant := range a.owners.of(&x.Principal) {
+		id := routing.SubscriptionOf(grant.Scope)
+		if id == "" {
+			return true, nil, nil
+		}
+		named = append(named, id)
+	}
+	granted, err := a.store.Grants(ctx, x.Principal.TenantID, "", x.Principal)
+	return granted.Any(), named, err
 }

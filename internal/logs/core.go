@@ -1,7 +1,19 @@
+// Package logs writes what Portico says of itself: JSON, one object per line,
+// whatever is in it, and without secrets. There are three kinds of lines, told
+// apart by their logger: access (one per request), audit (one per write), and
+// all else.
+//
+// Access lines are written in batches ([Access]): they are by far the most, and may be
+// lost. All others are written one by one, before whoever logs goes on.
+//
+// Redaction does not rest on the care of whoever logs: every text that goes out
+// is looked through for credentials, and of a query nothing is shown but the
+// values of parameters that are known to be harmless.
 package logs
 
 import (
 	"fmt"
+	"io"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -78,4 +90,43 @@ func redactField(f zapcore.Field) (zapcore.Field, bool) {
 		return f, false
 	}
 	return zap.String(f.Key, plain), true
+}
+
+// Names of the loggers that have lines of their own form.
+const (
+	AccessName = "access"
+	AuditName  = "audit"
+)
+
+// New returns a logger that writes lines of a level (debug, info, warn, error) or
+// above, one write for each.
+func New(level string, to io.Writer) (*zap.Logger, error) {
+	l, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, err
+	}
+	return zap.New(newCore(zapcore.Lock(zapcore.AddSync(to)), l)), nil
+}
+
+func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
+	c := zap.NewProductionEncoderConfig()
+	c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	c.EncodeDuration = zapcore.SecondsDurationEncoder
+	encoder := lineEncoder{zapcore.NewJSONEncoder(c)}
+	return &core{
+		Core: zapcore.NewCore(encoder, escaping{to}, level),
+		all:  zapcore.NewCore(encoder, escaping{to}, zapcore.InfoLevel),
+		to:   to,
+	}
+}
+
+// Audit returns the logger of audit lines that go where those of log do,
+// whatever its level is.
+func Audit(log *zap.Logger) *zap.Logger {
+	return log.Named(AuditName).WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
+		if own, ok := c.(*core); ok {
+			return &core{Core: own.all, all: own.all, to: own.to}
+		}
+		return c
+	}))
 }

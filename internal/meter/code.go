@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"portico/arm"
 )
 
@@ -27,4 +29,14 @@ func Code(status int) string {
 		return strconv.Itoa(status/100) + "xx"
 	}
 	return codes[status]
+}
+
+// Label is the value of a label of a metric that was gathered, "" where it has none.
+func Label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
 }
