@@ -1,7 +1,7 @@
-// Package access decides who calls and what they may do. An [Authenticator] turns a
-// request into a [Principal]; the principal decides which subscriptions it can see and
-// under which identity its calls reach the providers. The decisions are pure: callers
-// pass in the data that they need.
+// Package access authenticates callers. An [Authenticator] turns a request into a
+// [Principal]; the principal decides which subscriptions it can see and under which
+// identity its calls reach the providers. The decisions are pure: callers pass in the
+// data that they need.
 package access
 
 import (
@@ -52,7 +52,7 @@ type Credentials struct {
 // Hash returns the token's SHA-256. Looked up by it, a token reveals nothing by the time
 // that the look-up takes.
 func (c Credentials) Hash() [sha256.Size]byte {
-	// Without a copy of the token: nobody writes to the bytes.
+	// Without a copy of the token: nothing writes to the bytes.
 	return sha256.Sum256(unsafe.Slice(unsafe.StringData(c.Token), len(c.Token)))
 }
 
@@ -89,7 +89,7 @@ type Methods struct {
 	authority string
 	metrics   *Metrics
 	accepted  []counter      // of each method
-	foreigns  *ForeignTokens // nil: nobody is told of them
+	foreigns  *ForeignTokens // nil: they are not logged
 }
 
 // NewMethods returns an authenticator by methods, which are asked in this order.

@@ -34,7 +34,7 @@ type Certificates struct {
 }
 
 // NewCertificates returns the method for certificates that authorities have signed and not
-// revoked; without revocations nobody asks whether they have.
+// revoked. Without revocations, no certificate counts as revoked.
 func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner, revocations *Revocations) *Certificates {
 	return &Certificates{authorities: authorities, owners: owners, revocations: revocations, known: NewRemembered(), now: time.Now}
 }
@@ -54,7 +54,7 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 		return p, false, nil
 	}
 	leaf, now := state.VerifiedChains[0][0], c.now()
-	raw := unsafe.String(unsafe.SliceData(leaf.Raw), len(leaf.Raw)) // which nobody writes to
+	raw := unsafe.String(unsafe.SliceData(leaf.Raw), len(leaf.Raw)) // nothing writes to these bytes
 	p, known = c.known.Get(raw, now)
 	if !known {
 		if p, known = c.ownerOf(leaf); !known {
@@ -93,7 +93,7 @@ func (c *Certificates) authorityOf(chains [][]*x509.Certificate) *x509.Certifica
 	return nil
 }
 
-// ownedByNobody refuses a certificate of nobody, where it is all that a request brings.
+// ownedByNobody refuses the certificate of no known caller, unless the request also has a token.
 func ownedByNobody(sent Credentials) *Refusal {
 	if len(sent.Request.Header["Authorization"]) > 0 {
 		return nil
@@ -168,7 +168,7 @@ func signer(authority *x509.Certificate) string {
 	return "certificate " + hex.EncodeToString(sum[:16]) + " "
 }
 
-// serialMark begins the part of a credential's name by which revocations know it.
+// serialMark begins the part of a credential's name that revocations look for.
 const serialMark = " by "
 
 // serialSuffix is that part, of a chain's first certificate.

@@ -22,7 +22,7 @@ type Principal struct {
 	AnyTenant bool `json:",omitempty"`
 	// Name is the caller's display name, such as a user principal name.
 	Name string
-	// AppID is the calling application, "" for a user who calls by none that is known.
+	// AppID is the calling application; "" for a user without a known one.
 	AppID string
 	// Credential distinguishes the credentials of one principal, and reveals nothing else
 	// of them. It is "" if there are none, or p's is not known.

@@ -28,7 +28,7 @@ type Trail struct {
 	// MustFetch and Advice are those of the [Rehearsal].
 	MustFetch bool
 	Advice    string
-	// Issuer is the one that a token names; Issuers are those of which a method asked for it.
+	// Issuer is the one that a token names; Issuers are the known ones.
 	Issuer  string
 	Issuers []string
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // The bounds of what is remembered. A principal that signs in with more credentials than
-// its share forgets its own oldest one, so that nobody pushes out the others.
+// its share forgets its own oldest one, so that no principal pushes out the others.
 const (
 	maxRemembered    = 16384
 	rememberedShare  = 16
@@ -22,9 +22,9 @@ const (
 
 // Remembered keeps the principals of verified credentials, until the principal expires or
 // was not asked for in a while. It keeps no credential, only a keyed hash of each: GMAC
-// under a key that it makes itself, with one nonce. No hash is ever shown, so nobody can
-// look for two credentials with one hash, and a look-up takes no time that tells of a
-// credential. A third of SHA-256's time is left, which every request would take. It is
+// under a key that it makes itself, with one nonce. No hash is ever shown, so no one can
+// search for two credentials with one hash, and the time of a look-up reveals nothing
+// about a credential. It takes a third of the time of SHA-256, and every request takes it. It is
 // bounded, and safe for concurrent use.
 type Remembered struct {
 	mac      cipher.AEAD

@@ -495,7 +495,7 @@ func (h Hop) Len() int { return max(0, h.end-h.start-2) }
 func (h Hop) Segment(i int) string { return h.path.Segment(h.start + 2 + i) }
 
 // AppendTypeKey appends the folded type of the hop's first pairs segments of
-// type and name, joined by slashes: the key by which the region map knows it.
+// type and name, joined by slashes: its key in the region map.
 func (h Hop) AppendTypeKey(dst []byte, pairs int) []byte {
 	for i := range pairs {
 		if i > 0 {

@@ -12,7 +12,7 @@ import (
 // Azure's Event Grid has for changes of resources.
 type CloudEvent struct {
 	SpecVersion string `json:"specversion"`
-	// ID is the event's own: a consumer that is told twice knows it by that.
+	// ID is the event's own: by it a consumer recognizes a second delivery.
 	ID          string    `json:"id"`
 	Source      string    `json:"source"`
 	Type        string    `json:"type"`
@@ -24,7 +24,7 @@ type CloudEvent struct {
 	Data     CloudData `json:"data"`
 }
 
-// CloudData is what is told of an event.
+// CloudData is the content of an event for a consumer.
 type CloudData struct {
 	ResourceURI string `json:"resourceUri"`
 	Operation   string `json:"operationName"`

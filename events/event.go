@@ -1,4 +1,4 @@
-// Package events says what changed, who changed it, and by which request: what the
+// Package events describes changes: what changed, the caller, and the request: what the
 // activity log, the change feed and the history of a resource are made of.
 //
 // An [Event] is recorded in the transaction that records the change itself. Its
@@ -108,7 +108,7 @@ type Told struct {
 	// AssignableAt are the scopes at which a custom role could be assigned before the change,
 	// or can be since, with spaces between them.
 	AssignableAt string `json:"assignableAt,omitempty"`
-	// Error is what the client was told, or the provider said of an operation.
+	// Error is the client's error, or what the provider said about an operation.
 	Error *arm.Error `json:"error,omitempty"`
 	// Omitted is how many refusals of the same caller, shortly before, have no event, as
 	// there were too many.

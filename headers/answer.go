@@ -22,7 +22,7 @@ var answerNames = set(
 // linkNames are headers whose URLs are guarded one by one, and bounded there.
 var linkNames = set("Location", "Azure-Asyncoperation", "Operation-Location")
 
-// ownAnswers are x-ms-* headers of an answer that only the gateway sets beside the
+// ownAnswers are x-ms-* headers of an answer that only the gateway sets besides the
 // reserved families, and the pause in milliseconds, which Retry-After stands for.
 var ownAnswers = set(tracing.FailureCauseHeader, tracing.ClientRequestHeader, "X-Ms-Retry-After-Ms")
 

@@ -52,7 +52,7 @@ func (f Fields) AddTo(h http.Header) {
 	}
 }
 
-// Owner is an [http.ResponseWriter] that writes the gateway's own headers beside those of
+// Owner is an [http.ResponseWriter] that writes the gateway's own headers together with those of
 // its Header, which has none of them. SetOwn replaces what it was given before, and keeps
 // the fields until the headers are written.
 type Owner interface{ SetOwn(own Fields) }
@@ -77,7 +77,7 @@ var hopByHop = []string{
 
 // Bounds of the headers that pass in one message, without those that the gateway sets
 // itself. Common servers take 8 KiB for all headers of a request, and a hundred lines;
-// common clients take a hundred lines and 16 KiB, of which a polling URL may need half.
+// common clients take a hundred lines and 16 KiB, and a polling URL may need half of that.
 const (
 	mostLines = 64
 	mostBytes = 8 << 10

@@ -116,7 +116,7 @@ func (b *budget) tryTake(caller string, n int64) error {
 	return nil
 }
 
-// takeUncontended takes n for a caller if it fits and nobody waits: the usual case,
+// takeUncontended takes n for a caller if it fits and no caller waits: the usual case,
 // which needs no waiter. The lock is held.
 func (b *budget) takeUncontended(caller string, n int64) bool {
 	if b.ready.Len() > 0 || n > b.free {

@@ -2,7 +2,7 @@ package limits
 
 import "sync"
 
-// WholeOf is the budget of which one caller's share is a part; no part: the share itself.
+// WholeOf returns the whole budget, given one caller's share of it; without a divisor, the share.
 func WholeOf(share int, part float64) int {
 	if part <= 0 {
 		return share

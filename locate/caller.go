@@ -7,7 +7,7 @@ import (
 	"portico/tracing"
 )
 
-// Caller is on whose behalf a provider is called: what the provider is told of the
+// Caller is the caller behind a call of a provider: what the provider learns of the
 // caller, and whose share of budgets the call uses.
 type Caller struct {
 	Principal access.Principal

@@ -2,7 +2,7 @@
 //
 // A [Prober] asks whether the resource of a row still exists, and records what
 // the answer proves. A [Finder] looks for a resource that has no row, in every
-// region where its absence was not seen, and has the index adopt it. An
+// region where its absence was not seen, and lets the index adopt it. An
 // [EmptinessCheck] lists the collections of a resource group before the group goes.
 //
 // The rule: only an answer counts. A region that gives none makes the question

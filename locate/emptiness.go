@@ -65,7 +65,7 @@ func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.Writte
 
 // Look reports whether a closing failed by a refusal of Judge. If so, it lists the
 // group's collections wherever this incarnation of the group ever sent a write, and
-// wherever absence was not seen, and has the index adopt what it finds, which then
+// wherever absence was not seen, and lets the index adopt what it finds, which then
 // holds the group back. An error means that nothing is known: the group stays.
 func (c *EmptinessCheck) Look(ctx context.Context, refusal error) (looked bool, err error) {
 	unchecked, ok := errors.AsType[*uncheckedError](refusal)
@@ -272,7 +272,7 @@ func (l *look) list(ctx context.Context, p place, t *regions.ResourceType, targe
 	return arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
 }
 
-// adopt asks for a resource that a list showed and has the index adopt it, unless
+// adopt asks for a resource that a list showed, and lets the index adopt it unless
 // the index has it there already.
 func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
 	l.mu.Lock()

@@ -52,7 +52,7 @@ func NewFinder(p Prober, log *zap.Logger) *Finder {
 	return &Finder{prober: p, log: log, searches: map[string]*search{}, rates: map[string]*rate.Limiter{}}
 }
 
-// Find asks the endpoints of sought and has the index adopt the resource if one of
+// Find asks the endpoints of sought, and lets the index adopt the resource if one of
 // them holds it. Without an error, the index knows whether the resource exists; the
 // error is what the client gets. Concurrent calls for one resource and one caller
 // share a search, which the first of them runs to its end even if its ctx ends.
@@ -179,7 +179,7 @@ func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.
 	return seen, nil
 }
 
-// adopt has the index adopt the resource. If several regions hold the same ID, the
+// adopt lets the index adopt the resource. If several regions hold the same ID, the
 // first in the map's order gets the row, so that replicas which search at the same
 // time agree; the others become strays. again reports that the resource changed
 // while it was seen.

@@ -73,7 +73,7 @@ func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Res
 	return result, err
 }
 
-// VerifyAbsence probes a resource that a client was told does not exist, and
+// VerifyAbsence probes a resource that an answer called absent, and
 // reports whether it does. An error means that the provider did not say; the row is
 // then flagged, to be verified later.
 func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscription, key string) (exists bool, err error) {

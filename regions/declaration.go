@@ -41,7 +41,7 @@ type TLS struct {
 	CA, Cert, Key string
 }
 
-// Credential names the header by which Portico proves to a provider who it is, and the
+// Credential names the header that authenticates Portico to a provider, and the
 // file of its value. Both may be empty.
 type Credential struct {
 	Header, File string

@@ -20,7 +20,7 @@ func (r *Request) ChecksName() bool {
 		arm.EqualFold(r.Path.LastHop().Segment(0), nameCheckAction)
 }
 
-// ReadNameCheck checks that content is JSON and reads of which type a name is checked.
+// ReadNameCheck checks that content is JSON, and reads the type whose name is checked.
 func ReadNameCheck(content []byte) (Body, *arm.Error) {
 	if fault := CheckJSON(content); fault != nil {
 		return Body{}, fault

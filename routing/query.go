@@ -16,7 +16,7 @@ type Query struct {
 }
 
 // parseQuery reads a raw query. It refuses what two parsers could read in two ways: a
-// broken escape, a second api-version, an api-version beside a semicolon. Parameter
+// broken escape, a second api-version, an api-version next to a semicolon. Parameter
 // names match without case. A fault lists the supported api-versions.
 func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 	q := Query{Raw: raw}

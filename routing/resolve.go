@@ -98,7 +98,7 @@ type Decision struct {
 	// Locks are those that may forbid a request that is no read. Memory does not know
 	// them: they are missing where Remembered is set.
 	Locks []inventory.Lock
-	// Generation is that of the row by which a read was routed; NeedsVerify reports
+	// Generation is that of the row that routed a read; NeedsVerify reports
 	// whether the read's answer may settle something about it.
 	Generation  [16]byte
 	NeedsVerify bool
@@ -136,7 +136,7 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	return (&decided{scopes: scopes{Router: rt}}).resolve(ctx, r, p, body, searched)
 }
 
-// decided is a decision with the scopes by which it is taken: one allocation.
+// decided is a decision with the scopes that it depends on: one allocation.
 type decided struct {
 	scopes
 	Decision

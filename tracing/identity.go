@@ -1,4 +1,4 @@
-// Package tracing guards the identity of a request: the ids by which all logs show it,
+// Package tracing guards the identity of a request: the ids that all logs show,
 // and the headers that only the front door may set.
 //
 // The rule is strip first, then stamp; nothing else sets them. [Identify] reads what a

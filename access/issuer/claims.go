@@ -19,7 +19,7 @@ const maxText = 256
 // ClaimNames are the claims that say who a caller is.
 type ClaimNames struct {
 	ObjectID string
-	// AppID are the claims of which the first that is there names the application.
+	// AppID are claims; the first that a token has names the application.
 	AppID []string
 	// Name names the caller. "" stands for preferred_username, else upn, else the id of an
 	// application for which no user acts, else name: many people may have the same name.

@@ -29,9 +29,9 @@ const maxToken = 16 << 10
 type Options struct {
 	// URL is the issuer, as tokens and its discovery document name it.
 	URL string
-	// Audiences are those of which a token must have one.
+	// Audiences: a token must have one of them.
 	Audiences []string
-	// Algorithms are those by which tokens may be signed, all asymmetric.
+	// Algorithms are the accepted signature algorithms, all asymmetric.
 	Algorithms []string
 	// ClockSkew is by how much the issuer's clock may differ.
 	ClockSkew time.Duration

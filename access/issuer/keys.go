@@ -81,7 +81,7 @@ func (k *Keys) has(name string, now time.Time) bool {
 	return set != nil && set.names[name]
 }
 
-// find returns the keys by which a token may be signed that names the key id. It fetches
+// find returns the keys that may have signed a token with this key id. It fetches
 // them anew if there is no such key.
 func (k *Keys) find(ctx context.Context, id, algorithm string, now time.Time) ([]key, error) {
 	k.used.Store(true)

@@ -43,7 +43,7 @@ func (s *signature) verify(ctx context.Context, token string) ([]byte, error) {
 	for i, a := range s.algorithms {
 		algorithms[i] = jose.SignatureAlgorithm(a)
 	}
-	// The compact form alone: the other one can hold headers that nobody signed.
+	// The compact form alone: the other one can hold unsigned headers.
 	parsed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type Definition struct {
 	ID          string // a GUID in lower case
 	Name        string // as people read it
 	Description string
-	// BuiltIn roles belong to every tenant, and nobody changes them.
+	// BuiltIn roles belong to every tenant, and cannot be changed.
 	BuiltIn     bool
 	Permissions []Permission
 	// AssignableScopes are ids of subscriptions and groups; "/" for built-in roles.

@@ -22,7 +22,7 @@ func (g Grant) Holds(scope string) bool {
 
 // Grants are what one caller has been granted at, above and below one subscription, as
 // Sort orders them. A caller with grants of two kinds, as those of the configuration
-// beside those of the store, has two lists: ask one after the other, which needs no
+// besides those of the store, has two lists: ask one after the other, which needs no
 // third list.
 type Grants []Grant
 

@@ -15,10 +15,10 @@ const TenantScope = "/"
 type relation uint8
 
 const (
-	beside relation = iota // neither holds the other
-	at                     // they are one
-	under                  // it lies in the other
-	over                   // the other lies in it
+	disjoint relation = iota // neither holds the other
+	at                       // they are one
+	under                    // it lies in the other
+	over                     // the other lies in it
 )
 
 // place says where a scope, in any casing, lies as seen from a folded one.
@@ -32,7 +32,7 @@ func place(scope, from string) relation {
 	case scope == "" && from[0] == '/':
 		return over
 	}
-	return beside
+	return disjoint
 }
 
 // compare compares a scope, in any casing, and what follows it with a folded one, by

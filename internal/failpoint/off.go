@@ -10,7 +10,7 @@ const Enabled = false
 // Hit does what the rule of a point says; here there is none.
 func Hit(Point) error { return nil }
 
-// Pass is Hit for a point that cannot be told to fail.
+// Pass is Hit for a point that never fails.
 func Pass(Point) {}
 
 // Start takes the rules of the environment; here there are none.

@@ -18,7 +18,7 @@ var process = NewRegistry(end)
 // Hit does what the rule of a point says. The error is a [*Failure].
 func Hit(p Point) error { return process.Hit(p) }
 
-// Pass is Hit for a point that cannot be told to fail.
+// Pass is Hit for a point that never fails.
 func Pass(p Point) { _ = process.Hit(p) }
 
 // Start takes the rules of the environment and opens the control listener, which

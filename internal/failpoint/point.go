@@ -59,7 +59,7 @@ const (
 // Description says where a point lies.
 type Description struct {
 	Point Point
-	Fails bool // it can be told to fail
+	Fails bool // it can fail on request
 	Says  string
 }
 
@@ -127,7 +127,7 @@ func known(name string) (Description, bool) {
 	return Description{}, false
 }
 
-// Failure is the error of a step that was told to fail at a point.
+// Failure is the error of a step that a point makes fail.
 type Failure struct{ Point Point }
 
 func (f *Failure) Error() string { return "failed at the point " + string(f.Point) + " by its rule" }

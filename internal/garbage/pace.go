@@ -4,7 +4,7 @@
 // Go collects when there is as much garbage as live memory. A gateway's live memory is
 // small, so that it collects dozens of times a second under load for a few megabytes.
 // [Start] lets more lie while the live memory is small, and nothing more than Go does
-// once it has grown: what is allowed beside live memory then is bounded by that.
+// once it has grown: what is allowed on top of live memory then is bounded by that.
 // Beyond that it keeps the process within the memory of its container, and gives memory
 // back to the system once a burst has ended and the process rests.
 //

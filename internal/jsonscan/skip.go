@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// skip passes over an object or an array of which nothing is handed out, most of
+// skip passes over an object or an array that nothing asks for, most of
 // any text: without recursion, and with nothing kept but which of the two it is
 // in at each level. It returns false, and has not moved, where the text is not
 // well-formed: the way that knows how to tell why begins anew, and does not try

@@ -38,7 +38,7 @@ func redactTokens(text string, secret func(run string) bool) string {
 }
 
 // runEnd is where a run of the characters of tokens and keys ends that begins at
-// a place: those of base64 but for the slash, of which paths are made, and those of
+// a place: those of base64 but for the slash, which separates the parts of paths, and those of
 // both that are escaped.
 func runEnd(text string, i int) int {
 	for i < len(text) {

@@ -16,7 +16,7 @@ type Handles[Labels comparable, Series any] struct {
 	all atomic.Pointer[map[Labels]Series] // which never changes
 }
 
-// NewHandles returns handles of which none is made.
+// NewHandles returns handles, none of them created yet.
 func NewHandles[Labels comparable, Series any](create func(Labels) Series) *Handles[Labels, Series] {
 	h := &Handles[Labels, Series]{create: create}
 	h.all.Store(&map[Labels]Series{})

@@ -30,7 +30,7 @@ func Counts(name, help string) prometheus.HistogramOpts {
 }
 
 // native bounds what a native histogram takes: an eighth more from bucket to
-// bucket, at most 160 of them, and exemplars of which each is kept for minutes.
+// bucket, at most 160 of them, and exemplars that are kept for minutes each.
 func native(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: buckets,

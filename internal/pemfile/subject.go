@@ -161,7 +161,7 @@ func SubjectOf(raw []byte) Subject {
 	return subject
 }
 
-// Equal reports whether two subjects are the same name. An empty one is nobody's.
+// Equal reports whether two subjects are the same name. An empty one equals none.
 func (s Subject) Equal(other Subject) bool {
 	return len(s) > 0 && slices.EqualFunc(s, other, slices.Equal)
 }

@@ -11,7 +11,7 @@
 // A subscription's bucket is touched only by callers for whom the subscription exists.
 // Until that is known, and where it turns out otherwise ([Ticket.Disown]), the caller's
 // bucket at its tenant pays: whoever invents subscriptions, or calls those of others,
-// throttles nobody but itself, and adds no bucket to memory.
+// throttles only itself, and adds no bucket to memory.
 //
 // A list over several regions costs one token for each. What the buckets lack becomes a
 // debt ([Ticket.Charge]): a refusal could never end for a list over more regions than a

@@ -25,7 +25,7 @@ type Levels struct {
 	subscriptions table
 }
 
-// NewLevels returns levels of which all are full.
+// NewLevels returns levels that are all full.
 func NewLevels(now time.Time) *Levels {
 	l := &Levels{begun: now, seed: maphash.MakeSeed()}
 	l.callers.init()
@@ -43,7 +43,7 @@ type shard struct {
 	_       [40]byte // a cache line for each lock
 }
 
-// key tells buckets apart, by hashes that nobody outside can foresee.
+// key tells buckets apart, by hashes that no client can foresee.
 type key struct{ owner, place uint64 }
 
 // buckets are those of one owner in one place.

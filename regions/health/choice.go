@@ -115,7 +115,7 @@ func (v *snapshot) triesFirst() bool {
 	return len(v.trials) > 0 && (len(v.healthy) == 0 || !v.trials[0].isProbed())
 }
 
-// Candidates returns the indexes of the addresses of which Choose would take one now, and
+// Candidates returns the indexes of the addresses that Choose may take now, and
 // takes none. The error is a *[Down].
 func (s *Set) Candidates(now time.Duration) ([]int, error) {
 	v := s.current(now)

@@ -17,7 +17,7 @@ import (
 
 // Sampling says which traces are recorded.
 type Sampling struct {
-	// Share is that of the requests and attempts that nobody has decided about, 0 to 1.
+	// Share is the sampled part of undecided requests and attempts, 0 to 1.
 	Share float64
 	// Callers is how many requests a second are sampled because a trusted caller says so.
 	Callers int
@@ -79,7 +79,7 @@ func (t *Tracer) Sample(s Sampling) {
 	t.callers.SetBurst(s.Callers)
 }
 
-// draw decides about what nobody has decided about.
+// draw decides about an undecided trace.
 func (t *Tracer) draw() bool {
 	return rand.Uint64N(draws) < t.share.Load() //nolint:gosec // a sample needs no secrecy
 }
@@ -115,8 +115,7 @@ const continued = time.Hour
 
 // Attempt begins the span of an attempt at durable work that was begun some time ago, by
 // the span whose [Span.Parent] it kept, or "". An attempt that comes late is sampled like
-// one that nobody has decided about, and has a trace of its own, which is linked to the
-// other.
+// an undecided one, and has a trace of its own that is linked to the other.
 func (t *Tracer) Attempt(name, parent string, age time.Duration) *Span {
 	if t == nil {
 		return nil
@@ -134,7 +133,7 @@ func (t *Tracer) Attempt(name, parent string, age time.Duration) *Span {
 	return t.start(trace.SpanContext{}, JobAttempt, name, began)
 }
 
-// Begin begins a trace that nobody has decided about; nil if it is not sampled.
+// Begin begins an undecided trace; nil if it is not sampled.
 func (t *Tracer) Begin(k Kind, name string) *Span {
 	if t == nil || !t.draw() {
 		return nil
