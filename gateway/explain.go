@@ -89,7 +89,7 @@ func whole(q *adminapi.Question) *arm.Error {
 	return nil
 }
 
-// rehearsed is a request that is explained, and who is taken to send it.
+// rehearsed is a request that is explained, and its assumed caller.
 type rehearsed struct {
 	*http.Request
 	who     access.Principal
@@ -99,7 +99,7 @@ type rehearsed struct {
 	ask     bool
 }
 
-// explain has a request go its way, through the handlers of a gateway that sends nothing.
+// explain sends a request through the handlers of a gateway that calls no provider.
 func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
 	calls := explain.NewCalls(g.upstream)
 	rehearsal := g.rehearsal(calls, asked.roles == adminapi.RolesNotAsked, asked.ask)
@@ -206,7 +206,7 @@ func (g *Gateway) configuredCaller(object string) access.Principal {
 	return access.Principal{ObjectID: arm.Fold(object)}
 }
 
-// anAddress is where an explained request comes from: one that nobody has.
+// anAddress is where an explained request comes from: one that no client has.
 const anAddress = "192.0.2.1:1"
 
 // explainedRequest is the request of a question. The fault is of one that could not come
@@ -277,7 +277,7 @@ func (f inEarnest) Find(ctx context.Context, caller locate.Caller, sought routin
 	return f.Finder.Find(ctx, caller, sought)
 }
 
-// asleep are workers that nobody wakes.
+// asleep are workers that never wake.
 type asleep struct{}
 
 func (asleep) Nudge(string) {}

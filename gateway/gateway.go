@@ -55,8 +55,8 @@ type Options struct {
 	Access, Audit *zap.Logger
 	// Metrics may be nil: requests are not measured then.
 	Metrics Registry
-	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
-	// which nobody else can go on.
+	// Keys seal and open skip tokens; nil for a key of the gateway's own, whose
+	// tokens no other gateway can open.
 	Keys *fanout.Keys
 	// Sinks are those of the configuration, with what their files hold.
 	Sinks []*webhook.Sink
@@ -65,7 +65,7 @@ type Options struct {
 	// Reload is what the admin listener calls to have the configuration read
 	// anew; nil where that cannot be.
 	Reload func(context.Context) (admin.Reloaded, error)
-	// Generations are the configurations that there were; nil: nobody remembers them.
+	// Generations are the configurations that there were; nil: they are not kept.
 	Generations *generation.History
 }
 
@@ -151,7 +151,7 @@ func New(o Options) *Gateway {
 	}
 	measures := o.Metrics != nil
 	if !measures {
-		o.Metrics = prometheus.NewRegistry() // which nobody reads
+		o.Metrics = prometheus.NewRegistry() // nothing reads it
 	}
 	g := &Gateway{longLived: longLived{
 		store:     o.Store,
@@ -196,7 +196,7 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// Succeed returns a gateway that answers by another configuration, beside g and
+// Succeed returns a gateway that answers by another configuration, alongside g and
 // in its place. What cannot change at run time (config.Succeed) has to be as it was.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys, sinks []*webhook.Sink) *Gateway {
 	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(g.listOptions(c, keys))}
@@ -347,6 +347,6 @@ func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
 // Traffic returns what remembers how requests went lately. The caller runs it.
 func (g *Gateway) Traffic() *observe.Traffic { return g.traffic }
 
-// Runner returns what does the durable work beside the requests. The caller
+// Runner returns what does the durable work alongside the requests. The caller
 // runs it, and ends it before it closes the store.
 func (g *Gateway) Runner() *jobs.Runner { return g.runner }

@@ -22,7 +22,7 @@ import (
 	"portico/tracing"
 )
 
-// maxHeaderLines bounds the headers of a request beside their size.
+// maxHeaderLines bounds the number of a request's headers.
 const maxHeaderLines = 200
 
 // recover turns a panic into a 500. An answer that has begun is broken off, and

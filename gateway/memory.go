@@ -14,8 +14,8 @@ type budget struct {
 	holds   string // what holds the memory
 }
 
-// newMemory returns a memory of so many bytes, of which each caller may hold a
-// share, and shows it in the metrics.
+// newMemory returns a memory of so many bytes, each caller's share of it bounded, and
+// shows it in the metrics.
 func newMemory(o Options, b budget, bytes int64) *limits.Memory {
 	stats := &limits.Stats{}
 	meter.ShowBudget(o.Metrics, b.setting, stats)

@@ -38,7 +38,7 @@ func limitsOf(c config.ThrottleLimits) throttle.Limits {
 // knows the caller and what the request is about, and before all that costs more.
 func (g *Gateway) limitRate(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
-	if g.throttle == nil || isMetadata(x.Path) { // nobody needs to have signed in for that
+	if g.throttle == nil || isMetadata(x.Path) { // it needs no sign-in
 		return true
 	}
 	if refusal := g.take(r.Context(), x, r.Method); refusal != nil {
@@ -60,7 +60,7 @@ func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, method string)
 }
 
 // exists reports whether a subscription exists for the caller. Where memory knows it,
-// nobody is asked.
+// the store is not asked.
 func (g *Gateway) exists(ctx context.Context, x *exchange.Exchange, id string) bool {
 	found, _, err := g.store.Scopes().Subscription(ctx, id, x.Started)
 	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)

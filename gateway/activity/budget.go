@@ -10,7 +10,7 @@ import (
 // else some 90 MB a day.
 const refusalsPerMinute = 60
 
-// mostCallers bounds the callers that are told apart in one minute. Further ones share
+// mostCallers bounds the callers that are counted apart in one minute. Further ones share
 // what one may have.
 const mostCallers = 10_000
 

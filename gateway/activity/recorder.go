@@ -1,4 +1,4 @@
-// Package activity records what the activity log shows beside changes: requests that were
+// Package activity records what the activity log shows besides changes: requests that were
 // refused, and what providers answered to requests that were only passed on to them.
 //
 // The events of changes are recorded in the transactions that make them. These have none;
@@ -76,7 +76,7 @@ func logged(fault *arm.Error) bool {
 }
 
 // Answered records what a provider answered to the request of x, which was only passed on.
-// why is the provider's error, nil where it told none.
+// why is the provider's error, nil where it gave none.
 func (r *Recorder) Answered(ctx context.Context, x *exchange.Exchange, status int, accepted bool, why *arm.Error) {
 	told := events.Told{Action: x.Request.Action(), Origin: events.Answered, HTTPStatus: status, Status: events.Succeeded, Error: why}
 	switch {
@@ -99,7 +99,7 @@ func (r *Recorder) Unanswered(ctx context.Context, x *exchange.Exchange, fault *
 }
 
 // concerns reports whether the request of x is in a subscription of its caller's, or in none:
-// nobody writes into the log of others, nor of what does not exist.
+// no caller writes into the log of others, nor of what does not exist.
 func (r *Recorder) concerns(ctx context.Context, x *exchange.Exchange) bool {
 	id := x.Subscription()
 	if id == "" {

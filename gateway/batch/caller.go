@@ -15,7 +15,7 @@ type Caller struct {
 	Principal   access.Principal
 	Client      tracing.Client
 	Correlation string
-	Host        string // by which the caller reached the front door
+	Host        string // that the caller sent the request to
 	// Defaults are headers of requests that do not bring their own.
 	Defaults http.Header
 }

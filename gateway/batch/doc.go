@@ -7,7 +7,7 @@
 // they are read from the content of the batch, and the store keeps only what must
 // be known by a process that takes the batch over. A request that may change
 // something is marked in the store before it is sent, and never sent again: if its
-// answer dies with the process that sent it, the caller is told that the outcome
+// answer dies with the process that sent it, the caller learns that the outcome
 // is unknown. A read without an answer is sent again. The store seals contents and
 // answers, and drops the contents when the batch has ended.
 package batch

@@ -149,7 +149,7 @@ func headerName(key []byte) string {
 	return http.CanonicalHeaderKey(string(key))
 }
 
-// tooMuch refuses headers of which there are too many, or that are too long.
+// tooMuch refuses headers that are too many or too long.
 func tooMuch(what string, most int) *arm.Error {
 	return arm.NewError(arm.InvalidRequestHeader, "*", fmt.Sprintf("there is too much of it: at most %d %s are allowed", most, what)).
 		WithStatus(http.StatusRequestHeaderFieldsTooLarge)

@@ -150,7 +150,7 @@ func (a *answer) finish() {
 	a.of.writers.Put(a.gzip)
 }
 
-// release returns the memory, and the writer where nobody can still have it.
+// release returns the memory, and the writer where nothing refers to it any more.
 func (a *answer) release() {
 	if a.memory != nil {
 		a.memory.Close()

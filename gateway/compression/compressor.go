@@ -1,5 +1,5 @@
 // Package compression compresses answers on their way to clients that ask for it
-// (RFC 9110, section 12.5.3), by gzip, in one middleware: who makes an answer does not
+// (RFC 9110, section 12.5.3), by gzip, in one middleware: the handler of a request does not
 // know of it.
 //
 // An answer goes as it is where it has another coding already, is short, is a part, has
@@ -46,7 +46,7 @@ func New(minimum int64, memory *limits.Memory) *Compressor {
 	return c
 }
 
-// vary is shared by all answers: who changes a value of a header replaces it.
+// vary is shared by all answers: a change of a header's value replaces the slice.
 var vary = []string{"Accept-Encoding"}
 
 // Compress compresses the answers of a handler. The request has its exchange.

@@ -16,7 +16,7 @@ import (
 // mostCalls bounds how many calls an explanation names.
 const mostCalls = 1000
 
-// errNotMade is in place of an answer that nobody asked for.
+// errNotMade stands for the answer to a call that was only noted.
 var errNotMade = errors.New("the request is explained, and no provider is called")
 
 // Calls notes the calls that a request would make, and makes none.

@@ -33,7 +33,7 @@ type Walked struct {
 	Roles string
 	// Raw says how the bytes of the request were read; "" if there were none.
 	Raw string
-	// SignIn is what became of its credential; nil if the question says who calls.
+	// SignIn is what became of its credential; nil if the question names the caller.
 	SignIn *access.Rehearsal
 }
 

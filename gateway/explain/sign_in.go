@@ -9,7 +9,7 @@ import (
 	"portico/gateway/exchange"
 )
 
-// signIn is what became of the request's credential; nil if nobody looked at it.
+// signIn is what became of the request's credential; nil if nothing looked at it.
 func (w *Walked) signIn() *api.ExplainedSignIn {
 	s := w.SignIn
 	if s == nil {

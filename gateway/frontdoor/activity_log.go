@@ -15,8 +15,7 @@ import (
 	"portico/inventory"
 )
 
-// activityLog is what has happened in a subscription: who changed what, and how it
-// ended.
+// activityLog serves the events of a subscription: changes, their callers and outcomes.
 type activityLog struct {
 	store *inventory.Store
 	lists page.Lists

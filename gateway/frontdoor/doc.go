@@ -8,7 +8,7 @@
 //
 // A list shows its caller what that may read, by the ids of its elements. What a
 // subscription is and may use (its own members, locations, SKUs, providers and features
-// with their registrations) may be read by all who may read something in it. The names
-// of tags are counted over the whole subscription: only who may read all of it may list
-// them, as a part of the sum would be wrong and the sum would tell of what is hidden.
+// with their registrations) may be read by everyone who may read something in it. The
+// names of tags are counted over the whole subscription, so only callers that may read all
+// of it may list them: a part of the sum would be wrong, the sum would reveal hidden ones.
 package frontdoor

@@ -137,7 +137,7 @@ func (g features) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchan
 	return x.Answer(w, http.StatusOK, featureOf(req.Subscription, full))
 }
 
-// set registers for a feature or unregisters, at once: nobody has to approve. The
+// set registers for a feature or unregisters, at once, without an approval. The
 // provider is notified.
 func (g features) set(on bool) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {

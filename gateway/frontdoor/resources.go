@@ -141,8 +141,8 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	return source.Answer(w, x, g.lists, p)
 }
 
-// restrict makes a source one of what a caller may see who may not see all: where it may
-// list resources, those that it may read.
+// restrict limits a source to what its caller may see: the resources that the caller may
+// read.
 func (g resources) restrict(ctx context.Context, s *page.Source[inventory.Resource], q *routing.Request, req route.Request, queries []inventory.ResourceQuery) {
 	matches := s.Keep
 	s.Keep = func(row inventory.Resource) bool {

@@ -15,7 +15,7 @@ import (
 	"portico/upstream"
 )
 
-// Audit writes the audit log: who wanted what, when, and what came of it.
+// Audit writes the audit log: each change that a caller asked for, and its outcome.
 type Audit struct{ log *zap.Logger }
 
 // NewAudit returns an audit log that writes to log.
@@ -71,7 +71,7 @@ func (l *auditLine) AddTo(e logs.Fields) {
 	}
 }
 
-// actionOf names what a request does as roles do, where nobody has asked them: the
+// actionOf names what a request does as roles do, where no role was asked: the
 // namespace, the types, and the verb, such as Contoso.Compute/virtualMachines/write.
 // Namespace and types are spelled as the client did; empty segments, which the az CLI
 // sends, count for nothing.

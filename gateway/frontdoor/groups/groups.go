@@ -265,7 +265,7 @@ func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 }
 
 // groupsAmong returns the folded names of the groups among scopes, which are folded ids
-// below a subscription. Who may read something in a group need not be able to read the
+// below a subscription. A right to read something in a group is no right to read the
 // group.
 func groupsAmong(scopes []string) (names []string) {
 	for _, scope := range scopes {

@@ -145,7 +145,7 @@ func selectionOf(x *exchange.Exchange) (selection, error) {
 		}
 		who := []string{arm.Fold(t.text)}
 		if t.of == arm.Fold(assignedTo) && arm.EqualFold(t.text, x.Principal.ObjectID) {
-			// To which groups others belong, nobody says here.
+			// The groups of other principals are not known here.
 			who = slices.AppendSeq(who, x.Principal.Groups.All())
 		}
 		if s.principals != nil {
@@ -160,8 +160,8 @@ func (s selection) holds(a inventory.RoleAssignment) bool {
 	return s.principals == nil || slices.Contains(s.principals, arm.Fold(a.PrincipalID))
 }
 
-// list answers with the assignments at, above and below a scope. Who may read only some
-// of what lies below it sees those.
+// list answers with the assignments at, above and below a scope. A caller that may read
+// only a part of what lies below sees those of that part.
 func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	at, err := find(r.Context(), g.Scopes, x, req)
 	if err != nil {

@@ -234,8 +234,8 @@ var errOvertaken = errors.New("roles: the role definition was changed meanwhile"
 // mostOvertaken bounds how often a change starts over because of that.
 const mostOvertaken = 5
 
-// unchanged has a definition changed as it was read, nil where there is none: rights are
-// asked for outside of the transaction that changes it.
+// unchanged calls change with a definition as it was just read, or nil, and again where
+// someone else changed it meanwhile: rights are asked for outside of the transaction.
 func (g Definitions) unchanged(ctx context.Context, at place, id string, change func(before *inventory.RoleDefinition) error) error {
 	for range mostOvertaken {
 		var before *inventory.RoleDefinition
@@ -259,9 +259,8 @@ func generationOf(d *inventory.RoleDefinition) [16]byte {
 	return d.Generation
 }
 
-// mayChange refuses to change a definition to who may not do so at every scope at which
-// it is assignable now, and at those where it will be: what it allows holds at all of
-// them. The scopes must be of its tenant.
+// mayChange refuses a change unless the caller may change definitions at every scope where
+// this one is assignable, now and afterwards: what it allows holds at all of them. The scopes must be of its tenant.
 func (g Definitions) mayChange(ctx context.Context, x *exchange.Exchange, at place, before *inventory.RoleDefinition, scopes []string, verb string) error {
 	for _, s := range scopes {
 		refusal, refused, err := g.may(ctx, x, verb, s)

@@ -149,9 +149,9 @@ func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return route.AnswerTagged(w, r, x, http.StatusOK, d.ETag, definitionAt(at.Subscription, d))
 }
 
-// shows reports whether a definition exists for who asks for it at a scope: it is
-// assignable there, above or below. The tenant is above all, and whoever is signed in
-// may ask there; a custom role then exists for who may read one of its scopes.
+// shows reports whether a caller at a scope may see a definition: it is assignable there,
+// above or below. Everyone who is signed in may ask at the tenant; there a custom role is
+// shown to callers that may read one of its scopes.
 func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, d inventory.RoleDefinition, readable *authorize.Readable) (bool, error) {
 	if d.AssignableAt(at.ID) {
 		return true, nil

@@ -8,8 +8,8 @@ import (
 	"portico/gateway/frontdoor/scope"
 )
 
-// What grants and denies rights in Azure and is not here; clients that list who may do
-// what ask for it all the same.
+// What else grants and denies rights in Azure. Portico has none of it; clients that list
+// access control ask for it all the same.
 const (
 	denyAssignmentsName       = "denyAssignments"
 	classicAdministratorsName = "classicAdministrators"

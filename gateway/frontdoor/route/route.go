@@ -33,11 +33,11 @@ type Route struct {
 	Handle  Handler
 	// Action is what the request does at its scope ([routing.Request.Scope]), in the words
 	// of roles; ActionOf, in its place, says so where the path decides. Where there is
-	// neither, Open says why nobody needs a role.
+	// neither, Open says why a caller needs no role.
 	Action   string
 	ActionOf func(*routing.Request) string
 	Open     string
-	// Partly lets in who may do this not at the scope, but somewhere below: the handler
+	// Partly lets in callers that may do this only somewhere below the scope: the handler
 	// keeps to what the caller may see ([Request.Readable]).
 	Partly bool
 	// Excused, unless it is nil, reports whether the caller needs no role for this request.

@@ -86,7 +86,7 @@ func tagsPath(q *routing.Request) bool {
 type tagEdit struct {
 	operation  arm.TagOperation
 	sent       map[string]string
-	kind       index.WriteKind // by which locks judge it
+	kind       index.WriteKind // that locks judge
 	limit      int
 	conditions func(etag string) error
 	fault      error // of the content; the preconditions are judged first
