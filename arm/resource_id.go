@@ -80,3 +80,13 @@ func GroupOf(id string) (sub, group string) {
 	}
 	return "", ""
 }
+
+// ShortName returns an ID without the group that it lies in: it begins with the
+// namespace.
+func ShortName(id string) string {
+	var p Path
+	if p.Parse(id) != nil || p.Hops() == 0 || p.Hop(0).Namespace() == "" {
+		return id
+	}
+	return p.String()[len(p.Prefix(p.Hop(0).Start()+1))+1:]
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/upstream/answers"
 )
 
 // busyRetry is the Retry-After of a list for which there was no memory.
@@ -216,7 +217,7 @@ func (p *pageBuild) mergedPage() *MergedPage {
 		if query != "" {
 			query += "&"
 		}
-		m.NextLink = PublicLink(p.lister.options.Public, p.request.Path.Escaped(), query+skipToken+"="+p.token)
+		m.NextLink = answers.PublicLink(p.lister.options.Public, p.request.Path.Escaped(), query+skipToken+"="+p.token)
 	} else {
 		slices.Sort(lacking)
 		m.Unreachable = lacking

@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/internal/jsonscan"
 	"portico/regions"
+	"portico/upstream/answers"
 )
 
 // NextLinks checks the links in a provider's pages: they must point to the listed
@@ -66,49 +67,5 @@ func escapeInvalid(query string) string {
 }
 
 func (l NextLinks) allowed(target *url.URL) bool {
-	if target.Opaque != "" || target.User != nil {
-		return false
-	}
-	if target.Scheme == "" && target.Host == "" {
-		return true // relative
-	}
-	if sameOrigin(target, l.Public) {
-		return true
-	}
-	for _, own := range l.Endpoint.URLs {
-		if sameOrigin(target, own) {
-			return true
-		}
-	}
-	return false
+	return target.Opaque == "" && target.User == nil && (answers.Relative(target) || answers.OwnOrigin(target, l.Public, l.Endpoint))
 }
-
-// sameOrigin compares scheme, host and port; a may lack the scheme.
-func sameOrigin(a, b *url.URL) bool {
-	if a.Scheme != "" && !strings.EqualFold(a.Scheme, b.Scheme) {
-		return false
-	}
-	return strings.EqualFold(a.Hostname(), b.Hostname()) && port(a, b.Scheme) == port(b, b.Scheme)
-}
-
-func port(u *url.URL, scheme string) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	if strings.EqualFold(scheme, "https") {
-		return "443"
-	}
-	return "80"
-}
-
-// PublicLink returns the front door's URI of a path, with a raw query unless that is
-// empty.
-func PublicLink(public *url.URL, escapedPath, query string) string {
-	if query == "" {
-		return public.Scheme + "://" + public.Host + escapedPath
-	}
-	return public.Scheme + "://" + public.Host + escapedPath + "?" + query
-}
-
-// SameOrigin reports whether the absolute URL u has the origin of other.
-func SameOrigin(u, other *url.URL) bool { return u.Scheme != "" && sameOrigin(u, other) }

@@ -101,34 +101,3 @@ func TestNextLinks(t *testing.T) {
 		}
 	}
 }
-
-func TestPublicLink(t *testing.T) {
-	public := parseURL(t, "https://public.example:8443")
-	if got := PublicLink(public, "/a%20b", "x=1&$skipToken=a%3D"); got != "https://public.example:8443/a%20b?x=1&$skipToken=a%3D" {
-		t.Error(got)
-	}
-	if got := PublicLink(public, "/a", ""); got != "https://public.example:8443/a" {
-		t.Error(got)
-	}
-}
-
-func TestSameOrigin(t *testing.T) {
-	public := parseURL(t, "https://public.example")
-	for link, same := range map[string]bool{
-		"https://public.example/x":     true,
-		"https://PUBLIC.example:443/x": true,
-		"http://public.example/x":      false,
-		"https://public.example:80/x":  false,
-		"https://other.example/x":      false,
-		"//public.example/x":           false, // not absolute
-		"/x":                           false,
-		"https:/x":                     false,
-	} {
-		if SameOrigin(parseURL(t, link), public) != same {
-			t.Errorf("%s: %v", link, !same)
-		}
-	}
-	if !SameOrigin(parseURL(t, "http://a.example:80/x"), parseURL(t, "http://a.example")) {
-		t.Error("80 is the port of http")
-	}
-}

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/internal/jsonscan"
+	"portico/upstream/answers"
 )
 
 // Part is what of a list one group holds, or one resource.
@@ -99,7 +100,7 @@ func (c Collection) at(part *Part) Collection {
 		c.Query = withoutTop(c.Query)
 	}
 	c.Header = maps.Clone(c.Header)
-	c.Header["Referer"] = []string{PublicLink(c.Public, c.Path.Escaped(), c.Query)}
+	c.Header["Referer"] = []string{answers.PublicLink(c.Public, c.Path.Escaped(), c.Query)}
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"portico/limits"
 	"portico/regions"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 // EmptinessCheck asks the providers of a group whether anything is left in it,
@@ -246,7 +247,7 @@ func (l *look) list(ctx context.Context, p place, t *regions.ResourceType, targe
 	if err := c.Path.Parse(arm.PathOf(target)); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
 	}
-	l.caller.Stamp(c.Header, l.subscription.TenantID, l.Public, fanout.PublicLink(l.Public, c.Path.Escaped(), c.Query))
+	l.caller.Stamp(c.Header, l.subscription.TenantID, l.Public, answers.PublicLink(l.Public, c.Path.Escaped(), c.Query))
 	inGroup := arm.Fold(l.scope()) + "/"
 	err := c.Each(ctx, func(page fanout.Page) error {
 		for _, element := range page.Elements {

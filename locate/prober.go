@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/internal/failpoint"
 	"portico/internal/timing"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // Prober asks providers about resources, as Portico itself.
@@ -112,7 +112,7 @@ func (p Prober) Read(ctx context.Context, header http.Header, to *regions.Endpoi
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	// Providers put their own token behind it, in the place of any other.
-	header.Set("Referer", fanout.PublicLink(p.Public, path, routing.Query{Raw: query}.Without("$skipToken")))
+	header.Set("Referer", answers.PublicLink(p.Public, path, routing.Query{Raw: query}.Without("$skipToken")))
 	return p.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header, Caller: p.Share})
 }
 

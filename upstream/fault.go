@@ -20,6 +20,15 @@ type Fault struct {
 	Err    error
 }
 
+// FaultOf returns the fault in the error of a call to a region. Any other error counts as
+// one of a request that was sent.
+func FaultOf(err error, region string) *Fault {
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		return fault
+	}
+	return &Fault{Sent: true, Region: region, Err: err}
+}
+
 func (f *Fault) Error() string { return "the provider gave no answer: " + f.Err.Error() }
 
 func (f *Fault) Unwrap() error { return f.Err }

@@ -9,13 +9,13 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/internal/timing"
 	"portico/inventory"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 const changesType = "Microsoft.Resources/changes"
@@ -139,5 +139,5 @@ func (g history) show(x *exchange.Exchange, e events.Event) changeBody {
 func (g history) link(x *exchange.Exchange, id, bound string, at time.Time) string {
 	path := url.URL{Path: id + "/providers/" + changesType}
 	query := "api-version=" + url.QueryEscape(x.Request.Query.APIVersion) + "&" + url.QueryEscape(bound) + "=" + url.QueryEscape(at.UTC().Format(time.RFC3339Nano))
-	return fanout.PublicLink(g.lists.Public, path.EscapedPath(), query)
+	return answers.PublicLink(g.lists.Public, path.EscapedPath(), query)
 }

@@ -15,10 +15,10 @@ import (
 
 	"portico/arm"
 	"portico/config"
-	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/upstream/answers"
 )
 
 // The forms in which operations are polled (async reference, 202 Accepted and
@@ -59,12 +59,12 @@ func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id s
 // one is named, whose answer is a 200 also when the operation failed, and then
 // have neither the error's status nor its details.
 func (o *Operations) Accept(w http.ResponseWriter, x *exchange.Exchange, scope, id string) error {
-	return o.accepted(w, x, fanout.PublicLink(o.Public, scope+"/"+Results+"/"+id, "api-version="+x.Request.Query.APIVersion))
+	return o.accepted(w, x, answers.PublicLink(o.Public, scope+"/"+Results+"/"+id, "api-version="+x.Request.Query.APIVersion))
 }
 
 // Pending answers a poll for the result of an operation that has not ended.
 func (o *Operations) Pending(w http.ResponseWriter, x *exchange.Exchange) error {
-	return o.accepted(w, x, fanout.PublicLink(o.Public, x.Request.Path.Escaped(), x.Request.Query.Raw))
+	return o.accepted(w, x, answers.PublicLink(o.Public, x.Request.Path.Escaped(), x.Request.Query.Raw))
 }
 
 func (o *Operations) accepted(w http.ResponseWriter, x *exchange.Exchange, location string) error {

@@ -83,12 +83,20 @@ func logFields(x *exchange.Exchange, fields ...zap.Field) []zap.Field {
 
 // buffer reads an answer whole, decompressed, and puts it back as its body.
 func (p *Proxy) buffer(answer *http.Response, namespace, region string) ([]byte, error) {
-	text, err := upstream.ReadAll(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
+	text, err := p.readWhole(answer)
 	if err != nil {
 		return nil, p.brokenOff(namespace, region, err)
 	}
-	replaceBody(answer, text)
 	return text, nil
+}
+
+// readWhole is buffer with the error of the reading itself.
+func (p *Proxy) readWhole(answer *http.Response) ([]byte, error) {
+	text, err := upstream.ReadAll(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
+	if err == nil {
+		replaceBody(answer, text)
+	}
+	return text, err
 }
 
 func replaceBody(answer *http.Response, text []byte) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"portico/access"
-	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/gateway/resolve"
 	"portico/headers"
@@ -15,6 +14,7 @@ import (
 	"portico/routing"
 	"portico/tracing"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // outbound builds the call to a provider: the client's headers that pass to this
@@ -52,14 +52,14 @@ func readsAnswer(q *routing.Request, d *Resolved, method string) bool {
 // publicURI is the URI of q on the public host, whatever host the client used:
 // providers build the links in their answers from it.
 func (p *Proxy) publicURI(q *routing.Request) string {
-	return fanout.PublicLink(p.Public, q.Path.Escaped(), q.Query.Raw)
+	return answers.PublicLink(p.Public, q.Path.Escaped(), q.Query.Raw)
 }
 
 // referer is the public URI as providers get it. They append their own skip token to
 // that of a page (resource reference, Paging Response Body), so referer removes it.
 func (p *Proxy) referer(q *routing.Request, method string) string {
 	if _, further := q.Query.Get("$skipToken"); further && method == http.MethodGet && q.Class != routing.Instance {
-		return fanout.PublicLink(p.Public, q.Path.Escaped(), q.Query.Without("$skipToken"))
+		return answers.PublicLink(p.Public, q.Path.Escaped(), q.Query.Without("$skipToken"))
 	}
 	return p.publicURI(q)
 }

@@ -9,7 +9,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations/async"
+	"portico/upstream/answers"
 )
 
 // outcome is what the resource of an operation says about the operation.
@@ -57,7 +57,7 @@ func (p *Proxy) outcomeOf(ctx context.Context, x *exchange.Exchange, o inventory
 	switch {
 	case deleted && known && (row.Region != o.Region || row.Created.After(o.Created)):
 		return outcome{ended: true, state: stateSucceeded}, nil // it has been recreated
-	case deleted && state == "", state != "" && !async.Terminal(state):
+	case deleted && state == "", state != "" && !answers.Terminal(state):
 		return outcome{state: stateInProgress}, nil
 	case deleted:
 		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil

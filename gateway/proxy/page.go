@@ -11,8 +11,8 @@ import (
 	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/internal/jsonscan"
-	"portico/operations/async"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 // mayBePage reports whether clients may take an answer for a page of a list. That of an
@@ -94,7 +94,7 @@ func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved,
 	if d.Operation != nil && x.Request.Class == routing.Poll {
 		return p.recordResultLink(ctx, x, d, path, query), nil
 	}
-	return fanout.PublicLink(p.Public, path, query), nil
+	return answers.PublicLink(p.Public, path, query), nil
 }
 
 // resultPath is the path of the next page of an operation's result.
@@ -103,7 +103,7 @@ func (p *Proxy) resultPath(d *Resolved, link string) (to arm.Path, own bool) {
 		called, _, _ := strings.Cut(d.Operation.Target, "?")
 		return to, to.Parse(called) == nil
 	}
-	target, own := async.Target(link, p.Public, d.Endpoint)
+	target, own := answers.OwnLink(link, p.Public, d.Endpoint)
 	return to, own && to.Parse(target.EscapedPath()) == nil
 }
 
@@ -111,9 +111,9 @@ func (p *Proxy) resultPath(d *Resolved, link string) (to arm.Path, own bool) {
 // operation, and returns it. If the front door serves no operation at the link's path,
 // the client gets a substitute.
 func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d *Resolved, path, query string) string {
-	next := fanout.PublicLink(p.Public, path, query)
+	next := answers.PublicLink(p.Public, path, query)
 	link := pollURL{url: next}
-	if target, own := async.Target(next, p.Public, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {
+	if target, own := answers.OwnLink(next, p.Public, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {
 		link.record = p.recordOf(x, d, target)
 	} else {
 		link = p.substitutePollURL(x, d, "Location", strings.TrimPrefix(next, p.Public.Scheme+"://"+p.Public.Host))

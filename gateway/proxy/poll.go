@@ -9,8 +9,8 @@ import (
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/operations/async"
 	"portico/operations/reconcile"
+	"portico/upstream/answers"
 )
 
 // poll forwards a poll of an operation. If the answer shows that the operation may have
@@ -89,10 +89,10 @@ func (p *Proxy) answerPoll(w http.ResponseWriter, r *http.Request, x *exchange.E
 // showsEnd reports whether a poll's answer says that the operation has ended.
 func (p *Proxy) showsEnd(answer *http.Response, namespace, region string) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
-		return async.MayHaveEnded(answer.StatusCode, nil), nil
+		return answers.MayHaveEnded(answer.StatusCode, nil), nil
 	}
 	text, err := p.buffer(answer, namespace, region)
-	return err == nil && async.MayHaveEnded(http.StatusOK, text), err
+	return err == nil && answers.MayHaveEnded(http.StatusOK, text), err
 }
 
 // confirmEnd confirms an end that a client saw, which proves nothing: Portico polls

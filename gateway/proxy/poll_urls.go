@@ -10,8 +10,8 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations/async"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 // pollingHeaders are the headers whose URLs clients follow with their token
@@ -81,7 +81,7 @@ func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d *Resolved, s
 		}
 		if link, ok := p.pollURLOf(x, d, name, values[0], status); ok {
 			urls.all = append(urls.all, link)
-			if polled == "" && async.Named(name, status) {
+			if polled == "" && answers.NamesOperation(name, status) {
 				polled = name
 			}
 		} else {
@@ -115,9 +115,9 @@ func needsPollURL(q *routing.Request) bool {
 // pollURLOf turns the URL of one header into the one that the client gets; ok is false
 // if the client gets none.
 func (p *Proxy) pollURLOf(x *exchange.Exchange, d *Resolved, name, sent string, status int) (link pollURL, ok bool) {
-	public, own := async.Target(sent, p.Public, d.Endpoint)
+	public, own := answers.OwnLink(sent, p.Public, d.Endpoint)
 	redirect := redirects(status)
-	polled := async.Named(name, status)
+	polled := answers.NamesOperation(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.Request.Reads()
 	goesOn := polled && d.Operation != nil && x.Request.Class == routing.Poll && (name == "Location") == pollsResult(x.Request, d.Operation)
 	at := notServed

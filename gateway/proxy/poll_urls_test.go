@@ -9,38 +9,7 @@ import (
 	"time"
 
 	"portico/inventory"
-	"portico/operations/async"
 )
-
-// No URL passes that clients could be led away by.
-func TestTargetOfALink(t *testing.T) {
-	f := newFixture(t)
-	endpoint := f.put().Type.Endpoint("westus")
-	for link, want := range map[string]string{
-		"http://portico.example/a?b=c":    "http://portico.example/a?b=c",
-		"HTTP://PORTICO.example:80/a":     "http://portico.example/a",
-		"http://127.0.0.1:7/a%2Fb?c":      "http://portico.example/a%2Fb?c",
-		"/a?b":                            "http://portico.example/a?b",
-		"http://127.0.0.1:7/a#fragment":   "http://portico.example/a",
-		"http://127.0.0.1:8/a":            "",
-		"https://portico.example/a":       "",
-		"http://evil.example/a":           "",
-		"//evil.example/a":                "",
-		"http://user@portico.example/a":   "",
-		"http:a":                          "",
-		"a":                               "",
-		"":                                "",
-		"http://portico.example":          "",
-		"http://portico.example.evil/a":   "",
-		"http://portico.example\\@evil/a": "",
-		"http://%zz/":                     "",
-	} {
-		got, own := async.Target(link, f.Public, endpoint)
-		if own != (want != "") || own && got.String() != want {
-			t.Errorf("%q became %v %v, want %q", link, got, own, want)
-		}
-	}
-}
 
 // substituteURL is the pattern of a substitute URL.
 func substituteURL(kind string) string {

@@ -6,7 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/operations/async"
+	"portico/upstream/answers"
 )
 
 func redirects(status int) bool {
@@ -20,7 +20,7 @@ func (p *Proxy) checkRedirect(x *exchange.Exchange, d *Resolved, answer *http.Re
 	if len(sent) == 0 || !redirects(answer.StatusCode) {
 		return nil
 	}
-	if _, own := async.Target(sent[0], p.Public, d.Endpoint); own {
+	if _, own := answers.OwnLink(sent[0], p.Public, d.Endpoint); own {
 		return nil
 	}
 	if _, known := p.knownRedirect(x, sent[0]); known {

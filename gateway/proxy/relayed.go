@@ -9,8 +9,8 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/operations/failure"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // recordRelayed records what became of a call that was only passed on, by the answer to it
@@ -43,7 +43,7 @@ func errorOf(answer *http.Response) *arm.Error {
 		rest = brokenReader{err}
 	}
 	answer.Body = readCloser{io.MultiReader(bytes.NewReader(text), rest), answer.Body}
-	return failure.Error(answer.StatusCode, string(text))
+	return answers.Error(answer.StatusCode, string(text))
 }
 
 // brokenReader fails as what was read before it did.

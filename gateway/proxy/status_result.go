@@ -7,7 +7,7 @@ import (
 
 	"portico/gateway/exchange"
 	"portico/internal/jsonscan"
-	"portico/operations/async"
+	"portico/upstream/answers"
 )
 
 // answerByStatus answers a poll for the result of an operation by the provider's answer
@@ -23,14 +23,14 @@ func (p *Proxy) answerByStatus(w http.ResponseWriter, r *http.Request, x *exchan
 	if err != nil {
 		return err
 	}
-	if async.Read(true, answer.StatusCode, text) == async.Running {
+	if answers.ReadPoll(true, answer.StatusCode, text) == answers.Running {
 		if pause := answer.Header["Retry-After"]; len(pause) > 0 {
 			w.Header()["Retry-After"] = pause
 			p.clampRetryAfter(w.Header(), http.StatusAccepted)
 		}
 		return p.Polls.Pending(w, x)
 	}
-	state := async.State(text)
+	state := answers.State(text)
 	switch {
 	case answer.StatusCode == http.StatusNoContent:
 		state = stateSucceeded
@@ -57,7 +57,7 @@ func (p *Proxy) answerByStatus(w http.ResponseWriter, r *http.Request, x *exchan
 func (p *Proxy) deliverFailure(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response, status []byte) error {
 	fault := jsonscan.Value(status, "error")
 	if jsonscan.Null(fault) {
-		return failed(stateFailed, "The resource operation ended as '%s'.", async.StateWord(status)).fault
+		return failed(stateFailed, "The resource operation ended as '%s'.", answers.StateWord(status)).fault
 	}
 	return p.deliverPart(w, r, x, d, answer, http.StatusConflict, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }

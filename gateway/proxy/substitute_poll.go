@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 // pollTarget answers a poll of a substitute URL: by a call of its target at the
@@ -42,7 +42,7 @@ func (p *Proxy) pollTarget(w http.ResponseWriter, r *http.Request, x *exchange.E
 func (p *Proxy) fetchPath(r *http.Request, x *exchange.Exchange, d *Resolved, path, query string) (*http.Response, error) {
 	call := p.outbound(r, x, d, http.MethodGet)
 	call.Path, call.Query = path, query
-	call.Own.Set("Referer", fanout.PublicLink(p.Public, path, query))
+	call.Own.Set("Referer", answers.PublicLink(p.Public, path, query))
 	answer, err := p.Upstream.Do(r.Context(), call)
 	if err != nil {
 		return nil, providerFault(err, x)

@@ -9,11 +9,11 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 // substitutePollURL makes a polling URL of Portico's own for target, with a random id
@@ -38,7 +38,7 @@ func (p *Proxy) substitutePollURL(x *exchange.Exchange, d *Resolved, header, tar
 		record.Identity = q.OperationIdentity()
 	}
 	record.Substitute, record.Target = true, target
-	return pollURL{header: header, url: fanout.PublicLink(p.Public, path, query), record: &record}
+	return pollURL{header: header, url: answers.PublicLink(p.Public, path, query), record: &record}
 }
 
 // resultOfStatus makes a polling URL of Portico's own for the result of an operation of

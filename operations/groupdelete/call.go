@@ -8,18 +8,16 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/locate"
-	"portico/operations/async"
-	"portico/operations/failure"
 	"portico/operations/groupdelete/plan"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // callRow deletes the resource of a row, once.
@@ -117,9 +115,9 @@ func unsent(err error) answer {
 // unconfigured is a member without an endpoint to call. Where the map lacks its region
 // it waits: the region comes back, or is retired.
 func unconfigured(err error) answer {
-	a := answer{result: plan.Result{Outcome: plan.OutcomeRefused}, text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}
+	a := answer{result: plan.Result{Outcome: plan.OutcomeRefused}, text: answers.FaultText(arm.NoRegisteredProviderFound, err.Error())}
 	if missing := (locate.MissingEndpointError{}); errors.As(err, &missing) {
-		a.result.Outcome, a.text = plan.OutcomeUnreachable, failure.Text(arm.NoRegisteredProviderFound, err.Error()+". "+locate.MissingRegionRemedy(missing.Region))
+		a.result.Outcome, a.text = plan.OutcomeUnreachable, answers.FaultText(arm.NoRegisteredProviderFound, err.Error()+". "+locate.MissingRegionRemedy(missing.Region))
 	}
 	return a
 }
@@ -127,7 +125,7 @@ func unconfigured(err error) answer {
 // condition reads a resource's entity tag, so that its delete can hit nothing but what
 // is there now. decided reports that no delete is to be sent.
 func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a answer, decided bool) {
-	header.Set("Referer", fanout.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header})
 	if err != nil {
 		return w.unanswered(err, q), true
@@ -142,7 +140,7 @@ func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *rout
 		return w.absent(ctx, row), true
 	}
 	if r := outcomeOf(got.Status, false); r == plan.OutcomeTransient || r == plan.OutcomeUnreachable {
-		return answer{result: plan.Result{Outcome: r, After: async.RetryAfter(got.Header), Why: whyStatus(got.Status)}, text: failure.OfAnswer(got.Status, got.Body)}, true
+		return answer{result: plan.Result{Outcome: r, After: answers.RetryAfter(got.Header), Why: whyStatus(got.Status)}, text: answers.Text(got.Status, got.Body)}, true
 	}
 	return answer{}, false
 }
@@ -183,33 +181,25 @@ type exchanged struct {
 
 // exchange sends a DELETE. Once sent it is seen to its end.
 func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, begun time.Time) exchanged {
-	header.Set("Referer", fanout.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallLimit, Job: w.claim.Job.Name(),
 	})
-	status := got.Status
+	sent := answers.Write{Kind: index.Delete, ID: q.ID(), Endpoint: endpoint, Public: w.Prober.Public, Caller: w.payload.Caller}
+	e, status := exchanged{settled: sent.Read(got, err)}, got.Status
 	if status == 0 {
-		e := exchanged{answer: w.unanswered(err, q)}
-		if upstream.Unsent(err) {
-			e.settled.Outcome = index.NotSent
-		}
+		e.answer = w.unanswered(err, q)
 		return e
 	}
-	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(got.Body, q.ID())
-	e := exchanged{settled: inventory.Answer{Outcome: index.OutcomeOf(index.Delete, status, absent), Status: status}}
-	e.answer.result.Outcome = outcomeOf(status, absent)
-	e.answer.result.After, e.answer.result.Why = async.RetryAfter(got.Header), whyStatus(status)
+	e.answer.result = plan.Result{Outcome: outcomeOf(status, e.settled.Outcome == index.Gone), After: answers.RetryAfter(got.Header), Why: whyStatus(status)}
 	switch {
-	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
-		e.settled.Outcome = index.Ambiguous
+	case answers.BrokenOff(err):
 		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
-	case e.answer.result.Outcome == plan.OutcomeAccepted:
-		e.settled.Poll = async.OfAnswer(status, got.Header, w.Prober.Public, endpoint, w.payload.Caller)
-	case e.answer.result.Outcome != plan.OutcomeGone:
-		e.answer.text = failure.OfAnswer(status, got.Body)
-		e.settled.Error = failure.Error(status, e.answer.text)
+	case e.answer.result.Outcome != plan.OutcomeAccepted && e.answer.result.Outcome != plan.OutcomeGone:
+		e.answer.text = answers.Text(status, got.Body)
+		e.settled.Error = answers.Error(status, e.answer.text)
 	}
 	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
 		e.answer.result.Outcome = plan.OutcomeUnsent // it has changed since it was asked for
@@ -237,10 +227,7 @@ func outcomeOf(status int, absent bool) plan.Outcome {
 // unanswered is a call that brought no answer: its region is unreachable, unless the
 // call came too late to be made.
 func (w *attempt) unanswered(err error, q *routing.Request) answer {
-	var fault *upstream.Fault
-	if !errors.As(err, &fault) {
-		fault = &upstream.Fault{Sent: true, Err: err}
-	}
+	fault := upstream.FaultOf(err, "")
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
 		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}}
 	}

@@ -14,8 +14,8 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/operations/failure"
 	"portico/operations/groupdelete/plan"
+	"portico/upstream/answers"
 )
 
 // closingRounds is how often one attempt tries to close a group: each look at its
@@ -186,10 +186,10 @@ func (w *attempt) cancel(ctx context.Context) (jobs.Result, error) {
 	return w.reopen(ctx, jobrow.Cancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
 }
 
-func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string, fault *arm.Error, left []failure.Detail) (jobs.Result, error) {
+func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string, fault *arm.Error, left []answers.Detail) (jobs.Result, error) {
 	ended := *w.payload
 	ended.Progress.WaitingFor, ended.Waits = nil, nil // what has ended waits for nothing
-	ended.Ended, ended.Fault = w.now(), failure.Body(fault, left)
+	ended.Ended, ended.Fault = w.now(), answers.FaultBody(fault, left)
 	err := w.Prober.Store.ReopenGroup(ctx, w.claim.Job, state, ended.String(), fault)
 	var open *inventory.GroupNotEmptyError
 	switch {
@@ -210,13 +210,13 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 }
 
 // leftovers are the members that are left, by key.
-func (w *attempt) leftovers(ctx context.Context) ([]failure.Detail, error) {
+func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
 	keys := make([]string, 0, len(w.plan.Members))
 	for key := range w.plan.Members {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	left := make([]failure.Detail, 0, len(keys))
+	left := make([]answers.Detail, 0, len(keys))
 	for _, key := range keys {
 		var id string
 		if stray, is := w.strays[key]; is {
@@ -233,18 +233,18 @@ func (w *attempt) leftovers(ctx context.Context) ([]failure.Detail, error) {
 			return nil, err
 		}
 		if text == "" {
-			text = failure.Text("ResourceNotDeleted", "The resource still exists.")
+			text = answers.FaultText("ResourceNotDeleted", "The resource still exists.")
 		}
-		left = append(left, failure.NewDetail(id, text, failure.DetailBytes/len(keys)))
+		left = append(left, answers.NewDetail(id, text, answers.DetailBytes/len(keys)))
 	}
 	return left, nil
 }
 
 // shortNames are the leftovers as messages name them.
-func shortNames(left []failure.Detail) []string {
+func shortNames(left []answers.Detail) []string {
 	names := make([]string, len(left))
 	for i, l := range left {
-		names[i] = failure.ShortName(l.Target)
+		names[i] = arm.ShortName(l.Target)
 	}
 	return names
 }

@@ -11,21 +11,19 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
-	"portico/operations/async"
-	"portico/operations/failure"
 	"portico/operations/move/plan"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
 	"portico/tracing/spans"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // asksAtOnce bounds the questions about the members of one call.
@@ -130,7 +128,7 @@ func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context
 		return nil, w.revise(ctx, c)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
 		*c = before
-		w.plan.Stop(failure.Text(arm.SubscriptionNotFound, "The subscription of the source or of the target was deleted before the provider was told of the move."))
+		w.plan.Stop(answers.FaultText(arm.SubscriptionNotFound, "The subscription of the source or of the target was deleted before the provider was told of the move."))
 		return nil, nil
 	case err != nil:
 		*c = before
@@ -173,14 +171,14 @@ func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (
 	case err != nil:
 		return plan.FateOpen, "", err
 	case row.Phase != index.Live || row.FollowDelete || row.Region != c.Region:
-		return plan.FateStayed, failure.Text("RequestConflict", "The resource is being deleted, or was made anew."), nil
+		return plan.FateStayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
 	if err != nil || !taken {
 		return plan.FateOpen, "", err
 	}
-	return plan.FateStayed, failure.Text("RequestConflict", "The target resource group has a resource of this ID."), nil
+	return plan.FateStayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
 }
 
 // reviewStray is reviewRow for a stray: its region may have been seen not to hold
@@ -249,7 +247,7 @@ func contentOf(to inventory.Group, ids []string) []byte {
 func (k *Mover) header(p *Payload) http.Header {
 	header := p.Header(k.Region)
 	p.Caller.Stamp(header)
-	header.Set("Referer", fanout.PublicLink(k.Prober.Public, p.Path, p.Query))
+	header.Set("Referer", answers.PublicLink(k.Prober.Public, p.Path, p.Query))
 	return header
 }
 
@@ -265,42 +263,41 @@ func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request
 	if got.Status == 0 {
 		return unanswered(err, c)
 	}
-	result := plan.Result{After: async.RetryAfter(got.Header), Outcome: outcomeOf(got.Status)}
+	read := w.read(w.payload, to, got, err)
+	result := plan.Result{After: answers.RetryAfter(got.Header), Outcome: outcomeOf(read)}
 	switch {
-	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
-		result.Outcome = plan.OutcomeAmbiguous
-	case result.Outcome == plan.OutcomeAccepted:
-		if poll := async.OfAnswer(got.Status, got.Header, w.Prober.Public, to, w.payload.Caller); poll != nil {
-			result.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
-		}
-	case result.Outcome != plan.OutcomeMoved:
-		result.Text = failure.OfAnswer(got.Status, got.Body)
+	case answers.BrokenOff(err):
+	case result.Outcome == plan.OutcomeAccepted && read.Poll != nil:
+		result.Poll = &plan.Poll{Path: read.Poll.Path, Query: read.Poll.Query, Status: read.Poll.Status}
+	case result.Outcome != plan.OutcomeAccepted && result.Outcome != plan.OutcomeMoved:
+		result.Text = answers.Text(got.Status, got.Body)
 	}
 	return result
 }
 
-// outcomeOf reads the status of the answer to a move. It is definite as for any write
-// (see package inventory, rule R4).
-func outcomeOf(status int) plan.Outcome {
+// read reads what came back for a call of a move, or of its validation.
+func (k *Mover) read(p *Payload, from *regions.Endpoint, got upstream.Answer, err error) inventory.Answer {
+	return answers.Write{Kind: index.Move, Endpoint: from, Public: k.Prober.Public, Caller: p.Caller}.Read(got, err)
+}
+
+// outcomeOf returns what the answer to a move means for the plan.
+func outcomeOf(answer inventory.Answer) plan.Outcome {
 	switch {
-	case status == http.StatusAccepted:
+	case answer.Outcome == index.Accepted:
 		return plan.OutcomeAccepted
-	case status == http.StatusTooManyRequests:
-		return plan.OutcomeThrottled
-	case status == http.StatusRequestTimeout, status >= 500, status < 200:
-		return plan.OutcomeAmbiguous
-	case status < 300:
+	case answer.Outcome == index.Succeeded:
 		return plan.OutcomeMoved
+	case answer.Outcome == index.Refused && answer.Status == http.StatusTooManyRequests:
+		return plan.OutcomeThrottled
+	case answer.Outcome == index.Refused:
+		return plan.OutcomeRefused
 	}
-	return plan.OutcomeRefused
+	return plan.OutcomeAmbiguous
 }
 
 // unanswered is a call that brought no answer.
 func unanswered(err error, c *plan.Call) plan.Result {
-	var fault *upstream.Fault
-	if !errors.As(err, &fault) {
-		fault = &upstream.Fault{Sent: true, Region: c.Region, Err: err}
-	}
+	fault := upstream.FaultOf(err, c.Region)
 	result := plan.Result{Outcome: plan.OutcomeAmbiguous, Unreachable: !fault.TooLate(), Text: string(fault.ARM(c.Namespace).Body())}
 	if !fault.Sent {
 		result.Outcome = plan.OutcomeNotSent
@@ -329,14 +326,14 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 	if err != nil {
 		return plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
 	}
-	result := plan.Result{Outcome: plan.OutcomeAccepted, After: async.RetryAfter(answer.Header)}
-	switch progress := async.Read(c.Poll.Status, answer.Status, answer.Body); {
-	case progress == async.Missing:
+	result := plan.Result{Outcome: plan.OutcomeAccepted, After: answers.RetryAfter(answer.Header)}
+	switch progress := answers.ReadPoll(c.Poll.Status, answer.Status, answer.Body); {
+	case progress == answers.Missing:
 		result.Outcome = plan.OutcomeLost
-	case progress == async.Finished, progress == async.Refused:
-		result.Outcome, result.Text = plan.OutcomeOver, async.Failure(c.Poll.Status, answer)
+	case progress == answers.Finished, progress == answers.Refused:
+		result.Outcome, result.Text = plan.OutcomeOver, answers.PollFailure(c.Poll.Status, answer)
 	case answer.Status == http.StatusAccepted:
-		if next, own := async.Target(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
+		if next, own := answers.OwnLink(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
 			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}
 		}
 	case answer.Status != http.StatusOK:

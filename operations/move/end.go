@@ -12,8 +12,8 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/operations/failure"
 	"portico/operations/move/plan"
+	"portico/upstream/answers"
 )
 
 // rowsAtOnce is how many resources move in one transaction.
@@ -77,7 +77,7 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 		if w.claim.Job.State == jobrow.Cancelling {
 			state = jobrow.Cancelled
 		}
-		ended.Fault = failure.Body(fault, w.leftovers())
+		ended.Fault = answers.FaultBody(fault, w.leftovers())
 	}
 	failpoint.Pass(failpoint.MoveEndBefore)
 	err := w.Prober.Store.EndMove(ctx, w.claim.Job, w.payload.Source, w.payload.Target, state, ended.String(), fault)
@@ -106,7 +106,7 @@ func (w *attempt) fault() *arm.Error {
 }
 
 // leftovers are the resources that have not moved, each with its provider's answer.
-func (w *attempt) leftovers() (left []failure.Detail) {
+func (w *attempt) leftovers() (left []answers.Detail) {
 	failed := max(1, w.plan.Progress().Failed)
 	for _, c := range w.plan.Calls {
 		for _, m := range c.Members {
@@ -120,11 +120,11 @@ func (w *attempt) leftovers() (left []failure.Detail) {
 			case text == "" && m.Fate == plan.FateGone:
 				text = absentText(m.ID)
 			case text == "" && c.Claimed:
-				text = failure.Text("ResourceNotMoved", "The provider answered that it had moved the resource, but has it where it was.")
+				text = answers.FaultText("ResourceNotMoved", "The provider answered that it had moved the resource, but has it where it was.")
 			case text == "":
-				text = failure.Text("ResourceNotMoved", "The provider did not move the resource.")
+				text = answers.FaultText("ResourceNotMoved", "The provider did not move the resource.")
 			}
-			left = append(left, failure.Detail{Target: m.ID, Message: failure.Cut(text, failure.DetailBytes/failed)})
+			left = append(left, answers.Detail{Target: m.ID, Message: answers.Cut(text, answers.DetailBytes/failed)})
 		}
 	}
 	return left

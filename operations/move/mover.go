@@ -17,8 +17,8 @@ import (
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
-	"portico/operations/failure"
 	"portico/operations/move/plan"
+	"portico/upstream/answers"
 )
 
 // Mover moves resources from a group to another; neither takes a write meanwhile. It
@@ -149,7 +149,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 // is nothing left to wait for.
 func (k *Mover) vanished(p Payload) (jobs.Result, error) {
 	p.Ended = k.Prober.Store.Now()
-	p.Fault = failure.Body(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)
+	p.Fault = answers.FaultBody(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)
 	return jobs.Result{End: jobrow.Failed, Payload: p.String()}, nil
 }
 
@@ -168,9 +168,9 @@ func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 func (w *attempt) stopped() string {
 	switch {
 	case w.claim.Job.State == jobrow.Cancelling:
-		return failure.Text(arm.OperationCanceled, "The move was canceled before the provider was told of it.")
+		return answers.FaultText(arm.OperationCanceled, "The move was canceled before the provider was told of it.")
 	case w.now().Sub(w.claim.Job.Created) > w.Limit:
-		return failure.Text("ResourceMoveTimeout", "The move did not come to this resource within the allowed time.")
+		return answers.FaultText("ResourceMoveTimeout", "The move did not come to this resource within the allowed time.")
 	}
 	return ""
 }
@@ -231,9 +231,9 @@ func (k *Mover) placed(m plan.Member, row inventory.Resource) plan.Candidate {
 	q, endpoint, err := k.Prober.Target(row)
 	switch {
 	case err != nil:
-		r.Refusal = failure.Text(arm.NoRegisteredProviderFound, err.Error())
+		r.Refusal = answers.FaultText(arm.NoRegisteredProviderFound, err.Error())
 	case row.Phase == index.Deleting || row.FollowDelete:
-		r.Refusal = failure.Text(arm.RequestConflict, "The resource is being deleted.")
+		r.Refusal = answers.FaultText(arm.RequestConflict, "The resource is being deleted.")
 	default:
 		r.Namespace, r.Server, r.Versions = q.Type.Provider.Namespace, endpoint.String(), q.Type.APIVersions
 	}
@@ -241,7 +241,7 @@ func (k *Mover) placed(m plan.Member, row inventory.Resource) plan.Candidate {
 }
 
 func absentText(id string) string {
-	return failure.Text(arm.ResourceNotFound, "The resource '"+failure.ShortName(id)+"' was not found.")
+	return answers.FaultText(arm.ResourceNotFound, "The resource '"+arm.ShortName(id)+"' was not found.")
 }
 
 // run carries out the plan until all that is left is to wait, or the end.

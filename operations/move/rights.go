@@ -9,10 +9,10 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations/failure"
 	"portico/operations/move/plan"
 	"portico/regions"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 // Right is an action that the caller of a move has to be allowed at a scope.
@@ -47,7 +47,7 @@ func (k *Mover) withdrawn(ctx context.Context, p *Payload, validate bool) (strin
 	for _, right := range slices.Concat([]Right{from, to}, read) {
 		err := k.Authorizer.MayStill(ctx, p.Caller, right.Action, right.Scope)
 		if fault, refused := errors.AsType[*arm.Error](err); refused {
-			return failure.Text(fault.Code, fault.Message), nil
+			return answers.FaultText(fault.Code, fault.Message), nil
 		}
 		if err != nil {
 			return "", err

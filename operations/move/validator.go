@@ -13,10 +13,9 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/operations/async"
-	"portico/operations/failure"
 	"portico/operations/move/plan"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // Validator asks providers whether they would move resources, which changes nothing. The
@@ -46,7 +45,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	case reason != "":
 		p.Progress = plan.Progress{Total: len(p.Resources), Failed: len(p.Resources)}
 		fault := arm.NewError(arm.ResourceMoveFailed, len(p.Resources), len(p.Resources), p.Target.Name, p.Correlation)
-		return k.end(p, jobrow.Failed, fault, []failure.Detail{{Target: p.Source.Name, Message: reason}})
+		return k.end(p, jobrow.Failed, fault, []answers.Detail{{Target: p.Source.Name, Message: reason}})
 	}
 	all, err := k.Mover.candidates(ctx, &p)
 	if err != nil {
@@ -62,11 +61,11 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 			return jobs.Result{}, err
 		}
 	}
-	var refused []failure.Detail
+	var refused []answers.Detail
 	for _, c := range plan.CallsFor(all) {
 		if c.Namespace == "" {
 			for _, m := range c.Members {
-				refused = append(refused, failure.Detail{Target: m.ID, Message: m.Error})
+				refused = append(refused, answers.Detail{Target: m.ID, Message: m.Error})
 			}
 			continue
 		}
@@ -84,7 +83,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 			}
 		}
 		for _, typ := range c.Types() {
-			refused = append(refused, failure.Detail{Target: typ, Message: result.Text})
+			refused = append(refused, answers.Detail{Target: typ, Message: result.Text})
 		}
 	}
 	if len(refused) == 0 {
@@ -97,10 +96,10 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	return k.end(p, jobrow.Failed, fault, refused)
 }
 
-func (k Validator) end(p Payload, state jobrow.State, fault *arm.Error, refused []failure.Detail) (jobs.Result, error) {
+func (k Validator) end(p Payload, state jobrow.State, fault *arm.Error, refused []answers.Detail) (jobs.Result, error) {
 	p.Ended = k.Mover.Prober.Store.Now()
 	if fault != nil {
-		p.Fault = failure.Body(fault, refused)
+		p.Fault = answers.FaultBody(fault, refused)
 	}
 	return jobs.Result{End: state, Payload: p.String()}, nil
 }
@@ -110,7 +109,7 @@ func (k Validator) end(p Payload, state jobrow.State, fault *arm.Error, refused 
 func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from, to inventory.Group, until time.Time) (plan.Result, error) {
 	q, endpoint, err := k.Mover.targetOf(c, from, "validateMoveResources")
 	if err != nil {
-		return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}, nil
+		return plan.Result{Outcome: plan.OutcomeRefused, Text: answers.FaultText(arm.NoRegisteredProviderFound, err.Error())}, nil
 	}
 	var ids []string
 	for _, m := range c.Members {
@@ -125,12 +124,13 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from,
 		return unanswered(err, c), ctx.Err()
 	}
 	after, _ := timing.RetryAfter(got.Header, time.Now())
-	result := plan.Result{Outcome: outcomeOf(got.Status), After: after, Text: failure.OfAnswer(got.Status, got.Body)}
+	read := k.Mover.read(p, endpoint, got, nil)
+	result := plan.Result{Outcome: outcomeOf(read), After: after, Text: answers.Text(got.Status, got.Body)}
 	switch got.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		result.Outcome = plan.OutcomeMoved // it has no such call
 	case http.StatusAccepted:
-		return k.follow(ctx, p, c, async.OfAnswer(got.Status, got.Header, k.Mover.Prober.Public, endpoint, p.Caller), until)
+		return k.follow(ctx, p, c, read.Poll, until)
 	}
 	return result, nil
 }
@@ -149,7 +149,7 @@ func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *i
 	for pause := poll.RetryAfter; ; {
 		left := until.Sub(k.Mover.Prober.Store.Now())
 		if left <= 0 {
-			return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
+			return plan.Result{Outcome: plan.OutcomeRefused, Text: answers.FaultText("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
 		}
 		if err := timing.Sleep(ctx, min(left, max(k.Mover.Floor, min(pause, longestWait)))); err != nil {
 			return plan.Result{}, err
@@ -168,7 +168,7 @@ func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *i
 			}
 			return result, nil
 		default: // it was lost
-			return plan.Result{Outcome: plan.OutcomeNotSent, Text: failure.Text("OperationNotFound", "The provider lost its validation.")}, nil
+			return plan.Result{Outcome: plan.OutcomeNotSent, Text: answers.FaultText("OperationNotFound", "The provider lost its validation.")}, nil
 		}
 	}
 }

@@ -11,16 +11,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/fanout"
 	"portico/internal/failpoint"
 	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
-	"portico/operations/async"
 	"portico/regions"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // SubscriptionNotifier tells the endpoints of providers what has become of a
@@ -202,7 +201,7 @@ type attempt struct {
 func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, begun time.Time) attempt {
 	path, query := "/subscriptions/"+snapshot.Subscription.ID, "api-version="+apiVersion
 	header := claim.Header(k.Region)
-	header.Set("Referer", fanout.PublicLink(k.Public, path, query))
+	header.Set("Referer", answers.PublicLink(k.Public, path, query))
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	header.Set("Accept", "application/json")
 	content := noticeBody(snapshot, state, p.Namespace)
@@ -213,7 +212,7 @@ func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snap
 	if got.Status == 0 {
 		return attempt{over: upstream.Unsent(err), text: "no answer"}
 	}
-	a := attempt{after: async.RetryAfter(got.Header), text: strconv.Itoa(got.Status) + " " + http.StatusText(got.Status)}
+	a := attempt{after: answers.RetryAfter(got.Header), text: strconv.Itoa(got.Status) + " " + http.StatusText(got.Status)}
 	switch status := got.Status; {
 	case status == http.StatusAccepted:
 		a.over = true

@@ -9,14 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"portico/arm"
-	"portico/fanout"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // FenceWatcher watches the fences on an ID until the last of them has gone: it asks
@@ -164,7 +163,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		zap.String("region", fence.Region), zap.String("correlationId", claim.Correlation()))
 	ctx = context.WithoutCancel(ctx)
 	header := claim.Header(f.Region)
-	header.Set("Referer", fanout.PublicLink(f.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set("Referer", answers.PublicLink(f.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	outcome, failure := f.send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: begun, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),
@@ -176,15 +175,11 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 // so that the call is tried again.
 func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (index.Outcome, error) {
 	answer, err := f.Prober.Upstream.Send(ctx, call)
+	outcome := answers.Write{Kind: index.Delete, ID: id}.Read(answer, err).Outcome
 	switch {
-	case upstream.Unsent(err):
-		return index.NotSent, err
-	case err != nil && !errors.Is(err, upstream.ErrTooLarge):
-		return index.Ambiguous, err
-	}
-	absent := answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, id)
-	outcome := index.OutcomeOf(index.Delete, answer.Status, absent)
-	if outcome == index.Refused || outcome == index.Ambiguous {
+	case answers.BrokenOff(err):
+		return outcome, err
+	case outcome == index.Refused || outcome == index.Ambiguous:
 		return outcome, locate.NewStatusError(answer.Status, answer.Header)
 	}
 	return outcome, nil

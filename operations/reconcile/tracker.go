@@ -19,9 +19,8 @@ import (
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
-	"portico/operations/async"
-	"portico/operations/failure"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // OperationTracker follows an accepted write to its end, by polling the URL that its
@@ -117,21 +116,21 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	asked, slowed := timing.RetryAfter(answer.Header, time.Now())
 	missing := follow.Progress
 	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
-	switch progress := async.Read(follow.Status, answer.Status, answer.Body); progress {
-	case async.Finished:
+	switch progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body); progress {
+	case answers.Finished:
 		return t.end(ctx, claim, t.recordFailure(ctx, follow, answer, row))
-	case async.Missing, async.Refused:
+	case answers.Missing, answers.Refused:
 		why := t.recordFailure(ctx, follow, answer, row)
 		follow.Progress = missing
 		return t.missing(ctx, claim, follow, row, why)
-	case async.Unclear, async.Running:
+	case answers.Unclear, answers.Running:
 	}
 	switch {
 	case answer.Status == http.StatusOK:
-		follow.Progress.Status = async.StateWord(answer.Body)
+		follow.Progress.Status = answers.StateWord(answer.Body)
 	case answer.Status == http.StatusAccepted:
-		follow.Progress.Status = cmp.Or(async.StateWord(answer.Body), http.StatusText(answer.Status))
-		if next, own := async.Target(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
+		follow.Progress.Status = cmp.Or(answers.StateWord(answer.Body), http.StatusText(answer.Status))
+		if next, own := answers.OwnLink(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
 			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
 		}
 	case slowed && asked > 0: // the provider knows best
@@ -197,11 +196,11 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 		if err != nil {
 			return false, nil, err
 		}
-		if progress := async.Read(follow.Status, answer.Status, answer.Body); progress != async.Missing && progress != async.Refused {
-			if text := async.Failure(follow.Status, answer); text != "" {
-				why = failure.Error(answer.Status, text)
+		if progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body); progress != answers.Missing && progress != answers.Refused {
+			if text := answers.PollFailure(follow.Status, answer); text != "" {
+				why = answers.Error(answer.Status, text)
 			}
-			return progress == async.Finished, why, nil
+			return progress == answers.Finished, why, nil
 		}
 	}
 	if follow.Kind != index.Delete {
@@ -261,14 +260,14 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 // it did not say. That of a delete it keeps for the deletion of the group; nothing depends
 // on it.
 func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) *arm.Error {
-	text := async.Failure(follow.Status, answer)
+	text := answers.PollFailure(follow.Status, answer)
 	if text == "" {
 		return nil
 	}
 	if follow.Kind == index.Delete {
 		_ = t.Prober.Store.RecordDeletionError(ctx, row.Subscription, row.Group, row.Key, text)
 	}
-	return failure.Error(answer.Status, text)
+	return answers.Error(answer.Status, text)
 }
 
 func (t *OperationTracker) header(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) http.Header {

@@ -11,6 +11,7 @@ import (
 	"portico/arm/filter"
 	"portico/fanout"
 	"portico/gateway/exchange"
+	"portico/upstream/answers"
 )
 
 // Bounds of one page.
@@ -69,7 +70,7 @@ func (l Lists) Answer(w http.ResponseWriter, x *exchange.Exchange, elements []an
 			query += "&"
 		}
 		query += "%24skipToken=" + l.Lister.SealPosition(boundTo(x), rest)
-		list.NextLink = fanout.PublicLink(l.Public, x.Request.Path.Escaped(), query)
+		list.NextLink = answers.PublicLink(l.Public, x.Request.Path.Escaped(), query)
 	}
 	return x.Answer(w, http.StatusOK, list)
 }

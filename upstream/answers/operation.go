@@ -1,53 +1,33 @@
-// Package async reads what providers answer about asynchronous operations (async
-// reference): where an operation is polled, whether a poll says that it has ended,
-// and why it failed. It makes no call.
-package async
+package answers
 
 import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"portico/access"
 	"portico/arm"
-	"portico/fanout"
 	"portico/internal/jsonscan"
 	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/regions"
+	"portico/upstream"
 )
 
-// Target returns a polling URL as it is on the front door, and reports whether the
-// provider may name it: its host is the front door, the provider's own endpoint, or
-// missing (async reference, 202 Accepted and Location Headers).
-func Target(link string, public *url.URL, endpoint *regions.Endpoint) (*url.URL, bool) {
-	target, err := url.Parse(link)
-	if err != nil || target.User != nil || target.Opaque != "" || !strings.HasPrefix(target.EscapedPath(), "/") {
-		return nil, false
-	}
-	own := target.Scheme == "" && target.Host == "" || fanout.SameOrigin(target, public)
-	for _, address := range endpoint.URLs {
-		own = own || fanout.SameOrigin(target, address)
-	}
-	if !own {
-		return nil, false
-	}
-	return &url.URL{Scheme: public.Scheme, Host: public.Host, Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}, true
-}
-
-// OfAnswer is where the operation of an accepted write is polled, nil where the
-// answer names no URL: by path and query alone, on the endpoint that the write went
-// to, at the pace that the provider asked for, on behalf of its caller.
-func OfAnswer(status int, header http.Header, public *url.URL, endpoint *regions.Endpoint, caller access.Principal) *inventory.Poll {
+// PollOf returns where the operation of an accepted write is polled, nil if the answer
+// names no URL: by path and query alone, on the endpoint that the write went to, at the
+// pace that the provider asked for, on behalf of the write's caller.
+func PollOf(status int, header http.Header, public *url.URL, endpoint *regions.Endpoint, caller access.Principal) *inventory.Poll {
 	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
 		values := header[name]
-		if len(values) == 0 || !Named(name, status) {
+		if len(values) == 0 || !NamesOperation(name, status) {
 			continue
 		}
-		if target, own := Target(values[0], public, endpoint); own {
+		if target, own := OwnLink(values[0], public, endpoint); own {
 			pause, _ := timing.RetryAfter(header, time.Now())
 			return &inventory.Poll{
 				Path: target.EscapedPath(), Query: target.RawQuery, RetryAfter: pause, Status: name != "Location",
@@ -58,9 +38,9 @@ func OfAnswer(status int, header http.Header, public *url.URL, endpoint *regions
 	return nil
 }
 
-// Named reports whether a header names an operation: the Location of any answer but
-// a 202 is the resource's own.
-func Named(header string, status int) bool {
+// NamesOperation reports whether a header names an operation: the Location of any
+// answer but a 202 is the resource's own.
+func NamesOperation(header string, status int) bool {
 	return header != "Location" || status == http.StatusAccepted
 }
 
@@ -76,11 +56,11 @@ const (
 	Refused                  // it may have failed so
 )
 
-// Read reads an answer to a poll (async reference, 202 Accepted and Location
+// ReadPoll reads an answer to a poll (async reference, 202 Accepted and Location
 // Headers; Azure-AsyncOperation Resource format). ofStatus: what was polled is the
 // operation's status, which is always answered with 200. Its result is answered as
 // the write would have been, so that a refusal may be the operation's end.
-func Read(ofStatus bool, status int, text []byte) Progress {
+func ReadPoll(ofStatus bool, status int, text []byte) Progress {
 	switch status {
 	case http.StatusOK:
 		if Terminal(State(text)) {
@@ -119,7 +99,7 @@ func misunderstood(text []byte) bool {
 // operation is over. It proves nothing: the provider may know no operation by the
 // URL that the client polled.
 func MayHaveEnded(status int, text []byte) bool {
-	progress := Read(false, status, text)
+	progress := ReadPoll(false, status, text)
 	return progress != Running && progress != Unclear
 }
 
@@ -147,4 +127,40 @@ const longestPause = 10 * time.Minute
 func RetryAfter(header http.Header) time.Duration {
 	pause, _ := timing.RetryAfter(header, time.Now())
 	return min(pause, longestPause)
+}
+
+// PollFailure returns the error in the last poll of an operation, empty if it did not
+// fail (async reference, Azure-AsyncOperation Resource format). ofStatus is as in
+// [ReadPoll].
+func PollFailure(ofStatus bool, answer upstream.Answer) string {
+	if !ofStatus {
+		if answer.Status < http.StatusBadRequest || answer.Status == http.StatusNotFound || answer.Status == http.StatusGone {
+			return ""
+		}
+		return Text(answer.Status, answer.Body)
+	}
+	state := strings.ToLower(State(answer.Body))
+	if answer.Status != http.StatusOK || state != "failed" && state != "canceled" && state != "cancelled" {
+		return ""
+	}
+	fault := jsonscan.Value(answer.Body, "error")
+	if fault == nil {
+		return FaultText("OperationFailed", "The operation ended as "+StateWord(answer.Body)+".")
+	}
+	return Text(answer.Status, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
+}
+
+// StateWord is the state in a poll's body if it is one word, which is all that a
+// state can be.
+func StateWord(text []byte) string {
+	state := State(text)
+	if len(state) > 40 {
+		return ""
+	}
+	for _, c := range state {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return ""
+		}
+	}
+	return state
 }

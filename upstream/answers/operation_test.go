@@ -1,10 +1,6 @@
-package async_test
+package answers
 
-import (
-	"testing"
-
-	"portico/operations/async"
-)
+import "testing"
 
 func TestStates(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -13,7 +9,7 @@ func TestStates(t *testing.T) {
 		`{"status":"InProgress","properties":{"provisioningState":"Succeeded"}}`: false,
 		`{}`: true, ``: true, `[]`: true, `{"status":7}`: true,
 	} {
-		if got := async.Terminal(async.State([]byte(text))); got != want {
+		if got := Terminal(State([]byte(text))); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package failure
+package answers
 
 import (
 	"encoding/json"

@@ -1,0 +1,65 @@
+// Package answers reads what providers answer: what the answer to a write means for the
+// index, where an accepted operation is polled and whether a poll says that it has ended,
+// why it failed, and whether a link leads to a host that the provider may name. It makes
+// no call. What it keeps of an answer is bounded, as providers may say anything at any
+// length.
+package answers
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory"
+	"portico/inventory/index"
+	"portico/regions"
+	"portico/upstream"
+)
+
+// Write is a write as it was sent, whoever sent it.
+type Write struct {
+	Kind index.WriteKind
+	ID   string // of the resource: a 404 has to speak of it
+	// Endpoint is where the write went; nil if its operation is not to be followed.
+	// Public is the front door, and Caller is on whose behalf the operation is polled.
+	Endpoint *regions.Endpoint
+	Public   *url.URL
+	Caller   access.Principal
+}
+
+// Read returns what the index learns from what came back for a write (see package
+// inventory, rules R3 to R5): the answer and the error, as [upstream.Client.Send] returns
+// them. Without an answer, only a write that was not sent is known to have changed
+// nothing.
+func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
+	a := inventory.Answer{Status: got.Status}
+	if got.Status == 0 {
+		if upstream.Unsent(err) {
+			a.Outcome = index.NotSent
+		}
+		return a
+	}
+	if w.Endpoint != nil {
+		a.Poll = PollOf(got.Status, got.Header, w.Public, w.Endpoint, w.Caller)
+	}
+	if BrokenOff(err) {
+		return a // ambiguous: the status may not be true
+	}
+	a.Outcome = index.OutcomeOf(w.Kind, got.Status, got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, w.ID))
+	switch {
+	case got.Status >= http.StatusBadRequest:
+		a.Error = Error(got.Status, string(got.Body))
+	case a.Outcome == index.Succeeded:
+		a.ProvisioningState, a.Details = inventory.ReadDetails(got.Body)
+	}
+	if w.Kind == index.Patch && a.Outcome == index.Succeeded && a.Details == nil {
+		a.Outcome = index.Accepted // the provider is asked for the result later
+	}
+	return a
+}
+
+// BrokenOff reports whether the error of a call says that its answer may not have been
+// what the status says. An answer that is too large has a status that holds.
+func BrokenOff(err error) bool { return err != nil && !errors.Is(err, upstream.ErrTooLarge) }
