@@ -230,9 +230,10 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
+	polls := &polling.Forwarded{Operations: g.polls, Config: c, Resolver: g.resolver, Admission: g.admission, Log: g.log}
 	g.proxy = &proxy.Proxy{
 		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
-		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: g.polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
+		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.recent, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))

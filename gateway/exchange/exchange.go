@@ -191,6 +191,11 @@ func (x *Exchange) Namespace() string {
 	return x.Request.Provider.Namespace
 }
 
+// LogFields adds to a log line who answered which request.
+func (x *Exchange) LogFields(fields ...zap.Field) []zap.Field {
+	return append(fields, zap.String("provider", x.Namespace()), zap.String("region", x.Region), zap.String("correlationId", x.Identity.Correlation))
+}
+
 // Warn logs a failure that the client is not told of.
 func (x *Exchange) Warn(what string, err error) {
 	x.settings.Log.Warn(what, zap.Error(err), zap.String("correlationId", x.Identity.Correlation))

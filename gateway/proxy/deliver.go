@@ -30,7 +30,7 @@ func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.
 			return err
 		}
 	}
-	if err := p.checkRedirect(x, d, answer); err != nil {
+	if err := p.Polls.CheckRedirect(x, d.Decision, answer); err != nil {
 		return err
 	}
 	block, err := readFirstBlock(answer)
@@ -39,7 +39,7 @@ func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.
 	}
 	h := w.Header()
 	p.copyHeaders(w, x, answer)
-	p.guardPollURLs(ctx, h, x, d, answer.StatusCode)
+	p.Polls.Guard(ctx, h, x, d.Decision, answer.StatusCode, d.pollURLs)
 	w.WriteHeader(answer.StatusCode)
 	if err := block.sendTo(w, answer.Body); err != nil {
 		// The client must see a broken message, not a short one.
@@ -61,7 +61,7 @@ func (p *Proxy) brokenOff(namespace, region string, err error) *arm.Error {
 func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer *http.Response) {
 	h := w.Header()
 	if n := headers.ToClient(h, answer.Header, x.Request.Provider.PassesAnswer()); n > 0 {
-		p.Log.Warn("an answer has more headers than clients take: some were removed", logFields(x, zap.Int("lines", n))...)
+		p.Log.Warn("an answer has more headers than clients take: some were removed", x.LogFields(zap.Int("lines", n))...)
 	}
 	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
 		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
@@ -74,11 +74,6 @@ func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer 
 		x.Cause = exchange.CauseService
 		h[tracing.FailureCauseHeader] = []string{x.Cause}
 	}
-}
-
-// logFields adds to a log line who answered which request.
-func logFields(x *exchange.Exchange, fields ...zap.Field) []zap.Field {
-	return append(fields, zap.String("provider", x.Namespace()), zap.String("region", x.Region), zap.String("correlationId", x.Identity.Correlation))
 }
 
 // buffer reads an answer whole, decompressed, and puts it back as its body.

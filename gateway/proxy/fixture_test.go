@@ -1,18 +1,14 @@
 package proxy
 
 import (
-	"context"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
 
 	"portico/config/configtest"
-	"portico/gateway/exchange"
-	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/storetest"
@@ -78,9 +74,7 @@ func newFixture(t *testing.T) fixture {
 		}
 	})
 	f := fixture{t: t, Proxy: &Proxy{
-		Config: c, Public: c.Server.PublicURL, Store: store, Log: zap.NewNop(),
-		Polls: &polling.Operations{Store: store, Public: c.Server.PublicURL, Settings: &c.Operations},
-	}}
+		Config: c, Public: c.Server.PublicURL, Store: store, Log: zap.NewNop()}}
 	f.ok(store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: subscription, DisplayName: "First", Covered: true}}))
 	_, _, err = store.EditGroup(t.Context(), subscription, "g", func(*inventory.Group) (*inventory.Group, error) {
 		return &inventory.Group{Name: "g", Location: "westus", ETag: "1"}, nil
@@ -134,23 +128,4 @@ func (f fixture) row() inventory.Resource {
 	row, err := f.Store.Resource(f.t.Context(), subscription, machine)
 	f.ok(err)
 	return row
-}
-
-// guarded runs guardPollURLs on the headers of an answer to a PUT of the machine.
-func (f fixture) guarded(status int, h http.Header) http.Header {
-	f.t.Helper()
-	q, d := f.put(), Resolved{Decision: &routing.Decision{}}
-	d.Region, d.Endpoint = "westus", q.Type.Endpoint("westus")
-	f.guardPollURLs(context.Background(), h, &exchange.Exchange{Request: q}, &d, status)
-	return h
-}
-
-// recorded returns the record of a polling URL.
-func (f fixture) recorded(target string) (inventory.Operation, error) {
-	path, raw, _ := strings.Cut(target, "?")
-	q, fault := routing.Classify(f.Config.Map, http.MethodGet, path, raw)
-	if fault != nil {
-		return inventory.Operation{}, fault
-	}
-	return f.Store.Operation(f.t.Context(), subscription, routing.PollToken(q.Path.String(), q.Query))
 }

@@ -92,7 +92,7 @@ func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved,
 		}
 	}
 	if d.Operation != nil && x.Request.Class == routing.Poll {
-		return p.recordResultLink(ctx, x, d, path, query), nil
+		return p.Polls.PageLink(ctx, x, d.Decision, path, query), nil
 	}
 	return answers.PublicLink(p.Public, path, query), nil
 }
@@ -105,25 +105,4 @@ func (p *Proxy) resultPath(d *Resolved, link string) (to arm.Path, own bool) {
 	}
 	target, own := answers.OwnLink(link, p.Public, d.Endpoint)
 	return to, own && to.Parse(target.EscapedPath()) == nil
-}
-
-// recordResultLink records the link to the next page of an operation's result under the
-// operation, and returns it. If the front door serves no operation at the link's path,
-// the client gets a substitute.
-func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d *Resolved, path, query string) string {
-	next := answers.PublicLink(p.Public, path, query)
-	link := pollURL{url: next}
-	if target, own := answers.OwnLink(next, p.Public, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {
-		link.record = p.recordOf(x, d, target)
-	} else {
-		link = p.substitutePollURL(x, d, "Location", strings.TrimPrefix(next, p.Public.Scheme+"://"+p.Public.Host))
-	}
-	if link.record == nil {
-		return next
-	}
-	if err := p.record(ctx, x, d, link); err != nil {
-		x.Warn("the link of a page was not recorded", err)
-		return next
-	}
-	return link.url
 }

@@ -1,3 +1,15 @@
+// Package proxy takes a request for a resource provider its way: content and common
+// arguments are checked, the request is resolved to the endpoint that serves it, called
+// there, and answered.
+//
+// A read is forwarded ([Proxy.Serve], read.go); if a cached location led it to an empty
+// answer, that is confirmed against the store first. A write of a tracked resource
+// records its intent before the call and its outcome before the answer (write.go,
+// intent.go). A list over several regions is merged (merged_list.go). Polls are answered
+// by package polling, which also makes the polling URLs in answers lead to the front door.
+//
+// Every answer of a provider reaches the client through deliver.go, which makes links of
+// pages (page.go) lead to the front door as well.
 package proxy
 
 import (
@@ -23,6 +35,7 @@ import (
 	"portico/routing"
 	"portico/tracing/spans"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // Proxy answers the requests for resource providers by one configuration.
@@ -35,7 +48,7 @@ type Proxy struct {
 	Authorizer *authorize.Authorizer
 	Admission  *admission.Admission
 	Lister     *fanout.Lister
-	Polls      *polling.Operations
+	Polls      *polling.Forwarded
 	Activity   *activity.Recorder // nil: what is only passed on leaves no event
 	Sender     string             // in whose name intents are recorded
 	Tracer     *spans.Tracer
@@ -54,7 +67,7 @@ type Resolved struct {
 	content []byte
 	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
-	pollURLs *pollURLs
+	pollURLs *polling.URLs
 	// again: a search has shown that the resource is where it is asked for.
 	again bool
 	// readable is what the caller may see of a list that it may see a part of; nil: all.
@@ -175,7 +188,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	case d.Answer == routing.EmptyList:
 		return p.emptyList(w, x)
 	case x.Request.Class == routing.Poll:
-		return p.poll(w, r, x, d)
+		return p.poll(w, r, x, *d)
 	}
 	x.Reach(exchange.AtRecords)
 	if !x.Request.Reads() {
@@ -225,4 +238,40 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	}
 	defer answer.Body.Close()
 	return p.deliver(r.Context(), w, x, d, answer)
+}
+
+// poll answers a poll of an operation. It takes a copy of the decision, as that of any
+// other request should not escape to the heap.
+func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	return p.Polls.Answer(w, r, x, d.Decision, poll{p, w, r, x, &d})
+}
+
+// poll is a poll on its way to its provider. It implements [polling.Provider].
+type poll struct {
+	*Proxy
+	w http.ResponseWriter
+	r *http.Request
+	x *exchange.Exchange
+	d *Resolved
+}
+
+func (p poll) Fetch() (*http.Response, error) { return p.fetch(p.r, p.x, p.d, http.MethodGet) }
+
+func (p poll) FetchPath(d *routing.Decision, path, query string) (*http.Response, error) {
+	call := p.outbound(p.r, p.x, &Resolved{Decision: d, content: p.d.content}, http.MethodGet)
+	call.Path, call.Query = path, query
+	call.Own.Set("Referer", answers.PublicLink(p.Public, path, query))
+	answer, err := p.Upstream.Do(p.r.Context(), call)
+	if err != nil {
+		return nil, providerFault(err, p.x)
+	}
+	return answer, nil
+}
+
+func (p poll) Buffer(answer *http.Response, namespace, region string) ([]byte, error) {
+	return p.buffer(answer, namespace, region)
+}
+
+func (p poll) Deliver(d *routing.Decision, answer *http.Response) error {
+	return p.deliver(p.r.Context(), p.w, p.x, &Resolved{Decision: d}, answer)
 }

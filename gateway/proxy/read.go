@@ -67,11 +67,11 @@ func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	case answer.StatusCode == http.StatusNotFound:
 		return x.Request.NotFound()
 	}
-	if err := p.checkRedirect(x, d, answer); err != nil {
+	if err := p.Polls.CheckRedirect(x, d.Decision, answer); err != nil {
 		return err
 	}
 	p.copyHeaders(w, x, answer)
-	p.guardPollURLs(r.Context(), w.Header(), x, d, answer.StatusCode)
+	p.Polls.Guard(r.Context(), w.Header(), x, d.Decision, answer.StatusCode, d.pollURLs)
 	w.WriteHeader(answer.StatusCode)
 	return nil
 }

@@ -46,8 +46,8 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 	text, err := p.readWhole(answer)
 	settled := sent.Read(upstream.Answer{Status: answer.StatusCode, Header: answer.Header, Body: text}, err)
-	d.pollURLs = p.findPollURLs(answer.Header, x, d, answer.StatusCode)
-	settled.Operations = d.pollURLs.records()
+	d.pollURLs = p.Polls.Find(answer.Header, x, d.Decision, answer.StatusCode)
+	settled.Operations = d.pollURLs.Records()
 	p.settle(ctx, x, ticket, settled)
 	if err != nil {
 		return p.brokenOff(x.Request.Provider.Namespace, x.Region, err)

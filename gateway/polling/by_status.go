@@ -1,11 +1,12 @@
-package proxy
+package polling
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 
-	"portico/gateway/exchange"
 	"portico/internal/jsonscan"
 	"portico/upstream/answers"
 )
@@ -15,79 +16,79 @@ import (
 // answered (async reference, 202 Accepted and Location Headers). The failure to read a
 // status says nothing of the operation and is delivered as it is; of what has no state,
 // the resource tells.
-func (p *Proxy) answerByStatus(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
-	if !succeeded(answer) {
-		return p.deliver(r.Context(), w, x, d, answer)
+func (p *poll) answerByStatus(answer *http.Response) error {
+	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
+		return p.Deliver(p.d, answer)
 	}
-	text, err := p.buffer(answer, d.Operation.Namespace, d.Region)
+	text, err := p.Buffer(answer, p.d.Operation.Namespace, p.d.Region)
 	if err != nil {
 		return err
 	}
 	if answers.ReadPoll(true, answer.StatusCode, text) == answers.Running {
 		if pause := answer.Header["Retry-After"]; len(pause) > 0 {
-			w.Header()["Retry-After"] = pause
-			p.clampRetryAfter(w.Header(), http.StatusAccepted)
+			p.w.Header()["Retry-After"] = pause
+			p.clampRetryAfter(p.w.Header(), http.StatusAccepted)
 		}
-		return p.Polls.Pending(w, x)
+		return p.Pending(p.w, p.x)
 	}
 	state := answers.State(text)
 	switch {
 	case answer.StatusCode == http.StatusNoContent:
 		state = stateSucceeded
 	case state == "":
-		return p.answerByResource(w, r, x, d)
+		return p.answerByResource()
 	}
-	if d.Operation.Resource != "" {
-		p.confirmEnd(r.Context(), x, *d.Operation)
+	if p.d.Operation.Resource != "" {
+		p.confirmEnd(p.r.Context(), p.x, *p.d.Operation)
 	}
 	if !strings.EqualFold(state, stateSucceeded) {
-		return p.deliverFailure(w, r, x, d, answer, text)
+		return p.deliverFailure(answer, text)
 	}
-	switch d.Operation.Method {
+	switch p.d.Operation.Method {
 	case http.MethodDelete:
-		return x.Answer(w, http.StatusNoContent, nil)
+		return p.x.Answer(p.w, http.StatusNoContent, nil)
 	case http.MethodPost:
-		return p.deliverOutput(w, r, x, d, answer, text)
+		return p.deliverOutput(answer, text)
 	}
-	return p.deliverWritten(w, r, x, d)
+	return p.deliverWritten()
 }
 
 // deliverFailure delivers the error of an operation's status as the answer that the
 // synchronous call would have got.
-func (p *Proxy) deliverFailure(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response, status []byte) error {
+func (p *poll) deliverFailure(answer *http.Response, status []byte) error {
 	fault := jsonscan.Value(status, "error")
 	if jsonscan.Null(fault) {
 		return failed(stateFailed, "The resource operation ended as '%s'.", answers.StateWord(status)).fault
 	}
-	return p.deliverPart(w, r, x, d, answer, http.StatusConflict, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
+	return p.deliverPart(answer, http.StatusConflict, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }
 
 // deliverOutput delivers what an action returned: the properties of its status, or
 // nothing (async reference, Azure-AsyncOperation Resource format).
-func (p *Proxy) deliverOutput(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response, status []byte) error {
+func (p *poll) deliverOutput(answer *http.Response, status []byte) error {
 	output := jsonscan.Value(status, "properties")
 	if jsonscan.Null(output) {
-		return x.Answer(w, http.StatusNoContent, nil)
+		return p.x.Answer(p.w, http.StatusNoContent, nil)
 	}
-	return p.deliverPart(w, r, x, d, answer, http.StatusOK, output)
+	return p.deliverPart(answer, http.StatusOK, output)
 }
 
-// deliverPart delivers JSON from an answer's body in place of it.
-func (p *Proxy) deliverPart(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response, status int, part []byte) error {
+// deliverPart delivers JSON from an answer's body, which was buffered, in place of it.
+func (p *poll) deliverPart(answer *http.Response, status int, part []byte) error {
 	answer.StatusCode = status
 	answer.Header["Content-Type"] = []string{"application/json; charset=utf-8"}
-	replaceBody(answer, part)
-	return p.deliverResult(w, r, x, d, answer)
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(part)), int64(len(part))
+	return p.deliverResult(p.d, answer)
 }
 
 // deliverWritten delivers the resource that a PUT or PATCH has written, whatever its
 // state is by now: another write may have begun.
-func (p *Proxy) deliverWritten(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
-	o, err := p.withCurrentNames(r.Context(), *d.Operation)
+func (p *poll) deliverWritten() error {
+	o, err := p.withCurrentNames(p.r.Context(), *p.d.Operation)
 	if err != nil {
 		return err
 	}
-	resource, answer, err := p.fetchResource(r, x, d, o)
+	resource, answer, err := p.fetchResource(o)
 	if err != nil {
 		return err
 	}
@@ -97,5 +98,5 @@ func (p *Proxy) deliverWritten(w http.ResponseWriter, r *http.Request, x *exchan
 	if answer == nil || answer.StatusCode == http.StatusNotFound {
 		return failed(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin).fault
 	}
-	return p.deliverResult(w, r, x, resource, answer)
+	return p.deliverResult(resource, answer)
 }

@@ -1,4 +1,4 @@
-package proxy
+package polling
 
 import (
 	"net/http"
@@ -19,7 +19,7 @@ const maxRetryAfter = time.Hour
 // clampRetryAfter makes Retry-After an integer and removes other forms of it. The answer
 // of an operation keeps to the contract's bounds. Absent stays absent; an unreadable
 // value is removed.
-func (p *Proxy) clampRetryAfter(h http.Header, status int) {
+func (f *Forwarded) clampRetryAfter(h http.Header, status int) {
 	for _, name := range retryAfterMs {
 		delete(h, name)
 	}
@@ -33,7 +33,7 @@ func (p *Proxy) clampRetryAfter(h http.Header, status int) {
 	}
 	least, most := time.Duration(0), maxRetryAfter
 	if status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted {
-		least, most = p.Config.Operations.RetryAfterMin, p.Config.Operations.RetryAfterMax
+		least, most = f.Settings.RetryAfterMin, f.Settings.RetryAfterMax
 	}
 	pause = max(least, min(pause, most))
 	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}

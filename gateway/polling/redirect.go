@@ -1,4 +1,4 @@
-package proxy
+package polling
 
 import (
 	"net/http"
@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/routing"
 	"portico/upstream/answers"
 )
 
@@ -13,17 +14,17 @@ func redirects(status int) bool {
 	return status >= http.StatusMultipleChoices && status < http.StatusBadRequest && status != http.StatusNotModified
 }
 
-// checkRedirect refuses a redirect to an unknown host: clients follow it by themselves,
+// CheckRedirect refuses a redirect to an unknown host: clients follow it by themselves,
 // and some send their token along.
-func (p *Proxy) checkRedirect(x *exchange.Exchange, d *Resolved, answer *http.Response) error {
+func (f *Forwarded) CheckRedirect(x *exchange.Exchange, d *routing.Decision, answer *http.Response) error {
 	sent := answer.Header["Location"]
 	if len(sent) == 0 || !redirects(answer.StatusCode) {
 		return nil
 	}
-	if _, own := answers.OwnLink(sent[0], p.Public, d.Endpoint); own {
+	if _, own := answers.OwnLink(sent[0], f.Public, d.Endpoint); own {
 		return nil
 	}
-	if _, known := p.knownRedirect(x, sent[0]); known {
+	if _, known := f.knownRedirect(x, sent[0]); known {
 		return nil
 	}
 	return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a redirect to a host that is not known").About("Location")
@@ -32,18 +33,18 @@ func (p *Proxy) checkRedirect(x *exchange.Exchange, d *Resolved, answer *http.Re
 // knownRedirect returns the target of a redirect to a host that the map names for the
 // provider, or to a path on the same host, in a form in which every client sees the
 // same host. Plain HTTP is known only if the front door itself speaks it.
-func (p *Proxy) knownRedirect(x *exchange.Exchange, sent string) (target string, known bool) {
+func (f *Forwarded) knownRedirect(x *exchange.Exchange, sent string) (target string, known bool) {
 	to, err := url.Parse(sent)
 	switch {
 	case err != nil || to.Opaque != "":
 		return "", false
 	case to.Scheme == "" && to.Host == "" && to.User == nil:
-		base, err := url.Parse(p.publicURI(x.Request))
+		base, err := url.Parse(f.urlOf(x.Request))
 		if err != nil {
 			return "", false
 		}
 		return base.ResolveReference(to).String(), true
-	case to.Scheme != "https" && to.Scheme != p.Public.Scheme, !x.Request.Provider.RedirectsTo(to):
+	case to.Scheme != "https" && to.Scheme != f.Public.Scheme, !x.Request.Provider.RedirectsTo(to):
 		return "", false
 	}
 	return to.String(), true

@@ -1,4 +1,4 @@
-package proxy
+package polling
 
 import (
 	"net/http"
@@ -10,7 +10,6 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/routing"
 	"portico/upstream/answers"
@@ -19,10 +18,10 @@ import (
 // substitutePollURL makes a polling URL of Portico's own for target, with a random id
 // that appears nowhere else (async reference, Operation result rules). It has the form
 // of providers' polling URLs and is routed like them.
-func (p *Proxy) substitutePollURL(x *exchange.Exchange, d *Resolved, header, target string) pollURL {
-	kind := polling.Statuses
+func (f *Forwarded) substitutePollURL(x *exchange.Exchange, d *routing.Decision, header, target string) pollURL {
+	kind := Statuses
 	if header == "Location" {
-		kind = polling.Results
+		kind = Results
 	}
 	path := "/providers/" + x.Request.Provider.Namespace + "/locations/" + d.Region + "/" + kind + "/" + uuid.NewString()
 	if subscription := x.Request.Path.Subscription(); subscription != "" {
@@ -32,29 +31,29 @@ func (p *Proxy) substitutePollURL(x *exchange.Exchange, d *Resolved, header, tar
 	if x.Request.Query.APIVersion != "" {
 		query = "api-version=" + x.Request.Query.APIVersion
 	}
-	record := p.newRecord(x, d)
+	record := f.newRecord(x, d)
 	record.Token = routing.PollToken(path, routing.Query{})
-	if q, fault := routing.Classify(p.Config.Map, http.MethodGet, path, ""); fault == nil {
+	if q, fault := routing.Classify(f.Config.Map, http.MethodGet, path, ""); fault == nil {
 		record.Identity = q.OperationIdentity()
 	}
 	record.Substitute, record.Target = true, target
-	return pollURL{header: header, url: answers.PublicLink(p.Public, path, query), record: &record}
+	return pollURL{header: header, url: answers.PublicLink(f.Public, path, query), record: &record}
 }
 
 // resultOfStatus makes a polling URL of Portico's own for the result of an operation of
 // which the provider tells the status alone, at target.
-func (p *Proxy) resultOfStatus(x *exchange.Exchange, d *Resolved, target string) pollURL {
-	link := p.substitutePollURL(x, d, "Location", "")
+func (f *Forwarded) resultOfStatus(x *exchange.Exchange, d *routing.Decision, target string) pollURL {
+	link := f.substitutePollURL(x, d, "Location", "")
 	link.record.StatusTarget = target
 	return link
 }
 
 // retarget returns the polled URL again, which from now on stands for target.
-func (p *Proxy) retarget(x *exchange.Exchange, d *Resolved, header, target string) pollURL {
-	link := pollURL{header: header, url: p.publicURI(x.Request)}
+func (f *Forwarded) retarget(x *exchange.Exchange, d *routing.Decision, header, target string) pollURL {
+	link := pollURL{header: header, url: f.urlOf(x.Request)}
 	if target != "" && target != d.Operation.Target {
 		record := *d.Operation
-		record.Target, record.Until = target, p.Store.Now().Add(p.Config.Operations.Records)
+		record.Target, record.Until = target, f.Store.Now().Add(f.Settings.Records)
 		link.record = &record
 	}
 	return link
@@ -64,14 +63,14 @@ func (p *Proxy) retarget(x *exchange.Exchange, d *Resolved, header, target strin
 // endpoint, whatever host the URL names. It logs a URL that cannot be called and returns
 // "". The URL may be as long as the headers of an answer, its path as long as that of a
 // request.
-func (p *Proxy) replayable(x *exchange.Exchange, name, sent string) string {
+func (f *Forwarded) replayable(x *exchange.Exchange, name, sent string) string {
 	link, err := url.Parse(sent)
 	var path arm.Path
 	if err == nil {
 		err = path.Parse(link.EscapedPath())
 	}
 	if err != nil || link.Opaque != "" || strings.ContainsRune(link.RawQuery, ' ') {
-		p.Log.Warn("a polling URL cannot be asked for", logFields(x, zap.String("header", name), zap.Int("length", len(sent)))...)
+		f.Log.Warn("a polling URL cannot be asked for", x.LogFields(zap.String("header", name), zap.Int("length", len(sent)))...)
 		return ""
 	}
 	if link.RawQuery == "" {
@@ -85,5 +84,5 @@ func (p *Proxy) replayable(x *exchange.Exchange, name, sent string) string {
 // results are retargeted.
 func pollsResult(q *routing.Request, o *inventory.Operation) bool {
 	hop := q.Path.LastHop()
-	return !o.Substitute || arm.EqualFold(hop.Segment(hop.Len()-2), polling.Results)
+	return !o.Substitute || arm.EqualFold(hop.Segment(hop.Len()-2), Results)
 }

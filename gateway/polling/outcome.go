@@ -1,4 +1,4 @@
-package proxy
+package polling
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/operations/move"
 	"portico/upstream/answers"
 )
 
@@ -34,21 +34,21 @@ const (
 
 // outcomeOf derives the outcome of a PUT, PATCH or DELETE from its resource (async
 // reference, ProvisioningState property).
-func (p *Proxy) outcomeOf(ctx context.Context, x *exchange.Exchange, o inventory.Operation, answer *http.Response, found bool) (outcome, error) {
+func (p *poll) outcomeOf(o inventory.Operation, answer *http.Response, found bool) (outcome, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
-		if row, err = p.Store.Resource(ctx, o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+		if row, err = p.Store.Resource(p.r.Context(), o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
 			return outcome{}, err
 		}
 	}
 	known := err == nil
-	if known && !found && answer != nil && p.mayExist(ctx, x, o) {
+	if known && !found && answer != nil && p.mayExist(o) {
 		return outcome{state: stateInProgress}, nil // the 404 may hide it from this caller
 	}
 	if !found {
 		return p.outcomeOfAbsence(o, known && row.FollowPut), nil
 	}
-	text, err := p.buffer(answer, o.Namespace, o.Region)
+	text, err := p.Buffer(answer, o.Namespace, o.Region)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -71,23 +71,23 @@ func (p *Proxy) outcomeOf(ctx context.Context, x *exchange.Exchange, o inventory
 
 // mayExist reports whether the resource of an operation may exist although its caller
 // got a 404.
-func (p *Proxy) mayExist(ctx context.Context, x *exchange.Exchange, o inventory.Operation) bool {
-	prober, header := p.Resolver.ProberFor(x)
-	there, err := prober.VerifyAbsence(ctx, header, o.Subscription, o.Resource)
+func (p *poll) mayExist(o inventory.Operation) bool {
+	prober, header := p.Resolver.ProberFor(p.x)
+	there, err := prober.VerifyAbsence(p.r.Context(), header, o.Subscription, o.Resource)
 	if err != nil {
-		x.Warn("whether the resource of an operation is there was not confirmed", err)
+		p.x.Warn("whether the resource of an operation is there was not confirmed", err)
 	}
 	return there || err != nil
 }
 
 // outcomeOfAbsence is outcomeOf without a resource: one that is being created need not
 // show before the operation ends.
-func (p *Proxy) outcomeOfAbsence(o inventory.Operation, followed bool) outcome {
+func (f *Forwarded) outcomeOfAbsence(o inventory.Operation, followed bool) outcome {
 	switch o.Method {
 	case http.MethodDelete:
 		return outcome{ended: true, state: stateSucceeded}
 	case http.MethodPut:
-		if followed || o.Resource == "" && p.Store.Now().Sub(o.Created) < p.Config.Index.FollowLimit {
+		if followed || o.Resource == "" && f.Store.Now().Sub(o.Created) < f.Config.Index.FollowLimit {
 			return outcome{state: stateInProgress}
 		}
 	}
@@ -100,4 +100,38 @@ func (p *Proxy) outcomeOfAbsence(o inventory.Operation, followed bool) outcome {
 func unknownOutcome(namespace string) *arm.Error {
 	return arm.NewError(arm.InternalServerError).WithStatus(http.StatusNotImplemented).
 		Saying("The outcome of the operation is unknown: there is nothing at the provider '%s' that tells of it.", namespace)
+}
+
+// withCurrentNames returns an operation with the current names of its resource, which
+// may have moved to another group since the operation was accepted.
+func (f *Forwarded) withCurrentNames(ctx context.Context, o inventory.Operation) (inventory.Operation, error) {
+	if o.Resource == "" {
+		return o, nil
+	}
+	row, err := f.Store.Resource(ctx, o.Subscription, o.Resource)
+	if err == nil && !row.Created.After(o.Created) || err != nil && !errors.Is(err, inventory.ErrNotFound) {
+		return o, err
+	}
+	for since := o.Created; ; {
+		moves, err := f.Store.MovesFrom(ctx, o.Resource)
+		if err != nil {
+			return o, err
+		}
+		left := false
+		for _, job := range moves {
+			payload, err := move.ReadPayload(job)
+			if err != nil {
+				return o, err
+			}
+			moved, with := payload.Moved(inventory.Resource{Key: o.Resource, ID: o.Origin})
+			if before := !payload.Ended.IsZero() && payload.Ended.Before(since); with && !before {
+				o.Subscription, o.Resource, o.Origin = moved.Subscription, moved.Key, moved.ID
+				left, since = true, payload.Ended
+				break
+			}
+		}
+		if !left || since.IsZero() { // a move in progress is the last one
+			return o, nil
+		}
+	}
 }

@@ -1,4 +1,12 @@
-package proxy
+// Package polling lets clients follow what goes on after their answer. Of Portico's own
+// operations (own.go) it accepts the request, names the URL, says when to poll, and finds
+// the job behind a poll; it knows no kind of them. Of the operations of providers it makes
+// the polling URLs in answers lead to the front door (urls.go), by URLs of its own where
+// clients could not use the provider's (substitute.go), and records where polls go
+// (record.go). A poll goes to the endpoint that issued its URL (poll.go), or is answered by
+// the status of the operation (by_status.go) or the resource that it works on
+// (by_resource.go, outcome.go).
+package polling
 
 import (
 	"context"
@@ -8,11 +16,23 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/config"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
+	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/routing"
 	"portico/upstream/answers"
 )
+
+// Forwarded are the operations of providers, whose polls the front door forwards.
+type Forwarded struct {
+	*Operations
+	Config    *config.Config
+	Resolver  *resolve.Resolver
+	Admission *admission.Admission
+	Log       *zap.Logger
+}
 
 // pollingHeaders are the headers whose URLs clients follow with their token
 // attached (async reference, 202 Accepted and Location Headers).
@@ -25,26 +45,26 @@ type pollURL struct {
 	learned     bool                 // the request did not begin the operation
 }
 
-// pollURLs are those of one answer. They are found once, as finding them makes new ones
-// with random ids.
-type pollURLs struct {
+// URLs are the polling URLs of one answer. They are found once, as finding them makes new
+// ones with random ids.
+type URLs struct {
 	all []pollURL
 	// noneSent: the provider sent none, and perhaps no Retry-After either.
 	noneSent bool
 }
 
-// guardPollURLs makes the polling URLs of an answer lead to the front door, and records
-// where polls of them go. No URL on a foreign host reaches a client, except for the
-// Location of a redirect to a host that the map names.
-func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Exchange, d *Resolved, status int) {
-	urls := d.pollURLs
+// Guard makes the polling URLs of an answer lead to the front door, and records where
+// polls of them go, unless found has them: those are recorded. No URL on a foreign host
+// reaches a client, except for the Location of a redirect to a host that the map names.
+func (f *Forwarded) Guard(ctx context.Context, h http.Header, x *exchange.Exchange, d *routing.Decision, status int, found *URLs) {
+	urls := found
 	switch {
 	case urls == nil && !mayBePolled(h, status): // as nearly all answers to reads
-		p.clampRetryAfter(h, status)
+		f.clampRetryAfter(h, status)
 		return
 	case urls == nil:
-		urls = p.findPollURLs(h, x, d, status)
-		p.recordPollURLs(ctx, x, d, urls)
+		urls = f.Find(h, x, d, status)
+		f.recordAll(ctx, x, d, urls)
 	}
 	for _, name := range pollingHeaders {
 		delete(h, name)
@@ -53,9 +73,9 @@ func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Ex
 		h[link.header] = []string{link.url}
 	}
 	if urls.noneSent {
-		p.Polls.PollAgain(h)
+		f.PollAgain(h)
 	}
-	p.clampRetryAfter(h, status)
+	f.clampRetryAfter(h, status)
 }
 
 // mayBePolled reports whether an answer has polling URLs, or has to get some.
@@ -68,33 +88,33 @@ func mayBePolled(h http.Header, status int) bool {
 	return status == http.StatusAccepted
 }
 
-// findPollURLs finds the polling URLs that the client of an answer gets. A 202 that names
+// Find finds the polling URLs that the client of an answer gets. A 202 that names
 // a status alone gets a Location as well, which some clients alone know. Another answer
 // needs none: its PUT shows the resource, whose state tells of the end.
-func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d *Resolved, status int) *pollURLs {
-	urls := &pollURLs{}
+func (f *Forwarded) Find(h http.Header, x *exchange.Exchange, d *routing.Decision, status int) *URLs {
+	urls := &URLs{}
 	polled := "" // the first header that names the operation
 	for _, name := range pollingHeaders {
 		values, sent := h[name]
 		if !sent {
 			continue
 		}
-		if link, ok := p.pollURLOf(x, d, name, values[0], status); ok {
+		if link, ok := f.pollURLOf(x, d, name, values[0], status); ok {
 			urls.all = append(urls.all, link)
 			if polled == "" && answers.NamesOperation(name, status) {
 				polled = name
 			}
 		} else {
-			p.Log.Warn("a polling URL on a foreign host was removed", logFields(x, zap.String("header", name))...)
+			f.Log.Warn("a polling URL on a foreign host was removed", x.LogFields(zap.String("header", name))...)
 		}
 	}
 	switch {
 	case status != http.StatusAccepted || polled == "Location" || !needsPollURL(x.Request):
 	case polled == "":
 		urls.noneSent = true
-		urls.all = append(urls.all, p.substitutePollURL(x, d, "Location", ""), p.substitutePollURL(x, d, "Azure-Asyncoperation", ""))
+		urls.all = append(urls.all, f.substitutePollURL(x, d, "Location", ""), f.substitutePollURL(x, d, "Azure-Asyncoperation", ""))
 	default:
-		urls.all = append(urls.all, p.resultOfStatus(x, d, p.replayable(x, polled, h[polled][0])))
+		urls.all = append(urls.all, f.resultOfStatus(x, d, f.replayable(x, polled, h[polled][0])))
 	}
 	return urls
 }
@@ -114,34 +134,34 @@ func needsPollURL(q *routing.Request) bool {
 
 // pollURLOf turns the URL of one header into the one that the client gets; ok is false
 // if the client gets none.
-func (p *Proxy) pollURLOf(x *exchange.Exchange, d *Resolved, name, sent string, status int) (link pollURL, ok bool) {
-	public, own := answers.OwnLink(sent, p.Public, d.Endpoint)
+func (f *Forwarded) pollURLOf(x *exchange.Exchange, d *routing.Decision, name, sent string, status int) (link pollURL, ok bool) {
+	public, own := answers.OwnLink(sent, f.Public, d.Endpoint)
 	redirect := redirects(status)
 	polled := answers.NamesOperation(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.Request.Reads()
 	goesOn := polled && d.Operation != nil && x.Request.Class == routing.Poll && (name == "Location") == pollsResult(x.Request, d.Operation)
 	at := notServed
 	if own {
-		at = p.servedAs(x, public)
+		at = f.servedAs(x, public)
 	}
 	switch {
 	case redirect && name == "Location" && !own:
-		target, known := p.knownRedirect(x, sent)
+		target, known := f.knownRedirect(x, sent)
 		return pollURL{header: name, url: target}, known
 	case own && (redirect || at != notServed || !begins && !goesOn):
 		link = pollURL{header: name, url: public.String()}
 		if polled && at == servedAsDeclared || (polled || mayContinue(x, d, status)) && at == servedAsOperation {
-			link.record = p.recordOf(x, d, public)
+			link.record = f.recordOf(x, d, public)
 			if link.learned = d.Operation == nil && x.Request.Reads(); link.learned && x.Subscription() == "" {
 				link.record = nil // it would be any tenant's
 			}
 		}
 		return link, true
 	case begins:
-		p.Log.Info("a polling URL that clients cannot use was replaced", logFields(x, zap.String("header", name))...)
-		return p.substitutePollURL(x, d, name, p.replayable(x, name, sent)), true
+		f.Log.Info("a polling URL that clients cannot use was replaced", x.LogFields(zap.String("header", name))...)
+		return f.substitutePollURL(x, d, name, f.replayable(x, name, sent)), true
 	case goesOn:
-		return p.retarget(x, d, name, p.replayable(x, name, sent)), true
+		return f.retarget(x, d, name, f.replayable(x, name, sent)), true
 	}
 	return link, false
 }
@@ -149,7 +169,7 @@ func (p *Proxy) pollURLOf(x *exchange.Exchange, d *Resolved, name, sent string, 
 // mayContinue reports whether clients may poll the Location of an answer that begins no
 // operation: some poll that of a finished write, and the end of an operation may name
 // its result.
-func mayContinue(x *exchange.Exchange, d *Resolved, status int) bool {
+func mayContinue(x *exchange.Exchange, d *routing.Decision, status int) bool {
 	if d.Operation != nil {
 		return status >= 200 && status < 400
 	}
@@ -169,13 +189,13 @@ const (
 // servedAs decides what the front door serves a URL as. It must be an operation of the
 // same provider and subscription, or the resource that the request writes, unless it
 // deletes that.
-func (p *Proxy) servedAs(x *exchange.Exchange, link *url.URL) serving {
-	q, fault := routing.Classify(p.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
+func (f *Forwarded) servedAs(x *exchange.Exchange, link *url.URL) serving {
+	q, fault := routing.Classify(f.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
 	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() || len(link.RequestURI()) > maxPollURL {
 		return notServed
 	}
 	if q.Class == routing.Instance && q.Key() == x.Request.Key() && x.Request.Class == routing.Instance {
-		if x.Request.Method == http.MethodDelete || q.Check(p.Config.Map, "") != nil {
+		if x.Request.Method == http.MethodDelete || q.Check(f.Config.Map, "") != nil {
 			return notServed
 		}
 		return servedAsResource
@@ -185,7 +205,7 @@ func (p *Proxy) servedAs(x *exchange.Exchange, link *url.URL) serving {
 	}
 	q.Class = routing.Poll
 	switch {
-	case q.Check(p.Config.Map, "") != nil:
+	case q.Check(f.Config.Map, "") != nil:
 		return notServed
 	case q.Type != nil:
 		return servedAsDeclared

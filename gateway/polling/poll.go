@@ -1,4 +1,4 @@
-package proxy
+package polling
 
 import (
 	"context"
@@ -10,35 +10,59 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/operations/reconcile"
+	"portico/routing"
 	"portico/upstream/answers"
 )
 
-// poll forwards a poll of an operation. If the answer shows that the operation may have
+// Provider reaches the provider of one poll, and delivers its answers to the client.
+type Provider interface {
+	// Fetch sends the poll as it came.
+	Fetch() (*http.Response, error)
+	// FetchPath sends a GET of another path to the endpoint of a decision.
+	FetchPath(d *routing.Decision, path, query string) (*http.Response, error)
+	// Buffer reads an answer whole, decompressed, and puts it back as its body.
+	Buffer(answer *http.Response, namespace, region string) ([]byte, error)
+	// Deliver sends an answer of the endpoint of a decision to the client.
+	Deliver(d *routing.Decision, answer *http.Response) error
+}
+
+// poll is one poll on its way.
+type poll struct {
+	*Forwarded
+	Provider
+	w http.ResponseWriter
+	r *http.Request
+	x *exchange.Exchange
+	d *routing.Decision
+}
+
+// Answer forwards a poll of an operation. If the answer shows that the operation may have
 // ended, Portico confirms that and probes the resource before the client gets the
 // answer, so that the index is right for the client's next request. Other callers than
 // the operation's get a 404 (async reference, Operation result rules).
-func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
+func (f *Forwarded) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *routing.Decision, provider Provider) error {
+	p := &poll{f, provider, w, r, x, d}
 	if o := d.Operation; o != nil {
 		if caller := x.Principal.In(d.Subscription.TenantID); !o.BelongsTo(caller.TenantID, caller.ObjectID) {
 			return x.Request.Unroutable()
 		}
 		if x.Request.Type == nil { // else the path is also that of a resource
-			p.renew(r.Context(), x, *o)
-			p.addIdentity(r.Context(), x, *o)
+			f.renew(r.Context(), x, *o)
+			f.addIdentity(r.Context(), x, *o)
 		}
 		if o.PollsAnotherURL() {
-			return p.pollTarget(w, r, x, d)
+			return p.answerTarget()
 		}
 		if d.Endpoint == nil {
 			return noEndpointToPoll(o)
 		}
 	}
-	answer, err := p.fetch(r, x, d, http.MethodGet)
+	answer, err := p.Fetch()
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	return p.answerPoll(w, r, x, d, answer)
+	return p.answer(answer)
 }
 
 // noEndpointToPoll is the error of an operation whose region has left the map. It is a
@@ -50,68 +74,68 @@ func noEndpointToPoll(o *inventory.Operation) *arm.Error {
 
 // renew extends the record of a URL that is still polled after half of its lifetime:
 // operations may run for longer than records live.
-func (p *Proxy) renew(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
-	now, kept := p.Store.Now(), p.Config.Operations.Records
+func (f *Forwarded) renew(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+	now, kept := f.Store.Now(), f.Settings.Records
 	if o.Until.Sub(now) > kept/2 {
 		return
 	}
-	if err := p.Store.RenewOperation(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
+	if err := f.Store.RenewOperation(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
 		x.Warn("a polling URL was not renewed", err)
 	}
 }
 
 // addIdentity completes the record of an earlier version, which recorded the spelling of
 // a polling URL alone.
-func (p *Proxy) addIdentity(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+func (f *Forwarded) addIdentity(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
 	identity := x.Request.OperationIdentity()
 	if o.Identity != "" || identity == "" {
 		return
 	}
-	if err := p.Store.IdentifyOperation(ctx, o.Subscription, o.Token, identity); err != nil {
+	if err := f.Store.IdentifyOperation(ctx, o.Subscription, o.Token, identity); err != nil {
 		x.Warn("what operation a polling URL is of was not recorded", err)
 	}
 }
 
-// answerPoll delivers a provider's answer to a poll.
-func (p *Proxy) answerPoll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
-	if d.Operation != nil && d.Operation.Resource != "" {
-		ended, err := p.showsEnd(answer, x.Request.Provider.Namespace, d.Region)
+// answer delivers a provider's answer to the poll.
+func (p *poll) answer(answer *http.Response) error {
+	if p.d.Operation != nil && p.d.Operation.Resource != "" {
+		ended, err := p.showsEnd(answer)
 		if err != nil {
 			return err
 		}
 		if ended {
-			p.confirmEnd(r.Context(), x, *d.Operation)
+			p.confirmEnd(p.r.Context(), p.x, *p.d.Operation)
 		}
 	}
-	return p.deliver(r.Context(), w, x, d, answer)
+	return p.Deliver(p.d, answer)
 }
 
-// showsEnd reports whether a poll's answer says that the operation has ended.
-func (p *Proxy) showsEnd(answer *http.Response, namespace, region string) (bool, error) {
+// showsEnd reports whether an answer to the poll says that the operation has ended.
+func (p *poll) showsEnd(answer *http.Response) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
 		return answers.MayHaveEnded(answer.StatusCode, nil), nil
 	}
-	text, err := p.buffer(answer, namespace, region)
+	text, err := p.Buffer(answer, p.x.Request.Provider.Namespace, p.d.Region)
 	return err == nil && answers.MayHaveEnded(http.StatusOK, text), err
 }
 
 // confirmEnd confirms an end that a client saw, which proves nothing: Portico polls
 // under its own identity and probes the resource, within the time of one probe. If
 // that does not settle the row, jobs do it later.
-func (p *Proxy) confirmEnd(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
-	ctx, cancel := context.WithTimeout(ctx, p.Config.Index.AskTimeout)
+func (f *Forwarded) confirmEnd(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+	ctx, cancel := context.WithTimeout(ctx, f.Config.Index.AskTimeout)
 	defer cancel()
-	row, err := p.endFollow(ctx, x, o)
+	row, err := f.endFollow(ctx, x, o)
 	if errors.Is(err, inventory.ErrNotFound) && o.Method != http.MethodDelete {
-		if o, err = p.withCurrentNames(ctx, o); err == nil {
-			row, err = p.endFollow(ctx, x, o)
+		if o, err = f.withCurrentNames(ctx, o); err == nil {
+			row, err = f.endFollow(ctx, x, o)
 		}
 	}
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return
 	case err == nil:
-		prober, header := p.Resolver.ProberFor(x)
+		prober, header := f.Resolver.ProberFor(x)
 		_, err = prober.Probe(ctx, header, row)
 	}
 	if err != nil {
@@ -122,32 +146,32 @@ func (p *Proxy) confirmEnd(ctx context.Context, x *exchange.Exchange, o inventor
 // endFollow polls an operation under Portico's own identity. It ends the follow if the
 // operation has ended, else it hastens the follow's next poll. It returns the row of
 // the operation's resource.
-func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
-	row, err := p.Store.Resource(ctx, o.Subscription, o.Resource)
+func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
+	row, err := f.Store.Resource(ctx, o.Subscription, o.Resource)
 	kind, writes := map[string]index.WriteKind{http.MethodPut: index.Put, http.MethodDelete: index.Delete, http.MethodPatch: index.Patch}[o.Method]
 	if err != nil || !writes {
 		return row, err
 	}
-	follow, err := p.Store.FollowOf(ctx, o.Subscription, o.Resource, kind, o.Follow)
+	follow, err := f.Store.FollowOf(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return row, nil // it has ended
 	}
 	if err != nil {
 		return row, err
 	}
-	prober, header := p.Resolver.ProberFor(x)
+	prober, header := f.Resolver.ProberFor(x)
 	finished, why, err := reconcile.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
-		return p.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow, why)
+		return f.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow, why)
 	}
 	if err != nil {
 		x.Warn("an operation that a client saw ended was not polled", err)
 	}
 	// The poll may have used up the time.
-	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Config.Index.AskTimeout)
+	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Config.Index.AskTimeout)
 	defer cancel()
-	if err := p.Store.PollSoon(hastening, o.Subscription, o.Resource, kind); err != nil {
+	if err := f.Store.PollSoon(hastening, o.Subscription, o.Resource, kind); err != nil {
 		return row, err
 	}
-	return p.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled
+	return f.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled
 }

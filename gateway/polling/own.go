@@ -1,6 +1,3 @@
-// Package polling lets clients follow what Portico does after its answer: it
-// accepts a request, names the URL of its operation, says when to poll, and finds
-// the job behind a poll. It knows no kind of operation.
 package polling
 
 import (
@@ -18,6 +15,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/routing"
 	"portico/upstream/answers"
 )
 
@@ -64,7 +62,12 @@ func (o *Operations) Accept(w http.ResponseWriter, x *exchange.Exchange, scope, 
 
 // Pending answers a poll for the result of an operation that has not ended.
 func (o *Operations) Pending(w http.ResponseWriter, x *exchange.Exchange) error {
-	return o.accepted(w, x, answers.PublicLink(o.Public, x.Request.Path.Escaped(), x.Request.Query.Raw))
+	return o.accepted(w, x, o.urlOf(x.Request))
+}
+
+// urlOf returns the URL of a request on the front door, whatever host the client used.
+func (o *Operations) urlOf(q *routing.Request) string {
+	return answers.PublicLink(o.Public, q.Path.Escaped(), q.Query.Raw)
 }
 
 func (o *Operations) accepted(w http.ResponseWriter, x *exchange.Exchange, location string) error {

@@ -1,4 +1,4 @@
-package proxy
+package polling
 
 import (
 	"net/http"

@@ -1,26 +1,28 @@
-package proxy
+package polling
 
 import (
 	"context"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"portico/access"
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
-// recordPollURLs records where polls go. A URL that could not be recorded is routed by
+// recordAll records where polls go. A URL that could not be recorded is routed by
 // its path; a substitute has no other way and is dropped.
-func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d *Resolved, urls *pollURLs) {
+func (f *Forwarded) recordAll(ctx context.Context, x *exchange.Exchange, d *routing.Decision, urls *URLs) {
 	urls.all = slices.DeleteFunc(urls.all, func(link pollURL) bool {
 		if link.record == nil {
 			return false
 		}
-		err := p.record(ctx, x, d, link)
+		err := f.record(ctx, x, d, link)
 		if err != nil {
 			x.Warn("a polling URL was not recorded", err)
 		}
@@ -31,21 +33,21 @@ func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d *Res
 // record records where polls of a URL go. It refuses a further URL of an operation if
 // there is no room: the operation can be polled by another one. The URLs of a write were
 // admitted with it; learned URLs, and changes of a record, need no room.
-func (p *Proxy) record(ctx context.Context, x *exchange.Exchange, d *Resolved, link pollURL) error {
+func (f *Forwarded) record(ctx context.Context, x *exchange.Exchange, d *routing.Decision, link pollURL) error {
 	o := *link.record
 	if link.learned {
-		return p.Store.LearnOperation(ctx, o)
+		return f.Store.LearnOperation(ctx, o)
 	}
 	if x.Request.Reads() && (d.Operation == nil || o.Token != d.Operation.Token) {
-		if err := p.Admission.CheckRecord(ctx, o.Subscription, o.TenantID, o.ObjectID); err != nil {
+		if err := f.Admission.CheckRecord(ctx, o.Subscription, o.TenantID, o.ObjectID); err != nil {
 			return err
 		}
 	}
-	return p.Store.RecordOperation(ctx, o)
+	return f.Store.RecordOperation(ctx, o)
 }
 
-// records returns the records of all polling URLs that need one.
-func (l *pollURLs) records() (all []inventory.Operation) {
+// Records returns the records of all polling URLs that need one.
+func (l *URLs) Records() (all []inventory.Operation) {
 	for _, link := range l.all {
 		if link.record != nil {
 			all = append(all, *link.record)
@@ -56,12 +58,12 @@ func (l *pollURLs) records() (all []inventory.Operation) {
 
 // recordOf records which endpoint issued a polling URL, and to whom. It returns nil for
 // a URL outside of the request's subscription, and for the polled URL itself.
-func (p *Proxy) recordOf(x *exchange.Exchange, d *Resolved, link *url.URL) *inventory.Operation {
-	q, fault := routing.Classify(p.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
+func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *url.URL) *inventory.Operation {
+	q, fault := routing.Classify(f.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
 	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() {
 		return nil
 	}
-	record := p.newRecord(x, d)
+	record := f.newRecord(x, d)
 	record.Token, record.Identity = routing.PollToken(q.Path.String(), q.Query), q.OperationIdentity()
 	if d.Operation != nil && record.Token == routing.PollToken(x.Request.Path.String(), x.Request.Query) && d.Operation.HasToken(record.Token) {
 		return nil
@@ -70,8 +72,8 @@ func (p *Proxy) recordOf(x *exchange.Exchange, d *Resolved, link *url.URL) *inve
 }
 
 // newRecord is the record of a polling URL in the answer to a request, without the URL.
-func (p *Proxy) newRecord(x *exchange.Exchange, d *Resolved) inventory.Operation {
-	until := p.Store.Now().Add(p.Config.Operations.Records)
+func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) inventory.Operation {
+	until := f.Store.Now().Add(f.Settings.Records)
 	if d.Operation != nil { // a further URL of the polled operation
 		record := *d.Operation
 		record.Target, record.StatusTarget, record.Substitute, record.Until = "", "", false, until
@@ -99,4 +101,25 @@ func (p *Proxy) newRecord(x *exchange.Exchange, d *Resolved) inventory.Operation
 		record.Resource = x.Request.Key()
 	}
 	return record
+}
+
+// PageLink records the link to the next page of an operation's result under the
+// operation, and returns it. If the front door serves no operation at the link's path,
+// the client gets a substitute.
+func (f *Forwarded) PageLink(ctx context.Context, x *exchange.Exchange, d *routing.Decision, path, query string) string {
+	next := answers.PublicLink(f.Public, path, query)
+	link := pollURL{url: next}
+	if target, own := answers.OwnLink(next, f.Public, d.Endpoint); own && f.servedAs(x, target) >= servedAsDeclared {
+		link.record = f.recordOf(x, d, target)
+	} else {
+		link = f.substitutePollURL(x, d, "Location", strings.TrimPrefix(next, f.Public.Scheme+"://"+f.Public.Host))
+	}
+	if link.record == nil {
+		return next
+	}
+	if err := f.record(ctx, x, d, link); err != nil {
+		x.Warn("the link of a page was not recorded", err)
+		return next
+	}
+	return link.url
 }

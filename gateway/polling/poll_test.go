@@ -1,4 +1,4 @@
-package proxy
+package polling
 
 import (
 	"net/http"
@@ -36,7 +36,7 @@ func TestShowsEnd(t *testing.T) {
 	for status, want := range map[int]bool{
 		202: false, 204: true, 201: true, 307: false, 400: true, 401: false, 403: false, 404: true, 408: false, 409: true, 429: false, 500: false, 504: false,
 	} {
-		if got, err := (&Proxy{}).showsEnd(&http.Response{StatusCode: status}, "", ""); got != want || err != nil {
+		if got, err := (&poll{}).showsEnd(&http.Response{StatusCode: status}); got != want || err != nil {
 			t.Errorf("a poll's %d: %v %v", status, got, err)
 		}
 	}
