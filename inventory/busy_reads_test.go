@@ -23,7 +23,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 	for driver, at := range map[string]func(t *testing.T, o *Options){
 		engine.SQLite: func(*testing.T, *Options) {},
 		engine.Postgres: func(t *testing.T, o *Options) {
-			o.Driver, o.DSN, o.Connections = engine.Postgres, harness.StartPostgres(t).CreateDatabase(t, "portico"), 4
+			o.Driver, o.DSN, o.Connections = engine.Postgres, harness.StartPostgres(t, "fsync=off").CreateDatabase(t, "portico"), 4
 		},
 	} {
 		t.Run(driver, func(t *testing.T) {

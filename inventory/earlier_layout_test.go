@@ -183,7 +183,7 @@ func eachEngine(t *testing.T, run func(t *testing.T, driver string, fresh func(*
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
-		d := &databases{cluster: harness.StartPostgres(t)}
+		d := &databases{cluster: harness.StartPostgres(t, "fsync=off")}
 		run(t, "pgx", func(t *testing.T) (*sql.DB, inventory.Options) {
 			o := storetest.Options(storetest.NewClock())
 			o.Driver, o.DSN = engine.Postgres, d.fresh(t)

@@ -28,7 +28,7 @@ var fillErased = []string{`INSERT INTO resources (` + resourceColumns + `, name_
 func TestErasingCostsWhatItErases(t *testing.T) {
 	t.Parallel()
 	const resources, most = 4_000, 1_000
-	cluster := harness.StartPostgres(t, "autovacuum=off")
+	cluster := harness.StartPostgres(t, "autovacuum=off", "fsync=off")
 	for _, groups := range []int{1, 400} {
 		t.Run(fmt.Sprint("sqlite, ", groups, " groups"), func(t *testing.T) {
 			o := testOptions(t)

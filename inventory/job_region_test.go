@@ -21,7 +21,7 @@ func TestRegionsOfEarlierJobs(t *testing.T) {
 			o := testOptions(t)
 			dialect, sqlDriver := goose.DialectSQLite3, "sqlite"
 			if driver == engine.Postgres {
-				cluster := harness.StartPostgres(t)
+				cluster := harness.StartPostgres(t, "fsync=off")
 				o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
 				dialect, sqlDriver = goose.DialectPostgres, "pgx"
 			}

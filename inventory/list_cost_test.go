@@ -127,7 +127,7 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		cluster := harness.StartPostgres(t, "autovacuum=off")
+		cluster := harness.StartPostgres(t, "autovacuum=off", "fsync=off")
 		o := testOptions(t)
 		o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
 		s := openTest(t, o)
@@ -293,7 +293,7 @@ func TestManyNamesFarApart(t *testing.T) {
 			}
 		},
 		"postgres": func(t *testing.T, o *Options) {
-			o.Driver, o.DSN = engine.Postgres, harness.StartPostgres(t).CreateDatabase(t, "portico")
+			o.Driver, o.DSN = engine.Postgres, harness.StartPostgres(t, "fsync=off").CreateDatabase(t, "portico")
 			openTest(t, *o)
 			conn, err := pgx.Connect(t.Context(), o.DSN)
 			if err != nil {

@@ -20,7 +20,7 @@ import (
 // resource behind the missing row says that there is none.
 func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
 	s, replica := openPostgres(t, dsn, 2), openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg2")
@@ -103,7 +103,7 @@ func (c afterReadingConn) LookUp(queries []engine.Lookup) error {
 // its resources is of no use once another has made it.
 func TestGroupThatIsMadeBehindItsAbsence(t *testing.T) {
 	t.Parallel()
-	dsn := harness.StartPostgres(t).CreateDatabase(t, "portico")
+	dsn := harness.StartPostgres(t, "fsync=off").CreateDatabase(t, "portico")
 	s, replica := openPostgres(t, dsn, 2), openPostgres(t, dsn, 2)
 	var made *Resource
 	spy := &afterReading{run: func() {
@@ -124,7 +124,7 @@ func TestGroupThatIsMadeBehindItsAbsence(t *testing.T) {
 // is repeated, with what is there.
 func TestRowsAreAsTheyWereRead(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
@@ -188,7 +188,7 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 // meanwhile forbids the write.
 func TestLockIsSeenAfterTheWaitForItsGroup(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
 	s := openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg")

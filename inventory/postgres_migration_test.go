@@ -14,7 +14,7 @@ import (
 // A migration may take longer than a statement of a request.
 func TestMigrationOutlastsAStatement(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico") + "&statement_timeout=300"
 	if err := migrateBy(t, dsn, map[string]string{"00001_slow.sql": "-- +goose Up\nSELECT pg_sleep(1);\n"}); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func migrateBy(t *testing.T, dsn string, files map[string]string) error {
 // that did not end is built again.
 func TestIndexIsBuiltBesideWrites(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
 	files := map[string]string{"00001_table.sql": "-- +goose Up\nCREATE TABLE a (x BIGINT NOT NULL);\nINSERT INTO a (x) VALUES (1);\n"}
 	if err := migrateBy(t, dsn, files); err != nil {

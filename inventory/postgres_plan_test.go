@@ -17,7 +17,7 @@ import (
 // A look-up that was planned when the tables were empty goes by the primary key
 // once they are not, also before the server has counted rows.
 func TestPlansFollowTheTables(t *testing.T) {
-	cluster := harness.StartPostgres(t, "autovacuum=off")
+	cluster := harness.StartPostgres(t, "autovacuum=off", "fsync=off")
 	o := testOptions(t)
 	o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
 	s := openTest(t, o)
@@ -80,7 +80,7 @@ const fillEvents = `INSERT INTO events (subscription, number, place, id, at, key
 // The events of a subscription are read by its own key, however many others there are, and
 // whatever the server knows of that.
 func TestEventPlansAreOfOneSubscription(t *testing.T) {
-	cluster := harness.StartPostgres(t, "autovacuum=off")
+	cluster := harness.StartPostgres(t, "autovacuum=off", "fsync=off")
 	o := testOptions(t)
 	o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
 	openTest(t, o)

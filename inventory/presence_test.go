@@ -13,7 +13,7 @@ import (
 // Replicas count those that have lately shown that they are alive, and have not left.
 func TestReplicasCountEachOther(t *testing.T) {
 	t.Parallel()
-	dsn := harness.StartPostgres(t).CreateDatabase(t, "portico")
+	dsn := harness.StartPostgres(t, "fsync=off").CreateDatabase(t, "portico")
 	clock := storetest.NewClock()
 	byClock := func(o *inventory.Options) { o.Now = clock.Now }
 	first, second := served(t, dsn, byClock), served(t, dsn, byClock)

@@ -22,7 +22,7 @@ import (
 // and namespaces there are.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	trips := harness.StartRoundTrips(t, cluster.Address)
 	s := openPostgres(t, strings.Replace(cluster.CreateDatabase(t, "portico"), cluster.Address, trips.Address, 1), 2)
 	groups, names := []string{"rg1", "rg2"}, []string{"a", "b", "c"}
@@ -107,7 +107,7 @@ func TestRoundTrips(t *testing.T) {
 // the subscription holds something in each.
 func TestRegionsAreOneRoundTrip(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	trips := harness.StartRoundTrips(t, cluster.Address)
 	s := openPostgres(t, strings.Replace(cluster.CreateDatabase(t, "portico"), cluster.Address, trips.Address, 1), 2)
 	makeGroup(t, s, "rg")
@@ -139,7 +139,7 @@ func TestRegionsAreOneRoundTrip(t *testing.T) {
 // they wait for one question together.
 func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
 	t.Parallel()
-	cluster := harness.StartPostgres(t)
+	cluster := harness.StartPostgres(t, "fsync=off")
 	trips := harness.StartRoundTrips(t, cluster.Address)
 	var now atomic.Int64
 	now.Store(time.Now().UnixMicro())

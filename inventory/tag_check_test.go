@@ -18,7 +18,7 @@ func TestTagsOfAnEarlierVersion(t *testing.T) {
 			o := testOptions(t)
 			sqlDriver := "sqlite"
 			if driver == engine.Postgres {
-				cluster := harness.StartPostgres(t)
+				cluster := harness.StartPostgres(t, "fsync=off")
 				o.Driver, o.DSN, sqlDriver = engine.Postgres, cluster.CreateDatabase(t, "portico"), "pgx"
 			}
 			s := openTest(t, o)

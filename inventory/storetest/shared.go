@@ -42,7 +42,10 @@ func RunShared(t *testing.T, database Database) {
 		{"EventsInOrder", testEventsInOrder},
 		{"OwnEventsInOrder", testOwnEventsInOrder},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
+		t.Run(part.name, func(t *testing.T) {
+			t.Parallel()
+			part.run(t, database)
+		})
 	}
 }
 

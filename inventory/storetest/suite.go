@@ -96,7 +96,10 @@ func Run(t *testing.T, database Database) {
 		{"EventsNameWhoBegan", testEventsNameWhoBegan},
 		{"Rehearsal", testRehearsal},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
+		t.Run(part.name, func(t *testing.T) {
+			t.Parallel()
+			part.run(t, database)
+		})
 	}
 }
 
