@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 )
 
 // longBatch is so many PUTs of machines, each followed by a GET of it, in one.
@@ -135,12 +135,12 @@ func (s *site) sealed(text string) {
 func TestBatchTakenOver(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(10), "x-ms-correlation-request-id", "0f0e0d0c-0000-4000-8000-00000000c0de")
-	dead, err := s.store.ClaimJobs(context.Background(), "dead", time.Second, 1, inventory.RequestBatchJob)
+	dead, err := s.store.ClaimJobs(context.Background(), "dead", time.Second, 1, operations.BatchJob)
 	if err != nil || len(dead) != 1 {
 		t.Fatal(dead, err)
 	}
 	for _, i := range []int{0, 4} {
-		if first, err := s.store.BeginRequestPart(context.Background(), dead[0], i); !first || err != nil {
+		if first, err := s.store.Batches.BeginPart(context.Background(), dead[0], i); !first || err != nil {
 			t.Fatal(first, err)
 		}
 	}
@@ -148,17 +148,17 @@ func TestBatchTakenOver(t *testing.T) {
 	s.work()
 	s.within("what was not sent", func() bool { return len(s.puts()) == 8 })
 	s.within("all answers but two", func() bool {
-		batch, err := s.store.RequestBatch(context.Background(), dead[0].ID)
+		batch, err := s.store.Batches.Batch(context.Background(), dead[0].ID)
 		return err == nil && len(batch.Parts) == 20 && !batch.Parts[0].Answered && batch.Parts[19].Answered
 	})
 	poll := s.local(accepted.header.Get("Location"))
 	s.ok(202, "GET", poll, "")
 	// Its answer still counts if it comes.
-	if err := s.store.EndRequestPart(context.Background(), dead[0].ID, 4, []byte(`{"name":"p2","httpStatusCode":201,"headers":{},"contentLength":0}`)); err != nil {
+	if err := s.store.Batches.EndPart(context.Background(), dead[0].ID, 4, []byte(`{"name":"p2","httpStatusCode":201,"headers":{},"contentLength":0}`)); err != nil {
 		t.Fatal(err)
 	}
 	s.ok(202, "GET", poll, "")
-	s.released(inventory.RequestBatchJob)
+	s.released(operations.BatchJob)
 	s.clock.advance(2 * time.Minute)
 	all := decode[responses](t, s.end(accepted)).Responses
 	if len(all) != 20 {
@@ -194,7 +194,7 @@ func TestBatchTakenOver(t *testing.T) {
 func TestBatchCanceled(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(3))
-	jobs, err := s.store.Jobs(context.Background(), jobrow.Query{Kind: inventory.RequestBatchJob})
+	jobs, err := s.store.Jobs(context.Background(), jobrow.Query{Kind: operations.BatchJob})
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
@@ -265,14 +265,14 @@ func TestAnswersOfABatchGo(t *testing.T) {
 			s.clock.advance(2 * time.Minute)
 		} else {
 			s.within("end of a batch", func() bool {
-				jobs, err := s.store.CountJobsOf(context.Background(), inventory.RequestBatchJob, hour, hour)
+				jobs, err := s.store.CountJobsOf(context.Background(), operations.BatchJob, hour, hour)
 				return err == nil && jobs.All == 0
 			})
 			s.clock.advance(c.kept + time.Minute)
 		}
 		s.want(404, "HttpResourceNotFound", "GET", poll, "")
 		s.within("room", func() bool {
-			_, all, err := s.store.BatchRoom(context.Background(), "", "", inventory.BatchLimits{TotalStored: 1})
+			_, all, err := s.store.Batches.Room(context.Background(), "", "", operations.BatchLimits{TotalStored: 1})
 			return err == nil && all == 1
 		})
 	}

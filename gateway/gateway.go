@@ -31,6 +31,7 @@ import (
 	"portico/internal/logs"
 	"portico/inventory"
 	"portico/inventory/locations"
+	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/limits"
 	"portico/limits/throttle"
@@ -103,15 +104,14 @@ type Gateway struct {
 
 // longLived is what outlives a configuration.
 type longLived struct {
-	store     *inventory.Store
-	locations *locations.Cache
-	upstream  *upstream.Client
-	log       *zap.Logger
-	access    *zap.Logger
-	audit     observe.Audit
-	metrics   *observe.Metrics
-	recent    *observe.Recent
-	traffic   *observe.Traffic
+	store    *inventory.Store
+	upstream *upstream.Client
+	log      *zap.Logger
+	access   *zap.Logger
+	audit    observe.Audit
+	metrics  *observe.Metrics
+	recent   *observe.Recent
+	traffic  *observe.Traffic
 	// authorizations count what callers may and may not do.
 	authorizations *authorize.Metrics
 	registry       Registry
@@ -154,14 +154,13 @@ func New(o Options) *Gateway {
 		o.Metrics = prometheus.NewRegistry() // nothing reads it
 	}
 	g := &Gateway{longLived: longLived{
-		store:     o.Store,
-		locations: o.Store.Locations(),
-		upstream:  o.Upstream,
-		log:       o.Log,
-		access:    o.Access,
-		audit:     observe.NewAudit(o.Audit),
-		metrics:   observe.NewMetrics(o.Metrics, measures),
-		recent:    new(observe.Recent),
+		store:    o.Store,
+		upstream: o.Upstream,
+		log:      o.Log,
+		access:   o.Access,
+		audit:    observe.NewAudit(o.Audit),
+		metrics:  observe.NewMetrics(o.Metrics, measures),
+		recent:   new(observe.Recent),
 
 		authorizations: authorize.NewMetrics(o.Metrics),
 		registry:       o.Metrics,
@@ -219,14 +218,14 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
 	g.adminTokens.Store(&c.Server.AdminTokens)
-	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.locations}, Scopes: g.store.Scopes()}
+	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.store.Operations, g.store.Locations}, Scopes: g.store.Scopes}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.sweeper = &sweep.Sweeper{
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
 	}
 	g.webhooks = webhook.New(webhook.Deliverer{Sinks: sinks, Store: g.store, Interval: min(c.Index.PollFloor, time.Second), Tracer: g.tracer, Log: g.log})
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
-	g.authorizer = authorize.New(&c.Auth, g.store, g.store.Scopes(), g.authorizations)
+	g.authorizer = authorize.New(&c.Auth, g.store, g.store.Scopes, g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
@@ -253,11 +252,8 @@ func (g *Gateway) newFrontDoor() http.Handler {
 // storeIndex is the inventory as routing asks it: locations by way of the cache.
 type storeIndex struct {
 	*inventory.Store
-	locations *locations.Cache
-}
-
-func (i storeIndex) Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error) {
-	return i.locations.Locate(ctx, subscription, key, asked)
+	*operations.Records
+	*locations.Cache
 }
 
 // Public returns the handler of the public listener.

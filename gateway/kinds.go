@@ -3,6 +3,7 @@ package gateway
 import (
 	"portico/gateway/frontdoor"
 	"portico/inventory"
+	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/groupdelete"
@@ -39,7 +40,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 			Budget: c.GroupDelete.TransientBudget, Limit: c.GroupDelete.Limit, SendWithin: index.SendWithin, CallLimit: callLimit,
 			Floor: index.PollFloor, Log: g.log,
 		},
-		inventory.RequestBatchJob: g.batches,
+		operations.BatchJob:       g.batches,
 		inventory.MoveJob:         mover,
 		inventory.ValidateMoveJob: move.Validator{Mover: mover},
 		inventory.VerifyJob: reconcile.Verifier{

@@ -7,6 +7,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/operations/move"
 )
 
@@ -35,7 +36,7 @@ func (s *site) moveByHand(from, to, id string) {
 	call := inventory.MoveCall{Source: name(from), Target: name(to), Members: []inventory.MoveMember{{Key: strings.ToLower(id), Region: "westus"}}}
 	begun, err := s.store.BeginMove(ctx, inventory.MoveRequest{
 		Source: call.Source, Target: call.Target, Keys: []string{id}, Payload: func(_, _ inventory.Group) string { return "{}" },
-		Operation: inventory.Operation{Token: "x", Until: s.clock.now().Add(hour)},
+		Operation: operations.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	})
 	fail(err)
 	jobs, err := s.store.ClaimJobs(ctx, "by hand", time.Minute, 1, inventory.MoveJob)

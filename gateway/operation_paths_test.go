@@ -126,7 +126,7 @@ func TestOperationOfBeforeIdentities(t *testing.T) {
 		t.Fatalf("%+v %v", record, err)
 	}
 	record.Identity = ""
-	if err := p.store.RecordOperation(t.Context(), record); err != nil {
+	if err := p.store.Operations.Record(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
 	p.say("GET "+path+"?t=1", 202, "")

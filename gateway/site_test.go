@@ -29,6 +29,7 @@ import (
 	"portico/fanout"
 	"portico/gateway/polling"
 	"portico/inventory"
+	"portico/inventory/operations"
 	"portico/inventory/storetest"
 	"portico/operations/webhook"
 	"portico/routing"
@@ -489,7 +490,7 @@ func (s *site) subscribe(id, tenant string, state inventory.SubscriptionState) {
 }
 
 // recordedOperation returns the stored operation of a polling URL.
-func (s *site) recordedOperation(target string) (inventory.Operation, error) {
+func (s *site) recordedOperation(target string) (operations.Operation, error) {
 	path, raw, _ := strings.Cut(target, "?")
-	return s.store.Operation(context.Background(), subscription, routing.PollToken(path, routing.Query{Raw: raw}))
+	return s.store.Operations.Operation(context.Background(), subscription, routing.PollToken(path, routing.Query{Raw: raw}))
 }

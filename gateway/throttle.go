@@ -62,7 +62,7 @@ func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, method string)
 // exists reports whether a subscription exists for the caller. Where memory knows it,
 // the store is not asked.
 func (g *Gateway) exists(ctx context.Context, x *exchange.Exchange, id string) bool {
-	found, _, err := g.store.Scopes().Subscription(ctx, id, x.Started)
+	found, _, err := g.store.Scopes.Subscription(ctx, id, x.Started)
 	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
 }
 

@@ -9,6 +9,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // Discovery is a resource that a provider holds, by a GET that answered 200. Of the
@@ -143,7 +144,7 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	if err := retag(t, row.Subscription, row.Key, nil, row.Details.Tags); err != nil {
 		return err
 	}
-	if err := raiseUsage(t, usage{row.Subscription, row.Group, row.Type}, 0); err != nil {
+	if err := t.RaiseUsage(transaction.UsageOf(row.Subscription, row.Group, row.Type), 1, 0); err != nil {
 		return err
 	}
 	if _, err := t.Exec(insertWrittenRegion, row.Subscription, row.Group, incarnation[:], row.Type, row.Region); err != nil {

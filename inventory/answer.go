@@ -10,6 +10,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 )
 
 // Answer is what became of a write. The zero Answer is an ambiguous one.
@@ -28,7 +29,7 @@ type Answer struct {
 	// Operations are the polling URLs that the client gets with the answer. They are
 	// recorded with the answer's meaning, so that the client waits for one transaction;
 	// Follow is set to the result's.
-	Operations []Operation
+	Operations []operations.Operation
 }
 
 // SettleResult is what the index says after an answer.
@@ -103,7 +104,7 @@ func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResu
 	}
 	for _, o := range a.Operations {
 		o.Follow = result.Follow
-		if err := o.put(t); err != nil {
+		if err := o.Put(&t.Tx); err != nil {
 			return SettleResult{}, err
 		}
 	}
@@ -225,7 +226,7 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.Write
 		if h.row == nil {
 			return Resource{}, ErrNotFound
 		}
-		now, err := jobrow.Lock(t.Tx, h.subscription, followID(kind, h.key))
+		now, err := jobrow.Lock(t.Base(), h.subscription, followID(kind, h.key))
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && now.Incarnation != follow:
 			return *h.row, nil
@@ -260,7 +261,7 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteK
 // allows.
 func (s *Store) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
 	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
-		return jobrow.BringForward(t.Tx, arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
+		return jobrow.BringForward(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
 	})
 }
 

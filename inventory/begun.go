@@ -10,6 +10,7 @@ import (
 	"portico/internal/jsonwrite"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // begunWrite is a write that has begun, and of which no event says yet how it ended. Who
@@ -85,7 +86,7 @@ func (b begunWrites) read(ctx context.Context, s *Store, sub string) []begunWrit
 		return b.all
 	}
 	_, encrypted := b.intents()
-	text, err := s.cipher.Decrypt(ctx, begunPlace(sub), encrypted)
+	text, err := s.database.Cipher.Decrypt(ctx, begunPlace(sub), encrypted)
 	if err == nil {
 		err = json.Unmarshal(text, &b.all)
 	}
@@ -126,11 +127,11 @@ func (s *Store) sealBegun(ctx context.Context, sub string, all []begunWrite) (be
 		return begunWrites{}, nil
 	}
 	all = all[max(0, len(all)-mostBegun):]
-	told, err := appendBegun(make([]byte, 0, usualTold), all)
+	told, err := appendBegun(make([]byte, 0, transaction.UsualTold), all)
 	if err != nil {
 		return begunWrites{}, err
 	}
-	encrypted, err := s.cipher.Encrypt(ctx, begunPlace(sub), told)
+	encrypted, err := s.database.Cipher.Encrypt(ctx, begunPlace(sub), told)
 	text := append(make([]byte, 0, 1+16*len(all)+len(encrypted)), byte(len(all)))
 	for _, b := range all {
 		text = append(text, b.Intent[:]...)

@@ -45,7 +45,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 				t.Fatal(err)
 			}
 			granted := func() (any, bool, error) {
-				g, remembered, err := s.Scopes().Grants(t.Context(), "t", "s", access.Principal{TenantID: "t", ObjectID: reader}, o.Now())
+				g, remembered, err := s.Scopes.Grants(t.Context(), "t", "s", access.Principal{TenantID: "t", ObjectID: reader}, o.Now())
 				return g.Any(), remembered, err
 			}
 			for _, remembered := range []bool{false, true} {
@@ -59,7 +59,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 			}
 			now.Add((scopes.Bound + time.Microsecond).Microseconds())
 			asked := make(chan error, 1)
-			go func() { asked <- s.Scopes().Ask(t.Context()) }()
+			go func() { asked <- s.Scopes.Ask(t.Context()) }()
 			select {
 			case err := <-asked:
 				if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 	case known.Covered:
 		return nil, nil
 	}
-	covered, err := engine.Collect(from, scanText, selectCoverage, arm.Fold(sub), arm.Fold(typ))
+	covered, err := engine.Collect(from, engine.ScanOne[string], selectCoverage, arm.Fold(sub), arm.Fold(typ))
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func mayHold(sub, group, typ string, asked []string) (statement string, args []a
 // Cover records that the index knows, by a row or otherwise, every instance of a type
 // that a region held when its list began. swept is that moment, by the store's clock.
 func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
-	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) error {
 		return t.Later(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
 	})
 }
@@ -131,18 +132,3 @@ func (s *Store) Now() time.Time { return s.engine.Now() }
 
 // ClockSlack is by how much two gateways may differ about [Store.Now].
 func (s *Store) ClockSlack() time.Duration { return s.engine.ClockSlack() }
-
-func scanFlag(scan engine.Scanner) (set bool, err error) {
-	err = scan(&set)
-	return set, err
-}
-
-func scanCount(scan engine.Scanner) (n int, err error) {
-	err = scan(&n)
-	return n, err
-}
-
-func scanText(scan engine.Scanner) (text string, err error) {
-	err = scan(&text)
-	return text, err
-}

@@ -215,7 +215,7 @@ func (s *bareStore) transact(ctx context.Context, d engine.Durability, writes []
 	if err != nil {
 		return err
 	}
-	t := &tx{Tx: engine.NewTx(conn), store: s.Store, locked: newLockedState()}
+	t := s.newTx(engine.NewTx(conn)).(*tx)
 	if d == engine.Flushed {
 		if err := lookUpCreates(t, writes); err != nil {
 			return err
@@ -227,12 +227,16 @@ func (s *bareStore) transact(ctx context.Context, d engine.Durability, writes []
 		}
 	}
 	if d == engine.Flushed {
-		if _, err := t.Exec(addUsage, "s", "rg", writes[0].Type, len(writes), engine.AtMost(0)); err != nil {
+		if _, err := t.Exec(addUsed, "s", "rg", writes[0].Type, len(writes), engine.AtMost(0)); err != nil {
 			return err
 		}
 	}
 	return conn.Commit()
 }
+
+// addUsed counts what was created.
+const addUsed = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, ?)
+	ON CONFLICT (subscription, grp, type) DO UPDATE SET n = usage.n + excluded.n WHERE usage.n + excluded.n <= ?`
 
 // lookUpCreates reads what has to be known before resources are created.
 func lookUpCreates(t *tx, writes []Write) error {

@@ -9,6 +9,8 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
+	"portico/inventory/transaction"
 )
 
 // GroupDeleteJob is the kind of the job that deletes a group's resources, and then
@@ -27,7 +29,7 @@ type DeletionRequest struct {
 	// Payload makes the payload of the job if this request creates it.
 	Payload func(Group) string
 	// Operation is recorded for the caller. Its Follow becomes the job's ID.
-	Operation Operation
+	Operation operations.Operation
 }
 
 // BeginDeletion marks an Active group Deleting and creates the job that deletes it,
@@ -36,7 +38,7 @@ type DeletionRequest struct {
 // ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock
 // stands on the subscription, on the group, or on anything in it.
 func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionRequest) (jobrow.Job, error) {
-	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
+	return commit(ctx, s, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
 			return jobrow.Job{}, err
@@ -55,7 +57,7 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionR
 		}
 		operation := o.Operation
 		operation.Subscription, operation.Follow = g.Subscription, job.ID
-		return job, operation.put(t)
+		return job, operation.Put(&t.Tx)
 	})
 }
 
@@ -86,7 +88,7 @@ func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
 		Incarnation: engine.NewID(), Due: t.Now, Created: t.Now, Payload: o.Payload(g),
 	}
-	_, err := job.Add(t.Tx)
+	_, err := job.Add(t.Base())
 	return job, err
 }
 
@@ -96,7 +98,7 @@ func (t *tx) mark(g Group) error {
 	if err != nil {
 		return err
 	}
-	t.changesScope(g.Subscription)
+	t.ChangesScope(g.Subscription)
 	return t.Later(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
 		engine.Micros(t.Now), g.Subscription, g.Key)
 }
@@ -105,7 +107,7 @@ func (t *tx) mark(g Group) error {
 // the payload given. jobrow.ErrLeaseLost when the caller no longer holds the job,
 // ErrNotFound when it was created for another group.
 func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGroupConditions, payload string) error {
-	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
 			if g.Generation != j.ID {
 				return ErrNotFound
@@ -123,7 +125,7 @@ func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGrou
 // again, with what is left in it, and the job ends. why is told of. It refuses by *GroupNotEmptyError
 // while a write may still reach the group.
 func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, why *arm.Error) error {
-	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
@@ -155,7 +157,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.Stat
 const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
 
 func (s *Store) endDeletion(t *tx, j jobrow.Job, state jobrow.State, payload string) error {
-	if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
+	if err := j.End(t.Base(), state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 		return err
 	}
 	return t.Later(forgetMembers, j.Subscription, j.ID[:])

@@ -52,11 +52,11 @@ func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (te
 // longer holds the job.
 func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
 	return s.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
-		if err := held.CheckHeld(t.Tx); err != nil {
+		if err := held.CheckHeld(t.Base()); err != nil {
 			return err
 		}
 		if payload != "" {
-			if err := held.Save(t.Tx, payload); err != nil {
+			if err := held.Save(t.Base(), payload); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // TypeOrder says that resources of one type could not be deleted while resources of
@@ -46,7 +47,7 @@ func (s *Store) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error)
 // LearnTypeOrders adds orders, and forgets what is too old or too much; Seen is the
 // store's.
 func (s *Store) LearnTypeOrders(ctx context.Context, sub string, learnt []TypeOrder) error {
-	return s.write(ctx, engine.Unflushed, recordLocks(sub), func(t *tx) error {
+	return s.write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *tx) error {
 		for _, o := range learnt[:min(len(learnt), mostTypeOrders)] {
 			if err := t.Later(putTypeOrder, arm.Fold(sub), arm.Fold(o.After), arm.Fold(o.Before), engine.Micros(t.Now)); err != nil {
 				return err

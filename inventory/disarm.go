@@ -8,6 +8,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 )
 
 // ErrShared refuses what must be done before any gateway works with the database.
@@ -46,26 +47,26 @@ const (
 func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 	return commit(ctx, s, engine.Flushed, engine.LockSet{Alone: true}, func(t *tx) (d Disarmed, err error) {
 		now := engine.Micros(t.Now)
-		var replicas int64
-		if err := t.One(countPresent, noSubscription, presencePrefix, presenceEnd, now)(&replicas); err != nil {
+		replicas, err := jobrow.Replicas(t.Base())
+		if err != nil {
 			return d, err
 		}
 		if replicas > 0 {
 			return d, ErrShared
 		}
-		for _, kind := range [...]string{GroupDeleteJob, MoveJob, ValidateMoveJob, RequestBatchJob} {
+		for _, kind := range [...]string{GroupDeleteJob, MoveJob, ValidateMoveJob, operations.BatchJob} {
 			n, err := t.Exec(cancelKind, jobrow.Cancelling, now, now, jobrow.Waiting, kind)
 			if err != nil {
 				return d, err
 			}
 			d.Jobs += n
 		}
-		deleted, err := engine.Collect(t, scanText, beingDeleted, Deleted)
+		deleted, err := engine.Collect(t, engine.ScanOne[string], beingDeleted, Deleted)
 		if err != nil {
 			return d, err
 		}
 		for _, sub := range deleted {
-			t.changesScope(sub)
+			t.ChangesScope(sub)
 			if err := t.ChangeOne(disable, Disabled, now, sub); err != nil {
 				return d, err
 			}
@@ -76,7 +77,7 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 				return d, err
 			}
 		}
-		if _, err = t.Exec(forgetAllNotified); err != nil {
+		if _, err := t.Exec(forgetAllNotified); err != nil {
 			return d, err
 		}
 		return d, errors.Join(t.disarmFences(now), t.denyNothing(), t.ChangeOne(beginFeed, now, ""))
@@ -95,12 +96,12 @@ func (t *tx) disarmFences(now int64) error {
 // denyNothing ends all absence that the store claims: it has seen nothing of what was
 // written after the copy was made (R17). What was asked before proves nothing of a row.
 func (t *tx) denyNothing() error {
-	covered, err := engine.Collect(t, scanText, allCovered)
+	covered, err := engine.Collect(t, engine.ScanOne[string], allCovered)
 	if err != nil {
 		return err
 	}
 	for _, sub := range covered {
-		t.changesScope(sub)
+		t.ChangesScope(sub)
 	}
 	generation := engine.NewID() // compared with its own row's alone
 	_, err = t.Exec(uncoverAll)

@@ -14,7 +14,7 @@ import (
 // Whoever has a copy of the database alone opens nothing of it.
 func TestACopyWithoutTheKeyDoesNotOpen(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	text, err := s.cipher.Encrypt(t.Context(), []byte("place"), []byte("text"))
+	text, err := s.database.Cipher.Encrypt(t.Context(), []byte("place"), []byte("text"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestACopyWithoutTheKeyDoesNotOpen(t *testing.T) {
 	if err := os.WriteFile(o.DSN, database, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openTest(t, o).cipher.Decrypt(t.Context(), []byte("place"), text); !errors.Is(err, encryption.ErrDecrypt) {
+	if _, err := openTest(t, o).database.Cipher.Decrypt(t.Context(), []byte("place"), text); !errors.Is(err, encryption.ErrDecrypt) {
 		t.Errorf("it opens: %v", err)
 	}
 	if err := os.WriteFile(o.DSN+".key", []byte("no key"), 0o600); err != nil {
@@ -46,7 +46,7 @@ func TestACopyWithoutTheKeyDoesNotOpen(t *testing.T) {
 func keyInDatabase(t *testing.T, s *Store) {
 	t.Helper()
 	var err error
-	if s.cipher, err = encryption.New(encryption.Options{Stored: s.storedKey}); err != nil {
+	if s.database.Cipher, err = encryption.New(encryption.Options{Stored: s.Secrets.Stored}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,7 +60,7 @@ func TestTheKeyInTheDatabaseIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 	encrypt := func(ctx context.Context) chan error {
 		done := make(chan error, 1)
 		go func() {
-			_, err := s.cipher.Encrypt(ctx, []byte("place"), []byte("text"))
+			_, err := s.database.Cipher.Encrypt(ctx, []byte("place"), []byte("text"))
 			done <- err
 		}()
 		return done
@@ -88,7 +88,7 @@ func TestTheKeyInTheDatabaseIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 func TestAKeyInTheDatabaseStillDecrypts(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	keyInDatabase(t, s)
-	text, err := s.cipher.Encrypt(t.Context(), []byte("place"), []byte("text"))
+	text, err := s.database.Cipher.Encrypt(t.Context(), []byte("place"), []byte("text"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestAKeyInTheDatabaseStillDecrypts(t *testing.T) {
 		o := s.options
 		o.EncryptionKeys = keys
 		s = openTest(t, o)
-		if plain, err := s.cipher.Decrypt(t.Context(), []byte("place"), text); err != nil || string(plain) != "text" {
+		if plain, err := s.database.Cipher.Decrypt(t.Context(), []byte("place"), text); err != nil || string(plain) != "text" {
 			t.Errorf("%d keys: %q, %v", len(keys), plain, err)
 		}
 	}

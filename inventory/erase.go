@@ -7,6 +7,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // EraseJob is the kind of the job that erases what is left of a Deleted subscription.
@@ -95,7 +96,7 @@ var erasures = []string{
 func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, error) {
 	locks := subscriptionAndGroupsLocks(j.Subscription)
 	if sub, err := s.Subscription(ctx, j.Subscription); err == nil && sub.FinalVersion != 0 {
-		locks = subscriptionLocks(j.Subscription)
+		locks = transaction.SubscriptionLocks(j.Subscription)
 		locks.Alone = true // it may lock groups
 	}
 	return commit(ctx, s, engine.Flushed, locks, func(t *tx) (e Erasure, err error) {
@@ -114,7 +115,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 		if final {
 			lock = firstGroupToErase
 		}
-		groups, err := engine.Collect(t, scanText, lock, sub.ID)
+		groups, err := engine.Collect(t, engine.ScanOne[string], lock, sub.ID)
 		if err != nil {
 			return e, err
 		}
@@ -185,7 +186,7 @@ func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 // eraseOfGroup removes some resources of a group, and with the last ones the group and
 // what else is in it.
 func (t *tx) eraseOfGroup(sub, group string) error {
-	keys, err := engine.Collect(t, scanText, firstGroupKeys, sub, group, resourcesAtOnce)
+	keys, err := engine.Collect(t, engine.ScanOne[string], firstGroupKeys, sub, group, resourcesAtOnce)
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func (t *tx) eraseOfGroup(sub, group string) error {
 	if len(keys) == resourcesAtOnce {
 		return nil
 	}
-	t.changesScope(sub)
+	t.ChangesScope(sub)
 	for _, statement := range [...]string{
 		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deleteGroup,
 	} {
@@ -214,7 +215,7 @@ func (t *tx) eraseOfGroup(sub, group string) error {
 // eraseRecords removes some records of a subscription, and reports whether there may be
 // more.
 func (t *tx) eraseRecords(sub, first, erase string) (more bool, err error) {
-	keys, err := engine.Collect(t, scanText, first, sub, recordsAtOnce)
+	keys, err := engine.Collect(t, engine.ScanOne[string], first, sub, recordsAtOnce)
 	if err != nil || len(keys) < recordsAtOnce {
 		return false, err
 	}
@@ -239,7 +240,7 @@ func (t *tx) eraseTags(sub string) (more bool, err error) {
 }
 
 func (s *Store) eraseRest(t *tx, sub *Subscription, j jobrow.Job) error {
-	t.changesScope(sub.ID)
+	t.ChangesScope(sub.ID)
 	for _, statement := range erasures {
 		if _, err := t.Exec(statement, sub.ID); err != nil {
 			return err
@@ -261,5 +262,5 @@ func (s *Store) eraseRest(t *tx, sub *Subscription, j jobrow.Job) error {
 }
 
 func (s *Store) endErasure(t *tx, j jobrow.Job) error {
-	return j.End(t.Tx, jobrow.Done, "", t.Now.Add(s.options.JobRecords))
+	return j.End(t.Base(), jobrow.Done, "", t.Now.Add(s.options.JobRecords))
 }

@@ -29,68 +29,6 @@ var (
 	ErrParentMoved = errors.New("inventory: the parent resource lies in another region")
 )
 
-// QuotaKind says which limit a QuotaError is about.
-type QuotaKind uint8
-
-const (
-	// QuotaResources limits the resources of one type in one group.
-	QuotaResources QuotaKind = iota
-	// QuotaGroups limits the resource groups of one subscription.
-	QuotaGroups
-	// QuotaLocks limits the locks on one scope.
-	QuotaLocks
-	// QuotaAllLocks limits the locks in one subscription.
-	QuotaAllLocks
-	// QuotaTagNames limits the names and values of tags that are defined in one
-	// subscription.
-	QuotaTagNames
-	// QuotaBatches limits the bytes of the polled batches of one caller.
-	QuotaBatches
-	// QuotaAllBatches limits the bytes of all polled batches.
-	QuotaAllBatches
-	// QuotaRoleAssignments limits the role assignments in one subscription.
-	QuotaRoleAssignments
-	// QuotaTenantRoleAssignments limits the role assignments at one tenant itself.
-	QuotaTenantRoleAssignments
-	// QuotaRoleDefinitions limits the custom roles of one tenant.
-	QuotaRoleDefinitions
-)
-
-func (k QuotaKind) String() string {
-	switch k {
-	case QuotaGroups:
-		return "resource groups per subscription"
-	case QuotaLocks:
-		return "locks per scope"
-	case QuotaAllLocks:
-		return "locks per subscription"
-	case QuotaTagNames:
-		return "names and values of tags per subscription"
-	case QuotaBatches:
-		return "bytes of a caller's batches"
-	case QuotaAllBatches:
-		return "bytes of all batches"
-	case QuotaRoleAssignments:
-		return "role assignments per subscription"
-	case QuotaTenantRoleAssignments:
-		return "role assignments at a tenant"
-	case QuotaRoleDefinitions:
-		return "custom roles per tenant"
-	case QuotaResources:
-	}
-	return "resources per type and resource group"
-}
-
-// QuotaError refuses what would exceed a limit.
-type QuotaError struct {
-	Kind           QuotaKind
-	Limit, Current int
-}
-
-func (e *QuotaError) Error() string {
-	return fmt.Sprintf("inventory: %s: %d of %d are in use", e.Kind, e.Current, e.Limit)
-}
-
 // RegistrationStateError refuses a write into a namespace for which the
 // subscription is not registered.
 type RegistrationStateError struct {

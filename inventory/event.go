@@ -17,7 +17,7 @@ import (
 // readEvent returns what was recorded.
 func (s *Store) readEvent(ctx context.Context, r eventRow) (events.Event, error) {
 	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
-	text, err := s.cipher.Decrypt(ctx, r.id[:], r.told)
+	text, err := s.database.Cipher.Decrypt(ctx, r.id[:], r.told)
 	if errors.Is(err, encryption.ErrDecrypt) {
 		return e, nil // with a key that is gone: what is left is that there was a change
 	}
@@ -101,7 +101,7 @@ func (s *Store) Concerns(ctx context.Context, e *events.Event, sub string) (bool
 	if len(e.AssignableIn(sub)) == 0 {
 		return false, nil
 	}
-	found, _, err := s.Scopes().Subscription(ctx, sub, s.Now())
+	found, _, err := s.Scopes.Subscription(ctx, sub, s.Now())
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"portico/access/roles"
 	"portico/arm"
@@ -12,6 +11,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/scopes"
+	"portico/inventory/transaction"
 )
 
 // The last words of actions.
@@ -29,16 +29,16 @@ type answerMeaning struct{ settled, follows bool }
 func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning, expected expectedEvent) error {
 	told := h.tellAnswer(t.store, ticket, a, before, means)
 	if told == expected.told {
-		return t.put(h.subscription, h.key, expected.sealedEvent)
+		return t.RecordSealed(h.subscription, h.key, expected.SealedEvent)
 	}
-	return t.record(h.subscription, h.key, told)
+	return t.Record(h.subscription, h.key, told)
 }
 
 // expectedEvent is the event of an answer if the resource is as the intent left it. It is
 // made before the answer waits for its transaction: others wait for that.
 type expectedEvent struct {
 	told events.Told // zero: nothing is expected
-	sealedEvent
+	transaction.SealedEvent
 }
 
 func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e expectedEvent, err error) {
@@ -49,7 +49,7 @@ func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e exp
 	answered, now := a.answered(ticket), engine.Micros(s.engine.Now())
 	_, did := index.Settle(h.state(), answered, engine.NewID())
 	e.told = h.tellAnswer(s, ticket, a, h.row, answerMeaning{did.Settled, h.follows(now, answered, ticket.Kind)})
-	e.sealedEvent, err = s.sealEvent(ctx, events.CauseOf(ctx), h.key, e.told)
+	e.SealedEvent, err = s.database.SealEvent(ctx, events.CauseOf(ctx), h.key, e.told)
 	return e, err
 }
 
@@ -98,7 +98,7 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 		if e.Status == events.Failed {
 			e.Error = told[i].failure()
 		}
-		if err := t.recordBy(cause, h.subscription, h.key, e); err != nil {
+		if err := t.RecordBy(cause, h.subscription, h.key, e); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 		if i := slices.IndexFunc(h.begun(t), func(b begunWrite) bool { return b.Intent == in.ID }); i >= 0 {
 			cause = h.begun(t)[i].Cause
 		}
-		if err := t.recordBy(cause, h.subscription, h.key, told); err != nil {
+		if err := t.RecordBy(cause, h.subscription, h.key, told); err != nil {
 			return err
 		}
 	}
@@ -127,14 +127,14 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 // recordAdopted records that a sweep has found a resource that nobody is known to have
 // made. Who asked for the sweep did not do it.
 func (t *tx) recordAdopted(row *Resource) error {
-	return t.recordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Told{
+	return t.RecordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Told{
 		Resource: row.ID, Action: row.TypeName + writeVerb, Origin: events.Swept, Status: events.Succeeded, New: true,
 	})
 }
 
 // recordGone records that a row has gone without a write.
 func (t *tx) recordGone(row *Resource, origin events.Origin) error {
-	return t.record(row.Subscription, row.Key, events.Told{
+	return t.Record(row.Subscription, row.Key, events.Told{
 		Resource: row.ID, Action: row.TypeName + deleteVerb, Origin: origin, Status: events.Succeeded,
 	})
 }
@@ -142,14 +142,14 @@ func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 // recordLanding records that a write was found which landed after its group had been
 // deleted. It is in doubt: nothing is to be made of it, and it is being deleted.
 func (t *tx) recordLanding(f Fence) error {
-	return t.record(f.Subscription, f.Key, events.Told{
+	return t.Record(f.Subscription, f.Key, events.Told{
 		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, InDoubt: true, New: true,
 	})
 }
 
 // recordFencedDelete records what became of the DELETE of what landed.
 func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
-	return t.record(ticket.Subscription, ticket.Key, events.Told{
+	return t.Record(ticket.Subscription, ticket.Key, events.Told{
 		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
 	})
 }
@@ -160,21 +160,11 @@ func pending(row *Resource) bool { return row == nil || row.Phase == index.Pendi
 // recordMove records at both of its places that a resource has moved.
 func (t *tx) recordMove(from, to *Resource) error {
 	told := events.Told{Resource: from.ID, Action: from.TypeName + deleteVerb, Origin: events.Answered, Status: events.Succeeded, To: to.ID}
-	if err := t.record(from.Subscription, from.Key, told); err != nil {
+	if err := t.Record(from.Subscription, from.Key, told); err != nil {
 		return err
 	}
 	told.Resource, told.Action, told.From, told.To, told.New = to.ID, to.TypeName+writeVerb, from.ID, "", true
-	return t.record(to.Subscription, to.Key, told)
-}
-
-// recordOwn records a change of a resource of Portico's own. What has gone has no entity
-// tag.
-func (t *tx) recordOwn(sub string, told events.Told) error {
-	told.Origin, told.Began = events.Decided, t.Now.Truncate(time.Millisecond)
-	if told.Status == events.Succeeded && strings.HasSuffix(told.Action, deleteVerb) {
-		told.ETag = ""
-	}
-	return t.record(sub, arm.Fold(told.Resource), told)
+	return t.Record(to.Subscription, to.Key, told)
 }
 
 // typeName is the type of the resource as declared, else as its ID spells it.
@@ -189,13 +179,13 @@ func (h *resourceTx) typeName(before *Resource, id string) string {
 
 // recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
-	return t.recordOwn(g.Subscription, events.Told{
+	return t.RecordOwn(g.Subscription, events.Told{
 		Resource: groupID(g), Action: groupAction + verb, Status: status, New: verb == writeVerb && g.Changed.Equal(g.Created), ETag: g.ETag,
 	})
 }
 
 func (t *tx) recordGroupFailed(g Group, verb string, status events.Status, why *arm.Error) error {
-	return t.recordOwn(g.Subscription, events.Told{Resource: groupID(g), Action: groupAction + verb, Status: status, Error: why, ETag: g.ETag})
+	return t.RecordOwn(g.Subscription, events.Told{Resource: groupID(g), Action: groupAction + verb, Status: status, Error: why, ETag: g.ETag})
 }
 
 const groupAction = "Microsoft.Resources/subscriptions/resourceGroups"
@@ -207,7 +197,7 @@ const moveVerb = "/moveResources/action"
 
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"
-	return t.recordOwn(l.Subscription, events.Told{
+	return t.RecordOwn(l.Subscription, events.Told{
 		Resource: LockID(l.ScopeID, l.Name), Action: typ + verb, Status: events.Succeeded, New: verb == writeVerb && l.Changed.Equal(l.Created), ETag: l.ETag,
 	})
 }
@@ -222,7 +212,7 @@ func (t *tx) recordRegistration(r Registration, name, etag string) error {
 	if r.State.settled() != r.State {
 		status = events.Accepted
 	}
-	return t.recordOwn(r.Subscription, events.Told{
+	return t.RecordOwn(r.Subscription, events.Told{
 		Resource: subscriptionScope(r.Subscription) + "/providers/" + name, Action: name + action, Status: status, ETag: etag,
 	})
 }
@@ -233,14 +223,14 @@ func (t *tx) recordSubscription(s Subscription) error {
 		verb = deleteVerb
 	}
 	made := s.Created.IsZero() || s.Created.Equal(t.Now) // else it was read from its row
-	return t.recordOwn(s.ID, events.Told{
+	return t.RecordOwn(s.ID, events.Told{
 		Resource: subscriptionScope(s.ID), Action: "Microsoft.Resources/subscriptions" + verb, Status: events.Succeeded, New: made,
 	})
 }
 
 func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind, etag string) error {
 	const typ = "Microsoft.Resources/tags"
-	return t.recordOwn(sub, events.Told{
+	return t.RecordOwn(sub, events.Told{
 		Resource: subscriptionScope(sub) + "/providers/" + typ + "/default", Action: typ + index.VerbOf(kind), Status: events.Succeeded, ETag: etag,
 	})
 }
@@ -251,7 +241,7 @@ func (t *tx) recordTagName(sub, name, value, verb, etag string) error {
 	if value != "" {
 		id, action = id+"/tagValues/"+value, action+"/tagValues"
 	}
-	return t.recordOwn(sub, events.Told{Resource: id, Action: action + verb, Status: events.Succeeded, ETag: etag})
+	return t.RecordOwn(sub, events.Told{Resource: id, Action: action + verb, Status: events.Succeeded, ETag: etag})
 }
 
 func (t *tx) recordFeature(sub, feature string, on bool) error {
@@ -261,7 +251,7 @@ func (t *tx) recordFeature(sub, feature string, on bool) error {
 		action = "Microsoft.Features/providers/features/register/action"
 	}
 	id := subscriptionScope(sub) + "/providers/Microsoft.Features/providers/" + namespace + "/features/" + name
-	return t.recordOwn(sub, events.Told{Resource: id, Action: action, Status: events.Succeeded})
+	return t.RecordOwn(sub, events.Told{Resource: id, Action: action, Status: events.Succeeded})
 }
 
 func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
@@ -270,7 +260,7 @@ func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
 	if scope == roles.TenantScope {
 		scope = ""
 	}
-	return t.recordOwn(a.scope().partition(), events.Told{
+	return t.RecordOwn(a.scope().partition(), events.Told{
 		Resource: scope + "/providers/" + typ + "/" + a.Name, Action: typ + verb, Status: events.Succeeded, ETag: a.ETag,
 	})
 }
@@ -281,7 +271,7 @@ func (t *tx) recordRoleDefinition(d *RoleDefinition, before []string, verb strin
 	const typ = "Microsoft.Authorization/roleDefinitions"
 	at := slices.Concat(d.AssignableScopes, before)
 	slices.Sort(at)
-	return t.recordOwn(scopes.OfTenant(d.TenantID), events.Told{
+	return t.RecordOwn(scopes.OfTenant(d.TenantID), events.Told{
 		Resource: "/providers/" + typ + "/" + d.ID, Action: typ + verb, Status: events.Succeeded, ETag: d.ETag,
 		AssignableAt: strings.Join(slices.Compact(at), " "),
 	})

@@ -62,13 +62,13 @@ func TestTheEventOfAnAnswerIsExpected(t *testing.T) {
 			settle(begin(name, index.Put), created)
 		}
 		expected, recorded := settle(begin(name, c.kind), c.answer)
-		if recorded.ID != expected.id || recorded.Status != c.status || recorded.Cause.ObjectID != "o" {
+		if recorded.ID != expected.ID || recorded.Status != c.status || recorded.Cause.ObjectID != "o" {
 			t.Errorf("%s: recorded is %+v, expected was %+v", name, recorded, expected.told)
 		}
 	}
 	ticket := begin("overtaken", index.Put)
 	begin("overtaken", index.Delete)
-	if expected, recorded := settle(ticket, created); recorded.ID == expected.id || !recorded.InDoubt || expected.told.InDoubt {
+	if expected, recorded := settle(ticket, created); recorded.ID == expected.ID || !recorded.InDoubt || expected.told.InDoubt {
 		t.Errorf("recorded is %+v, expected was %+v", recorded, expected.told)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 const (
@@ -23,7 +24,7 @@ func (s *Store) ForgetEvents(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return numbered, err
 	}
-	forgotten, err := commit(ctx, s, engine.Unflushed, recordLocks(""), func(t *tx) (int, error) { return t.forgetEvents(limit) })
+	forgotten, err := commit(ctx, s, engine.Unflushed, transaction.RecordLocks(""), func(t *tx) (int, error) { return t.forgetEvents(limit) })
 	return max(numbered, forgotten), err
 }
 

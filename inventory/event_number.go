@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // Events are numbered after their commit, by one transaction at a time: the row of the
@@ -55,7 +56,7 @@ func (s *Store) NumberEvents(ctx context.Context, limit int) (numbered int, err 
 			return numbered, err
 		}
 		room := min(numberedAtOnce, limit-numbered) // the transaction may outlive this call
-		n, err := commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (int, error) { return t.numberEvents(room) })
+		n, err := commit(ctx, s, engine.Flushed, transaction.RecordLocks(""), func(t *tx) (int, error) { return t.numberEvents(room) })
 		if numbered += n; err != nil || n == 0 {
 			return numbered, err
 		}
@@ -74,16 +75,16 @@ func (t *tx) numberEvents(limit int) (int, error) {
 	}
 	before, of := numbers.last, map[string]int64{}
 	for _, row := range rows {
-		split, err := row.split(row.at)
+		split, err := transaction.SplitRecorded(row.text, row.n)
 		if err != nil {
 			return 0, err
 		}
 		for _, e := range split {
 			numbers.last++
-			if err := t.ChangeOne(insertEvent, e.subscription, numbers.last, numbers.last, e.id[:], e.at, e.key, e.told); err != nil {
+			if err := t.ChangeOne(insertEvent, row.subscription, numbers.last, numbers.last, e.ID[:], row.at, e.Key, e.Told); err != nil {
 				return 0, err
 			}
-			of[e.subscription]++
+			of[row.subscription]++
 		}
 		if err := t.ChangeOne(deleteUnnumbered, row.subscription, row.at, row.id[:]); err != nil {
 			return 0, err
@@ -100,8 +101,11 @@ func (t *tx) numberEvents(limit int) (int, error) {
 
 // unnumberedRow is a row of what has been recorded.
 type unnumberedRow struct {
-	recorded
-	at int64
+	subscription string
+	at           int64
+	id           [16]byte // of the first event
+	n            int
+	text         []byte
 }
 
 // unnumbered returns the rows of the earliest events, of about limit. It runs behind the

@@ -43,7 +43,7 @@ func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n i
 // ForgetTombstones deletes at most limit tombstones that are too old, and returns how
 // many it deleted.
 func (s *Store) ForgetTombstones(ctx context.Context, limit int) (int, error) {
-	return s.deletePassed(ctx, oldTombstones, clearTombstone, s.engine.Now().Add(-s.options.TombstoneAge), limit)
+	return engine.DeletePassed(ctx, s.engine, oldTombstones, clearTombstone, s.engine.Now().Add(-s.options.TombstoneAge), limit)
 }
 
 // Expire ends at most limit intents whose time is over and flags their rows. It

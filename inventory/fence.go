@@ -186,7 +186,7 @@ func (t *tx) watchFence(f Fence) error {
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
 		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
-	return job.Put(t.Tx)
+	return job.Put(t.Base())
 }
 
 // Fences lists the fences on an ID.

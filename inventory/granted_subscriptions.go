@@ -20,11 +20,11 @@ const (
 // assigned to a caller, and those that are named. It returns less than the limit, of at
 // most 1024, only at the end.
 func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int) (all []Subscription, err error) {
-	condition, principals := among("principal", principals(who), principalKey)
+	condition, principals := engine.Among("principal", principals(who), principalKey)
 	after = max(arm.Fold(after), "0") // behind what belongs to tenants
 	for {
 		args := append([]any{arm.Fold(tenant), after}, principals...)
-		ids, err := engine.Collect(s.read(ctx), scanText, grantedSubscriptions+condition+subscriptionOrder, append(args, limit)...)
+		ids, err := engine.Collect(s.read(ctx), engine.ScanOne[string], grantedSubscriptions+condition+subscriptionOrder, append(args, limit)...)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who acc
 		if len(ids) == 0 {
 			return all, nil
 		}
-		among, args := among("subscription", ids, arm.Fold)
+		among, args := engine.Among("subscription", ids, arm.Fold)
 		found, err := engine.Collect(s.read(ctx), scanSubscription, namedSubscriptions+among+subscriptionOrder,
 			append(append([]any{arm.Fold(tenant)}, args...), limit-len(all))...)
 		all = append(all, found...)

@@ -19,7 +19,7 @@ const (
 
 // groupsAsked bounds the groups of a caller that count, in the order of their ids: they
 // are asked for in one statement. Tokens of usual issuers name 200 at most.
-const groupsAsked = amongAtOnce - 1
+const groupsAsked = engine.AmongAtOnce - 1
 
 // assigned is what an assignment says of a caller.
 type assigned struct{ tenant, scope, scopeID, name, role string }
@@ -37,7 +37,7 @@ func (s *Store) Grants(ctx context.Context, tenant, subscription string, who acc
 	if subscription != "" {
 		partitions = append(partitions, arm.Fold(subscription))
 	}
-	condition, ids := among("principal", principals(who), principalKey)
+	condition, ids := engine.Among("principal", principals(who), principalKey)
 	var found []assigned
 	var queries []engine.Lookup
 	for _, partition := range partitions {
@@ -115,8 +115,8 @@ func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (m
 			custom = append(custom, a.role)
 		}
 	}
-	for ids := range slices.Chunk(custom, amongAtOnce) {
-		condition, args := among("id", ids, arm.Fold)
+	for ids := range slices.Chunk(custom, engine.AmongAtOnce) {
+		condition, args := engine.Among("id", ids, arm.Fold)
 		found, err := engine.Collect(s.read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{scopes.OfTenant(tenant)}, args...)...)
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func TestWarmGrantsAllocateNothing(t *testing.T) {
 	}
 	who, now := access.Principal{TenantID: "t", ObjectID: "caller", Groups: access.GroupsOf(groups)}, s.options.clock()()
 	ask := func() bool {
-		g, remembered, err := s.Scopes().Grants(t.Context(), "T", "S", who, now)
+		g, remembered, err := s.Scopes.Grants(t.Context(), "T", "S", who, now)
 		if _, found := g.Find("Contoso.Compute/virtualMachines/read", "/subscriptions/S/resourceGroups/rg"); err != nil || !found {
 			t.Fatal(found, err)
 		}
@@ -53,8 +53,8 @@ func TestWarmGrantsAllocateNothing(t *testing.T) {
 // What is asked for roles is found by keys.
 func TestRolesUseAKey(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	condition, ids := among("principal", []string{"a", "b", "c"}, principalKey)
-	custom, named := among("id", []string{"a", "b", "c"}, principalKey)
+	condition, ids := engine.Among("principal", []string{"a", "b", "c"}, principalKey)
+	custom, named := engine.Among("id", []string{"a", "b", "c"}, principalKey)
 	for _, c := range []struct {
 		statement, index string
 		args             []any

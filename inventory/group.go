@@ -14,6 +14,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/scopes"
+	"portico/inventory/transaction"
 )
 
 // Group is a resource group.
@@ -106,10 +107,10 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 // without an error leaves things as they are (ErrNotFound when there is none).
 //
 // A new group gets a new incarnation and counts against the subscription's quota:
-// *QuotaError. The subscription must admit the change: ErrSubscriptionNotFound,
+// *transaction.QuotaError. The subscription must admit the change: ErrSubscriptionNotFound,
 // *SubscriptionStateError. A lock can forbid it: *LockedError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
-	result, err := commit(ctx, s, engine.Flushed, newGroupLocks(sub, name), func(t *tx) (put[Group], error) {
+	result, err := commit(ctx, s, engine.Flushed, transaction.NewGroupLocks(sub, name), func(t *tx) (put[Group], error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
 		switch {
 		case err == nil:
@@ -145,7 +146,7 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 	if wanted == nil {
 		return Group{}, ErrNotFound
 	}
-	if err := raiseUsage(t, usageOfGroups(sub), s.options.Limits.GroupsPerSubscription); err != nil {
+	if err := t.RaiseUsage(transaction.UsageOfGroups(sub), 1, s.options.Limits.GroupsPerSubscription); err != nil {
 		return Group{}, err
 	}
 	g := *wanted
@@ -156,7 +157,7 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 	if err != nil {
 		return Group{}, err
 	}
-	t.changesScope(g.Subscription)
+	t.ChangesScope(g.Subscription)
 	if err := t.recordGroup(g, writeVerb, events.Succeeded); err != nil {
 		return Group{}, err
 	}
@@ -183,7 +184,7 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	if err != nil {
 		return Group{}, err
 	}
-	t.changesScope(g.Subscription)
+	t.ChangesScope(g.Subscription)
 	if err := t.recordGroup(g, writeVerb, events.Succeeded); err != nil {
 		return Group{}, err
 	}
@@ -224,7 +225,7 @@ type DeleteGroupConditions struct {
 // the conditions are returned as they are. ErrNotFound when there is no such group,
 // ErrSubscriptionNotFound when there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c DeleteGroupConditions) error {
-	return s.write(ctx, engine.Flushed, groupLocks(sub, name), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) error {
 		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)
 	})
 }
@@ -261,7 +262,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if creating > 0 && !t.forgottenEverywhere(g) {
 		return &GroupNotEmptyError{Intents: creating}
 	}
-	t.changesScope(g.Subscription)
+	t.ChangesScope(g.Subscription)
 	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions} {
 		if err := t.Later(statement, g.Subscription, g.Key); err != nil {
 			return err
@@ -276,7 +277,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if err := t.dropRolesAt(g.Subscription, groupScope(g.Subscription, g.Key)); err != nil {
 		return err
 	}
-	return lowerUsage(t, usageOfGroups(sub))
+	return t.LowerUsage(transaction.UsageOfGroups(sub), 1)
 }
 
 // forgottenEverywhere reports whether a group was marked so long ago that no replica

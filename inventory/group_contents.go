@@ -45,12 +45,12 @@ func (t *tx) contentsOf(g Group) (c groupContents, err error) {
 	now := engine.Micros(t.Now)
 	err = t.LookUp(
 		lookUpLocks(g.Subscription, g.Key, func(l Lock) { c.locks = append(c.locks, l) }),
-		rowOf(endedInGroup, func(m member) { c.ended = append(c.ended, m) }, scanMember, g.Subscription, g.Key, now),
-		rowOf(countGroupResources, func(n int) { c.resources = n }, scanCount, g.Subscription, g.Key),
-		rowOf(countUnderWay, func(n int) { c.underWay = n }, scanCount, g.Subscription, g.Key, now, index.Move),
-		rowOf(listGroupStrays+` LIMIT 100`, func(s Stray) { c.strays = append(c.strays, s) }, scanStray, g.Subscription, g.Key),
-		rowOf(selectWrittenRegions, func(r WrittenRegion) { c.regions = append(c.regions, r) }, scanWrittenRegion, g.Subscription, g.Key, g.Incarnation[:]),
-		rowOf(groupIntents, func(o openIntent) { c.open = append(c.open, o) }, scanOpenIntent, g.Subscription, g.Key),
+		engine.LookupOf(endedInGroup, func(m member) { c.ended = append(c.ended, m) }, scanMember, g.Subscription, g.Key, now),
+		engine.LookupOf(countGroupResources, func(n int) { c.resources = n }, engine.ScanOne, g.Subscription, g.Key),
+		engine.LookupOf(countUnderWay, func(n int) { c.underWay = n }, engine.ScanOne, g.Subscription, g.Key, now, index.Move),
+		engine.LookupOf(listGroupStrays+` LIMIT 100`, func(s Stray) { c.strays = append(c.strays, s) }, scanStray, g.Subscription, g.Key),
+		engine.LookupOf(selectWrittenRegions, func(r WrittenRegion) { c.regions = append(c.regions, r) }, scanWrittenRegion, g.Subscription, g.Key, g.Incarnation[:]),
+		engine.LookupOf(groupIntents, func(o openIntent) { c.open = append(c.open, o) }, scanOpenIntent, g.Subscription, g.Key),
 	)
 	return c, err
 }
@@ -60,7 +60,7 @@ func (c groupContents) check(t *tx, g Group) error {
 	if index.MayClose(c.resources, len(c.strays), c.underWay) {
 		return nil
 	}
-	ids, err := engine.Collect(t, scanText, listGroupIDs, g.Subscription, g.Key)
+	ids, err := engine.Collect(t, engine.ScanOne[string], listGroupIDs, g.Subscription, g.Key)
 	if err != nil {
 		return err
 	}

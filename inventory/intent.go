@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // Write is a PUT, PATCH or DELETE of a tracked resource that is about to be sent.
@@ -93,7 +94,7 @@ func scanIntent(scan engine.Scanner) (key string, in index.Intent, err error) {
 // row is where the write goes (*LocationConflictError; only a PUT's location is
 // compared, too), that a PATCH has a row at all (ErrNotFound), that a PUT's parent
 // exists (ErrParentNotFound, ErrParentMoved), that a new row fits the quota
-// (*QuotaError), that no fence stands on its ID (*FencedError), and that no lock
+// (*transaction.QuotaError), that no fence stands on its ID (*FencedError), and that no lock
 // forbids it (*LockedError); then it records the intent, creates the row of a create,
 // and marks open writes that oppose each other.
 //
@@ -113,7 +114,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		locks.Rows[len(locks.Rows)-1].Assumed = w.Row
 	}
 	if w.Kind == index.Put {
-		locks.Rows = append(locks.Rows, engine.Row{Kind: fenceRow, Name: w.Key})
+		locks.Rows = append(locks.Rows, engine.Row{Kind: transaction.FenceRow, Name: w.Key})
 	}
 	b, err := s.beginning(ctx, &w)
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *Store) admit(t *tx, w Write, h *resourceTx, refusal error) error {
 	if err := t.unfenced(w.Subscription, w.Key); err != nil {
 		return err
 	}
-	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
+	return t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), 1, s.options.Limits.ResourcesPerTypeAndGroup)
 }
 
 // conflicts reports whether the write goes elsewhere than the row is.

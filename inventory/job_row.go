@@ -133,7 +133,7 @@ func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
 		// An intent that has ended may have been what kept an answer from settling.
-		return jobrow.BringForward(t.Tx, h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
+		return jobrow.BringForward(t.Base(), h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func verify(t *tx, sub, key, region string) error {
 		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
 		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: payload,
 	}
-	return job.Put(t.Tx)
+	return job.Put(t.Base())
 }
 
 func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) error {
@@ -192,17 +192,17 @@ func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error 
 		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
 		Incarnation: incarnation, Due: t.Now.Add(pause), Payload: follow.String(),
 	}
-	return job.Put(t.Tx)
+	return job.Put(t.Base())
 }
 
 func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
-	return jobrow.Delete(t.Tx, h.subscription, id)
+	return jobrow.Delete(t.Base(), h.subscription, id)
 }
 
 // flagBelow flags the rows below a key, of any depth, for verification. They remember
 // what the row there does.
 func flagBelow(t *tx, sub, key string, above *Resource) error {
-	from, to := below(key)
+	from, to := engine.Below(key)
 	if t.Proves() {
 		return t.LookUpLater(engine.Proof(noneBelow, sub, from, to))
 	}
@@ -251,7 +251,7 @@ func (s *Store) endFollowByJob(ctx context.Context, j jobrow.Job, why *arm.Error
 		if err != nil {
 			return err
 		}
-		now, err := jobrow.Lock(t.Tx, j.Subscription, j.ID)
+		now, err := jobrow.Lock(t.Base(), j.Subscription, j.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
 			return jobrow.ErrLeaseLost
 		}

@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // LocksPerScope is how many locks may stand on one scope.
@@ -148,7 +149,7 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 	if !andBelow {
 		return engine.Collect(s.read(ctx), scanLock, listLocks, sub, scope)
 	}
-	from, to := below(scope)
+	from, to := engine.Below(scope)
 	return engine.Collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
@@ -175,8 +176,8 @@ func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
 	if group != "" {
 		scope = groupScope(sub, group)
 	}
-	first, last := below(scope)
-	return rowOf(locksOfGroup, take, scanLock, sub, subscriptionScope(sub), scope, first, last)
+	first, last := engine.Below(scope)
+	return engine.LookupOf(locksOfGroup, take, scanLock, sub, subscriptionScope(sub), scope, first, last)
 }
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group is
@@ -184,7 +185,7 @@ func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
 // decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. ErrNotFound if the
 // host does not exist. The subscription and the group must admit the change:
 // ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
-// *index.GroupStateError. The locks of a scope are limited: *QuotaError.
+// *index.GroupStateError. The locks of a scope are limited: *transaction.QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
 	result, err := commit(ctx, s, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) (put[Lock], error) {
@@ -250,7 +251,7 @@ func (l *lockedState) lookUpLock(of lockOf, inAll int) []engine.Lookup {
 // openLock opens the scope and returns the present lock.
 func (t *tx) openLock(of lockOf, group string, deletes bool) (lockState, error) {
 	if group != "" {
-		if err := t.openActiveGroup(of.subscription, group, deletes); err != nil {
+		if err := t.OpenGroup(of.subscription, group, deletes); err != nil {
 			return lockState{}, err
 		}
 	} else if _, err := t.openSubscription(of.subscription, deletes); err != nil {
@@ -269,9 +270,9 @@ func (t *tx) openLock(of lockOf, group string, deletes bool) (lockState, error) 
 	return lockState{}, err
 }
 
-// openActiveGroup locks a group to which something is added that goes with it: whoever
-// deletes the group holds its row, so one of the two sees the other.
-func (t *tx) openActiveGroup(sub, group string, deletes bool) error {
+// OpenGroup implements [transaction.Scopes]: whoever deletes the group holds its row, so
+// one of the two sees the other.
+func (t *tx) OpenGroup(sub, group string, deletes bool) error {
 	g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -285,21 +286,21 @@ func (t *tx) openActiveGroup(sub, group string, deletes bool) error {
 }
 
 // checkNewLock returns ErrNotFound where the lock's host has gone already, and
-// *QuotaError where its scope, or its subscription, has all the locks that it may
+// *transaction.QuotaError where its scope, or its subscription, has all the locks that it may
 // have. The row of the group or the subscription is locked; still, locks in two
 // groups may each be the subscription's last.
 func (t *tx) checkNewLock(l Lock, known lockState) error {
 	if l.Host != "" {
-		if _, err := loadResource(t, lockResourceRow, l.Subscription, l.Host); err != nil {
+		if err := t.HoldResource(l.Subscription, l.Host); err != nil {
 			return err
 		}
 	}
 	inAll := t.store.options.Limits.LocksPerSubscription
 	switch {
 	case known.atScope >= LocksPerScope:
-		return &QuotaError{Kind: QuotaLocks, Limit: LocksPerScope, Current: known.atScope}
+		return &transaction.QuotaError{Kind: transaction.QuotaLocks, Limit: LocksPerScope, Current: known.atScope}
 	case inAll > 0 && known.inAll >= inAll:
-		return &QuotaError{Kind: QuotaAllLocks, Limit: inAll, Current: known.inAll}
+		return &transaction.QuotaError{Kind: transaction.QuotaAllLocks, Limit: inAll, Current: known.inAll}
 	}
 	return nil
 }
@@ -333,7 +334,7 @@ func (g Group) locks(t *tx) ([]Lock, error) {
 		return nil, nil
 	}
 	scope := groupScope(g.Subscription, g.Key)
-	from, to := below(scope)
+	from, to := engine.Below(scope)
 	return engine.Collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
 }
 
@@ -396,6 +397,6 @@ func (g Group) dropLocks(t *tx) error {
 
 // dropLocksAt removes the locks on what has gone, and below it.
 func dropLocksAt(t *tx, sub, scope string) error {
-	from, to := below(scope)
+	from, to := engine.Below(scope)
 	return t.Later(deleteLocks, sub, scope, from, to)
 }

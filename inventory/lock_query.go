@@ -27,7 +27,7 @@ func (s *Store) SubscriptionLocks(ctx context.Context, sub string, after Lock, l
 // LocksHolding lists the locks that hold at an ID in a subscription: those on it, and those
 // above it.
 func (s *Store) LocksHolding(ctx context.Context, sub, id string) ([]Lock, error) {
-	of, args := among("scope", scopesOf(arm.Fold(sub), arm.Fold(id)), arm.Fold)
+	of, args := engine.Among("scope", scopesOf(arm.Fold(sub), arm.Fold(id)), arm.Fold)
 	return engine.Collect(s.read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
 }
 

@@ -70,10 +70,10 @@ func (l Lock) conflicts(now time.Time, found *bool) []engine.Lookup {
 		first, last = 0, math.MaxUint8
 		// No lock can be set in a group that is Moving, but above it.
 		if l.Scope == subscriptionScope(l.Subscription) {
-			queries = append(queries, rowOf(countMoving, func(moving int) { *found = *found || moving > 0 }, scanCount, l.Subscription, index.GroupMoving))
+			queries = append(queries, engine.LookupOf(countMoving, func(moving int) { *found = *found || moving > 0 }, engine.ScanOne, l.Subscription, index.GroupMoving))
 		}
 	}
-	from, to := below(l.Scope)
-	return append(queries, rowOf(callUnderWay, func(underWay bool) { *found = *found || underWay }, scanFlag,
+	from, to := engine.Below(l.Scope)
+	return append(queries, engine.LookupOf(callUnderWay, func(underWay bool) { *found = *found || underWay }, engine.ScanOne,
 		l.Subscription, l.Scope, from, to, first, last, engine.Micros(now), index.GroupDeleting))
 }

@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // lockedState is what a transaction has read behind the locks of its members, true
@@ -77,13 +78,13 @@ func (t *tx) Lock(members []*engine.Write) error {
 	if t.LocksRows() {
 		queries = appendLocks(queries, members)
 		locks = len(queries)
-		for sub := range rowsIn(members, subscriptionRow, subscriptionRow) { // elsewhere it is read where it is needed
+		for sub := range rowsIn(members, transaction.SubscriptionRow, transaction.SubscriptionRow) { // elsewhere it is read where it is needed
 			if _, asked := l.subscriptions[sub]; !asked {
 				queries = append(queries, l.lookUpSubscription(sub)...)
 			}
 		}
 	}
-	for sub, row := range rowsIn(members, groupRow, groupRow) {
+	for sub, row := range rowsIn(members, transaction.GroupRow, transaction.GroupRow) {
 		if row.Assumed == unread {
 			continue
 		}
@@ -92,20 +93,20 @@ func (t *tx) Lock(members []*engine.Write) error {
 			queries = append(queries, l.lookUpScope(of))
 		}
 	}
-	for sub, row := range rowsIn(members, registrationRow, registrationRow) {
+	for sub, row := range rowsIn(members, transaction.RegistrationRow, transaction.RegistrationRow) {
 		of := registrationOf{sub, row.Name}
 		if _, asked := l.registrations[of]; !asked {
 			queries = append(queries, l.lookUpRegistration(of))
 		}
 	}
-	for sub, row := range rowsIn(members, lockRow, lockRow) {
+	for sub, row := range rowsIn(members, transaction.LockRow, transaction.LockRow) {
 		of := lockNamed(sub, row.Name)
 		if _, asked := l.locks[of]; !asked {
 			queries = append(queries, l.lookUpLock(of, t.store.options.Limits.LocksPerSubscription)...)
 		}
 	}
 	if t.LocksRows() { // elsewhere they are read for creates alone
-		for sub, row := range rowsIn(members, fenceRow, fenceRow) {
+		for sub, row := range rowsIn(members, transaction.FenceRow, transaction.FenceRow) {
 			of := resourceOf{sub, row.Name}
 			if _, asked := l.fences[of]; !asked {
 				queries = append(queries, l.lookUpFences(of))
@@ -114,7 +115,7 @@ func (t *tx) Lock(members []*engine.Write) error {
 	}
 	read := len(queries) > locks
 	var together resourceReads
-	for sub, row := range rowsIn(members, parentRow, resourceRow) {
+	for sub, row := range rowsIn(members, transaction.ParentRow, transaction.ResourceRow) {
 		of := resourceOf{sub, row.Name}
 		if _, asked := l.rows[of]; asked {
 			continue
@@ -128,13 +129,13 @@ func (t *tx) Lock(members []*engine.Write) error {
 		}
 		read = true
 		if t.LocksRows() {
-			if row.Kind == resourceRow {
+			if row.Kind == transaction.ResourceRow {
 				queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
 			}
 			queries = append(queries, l.lookUpRow(of))
 			continue
 		}
-		if row.Kind == resourceRow {
+		if row.Kind == transaction.ResourceRow {
 			together.intents.add(of)
 		}
 		if known, ok := row.Assumed.(*Resource); ok && t.Assumes() { // where it is to be locked, it is read with that
@@ -158,7 +159,7 @@ func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Look
 	for _, lock := range [...]struct {
 		kind      uint8
 		statement string
-	}{{subscriptionRow, lockSubscription}, {everyGroup, lockGroups}, {groupRow, lockGroup}} {
+	}{{transaction.SubscriptionRow, lockSubscription}, {transaction.EveryGroup, lockGroups}, {transaction.GroupRow, lockGroup}} {
 		var last *engine.Row
 		for sub, row := range rowsIn(members, lock.kind, lock.kind) {
 			if last != nil && *last == *row {
@@ -166,7 +167,7 @@ func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Look
 			}
 			last = row
 			args := []any{sub}
-			if row.Kind == groupRow {
+			if row.Kind == transaction.GroupRow {
 				args = append(args, row.Name)
 			}
 			queries = append(queries, engine.Lookup{Request: engine.Request{Statement: lock.statement, Args: args}})

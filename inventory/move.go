@@ -13,6 +13,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 )
 
 // The kinds of the jobs that move resources to another group, and that check whether
@@ -31,7 +32,7 @@ var ErrTargetOccupied = errors.New("inventory: the target group has a resource o
 
 // MoveError refuses a move because of one of its groups or resources: by
 // ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
-// *RegistrationStateError, *index.GroupStateError, *QuotaError, ErrTargetOccupied,
+// *RegistrationStateError, *index.GroupStateError, *transaction.QuotaError, ErrTargetOccupied,
 // *LockedError, ErrNotFound for a resource, or ErrChanged for one that is being
 // deleted.
 type MoveError struct {
@@ -57,7 +58,7 @@ type MoveRequest struct {
 	Payload func(source, target Group) string
 	// Operation is recorded for the caller, in the source's subscription. Its
 	// Follow becomes the job's ID.
-	Operation Operation
+	Operation operations.Operation
 }
 
 // BeginMove marks two Active groups as Moving and creates the job that moves
@@ -88,7 +89,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveRequest) (jobrow.Job, error
 		} else if err := facts.recordRegions(t, o.Keys); err != nil {
 			return jobrow.Job{}, err
 		}
-		if _, err := job.Add(t.Tx); err != nil {
+		if _, err := job.Add(t.Base()); err != nil {
 			return jobrow.Job{}, err
 		}
 		if !o.Validate {
@@ -98,7 +99,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveRequest) (jobrow.Job, error
 		}
 		operation := o.Operation
 		operation.Subscription, operation.Follow = job.Subscription, job.ID
-		return job, operation.put(t)
+		return job, operation.Put(&t.Tx)
 	})
 }
 
@@ -217,6 +218,6 @@ func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupN
 		if err := t.recordGroupFailed(from, moveVerb, status, why); err != nil {
 			return err
 		}
-		return j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords))
+		return j.End(t.Base(), state, payload, t.Now.Add(s.options.JobRecords))
 	})
 }

@@ -69,7 +69,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 				return ErrSubscriptionNotFound
 			}
 		}
-		if err := held.Save(t.Tx, payload); err != nil {
+		if err := held.Save(t.Base(), payload); err != nil {
 			return err
 		}
 		for _, m := range c.Members {
@@ -86,7 +86,7 @@ func (s *Store) recordMoveIntents(t *tx, j jobrow.Job, c MoveCall, m MoveMember,
 	if err != nil {
 		return err
 	}
-	first, last := below(m.Key)
+	first, last := engine.Below(m.Key)
 	target := c.moved(m.Key)
 	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == index.Pending ||
 		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == index.Deleting || r.FollowDelete }) {
@@ -127,7 +127,7 @@ func (s *Store) recordMoveIntents(t *tx, j jobrow.Job, c MoveCall, m MoveMember,
 // treeOf loads and locks the rows of a member and of what lies below it. For a stray
 // it makes rows of what was seen in its region.
 func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
-	from, to := below(m.Key)
+	from, to := engine.Below(m.Key)
 	if !m.Stray {
 		return engine.Collect(t, scanResource, lockTree, source.Subscription, m.Key, from, to)
 	}

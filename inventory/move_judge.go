@@ -7,6 +7,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // side is one of the groups of a move, while it is locked.
@@ -60,11 +61,11 @@ func (t *tx) movable(o MoveRequest) (f moveFacts, err error) {
 		return f, err
 	}
 	f.taken = map[string]bool{}
-	keys, err := engine.Collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
+	keys, err := engine.Collect(t, engine.ScanOne[string], listGroupKeys, o.Target.Subscription, o.Target.Name)
 	if err != nil {
 		return f, err
 	}
-	fenced, err := engine.Collect(t, scanText, listFencedKeys, o.Target.Subscription, o.Target.Name)
+	fenced, err := engine.Collect(t, engine.ScanOne[string], listFencedKeys, o.Target.Subscription, o.Target.Name)
 	if err != nil {
 		return f, err
 	}
@@ -185,7 +186,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 // keys that clients are not shown.
 func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
-		from, to := below(key)
+		from, to := engine.Below(key)
 		at, found := slices.BinarySearchFunc(f.rows, key, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })
 		if !found || f.rows[at].Phase == index.Pending {
 			if missing == "" {
@@ -213,7 +214,7 @@ func (f *moveFacts) overQuota(rows []Resource, limit int) error {
 	}
 	for _, row := range rows {
 		if counted := f.counted[row.Type]; counted+more[row.Type] > limit {
-			return &MoveError{Target: true, Key: row.Type, Err: &QuotaError{Kind: QuotaResources, Limit: limit, Current: counted}}
+			return &MoveError{Target: true, Key: row.Type, Err: &transaction.QuotaError{Kind: transaction.QuotaResources, Limit: limit, Current: counted}}
 		}
 	}
 	return nil

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
 	"portico/events"
 
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // errOccupied is a fault: BeginMoveCall keeps the new place of a resource free.
@@ -36,7 +38,7 @@ func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 		if err != nil {
 			return err
 		}
-		if err := held.Save(t.Tx, payload); err != nil {
+		if err := held.Save(t.Base(), payload); err != nil {
 			return err
 		}
 		for _, m := range r.Moved {
@@ -62,7 +64,7 @@ func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
 	intent := m.intentOf(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
-		from, to := below(at.key)
+		from, to := engine.Below(at.key)
 		if _, err := t.Exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
 			return err
 		}
@@ -94,14 +96,14 @@ func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		return nil
 	}
-	from, to := below(m.Key)
+	from, to := engine.Below(m.Key)
 	generation := engine.NewID()
 	return t.Later(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
 }
 
 func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
-		from, to := below(m.Key)
+		from, to := engine.Below(m.Key)
 		return t.Later(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
 	}
 	h, err := lockResource(t, r.Source.Subscription, m.Key)
@@ -148,8 +150,8 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	if err := retag(t, moved.Subscription, moved.Key, nil, moved.Details.Tags); err != nil {
 		return err
 	}
-	t.count(usage{row.Subscription, row.Group, row.Type}, -1, 0)
-	t.count(usage{moved.Subscription, moved.Group, moved.Type}, 1, 0)
+	t.CountUsage(transaction.UsageOf(row.Subscription, row.Group, row.Type), -1, 0)
+	t.CountUsage(transaction.UsageOf(moved.Subscription, moved.Group, moved.Type), 1, 0)
 	t.dropLocation(row.Key)
 	t.dropLocation(moved.Key)
 	return r.moveJobs(t, row, moved)
@@ -169,7 +171,7 @@ func (r *Resource) insertNew(t *tx) error {
 
 // occupied reports whether there is a row at a key or below it, or a fence.
 func (t *tx) occupied(sub, key string) (taken bool, err error) {
-	from, to := below(key)
+	from, to := engine.Below(key)
 	err = t.One(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
 	return taken, err
 }
@@ -189,7 +191,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 		if !followed {
 			continue
 		}
-		job, err := jobrow.Lock(t.Tx, row.Subscription, followID(kind, row.Key))
+		job, err := jobrow.Lock(t.Base(), row.Subscription, followID(kind, row.Key))
 		switch {
 		case errors.Is(err, ErrNotFound):
 			continue
@@ -201,7 +203,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 		}
 		job.Subscription, job.ID, job.Subject = moved.Subscription, followID(kind, moved.Key), moved.Key
 		job.Due = t.Now
-		if err := job.Put(t.Tx); err != nil {
+		if err := job.Put(t.Base()); err != nil {
 			return err
 		}
 	}
@@ -209,7 +211,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 }
 
 func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
-	first, last := below(m.Key)
+	first, last := engine.Below(m.Key)
 	strays, err := engine.Collect(t, scanStray, listStray, r.Source.Subscription, m.Region, m.Key, first, last)
 	if err != nil {
 		return err
@@ -228,7 +230,7 @@ func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 
 // moveLocks moves the locks on a resource, and below it.
 func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
-	first, last := below(key)
+	first, last := engine.Below(key)
 	locks, err := engine.Collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)
 	if err != nil || len(locks) == 0 {
 		return err
@@ -257,12 +259,12 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 
 // moveRoles moves what is assigned at a resource, and below it.
 func (r *MoveResult) moveRoles(t *tx, key string, to Group) error {
-	first, last := below(key)
+	first, last := engine.Below(key)
 	assignments, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, r.Source.Subscription, key, first, last)
 	if err != nil || len(assignments) == 0 {
 		return err
 	}
-	if err := t.changesRoles(r.Source.Subscription); err != nil {
+	if err := t.LockScopeChange(r.Source.Subscription); err != nil {
 		return err
 	}
 	if _, err := t.Exec(deleteRoleAssignmentsAt, r.Source.Subscription, key, first, last); err != nil {

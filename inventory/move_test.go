@@ -2,8 +2,10 @@ package inventory
 
 import (
 	"errors"
-	"portico/inventory/index"
 	"testing"
+
+	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // The checks of a move come in the contract's order: what has every fault is
@@ -29,7 +31,7 @@ func TestMoveIsJudgedInOrder(t *testing.T) {
 		{is(index.ErrGroupNotFound), false, func() { facts.source.group = &source }},
 		{is(ErrSubscriptionNotFound), true, func() { facts.target.state = Enabled }},
 		{is(index.ErrGroupNotFound), true, func() { facts.target.group = &target }},
-		{refused[*QuotaError], true, func() { clear(facts.counted) }},
+		{refused[*transaction.QuotaError], true, func() { clear(facts.counted) }},
 		{is(ErrTargetOccupied), true, func() { clear(facts.taken) }},
 		{refused[*LockedError], false, func() { facts.source.locks = nil }},
 		{refused[*LockedError], true, func() { facts.target.locks = nil }},

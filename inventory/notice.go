@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // NoticeJob is the kind of the jobs that notify endpoints of a subscription, one for
@@ -198,11 +199,11 @@ func (t *tx) addNotices(sub string, targets targetList) error {
 // A holder looks for news before the job ends.
 func (t *tx) addOrBringForward(j jobrow.Job) error {
 	j.Incarnation = engine.NewID()
-	added, err := j.Add(t.Tx)
+	added, err := j.Add(t.Base())
 	if err != nil || added {
 		return err
 	}
-	return jobrow.BringForward(t.Tx, j.Subscription, j.ID, j.Due)
+	return jobrow.BringForward(t.Base(), j.Subscription, j.ID, j.Due)
 }
 
 // SubscriptionSnapshot is what a notification of an endpoint says.
@@ -244,7 +245,7 @@ func (s *Store) DropNotice(ctx context.Context, j jobrow.Job, n Notice) error {
 // the subscription finds the job either open or ended, and creates a new one if it
 // has ended.
 func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(Subscription) (jobrow.State, error), gone ...NotificationTarget) error {
-	return s.write(ctx, engine.Flushed, subscriptionLocks(j.Subscription), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -253,7 +254,7 @@ func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, jud
 		if err != nil {
 			return err
 		}
-		if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
+		if err := j.End(t.Base(), state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 			return err
 		}
 		if len(gone) > 0 {
@@ -295,7 +296,7 @@ func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, er
 }
 
 func countNotices(from engine.Source, sub, namespace string) (int, error) {
-	subjects, err := engine.Collect(from, scanText, openNotices, sub, NoticeJob)
+	subjects, err := engine.Collect(from, engine.ScanOne[string], openNotices, sub, NoticeJob)
 	n := 0
 	for _, subject := range subjects {
 		if namespace == "" || strings.HasPrefix(subject, namespace+" ") {
@@ -312,7 +313,7 @@ func (s *Store) NotifyNewTargets(ctx context.Context, sub string, targets []Noti
 	if err != nil || !known.misses(targets) {
 		return err
 	}
-	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil || current.Erased {
 			return engine.OrNotFound(err)

@@ -13,6 +13,8 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/locations"
+	"portico/inventory/operations"
+	"portico/inventory/transaction"
 )
 
 // Options say where the inventory is stored, and set its times and bounds. Only
@@ -88,13 +90,18 @@ type rows = jobrow.Rows
 // and ends with it.
 type Store struct {
 	*rows
-	options   Options
-	engine    *engine.Engine
-	locations *locations.Cache
-	scopes    *Scopes
-	builtIn   map[string]*roles.Role // by their ids
-	cipher    *encryption.Cipher
-	feed      int64
+	Secrets   encryption.Secrets // random keys that all processes share
+	Locations *locations.Cache   // in front of the index
+	Scopes    *Scopes            // what requests ask first from memory
+
+	Operations *operations.Records
+	Batches    *operations.Batches
+
+	options  Options
+	engine   *engine.Engine
+	database *transaction.Database
+	builtIn  map[string]*roles.Role // by their ids
+	feed     int64
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an engine
@@ -111,7 +118,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	for _, d := range roles.BuiltIn() {
 		s.builtIn[d.ID] = roles.Compile(d)
 	}
-	s.locations, err = locations.New(locations.Options{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
+	s.Locations, err = locations.New(locations.Options{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
 	if err != nil {
 		return nil, err
 	}
@@ -122,16 +129,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.rows = jobrow.New(s.engine, o.JobRecords)
-	if s.scopes, err = s.newScopes(); err != nil {
+	s.database, s.Secrets = &transaction.Database{Engine: s.engine}, encryption.Secrets{Engine: s.engine}
+	s.Operations = operations.NewRecords(s.database, o.Limits.LearnedOperations)
+	s.Batches = &operations.Batches{Database: s.database}
+	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
+	if s.Scopes, err = newScopes(s); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}
-	keys := encryption.Options{Keys: o.EncryptionKeys, Stored: s.storedKey}
+	keys := encryption.Options{Keys: o.EncryptionKeys, Stored: s.Secrets.Stored}
 	if o.Driver != engine.Postgres {
 		keys.Database = o.DSN
 	}
-	if s.cipher, err = encryption.New(keys); err == nil {
-		err = s.cipher.Ready(ctx) // transactions encrypt, and cannot wait for a key
+	if s.database.Cipher, err = encryption.New(keys); err == nil {
+		err = s.database.Cipher.Ready(ctx) // transactions encrypt, and cannot wait for a key
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -140,8 +150,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	if o.Metrics != nil {
-		s.locations.RegisterMetrics(o.Metrics)
-		s.scopes.registerMetrics(o.Metrics)
+		s.Locations.RegisterMetrics(o.Metrics)
+		s.Scopes.registerMetrics(o.Metrics)
 	}
 	return s, nil
 }
@@ -167,7 +177,7 @@ func (o Options) check() error {
 // Close refuses further calls, answers the writes that wait, and closes the
 // database. It may be called more than once.
 func (s *Store) Close() error {
-	s.scopes.changes.Close()
+	s.Scopes.changes.Close()
 	return s.engine.Close()
 }
 
@@ -194,7 +204,7 @@ type Stats struct {
 // Stats counts how well writes share commits, and reads their memory.
 func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
-	stats.CacheHits, stats.CacheMisses = s.locations.Counts()
+	stats.CacheHits, stats.CacheMisses = s.Locations.Counts()
 	return stats
 }
 
@@ -216,9 +226,6 @@ func (s *Store) Restored() time.Time {
 func (s *Store) OfCopy(row Resource) bool {
 	return s.feed != 0 && !row.Changed.After(s.Restored())
 }
-
-// Locations returns the cache in front of the index.
-func (s *Store) Locations() *locations.Cache { return s.locations }
 
 // read is the reading pool for one call.
 func (s *Store) read(ctx context.Context) engine.Source { return s.engine.Read(ctx) }

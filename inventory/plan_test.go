@@ -43,7 +43,7 @@ func TestDoubtsUseAKey(t *testing.T) {
 // there are.
 func TestGrantedSubscriptionsUseAKey(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	condition, principals := among("principal", []string{"p"}, principalKey)
+	condition, principals := engine.Among("principal", []string{"p"}, principalKey)
 	plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+grantedSubscriptions+condition+subscriptionOrder,
 		append(append([]any{"t", "0"}, principals...), 10)...)
 	if err != nil {
@@ -80,20 +80,21 @@ func TestSinkEventsUseAKey(t *testing.T) {
 // What reads, numbers and forgets events goes by a key, however many there are of others.
 func TestEventsUseAKey(t *testing.T) {
 	s := openTest(t, testOptions(t))
+	statements, _ := texts(t)
 	for _, c := range []struct {
 		statement, index string
 		args             []any
 	}{
-		{eventsAfter, "events_by_place (place>?)", []any{1, 10}},
-		{oldestEvents, "events_by_place (place>?)", []any{1, 10}},
-		{subscriptionEvents, "sqlite_autoindex_events_1 (subscription=? AND number<?)", []any{"s", 9, 10}},
-		{oldestEventsOf, "sqlite_autoindex_events_1 (subscription=?)", []any{"s", 10}},
-		{deleteEvents, "sqlite_autoindex_events_1 (subscription=? AND number<?)", []any{"s", 9}},
-		{resourceEvents, "events_by_key (subscription=? AND key=? AND number<?)", []any{"s", "k", 9, 10}},
-		{unnumberedEvents, "unnumbered_events_by_time (at<?)", []any{1}},
-		{recordEvents, "sqlite_autoindex_unnumbered_events_1 (subscription=? AND at>?)", []any{"s", "s", 1, 1, "i", 1, "r"}},
+		{"eventsAfter", "events_by_place (place>?)", []any{1, 10}},
+		{"oldestEvents", "events_by_place (place>?)", []any{1, 10}},
+		{"subscriptionEvents", "sqlite_autoindex_events_1 (subscription=? AND number<?)", []any{"s", 9, 10}},
+		{"oldestEventsOf", "sqlite_autoindex_events_1 (subscription=?)", []any{"s", 10}},
+		{"deleteEvents", "sqlite_autoindex_events_1 (subscription=? AND number<?)", []any{"s", 9}},
+		{"resourceEvents", "events_by_key (subscription=? AND key=? AND number<?)", []any{"s", "k", 9, 10}},
+		{"unnumberedEvents", "unnumbered_events_by_time (at<?)", []any{1}},
+		{"recordEvents", "sqlite_autoindex_unnumbered_events_1 (subscription=? AND at>?)", []any{"s", "s", 1, 1, "i", 1, "r"}},
 	} {
-		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[c.statement], c.args...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +102,8 @@ func TestEventsUseAKey(t *testing.T) {
 			t.Errorf("%s: %s", c.statement, text)
 		}
 	}
-	for statement, index := range map[string]string{nextUnnumbered: "unnumbered_events_by_time", largestKept: "event_counts_by_kept"} {
-		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statement, 10)
+	for statement, index := range map[string]string{"nextUnnumbered": "unnumbered_events_by_time", "largestKept": "event_counts_by_kept"} {
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[statement], 10)
 		if err != nil {
 			t.Fatal(err)
 		}

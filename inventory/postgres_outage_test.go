@@ -76,7 +76,7 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := []byte(strings.ToLower(seededWrite("before").Key))
-	if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found {
+	if found, err := store.Locations.Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found {
 		t.Fatal(found, err)
 	}
 	for name, outage := range map[string]struct{ begin, end func(testing.TB) }{
@@ -84,7 +84,7 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		"stopped": {cluster.Stop, cluster.Start},
 		"paused":  {cluster.Pause, cluster.Resume},
 	} {
-		if _, _, err := store.Scopes().Subscription(t.Context(), storetest.Sub, time.Now()); err != nil {
+		if _, _, err := store.Scopes.Subscription(t.Context(), storetest.Sub, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		outage.begin(t)
@@ -106,12 +106,12 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 				}
 			})
 		}
-		if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found || !found.Cached {
+		if found, err := store.Locations.Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found || !found.Cached {
 			t.Errorf("%s: a cached read: %+v, %v", name, found, err)
 		}
 		harness.Await(t, patience, "memory to answer without the store, once that is known to be "+name, func() bool {
 			asked := time.Now()
-			_, remembered, err := store.Scopes().Subscription(t.Context(), storetest.Sub, asked)
+			_, remembered, err := store.Scopes.Subscription(t.Context(), storetest.Sub, asked)
 			return err == nil && remembered && asked.Sub(since) > scopes.Bound
 		})
 		wait.Wait()

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 	"portico/test/harness"
 )
 
@@ -59,13 +60,13 @@ func planOf(t *testing.T, s *Store, statement string) string {
 		piece, rest, _ = strings.Cut(rest, "?")
 		prepared += "$" + strconv.Itoa(n) + piece
 	}
-	plan, err := commit(t.Context(), s, engine.Unflushed, recordLocks("s"), func(tx *tx) ([]string, error) {
+	plan, err := commit(t.Context(), s, engine.Unflushed, transaction.RecordLocks("s"), func(tx *tx) ([]string, error) {
 		var name string
 		if err := tx.One(`SELECT name FROM pg_prepared_statements WHERE statement = ?`, prepared)(&name); err != nil {
 			return nil, err
 		}
 		arguments := strings.TrimSuffix(strings.Repeat("NULL,", strings.Count(statement, "?")), ",")
-		return engine.Collect(tx, scanText, "EXPLAIN EXECUTE "+name+"("+arguments+")")
+		return engine.Collect(tx, engine.ScanOne[string], "EXPLAIN EXECUTE "+name+"("+arguments+")")
 	})
 	if err != nil {
 		t.Fatal(err)

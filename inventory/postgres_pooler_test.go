@@ -49,7 +49,7 @@ func TestPoolers(t *testing.T) {
 		if rows, err := other.Resources(t.Context(), ResourceQuery{Subscription: "s"}); err != nil || len(rows) != 40 {
 			t.Errorf("%d resources, %v", len(rows), err)
 		}
-		if err := s.Scopes().Ask(t.Context()); err != nil {
+		if err := s.Scopes.Ask(t.Context()); err != nil {
 			t.Error(err)
 		}
 		const settings = `SELECT current_setting('lock_timeout') || ' ' || current_setting('statement_timeout') || ' ' ||

@@ -2,10 +2,9 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // Miscount is a quota's usage that differs from what it counts: the resources of a
@@ -23,8 +22,7 @@ const (
 	// haveUsage makes sure that there is a row to lock.
 	haveUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, 0)
 		ON CONFLICT (subscription, grp, type) DO NOTHING`
-	lockUsage = selectUsage + engine.ForUpdate
-	setUsage  = `UPDATE usage SET n = ? WHERE subscription = ? AND grp = ? AND type = ?`
+	setUsage = `UPDATE usage SET n = ? WHERE subscription = ? AND grp = ? AND type = ?`
 )
 
 // groupsAtOnce is how many groups Recount looks at between two looks at ctx.
@@ -34,7 +32,7 @@ const groupsAtOnce = 100
 // group, and returns the differences. With mend it corrects them; it locks only the
 // one count that it corrects, for as long as counting takes.
 func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount, error) {
-	all := []usage{usageOfGroups(sub)}
+	all := []transaction.Usage{transaction.UsageOfGroups(sub)}
 	var off []Miscount
 	for after := ""; ; {
 		groups, err := s.Groups(ctx, GroupQuery{Subscription: sub, After: after, Limit: groupsAtOnce})
@@ -65,7 +63,7 @@ func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount,
 
 // usagesOf names the quotas of a group whose usage seems to differ from its rows;
 // both were not read at one instant.
-func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]usage, error) {
+func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]transaction.Usage, error) {
 	from := s.read(ctx)
 	type count struct {
 		typ string
@@ -90,10 +88,10 @@ func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]usage, error
 	for _, c := range counted {
 		differ[c.typ] -= c.n
 	}
-	var off []usage
+	var off []transaction.Usage
 	for typ, by := range differ {
 		if by != 0 {
-			off = append(off, usage{sub, group, typ})
+			off = append(off, transaction.UsageOf(sub, group, typ))
 		}
 	}
 	return off, nil
@@ -102,40 +100,38 @@ func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]usage, error
 // recount counts again what seemed wrong, and corrects it if mend says so. It locks
 // the count's own row first: a write that has changed rows and not yet the count has
 // to wait, or has committed both.
-func (s *Store) recount(ctx context.Context, u usage, mend bool) (Miscount, error) {
-	found := Miscount{Group: u.group, Type: u.typ}
-	err := u.compare(s.read(ctx), selectUsage, &found)
+func (s *Store) recount(ctx context.Context, u transaction.Usage, mend bool) (Miscount, error) {
+	found, err := compareUsage(s.read(ctx), u, u.Read)
 	if err != nil || !mend || found.Counted == found.Actual {
 		return found, err
 	}
 	// In a transaction of its own: what is not there yet cannot be locked.
-	if err := s.write(ctx, engine.Unflushed, recordLocks(u.subscription), func(t *tx) error {
-		return t.Later(haveUsage, u.subscription, u.group, u.typ)
+	if err := s.write(ctx, engine.Unflushed, transaction.RecordLocks(u.Subscription), func(t *tx) error {
+		return t.Later(haveUsage, u.Subscription, u.Group, u.Type)
 	}); err != nil {
 		return found, err
 	}
-	return commit(ctx, s, engine.Unflushed, recordLocks(u.subscription), func(t *tx) (Miscount, error) {
+	return commit(ctx, s, engine.Unflushed, transaction.RecordLocks(u.Subscription), func(t *tx) (Miscount, error) {
 		// Its neighbours' rows are there to be counted already.
-		if err := t.settleUsage(); err != nil {
+		if err := t.SettleUsage(); err != nil {
 			return found, err
 		}
-		found := Miscount{Group: u.group, Type: u.typ}
-		err := u.compare(t, lockUsage, &found)
+		found, err := compareUsage(t, u, u.Lock)
 		if err != nil || found.Counted == found.Actual {
 			return found, err
 		}
-		_, err = t.Exec(setUsage, found.Actual, u.subscription, u.group, u.typ)
+		_, err = t.Exec(setUsage, found.Actual, u.Subscription, u.Group, u.Type)
 		return found, err
 	})
 }
 
-func (u usage) compare(from engine.Source, statement string, found *Miscount) error {
-	err := from.One(statement, u.subscription, u.group, u.typ)(&found.Counted)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
+func compareUsage(from engine.Source, u transaction.Usage, counted func(engine.Source) (int, error)) (found Miscount, err error) {
+	found = Miscount{Group: u.Group, Type: u.Type}
+	if found.Counted, err = counted(from); err != nil {
+		return found, err
 	}
-	if u.kind() == QuotaGroups {
-		return from.One(countAll, u.subscription)(&found.Actual)
+	if u.Kind() == transaction.QuotaGroups {
+		return found, from.One(countAll, u.Subscription)(&found.Actual)
 	}
-	return from.One(countType, u.subscription, u.group, u.typ)(&found.Actual)
+	return found, from.One(countType, u.Subscription, u.Group, u.Type)(&found.Actual)
 }

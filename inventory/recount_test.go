@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 const recountSub = "00000000-0000-0000-0000-0000000000a1"
@@ -72,12 +73,12 @@ func TestRecountMendsWhatIsOff(t *testing.T) {
 		}
 	}
 	recount(true)
-	spoil := func(u usage, n int) {
-		change(t, s, setUsage, n, u.subscription, u.group, u.typ)
+	spoil := func(u transaction.Usage, n int) {
+		change(t, s, setUsage, n, u.Subscription, u.Group, u.Type)
 	}
 	off := []Miscount{{Counted: 9, Actual: 2}, {Group: "g2", Type: "c.c/vms", Counted: 1, Actual: 3}}
-	spoil(usage{recountSub, "", ""}, 9)
-	spoil(usage{recountSub, "g2", "c.c/vms"}, 1)
+	spoil(transaction.UsageOf(recountSub, "", ""), 9)
+	spoil(transaction.UsageOf(recountSub, "g2", "c.c/vms"), 1)
 	recount(false, off...)
 	recount(true, off...)
 	recount(true)

@@ -12,6 +12,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // RegistrationState is the state of a provider namespace in a subscription.
@@ -154,7 +155,7 @@ type RegistrationChange struct {
 // The result is Registering, or unchanged where nothing had to change. It refuses as
 // EditGroup does.
 func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
-	return s.changeRegistration(ctx, c, subscriptionLocks, func(t *tx, r Registration) (Registration, error) {
+	return s.changeRegistration(ctx, c, transaction.SubscriptionLocks, func(t *tx, r Registration) (Registration, error) {
 		missing := slices.ContainsFunc(c.Targets, func(a NotificationTarget) bool { return !r.Covers(a.Region) })
 		if r.State.Permits() && !missing {
 			return r, nil
@@ -227,7 +228,7 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 }
 
 func (r Registration) put(t *tx, name string, etag func(RegistrationState) string) error {
-	t.changesScope(r.Subscription)
+	t.ChangesScope(r.Subscription)
 	if err := t.recordRegistration(r, name, tagOf(etag, r.State)); err != nil {
 		return err
 	}
@@ -249,7 +250,7 @@ const registrationTime = 3 * time.Second
 // SettleRegistration turns Registering into Registered and Unregistering into
 // Unregistered. Any other state stays. namespace and etag are as in RegistrationChange.
 func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string, etag func(RegistrationState) string) (Registration, error) {
-	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Registration, error) {
+	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (Registration, error) {
 		r, err := loadRegistration(t, sub, namespace)
 		if err != nil || r.State == r.State.settled() {
 			return r, err
@@ -262,7 +263,7 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string, e
 // inUse reports whether the index holds any resource of a namespace, in any phase, or
 // a write or a move may bring one. Both arguments are folded.
 func (t *tx) inUse(sub, namespace string) (used bool, err error) {
-	first, last := below(namespace)
+	first, last := engine.Below(namespace)
 	err = t.One(anyOfNamespace, sub, first, last, sub, first, last, engine.Micros(t.Now), sub, first, last, sub, index.GroupMoving, first, last)(&used)
 	return used, err
 }

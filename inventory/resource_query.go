@@ -308,6 +308,3 @@ func beyond(prefix string) string {
 	}
 	return ""
 }
-
-// below is the range of the keys below one: '0' follows '/' bytewise.
-func below(key string) (from, to string) { return key + "/", key + "0" }

@@ -67,7 +67,7 @@ func (l *lockedState) lookUpRowsAmong(of keysOf) engine.Lookup {
 
 // condition is that of the keys, with the arguments of the statement that it ends.
 func (of keysOf) condition() (condition string, args []any) {
-	condition, args = among("key", of.keys, func(key string) string { return key })
+	condition, args = engine.Among("key", of.keys, func(key string) string { return key })
 	return condition, append([]any{of.subscription}, args...)
 }
 

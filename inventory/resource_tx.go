@@ -5,6 +5,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // resourceTx is one resource within a writing transaction: what the store has of it,
@@ -135,7 +136,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		if err := t.dropRolesAt(h.subscription, h.key); err != nil {
 			return err
 		}
-		return lowerUsage(t, usage{h.row.Subscription, h.row.Group, h.row.Type})
+		return t.LowerUsage(transaction.UsageOf(h.row.Subscription, h.row.Group, h.row.Type), 1)
 	case h.row == nil:
 		row := *h.made
 		row.apply(now)

@@ -8,6 +8,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 const (
@@ -82,7 +83,7 @@ func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 	if err := r.read(ctx).One(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
 		return err
 	}
-	n, err := commit(ctx, r.Store, engine.Unflushed, recordLocks(sub), func(t *tx) (int, error) {
+	n, err := commit(ctx, r.Store, engine.Unflushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
 		n, err := t.Exec(deleteCoverage, sub, r.region)
 		return int(n), err
 	})
@@ -92,7 +93,7 @@ func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 
 func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.read(ctx), scanText, straysOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), engine.ScanOne[string], straysOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
 		moving := false
 		if err := t.One(movingStray, sub, key, r.region, index.Move)(&moving); err != nil || moving {
@@ -109,7 +110,7 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 // find that they have gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), engine.ScanOne[string], fencesOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
 		n, err := t.Exec(dropFences, sub, key, r.region)
 		return n > 0, err
@@ -121,7 +122,7 @@ func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 // forgetOperations forgets the polling URLs that lead there.
 func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.read(ctx), scanText, operationsOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), engine.ScanOne[string], operationsOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, token string) (bool, error) {
 		n, err := t.Exec(dropOperation, sub, token, r.region)
 		return n > 0, err
@@ -173,7 +174,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 	if knows, err := r.notified(ctx, sub); err != nil || !knows {
 		return err
 	}
-	n, err := commit(ctx, r.Store, engine.Flushed, subscriptionLocks(sub), func(t *tx) (int, error) {
+	n, err := commit(ctx, r.Store, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (int, error) {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
 			return 0, err
@@ -194,7 +195,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 			return 0, err
 		}
 		for _, id := range notices {
-			if err := jobrow.Delete(t.Tx, sub, id); err != nil {
+			if err := jobrow.Delete(t.Base(), sub, id); err != nil {
 				return 0, err
 			}
 		}

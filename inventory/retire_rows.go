@@ -5,9 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"portico/events"
 	"slices"
 	"strings"
+
+	"portico/events"
 
 	"portico/inventory/engine"
 	"portico/inventory/index"

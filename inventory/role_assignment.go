@@ -10,6 +10,7 @@ import (
 	"portico/access/roles"
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // ErrRoleAssignmentUpdate refuses to change what an assignment grants: its scope, its
@@ -115,7 +116,7 @@ func (a *RoleAssignment) put(t *tx) error {
 		return err
 	}
 	partition := a.scope().partition()
-	if err := t.changesRoles(partition); err != nil {
+	if err := t.LockScopeChange(partition); err != nil {
 		return err
 	}
 	if err := t.recordRoleAssignment(a, writeVerb); err != nil {
@@ -139,7 +140,7 @@ func (s *Store) RoleAssignment(ctx context.Context, at RoleScope, name string) (
 // *RoleAssignmentExistsError where another assignment grants the same,
 // ErrRoleAssignmentUpdate where the name stands for another grant in the subscription,
 // ErrRoleDefinitionNotFound without a role in the tenant that may be assigned there,
-// *QuotaError where there are all the assignments that there may be. ErrNotFound if the
+// *transaction.QuotaError where there are all the assignments that there may be. ErrNotFound if the
 // host does not exist; the subscription and the group must admit the change, as for
 // [Store.EditLock].
 func (s *Store) PutRoleAssignment(ctx context.Context, at RoleScope, name string, edit func(current *RoleAssignment) (*RoleAssignment, error)) (stored RoleAssignment, created bool, err error) {
@@ -191,7 +192,7 @@ func (t *tx) openRoleAssignment(at RoleScope, name string, deletes bool) (*RoleA
 
 // checkNewAssignment refuses what PutRoleAssignment says. Whoever assigns something in
 // the subscription, or at the tenant, holds the same row.
-func (t *tx) checkNewAssignment(a RoleAssignment, limit QuotaError) error {
+func (t *tx) checkNewAssignment(a RoleAssignment, limit transaction.QuotaError) error {
 	partition := a.scope().partition()
 	taken := false
 	if err := t.One(roleAssignmentNamed, partition, a.Name)(&taken); err != nil {
@@ -218,11 +219,11 @@ func (t *tx) checkNewAssignment(a RoleAssignment, limit QuotaError) error {
 }
 
 // limit is how many assignments there may be where the scope lies.
-func (at RoleScope) limit(l Limits) QuotaError {
+func (at RoleScope) limit(l Limits) transaction.QuotaError {
 	if at.Subscription == "" {
-		return QuotaError{Kind: QuotaTenantRoleAssignments, Limit: l.RoleAssignmentsPerTenant}
+		return transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: l.RoleAssignmentsPerTenant}
 	}
-	return QuotaError{Kind: QuotaRoleAssignments, Limit: l.RoleAssignmentsPerSubscription}
+	return transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: l.RoleAssignmentsPerSubscription}
 }
 
 // DeleteRoleAssignment removes an assignment that check accepts. ErrNotFound where there
@@ -239,7 +240,7 @@ func (s *Store) DeleteRoleAssignment(ctx context.Context, at RoleScope, name str
 		if err := check(*current); err != nil {
 			return err
 		}
-		if err := t.changesRoles(at.partition()); err != nil {
+		if err := t.LockScopeChange(at.partition()); err != nil {
 			return err
 		}
 		if err := t.recordRoleAssignment(current, deleteVerb); err != nil {

@@ -38,7 +38,7 @@ const (
 func (s *Store) RoleAssignments(ctx context.Context, q RoleAssignmentQuery) ([]RoleAssignment, error) {
 	filter, principals := "", []any(nil)
 	if len(q.Principals) > 0 {
-		filter, principals = among("principal", q.Principals, principalKey)
+		filter, principals = engine.Among("principal", q.Principals, principalKey)
 	}
 	left := q.Limit
 	var all []RoleAssignment
@@ -67,7 +67,7 @@ func (s *Store) RoleAssignments(ctx context.Context, q RoleAssignmentQuery) ([]R
 	if !q.Below || q.Subscription == "" {
 		return all, nil
 	}
-	from, to := below(arm.Fold(q.ID))
+	from, to := engine.Below(arm.Fold(q.ID))
 	scope, name := "", ""
 	if q.After != nil {
 		scope, name = q.After.ScopeKey, q.After.Name

@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/scopes"
+	"portico/inventory/transaction"
 )
 
 var (
@@ -90,7 +91,7 @@ func (d *RoleDefinition) put(t *tx, before []string) error {
 		return err
 	}
 	partition := scopes.OfTenant(d.TenantID)
-	t.changesScope(partition)
+	t.ChangesScope(partition)
 	if err := t.recordRoleDefinition(d, before, writeVerb); err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (s *Store) RoleDefinitions(ctx context.Context, tenant, after string, limit
 // for [Store.EditGroup], but always returns a definition or an error; it decides on
 // Name, Description, Permissions, AssignableScopes, CreatedBy, UpdatedBy and ETag.
 // ErrRoleBuiltIn for a role that is built in, ErrRoleNameExists where another role of the
-// tenant has its name, *QuotaError where the tenant has all the roles that it may have.
+// tenant has its name, *transaction.QuotaError where the tenant has all the roles that it may have.
 func (s *Store) PutRoleDefinition(ctx context.Context, tenant, id string, edit func(current *RoleDefinition) (*RoleDefinition, error)) (stored RoleDefinition, created bool, err error) {
 	result, err := commit(ctx, s, engine.Flushed, tenantLocks(tenant), func(t *tx) (put[RoleDefinition], error) {
 		current, err := t.openRoleDefinition(tenant, id)
@@ -182,7 +183,7 @@ func (t *tx) checkRoleDefinition(d RoleDefinition, created bool) error {
 	if err := t.One(countRoleDefinitions, scopes.OfTenant(d.TenantID), limit)(&n); err != nil || n < limit {
 		return err
 	}
-	return &QuotaError{Kind: QuotaRoleDefinitions, Limit: limit, Current: n}
+	return &transaction.QuotaError{Kind: transaction.QuotaRoleDefinitions, Limit: limit, Current: n}
 }
 
 // holdAssignableRole returns ErrRoleDefinitionNotFound unless the role of an assignment
@@ -221,7 +222,7 @@ func (s *Store) DeleteRoleDefinition(ctx context.Context, tenant, id string, che
 		if assigned {
 			return ErrRoleAssigned
 		}
-		t.changesScope(scopes.OfTenant(tenant))
+		t.ChangesScope(scopes.OfTenant(tenant))
 		if err := t.recordRoleDefinition(current, nil, deleteVerb); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/scopes"
+	"portico/inventory/transaction"
 )
 
 // RoleScope is a scope at which roles are assigned. Ids may have any casing.
@@ -43,9 +44,9 @@ func (at RoleScope) lockSet() engine.LockSet {
 	case at.Subscription == "":
 		return tenantLocks(at.TenantID)
 	case at.Group == "":
-		return subscriptionLocks(at.Subscription)
+		return transaction.SubscriptionLocks(at.Subscription)
 	}
-	return newGroupLocks(at.Subscription, at.Group)
+	return transaction.NewGroupLocks(at.Subscription, at.Group)
 }
 
 // tenantLocks are those of a write about what belongs to a tenant, which calls lockTenant.
@@ -55,14 +56,7 @@ func tenantLocks(tenant string) engine.LockSet {
 
 // lockTenant lets one transaction at a time change what belongs to a tenant. A tenant
 // has no row of its own but that in the change sequence.
-func (t *tx) lockTenant(tenant string) error { return t.changesRoles(scopes.OfTenant(tenant)) }
-
-// changesRoles is changesScope for what is assigned, before that changes. Whoever removes
-// a resource takes the row in the change sequence before those of assignments too.
-func (t *tx) changesRoles(sub string) error {
-	t.changesScope(sub)
-	return t.putScopeChange(sub)
-}
+func (t *tx) lockTenant(tenant string) error { return t.LockScopeChange(scopes.OfTenant(tenant)) }
 
 // openRoleScope locks what holds a scope, after that admits the write: the subscription's
 // row for every one, so that one at a time counts and compares its assignments.
@@ -82,7 +76,7 @@ func (t *tx) openRoleScope(at RoleScope, deletes bool) error {
 	case at.Group == "":
 		return nil
 	}
-	return t.openActiveGroup(at.Subscription, at.Group, deletes)
+	return t.OpenGroup(at.Subscription, at.Group, deletes)
 }
 
 const (
@@ -97,10 +91,10 @@ const (
 // is nothing, and what others remember of the subscription then stands.
 func (t *tx) dropRolesAt(sub, scope string) error {
 	if t.Isolated() && !t.Proves() {
-		from, to := below(scope)
+		from, to := engine.Below(scope)
 		n, err := t.Exec(deleteRoleAssignmentsAt, sub, scope, from, to)
 		if n > 0 {
-			t.changesScope(sub)
+			t.ChangesScope(sub)
 		}
 		return err
 	}
@@ -112,7 +106,7 @@ func (t *tx) dropRolesAt(sub, scope string) error {
 // dropRolesIn removes what is assigned in a subscription that another tenant takes over:
 // principals and roles are those of a tenant.
 func (t *tx) dropRolesIn(sub string) error {
-	if err := t.changesRoles(sub); err != nil {
+	if err := t.LockScopeChange(sub); err != nil {
 		return err
 	}
 	return t.Later(deleteRoleAssignments, sub)
@@ -123,7 +117,7 @@ func (t *tx) dropRolesIn(sub string) error {
 func (t *tx) recordDrops() error {
 	slices.SortFunc(t.unassigned, func(a, b resourceOf) int { return strings.Compare(a.key, b.key) })
 	for _, of := range t.unassigned {
-		from, to := below(of.key)
+		from, to := engine.Below(of.key)
 		generation := engine.NewID()
 		err := t.Later(changeScopeOfAssignments, generation[:], engine.Micros(t.Now), of.subscription, of.subscription, of.key, from, to)
 		if err != nil {
@@ -136,11 +130,11 @@ func (t *tx) recordDrops() error {
 // dropRoles does what dropRolesAt has put off.
 func (t *tx) dropRoles() error {
 	for _, of := range t.unassigned {
-		from, to := below(of.key)
+		from, to := engine.Below(of.key)
 		err := t.LookUpLater(engine.Lookup{
 			Request: engine.Request{Statement: removeRoleAssignmentsAt, Args: []any{of.subscription, of.key, from, to}},
 			Row: func(engine.Scanner) error {
-				t.changesScope(of.subscription) // here, once it is committed
+				t.ChangesScope(of.subscription) // here, once it is committed
 				return nil
 			},
 		})

@@ -151,7 +151,7 @@ func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
 	if _, err := s.Register(t.Context(), RegistrationChange{Subscription: "s", Namespace: "n"}); err != nil {
 		t.Fatal(err)
 	}
-	m, asked := s.Scopes(), o.Now()
+	m, asked := s.Scopes, o.Now()
 	ask := func() bool {
 		_, knowsSubscription, err := m.Subscription(t.Context(), "s", asked)
 		_, knowsGroup, failure := m.Group(t.Context(), "s", "rg", asked)

@@ -46,13 +46,13 @@ var questions = []struct {
 	ask  func(context.Context, *estate, int) error
 }{
 	{"cached", 2000, func(ctx context.Context, e *estate, i int) error {
-		found, err := e.Locations().Locate(ctx, estateSub, e.keys[i%len(e.keys)], e.opened)
+		found, err := e.Locations.Locate(ctx, estateSub, e.keys[i%len(e.keys)], e.opened)
 		return e.found(found.Cached, err)
 	}},
 	{"uncached", 200, func(ctx context.Context, e *estate, i int) error {
 		key := e.keys[i%len(e.keys)]
-		e.locations.Forget([]locations.Place{e.locations.Place(string(key))})
-		found, err := e.Locations().Locate(ctx, estateSub, key, e.opened)
+		e.Locations.Forget([]locations.Place{e.Locations.Place(string(key))})
+		found, err := e.Locations.Locate(ctx, estateSub, key, e.opened)
 		return e.found(found.Found && !found.Cached, err)
 	}},
 	{"group", 10, func(ctx context.Context, e *estate, i int) error {
@@ -164,7 +164,7 @@ func openEstate(b *testing.B, o Options, rows int) *estate {
 func (e *estate) warm(b *testing.B) {
 	b.Helper()
 	for _, key := range e.keys {
-		if _, err := e.Locations().Locate(b.Context(), estateSub, key, e.opened); err != nil {
+		if _, err := e.Locations.Locate(b.Context(), estateSub, key, e.opened); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -109,6 +109,18 @@ func (t *tx) subscription(sub string) (Subscription, error) {
 	return s, nil
 }
 
+// OpenSubscription implements [transaction.Scopes].
+func (t *tx) OpenSubscription(sub string, deletes bool) (tenant string, err error) {
+	s, err := t.openSubscription(sub, deletes)
+	return s.TenantID, err
+}
+
+// HoldResource implements [transaction.Scopes].
+func (t *tx) HoldResource(sub, key string) error {
+	_, err := loadResource(t, lockResourceRow, sub, key)
+	return err
+}
+
 // openSubscription locks a subscription that admits a write.
 func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
 	s, err := t.subscription(arm.Fold(sub))

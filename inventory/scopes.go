@@ -42,16 +42,13 @@ type Scopes struct {
 // bytesPerGrants is what the grants of one principal may take in memory, on average.
 const bytesPerGrants = 1 << 10
 
-// Scopes returns what requests ask first from memory.
-func (s *Store) Scopes() *Scopes { return s.scopes }
-
-func (s *Store) newScopes() (*Scopes, error) {
+func newScopes(s *Store) (*Scopes, error) {
 	o := s.options
-	m := &Scopes{store: s, changes: scopes.NewChanges(scopes.Options{Ask: s.scopeChanges, Now: o.clock(), TTL: o.CacheTTL})}
+	m := &Scopes{store: s, changes: scopes.NewChanges(scopes.Options{Ask: s.database.ScopeChanges, Now: o.clock(), TTL: o.CacheTTL})}
 	var err error
-	m.subscriptions, err = scopes.NewTable(m.changes, o.ScopeEntries, s.briefSubscription, func(s Subscription) bool { return s.State != Deleted })
+	m.subscriptions, err = scopes.NewTable(m.changes, o.ScopeEntries, m.briefSubscription, func(s Subscription) bool { return s.State != Deleted })
 	if err == nil {
-		m.groups, err = scopes.NewTable(m.changes, o.ScopeEntries, s.briefGroup, func(g Group) bool { return g.State == index.GroupActive })
+		m.groups, err = scopes.NewTable(m.changes, o.ScopeEntries, m.briefGroup, func(g Group) bool { return g.State == index.GroupActive })
 	}
 	if err == nil {
 		m.registrations, err = scopes.NewTable(m.changes, o.ScopeEntries, s.Registration, func(r Registration) bool { return r.State.Permits() })
@@ -67,13 +64,13 @@ func (s *Store) newScopes() (*Scopes, error) {
 
 // The brief forms leave out what has no bound that memory could live
 // with.
-func (s *Store) briefSubscription(ctx context.Context, id, _ string) (Subscription, error) {
-	found, err := s.Subscription(ctx, id)
+func (m *Scopes) briefSubscription(ctx context.Context, id, _ string) (Subscription, error) {
+	found, err := m.store.Subscription(ctx, id)
 	return found.brief(), err
 }
 
-func (s *Store) briefGroup(ctx context.Context, sub, name string) (Group, error) {
-	found, err := s.Group(ctx, sub, name)
+func (m *Scopes) briefGroup(ctx context.Context, sub, name string) (Group, error) {
+	found, err := m.store.Group(ctx, sub, name)
 	return found.brief(), err
 }
 

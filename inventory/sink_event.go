@@ -89,7 +89,7 @@ func (s *Store) SaveSink(ctx context.Context, j *jobrow.Job, c SinkChanges) erro
 		durability = engine.Flushed
 	}
 	return s.writeForJob(ctx, durability, jobrow.Locks(j.Subscription, j.Subject), j, c.Payload, func(t *tx, held jobrow.Job) error {
-		if err := held.Save(t.Tx, c.Payload); err != nil {
+		if err := held.Save(t.Base(), c.Payload); err != nil {
 			return err
 		}
 		for _, o := range c.Answered {

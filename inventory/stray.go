@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // Stray is a resource that was seen in a region other than the one where the index
@@ -63,7 +64,7 @@ func (s *Store) AllStrays(ctx context.Context, after Stray, limit int) ([]Stray,
 // Within the differences of clocks, a stray counts as seen since.
 func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
 	before = before.Add(-s.engine.ClockSlack())
-	return commit(ctx, s, engine.Flushed, recordLocks(sub), func(t *tx) (int, error) {
+	return commit(ctx, s, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
 		n, err := t.Exec(forgetStrays, arm.Fold(sub), region, arm.Fold(typ), engine.Micros(before))
 		return int(n), err
 	})
@@ -78,7 +79,7 @@ func (s *Store) CountStrays(ctx context.Context) (n int, err error) {
 // ForgetStray deletes a stray that its region does not hold any more, if nothing saw
 // it there again since it was read, and reports whether it did.
 func (s *Store) ForgetStray(ctx context.Context, stray Stray) (bool, error) {
-	return commit(ctx, s, engine.Flushed, recordLocks(stray.Subscription), func(t *tx) (bool, error) {
+	return commit(ctx, s, engine.Flushed, transaction.RecordLocks(stray.Subscription), func(t *tx) (bool, error) {
 		n, err := t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		return n == 1, err
 	})

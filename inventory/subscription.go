@@ -12,6 +12,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // SubscriptionState is the state of a subscription as clients see it. The
@@ -113,14 +114,14 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 
 // insert creates the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
-	t.changesScope(arm.Fold(s.ID))
+	t.ChangesScope(arm.Fold(s.ID))
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
 		joined(s.Features), engine.Flag(s.Covered && t.store.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
 	return n == 1, err
 }
 
 func (s Subscription) update(t *tx) error {
-	t.changesScope(s.ID)
+	t.ChangesScope(s.ID)
 	return t.Later(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
 		joined(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }
@@ -146,7 +147,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
 			continue
 		}
-		err := s.write(ctx, engine.Flushed, subscriptionLocks(seed.ID), func(t *tx) error {
+		err := s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(seed.ID), func(t *tx) error {
 			created, err := seed.insert(t)
 			if err != nil || !created {
 				return err
@@ -168,7 +169,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 // once it is erased: ErrErasing before; *UnnotifiedRegionsError while an endpoint
 // that the region map lacked does not know.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...NotificationTarget) (stored Subscription, created bool, err error) {
-	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
+	result, err := commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
 		switch {
 		case errors.Is(err, ErrNotFound):
@@ -270,7 +271,7 @@ func (s *Store) notifyChange(t *tx, id string, targets []NotificationTarget) err
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends that,
 // and notifies the targets. It refuses as EditGroup does.
 func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, targets []NotificationTarget) (Subscription, error) {
-	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Subscription, error) {
+	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
 		if err != nil || current.HasFeature(feature) == on {
 			return current, err

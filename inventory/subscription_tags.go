@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
@@ -20,7 +21,7 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 // told of; nil: none.
 func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string) (map[string]string, error) {
 	sub = arm.Fold(sub)
-	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (map[string]string, error) {
+	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (map[string]string, error) {
 		current, err := t.openSubscription(sub, kind == index.Delete)
 		if err != nil {
 			return nil, err
@@ -40,7 +41,7 @@ func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index
 		if err != nil {
 			return nil, err
 		}
-		t.changesScope(sub)
+		t.ChangesScope(sub)
 		if err := t.recordSubscriptionTags(sub, kind, tagOf(etag, tags)); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // TagName is a tag name that clients have defined ahead of its use, with its defined
@@ -38,9 +39,9 @@ const (
 // where it was not defined: it runs inside the writing transaction and must be pure, and
 // its error is returned as it is. The subscription must admit the change:
 // ErrSubscriptionNotFound, *SubscriptionStateError. The number of names and values is
-// limited: *QuotaError. etag is as for [Store.EditSubscriptionTags].
+// limited: *transaction.QuotaError. etag is as for [Store.EditSubscriptionTags].
 func (s *Store) DefineTag(ctx context.Context, sub, name, value string, check func(TagName) error, etag func(TagName) string) (TagName, bool, error) {
-	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (put[TagName], error) {
+	result, err := commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (put[TagName], error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, false); err != nil {
 			return put[TagName]{}, err
@@ -72,7 +73,7 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string, check fu
 		if err := t.recordTagName(sub, name, value, writeVerb, tagOf(etag, defined)); err != nil {
 			return put[TagName]{}, err
 		}
-		err = raiseUsage(t, usage{subscription: sub, typ: countedTagNames}, s.options.Limits.TagNamesPerSubscription)
+		err = t.RaiseUsage(transaction.UsageOf(sub, "", transaction.TagNames), 1, s.options.Limits.TagNamesPerSubscription)
 		return put[TagName]{stored: defined, created: true}, err
 	})
 	return result.stored, result.created, err
@@ -85,7 +86,7 @@ var ErrHasValues = errors.New("inventory: values are defined for the tag")
 // whether there was one. The subscription must admit it, and check judges it, as for
 // DefineTag; but check is not asked where there is nothing to remove.
 func (s *Store) RemoveTag(ctx context.Context, sub, name, value string, check func(TagName) error) (removed bool, err error) {
-	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
+	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, true); err != nil {
 			return false, err
@@ -109,7 +110,7 @@ func (s *Store) RemoveTag(ctx context.Context, sub, name, value string, check fu
 		if err := t.recordTagName(sub, name, value, deleteVerb, ""); err != nil {
 			return false, err
 		}
-		return true, lowerUsage(t, usage{subscription: sub, typ: countedTagNames})
+		return true, t.LowerUsage(transaction.UsageOf(sub, "", transaction.TagNames), 1)
 	})
 }
 

@@ -35,15 +35,15 @@ func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 	sub, group, namespace, key := arm.Fold(q.Subscription), arm.Fold(q.Group), arm.Fold(q.Namespace), arm.Fold(q.Key)
 	t := Target{Registration: Registration{Subscription: sub, Namespace: namespace}}
 	queries := append(make([]engine.Lookup, 0, 5),
-		rowOf(selectSubscription, func(found Subscription) { t.Subscription = &found }, scanSubscription, sub))
+		engine.LookupOf(selectSubscription, func(found Subscription) { t.Subscription = &found }, scanSubscription, sub))
 	if group != "" {
-		queries = append(queries, rowOf(selectGroup, func(found Group) { t.Group = &found }, scanGroup, sub, group))
+		queries = append(queries, engine.LookupOf(selectGroup, func(found Group) { t.Group = &found }, scanGroup, sub, group))
 	}
 	if namespace != "" {
-		queries = append(queries, rowOf(selectRegistration, func(found Registration) { t.Registration = found }, scanRegistration, sub, namespace))
+		queries = append(queries, engine.LookupOf(selectRegistration, func(found Registration) { t.Registration = found }, scanRegistration, sub, namespace))
 	}
 	if key != "" {
-		queries = append(queries, rowOf(selectResource, func(found Resource) { t.Row = &found }, scanResource, sub, key))
+		queries = append(queries, engine.LookupOf(selectResource, func(found Resource) { t.Row = &found }, scanResource, sub, key))
 	}
 	if q.Locks {
 		queries = append(queries, lookUpLocks(sub, arm.Fold(q.LockGroup), func(found Lock) { t.Locks = append(t.Locks, found) }))
@@ -64,7 +64,7 @@ func (m *Scopes) Target(ctx context.Context, q Question, asked time.Time) (t Tar
 	}
 	if knowsSubscription && knowsGroup && registered {
 		t = Target{Subscription: &subscription, Group: &inGroup, Registration: registration}
-		t.Row, err = m.store.rowIfAny(ctx, q.Subscription, q.Key)
+		t.Row, err = m.rowIfAny(ctx, q.Subscription, q.Key)
 		return t, true, err
 	}
 	t, err = m.store.Target(ctx, q)
@@ -84,8 +84,8 @@ func (m *Scopes) Target(ctx context.Context, q Question, asked time.Time) (t Tar
 }
 
 // rowIfAny is Resource, and nil where there is none.
-func (s *Store) rowIfAny(ctx context.Context, sub, key string) (*Resource, error) {
-	row, err := s.Resource(ctx, sub, key)
+func (m *Scopes) rowIfAny(ctx context.Context, sub, key string) (*Resource, error) {
+	row, err := m.store.Resource(ctx, sub, key)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil, nil
@@ -93,14 +93,4 @@ func (s *Store) rowIfAny(ctx context.Context, sub, key string) (*Resource, error
 		return nil, err
 	}
 	return &row, nil
-}
-
-func rowOf[T any](statement string, keep func(T), scan func(engine.Scanner) (T, error), args ...any) engine.Lookup {
-	return engine.Lookup{Request: engine.Request{Statement: statement, Args: args}, Row: func(row engine.Scanner) error {
-		found, err := scan(row)
-		if err == nil {
-			keep(found)
-		}
-		return err
-	}}
 }

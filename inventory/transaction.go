@@ -6,26 +6,24 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/locations"
+	"portico/inventory/transaction"
 )
 
 // tx is a writing transaction, with what it remembers.
 type tx struct {
-	*engine.Tx
+	transaction.Tx
 	store  *Store
 	locked *lockedState
-	tally  tally
 	// written are the places whose cached locations are out of date once this commits.
 	written []locations.Place
-	// scopes are the subscriptions of which remembered scopes are out of date once this
-	// commits.
-	scopes []string
 	// unassigned is what has gone: what is assigned there goes at the end.
 	unassigned []resourceOf
-	outbox     outbox
 }
 
-func (s *Store) newTx(t *engine.Tx) engine.Unit {
-	return &tx{Tx: t, store: s, locked: newLockedState()}
+func (s *Store) newTx(begun *engine.Tx) engine.Unit {
+	t := &tx{store: s, locked: newLockedState()}
+	t.Tx = s.database.Begin(begun, t)
+	return t
 }
 
 // Forget implements [engine.Unit].
@@ -33,29 +31,32 @@ func (t *tx) Forget() { t.locked.forget() }
 
 // Complete implements [engine.Unit].
 func (t *tx) Complete() error {
-	if err := t.settleUsage(); err != nil {
+	if err := t.SettleUsage(); err != nil {
 		return err
 	}
-	if err := t.recordScopeChanges(); err != nil {
+	if err := t.RecordScopeChanges(); err != nil {
+		return err
+	}
+	if err := t.recordDrops(); err != nil {
 		return err
 	}
 	if err := t.dropRoles(); err != nil {
 		return err
 	}
-	return t.writeOutbox() // behind all locks: see recordEvents
+	return t.WriteOutbox() // behind all locks
 }
 
 // Ended implements [engine.Unit].
 func (t *tx) Ended() {
-	t.store.locations.Forget(t.written)
-	for _, sub := range t.scopes {
-		t.store.scopes.changes.Forget(sub)
+	t.store.Locations.Forget(t.written)
+	for _, sub := range t.ChangedScopes() {
+		t.store.Scopes.changes.Forget(sub)
 	}
 }
 
 // dropLocation has the cache forget a resource's location after the commit.
 func (t *tx) dropLocation(key string) {
-	t.written = append(t.written, t.store.locations.Place(key))
+	t.written = append(t.written, t.store.Locations.Place(key))
 }
 
 // write runs a write and waits for its commit; see [engine.Engine.Do].

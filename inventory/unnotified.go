@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // UnnotifiedRegionsError refuses to recreate a subscription while endpoints that the
@@ -152,7 +153,7 @@ func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget
 		if len(back) == 0 {
 			continue
 		}
-		subs, err := engine.Collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-notified)
+		subs, err := engine.Collect(from, engine.ScanOne[string], absentFrom, at.Namespace, at.Region, limit-notified)
 		if err != nil {
 			return notified, err
 		}
@@ -168,7 +169,7 @@ func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget
 
 // notifyReturned notifies the endpoints of a region that is back of one subscription.
 func (s *Store) notifyReturned(ctx context.Context, sub string, at NotificationTarget, back targetList) error {
-	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
 			return engine.OrNotFound(err)

@@ -57,7 +57,7 @@ func (s *Store) GiveUpFollow(ctx context.Context, sub, key string, kind index.Wr
 		if err != nil {
 			return err
 		}
-		job, err := jobrow.Lock(t.Tx, h.subscription, followID(kind, h.key))
+		job, err := jobrow.Lock(t.Base(), h.subscription, followID(kind, h.key))
 		switch {
 		case err != nil:
 			return err
@@ -193,11 +193,11 @@ func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, err
 				return nil, err
 			}
 		}
-		if err := jobrow.Delete(t.Tx, sub, fenceID(key)); err != nil {
+		if err := jobrow.Delete(t.Base(), sub, fenceID(key)); err != nil {
 			return nil, err
 		}
 		told := events.Told{Resource: all[0].ID, Action: arm.TypeIn(all[0].ID) + deleteVerb, Origin: events.Sworn, Status: events.Succeeded}
-		return all, errors.Join(t.writeTombstoneAt(sub, key), t.record(sub, key, told))
+		return all, errors.Join(t.writeTombstoneAt(sub, key), t.Record(sub, key, told))
 	})
 }
 

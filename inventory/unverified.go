@@ -74,6 +74,7 @@ func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page Unverif
 // unverifiedByKey lists the resources with open writes.
 func (s *Store) unverifiedByKey(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
 	from := s.read(ctx)
+	type pair struct{ subscription, name string }
 	after := pair{name: arm.Fold(q.After)}
 	if after.name != "" {
 		if after.subscription, err = subscriptionOf(after.name); err != nil {
@@ -84,12 +85,15 @@ func (s *Store) unverifiedByKey(ctx context.Context, q UnverifiedQuery) (page Un
 	if q.Subscription != "" {
 		statement, args = openKeysOf, []any{q.Subscription, after.name, q.Limit}
 	}
-	open, err := engine.Collect(from, scanPair, statement, args...)
+	open, err := engine.Collect(from, func(scan engine.Scanner) (at pair, err error) {
+		err = scan(&at.subscription, &at.name)
+		return at, err
+	}, statement, args...)
 	if err != nil {
 		return page, err
 	}
 	for _, at := range open {
-		u, err := s.unverified(ctx, at.subscription, at.name)
+		u, err := s.UnverifiedResource(ctx, at.subscription, at.name)
 		if err != nil {
 			return page, err
 		}
@@ -137,7 +141,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after jo
 		if j.State.Ended() || j.Kind != VerifyJob && j.Kind != FollowJob {
 			continue
 		}
-		u, err := s.unverified(ctx, j.Subscription, j.Subject)
+		u, err := s.UnverifiedResource(ctx, j.Subscription, j.Subject)
 		if err != nil {
 			return err
 		}
@@ -153,12 +157,8 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after jo
 
 // UnverifiedResource returns what the index has of an ID, and the reasons why it is not sure
 // of that; there may be none.
-func (s *Store) UnverifiedResource(ctx context.Context, sub, id string) (Unverified, error) {
-	return s.unverified(ctx, arm.Fold(sub), arm.Fold(id))
-}
-
-// unverified reads the reasons why the index is not sure of a resource.
-func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, err error) {
+func (s *Store) UnverifiedResource(ctx context.Context, sub, id string) (u Unverified, err error) {
+	sub, key := arm.Fold(sub), arm.Fold(id)
 	u.Subscription, u.Key = sub, key
 	from := s.read(ctx)
 	if u.Writes, err = engine.Collect(from, s.scanOpenWrite, openWrites, sub, key, openWritesShown); err != nil {

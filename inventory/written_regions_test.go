@@ -1,8 +1,9 @@
 package inventory
 
 import (
-	"portico/inventory/index"
 	"testing"
+
+	"portico/inventory/index"
 )
 
 // Where an incarnation of a group sent writes to is known with the first

@@ -11,6 +11,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/locations"
+	"portico/inventory/operations"
 )
 
 // memory is an index made of a few maps.
@@ -20,7 +21,7 @@ type memory struct {
 	registrations map[string]inventory.RegistrationState
 	rows          map[string]inventory.Resource
 	cached        map[string]locations.Located
-	operations    map[string]inventory.Operation
+	operations    map[string]operations.Operation
 	removalOpen   map[string]bool
 	uncovered     map[string][]string // by type key
 	// failing is the name of the method that fails
@@ -49,7 +50,7 @@ func newMemory() *memory {
 		registrations: map[string]inventory.RegistrationState{"contoso.compute": inventory.Registered},
 		rows:          map[string]inventory.Resource{},
 		cached:        map[string]locations.Located{},
-		operations:    map[string]inventory.Operation{},
+		operations:    map[string]operations.Operation{},
 		removalOpen:   map[string]bool{},
 		uncovered:     map[string][]string{},
 	}
@@ -197,7 +198,7 @@ func (m *memory) MayHold(_ context.Context, subscription, group, typeKey string,
 	return slices.Sorted(maps.Keys(found)), held, nil
 }
 
-func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {
+func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own operations.Operation, others bool, err error) {
 	if m.failing == "OperationByIdentity" {
 		return own, false, errDown
 	}
@@ -206,7 +207,7 @@ func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, obj
 		switch {
 		case identity == "" || o.Identity != identity || o.UnknownOwner():
 		case !o.BelongsTo(tenant, object):
-			return inventory.Operation{}, true, nil
+			return operations.Operation{}, true, nil
 		default:
 			own, err = o, nil
 		}
@@ -214,6 +215,6 @@ func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, obj
 	return own, false, err
 }
 
-func (m *memory) OperationFor(_ context.Context, _, token, _, _ string) (inventory.Operation, error) {
+func (m *memory) OperationFor(_ context.Context, _, token, _, _ string) (operations.Operation, error) {
 	return lookup(m, "Operation", m.operations, token)
 }

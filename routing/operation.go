@@ -8,6 +8,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/operations"
 	"portico/regions"
 )
 
@@ -121,12 +122,12 @@ func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principa
 // nil if none serves the request. An operation that somebody else started does not
 // exist for the caller, even if the caller started another one whose URL differs only
 // in the query.
-func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*inventory.Operation, error) {
+func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*operations.Operation, error) {
 	scopes := []string{subscription}
 	if subscription != "" && r.operationID() != "" {
 		scopes = append(scopes, "") // the provider may serve it at the tenant level too
 	}
-	var own *inventory.Operation
+	var own *operations.Operation
 	for _, scope := range scopes {
 		record, others, err := rt.Index.OperationByIdentity(ctx, scope, r.OperationIdentity(), p.TenantID, p.ObjectID)
 		switch {

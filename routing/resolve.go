@@ -28,6 +28,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/locations"
+	"portico/inventory/operations"
 	"portico/regions"
 )
 
@@ -45,10 +46,10 @@ type Index interface {
 	// reports whether any of them has rows.
 	MayHold(ctx context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error)
 	// OperationFor returns the record of a polling URL, for a caller.
-	OperationFor(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
+	OperationFor(ctx context.Context, subscription, token, tenant, object string) (operations.Operation, error)
 	// OperationByIdentity returns the caller's record of an operation, by its identity.
 	// others reports whether somebody else started the operation.
-	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own inventory.Operation, others bool, err error)
+	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own operations.Operation, others bool, err error)
 	// ResourceAndRemoval is Resource, and reports whether a DELETE is open that may have
 	// ended the resource.
 	ResourceAndRemoval(ctx context.Context, subscription, key string) (row inventory.Resource, removalOpen bool, err error)
@@ -109,7 +110,7 @@ type Decision struct {
 	Location string
 	// Operation is the record of a Poll's URL, nil if there is none. If its region has
 	// left the map, there is no Endpoint.
-	Operation *inventory.Operation
+	Operation *operations.Operation
 }
 
 // Router resolves requests against one region map.
@@ -475,7 +476,7 @@ func (s *resolution) poll() error {
 	return s.serve(t, region)
 }
 
-func (s *resolution) recorded(record inventory.Operation) error {
+func (s *resolution) recorded(record operations.Operation) error {
 	provider := s.Map.Provider(record.Namespace)
 	if provider == nil {
 		return s.atGlobal()

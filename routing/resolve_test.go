@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/operations"
 )
 
 // resolve classifies, checks and resolves a request, with an api-version.
@@ -354,15 +355,15 @@ func TestRegionThatLeftTheMap(t *testing.T) {
 
 func TestPolls(t *testing.T) {
 	known := newMemory()
-	record := func(path, query string, o inventory.Operation) {
+	record := func(path, query string, o operations.Operation) {
 		known.operations[PollToken(path, Query{Raw: query})] = o
 	}
-	record(vms+"/gone/operationResults/o", "t=1", inventory.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
-	record(sub+compute+"/locations/westus/operationStatuses/o", "", inventory.Operation{Namespace: "contoso.compute", Type: "left/the/map", Region: "northeurope"})
-	record(sub+guard+"/operationResults/o", "", inventory.Operation{Namespace: "Contoso.Guard", Type: "stamps", Region: "eastus"})
-	record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon"})
-	record(sub+compute+"/operationResults/nobody", "", inventory.Operation{Namespace: "nobody.knows", Region: "westus"})
-	record(strings.Replace(vms, "/Rg", "/no-such-group", 1)+"/vm/operationResults/o", "", inventory.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
+	record(vms+"/gone/operationResults/o", "t=1", operations.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
+	record(sub+compute+"/locations/westus/operationStatuses/o", "", operations.Operation{Namespace: "contoso.compute", Type: "left/the/map", Region: "northeurope"})
+	record(sub+guard+"/operationResults/o", "", operations.Operation{Namespace: "Contoso.Guard", Type: "stamps", Region: "eastus"})
+	record(sub+compute+"/operationResults/moon", "", operations.Operation{Namespace: "contoso.compute", Region: "moon"})
+	record(sub+compute+"/operationResults/nobody", "", operations.Operation{Namespace: "nobody.knows", Region: "westus"})
+	record(strings.Replace(vms, "/Rg", "/no-such-group", 1)+"/vm/operationResults/o", "", operations.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
 	checkRoutes(t, known, []route{
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/o", "", eastCompute},
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/x", "", "404 ResourceGroupNotFound"},
@@ -399,7 +400,7 @@ func TestPolls(t *testing.T) {
 	}
 	// There is a record to be answered by, but no endpoint.
 	for _, standsIn := range []bool{false, true} {
-		record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon", Substitute: standsIn})
+		record(sub+compute+"/operationResults/moon", "", operations.Operation{Namespace: "contoso.compute", Region: "moon", Substitute: standsIn})
 		if d, err := resolve(t, known, "GET", sub+compute+"/operationResults/moon", ""); err != nil || d.Operation == nil || d.Endpoint != nil || d.Region != "moon" {
 			t.Errorf("got %+v, %v", d, err)
 		}
@@ -414,17 +415,17 @@ func TestPolls(t *testing.T) {
 func TestPollsOfAnySpelling(t *testing.T) {
 	ann := access.Principal{TenantID: tenant, ObjectID: "ann"}
 	known := newMemory()
-	record := func(path string, o inventory.Operation) {
+	record := func(path string, o operations.Operation) {
 		o.Namespace, o.Type, o.Region = "contoso.compute", "virtualMachines", "eastus"
 		known.operations[PollToken(path, Query{})] = o
 	}
-	anns := inventory.Operation{TenantID: tenant, ObjectID: "ann"}
+	anns := operations.Operation{TenantID: tenant, ObjectID: "ann"}
 	missing := strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/jobs/o"
 	paths := []string{sub + compute + "/locations/westus/jobs/o", sub + compute + "/jobs/o", vms + "/gone/jobs/o", vms + "/west/restart", missing, compute + "/jobs/o"}
 	declared := []string{compute + "/quotas/q", vms + "/west/agents/a", vms + "/west/agents"}
 	for _, path := range append(paths, declared...) {
 		if path == compute+"/jobs/o" || path == compute+"/quotas/q" {
-			known.operations[PollToken(path, Query{})] = inventory.Operation{Namespace: "contoso.compute", Region: "eastus", TenantID: tenant, ObjectID: "ann"}
+			known.operations[PollToken(path, Query{})] = operations.Operation{Namespace: "contoso.compute", Region: "eastus", TenantID: tenant, ObjectID: "ann"}
 			continue
 		}
 		record(path, anns)
@@ -486,7 +487,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 // record if the path does not contradict it; it serves nobody else, by any method.
 func TestPollsByIdentity(t *testing.T) {
 	known := newMemory()
-	record := func(target, object string, o inventory.Operation) {
+	record := func(target, object string, o operations.Operation) {
 		path, query, _ := strings.Cut(target, "?")
 		r, fault := Classify(sample(t), "GET", path, query)
 		if fault != nil {
@@ -499,13 +500,13 @@ func TestPollsByIdentity(t *testing.T) {
 		known.operations[PollToken(path, r.Query)] = o
 	}
 	located := compute + "/locations/eastus/operationResults/"
-	record(sub+located+"o?t=1", "ann", inventory.Operation{})
-	record(sub+located+"stood-in", "ann", inventory.Operation{Substitute: true})
-	record(sub+located+"learned?t=1", "", inventory.Operation{})
-	record(located+"learned?t=1", "", inventory.Operation{})
-	record(sub+located+"both?t=1", "ann", inventory.Operation{})
-	record(sub+located+"both?t=2", "bob", inventory.Operation{})
-	record(sub+located+"both?t=3", "", inventory.Operation{})
+	record(sub+located+"o?t=1", "ann", operations.Operation{})
+	record(sub+located+"stood-in", "ann", operations.Operation{Substitute: true})
+	record(sub+located+"learned?t=1", "", operations.Operation{})
+	record(located+"learned?t=1", "", operations.Operation{})
+	record(sub+located+"both?t=1", "ann", operations.Operation{})
+	record(sub+located+"both?t=2", "bob", operations.Operation{})
+	record(sub+located+"both?t=3", "", operations.Operation{})
 	for _, c := range []struct{ method, target, ann, bob string }{
 		{"GET", sub + located + "o?t=2", eastCompute, ""},
 		{"GET", sub + compute + "/operationStatuses/o", eastCompute, ""},

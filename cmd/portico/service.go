@@ -178,7 +178,7 @@ func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) 
 	if len(keys) == 0 {
 		ctx, cancel := context.WithTimeout(ctx, startTime)
 		defer cancel()
-		key, err := store.Secret(ctx, "skip tokens")
+		key, err := store.Secrets.Named(ctx, "skip tokens")
 		if err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func (r *Recorder) concerns(ctx context.Context, x *exchange.Exchange) bool {
 	if id == "" {
 		return x.Principal.TenantID != ""
 	}
-	found, _, err := r.store.Scopes().Subscription(ctx, id, x.Started)
+	found, _, err := r.store.Scopes.Subscription(ctx, id, x.Started)
 	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
 }
 

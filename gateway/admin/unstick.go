@@ -17,6 +17,7 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/routing"
 )
 
@@ -168,17 +169,17 @@ func (l *listener) stuckOperation(ctx context.Context, text string) (*stuck, err
 }
 
 // operationAt is the operation of a polling URL; inventory.ErrNotFound where there is none.
-func (l *listener) operationAt(ctx context.Context, q *routing.Request) (inventory.Operation, error) {
+func (l *listener) operationAt(ctx context.Context, q *routing.Request) (operations.Operation, error) {
 	if q.Path.Len() == 0 {
-		return inventory.Operation{}, inventory.ErrNotFound
+		return operations.Operation{}, inventory.ErrNotFound
 	}
 	for _, token := range []string{polling.Token(q.Path.Segment(q.Path.Len() - 1)), routing.PollToken(q.Path.String(), q.Query)} {
-		record, err := l.Store.Operation(ctx, q.Path.Subscription(), token)
+		record, err := l.Store.Operations.Operation(ctx, q.Path.Subscription(), token)
 		if !errors.Is(err, inventory.ErrNotFound) {
 			return record, err
 		}
 	}
-	return inventory.Operation{}, inventory.ErrNotFound
+	return operations.Operation{}, inventory.ErrNotFound
 }
 
 // refusal says why a step was not taken, until when, and what can be done instead.

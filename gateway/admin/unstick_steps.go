@@ -10,6 +10,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/operations/sweep"
 	"portico/routing"
 )
@@ -167,7 +168,7 @@ func (l *listener) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuc
 		return l.stuckFence(j.Subscription, j.Subject), nil
 	case inventory.SinkJob:
 		return l.stuckSink(j.Subject, "", "")
-	case inventory.GroupDeleteJob, inventory.MoveJob, inventory.ValidateMoveJob, inventory.RequestBatchJob, sweep.Job:
+	case inventory.GroupDeleteJob, inventory.MoveJob, inventory.ValidateMoveJob, operations.BatchJob, sweep.Job:
 		at.giveUp = func(ctx context.Context) (api.Unstuck, error) {
 			err := l.Store.CancelJob(ctx, j.Subscription, j.ID)
 			l.Jobs.Nudge(j.Kind)

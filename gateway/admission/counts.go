@@ -110,7 +110,7 @@ func (a *Admission) CheckRecord(ctx context.Context, subscription, tenant, objec
 	limit := a.Config.Operations.PerCaller
 	of := counted{subscription: arm.Fold(subscription), tenant: tenant, object: object}
 	room, err := a.Counts.count(of).admit(limit, func() (int, error) {
-		return a.Store.CountOperations(ctx, of.subscription, of.tenant, of.object, limit)
+		return a.Store.Operations.Count(ctx, of.subscription, of.tenant, of.object, limit)
 	})
 	if err == nil && !room {
 		return ErrFull

@@ -17,6 +17,8 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
+	"portico/inventory/transaction"
 	"portico/limits"
 )
 
@@ -129,7 +131,7 @@ func (b *Batches) accept(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return err
 	}
-	err = b.Store.BeginRequestBatch(r.Context(), order, b.Polls.Record(x, inventory.Subscription{}, id), b.limits())
+	err = b.Store.Batches.Begin(r.Context(), order, b.Polls.Record(x, inventory.Subscription{}, id), b.limits())
 	if err != nil {
 		return refusalOfStore(err)
 	}
@@ -137,22 +139,22 @@ func (b *Batches) accept(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 }
 
 // limits bound what the store keeps for batches.
-func (b *Batches) limits() inventory.BatchLimits {
+func (b *Batches) limits() operations.BatchLimits {
 	c := b.Config.Batch
-	return inventory.BatchLimits{
+	return operations.BatchLimits{
 		Open: c.PerCaller, Stored: int(c.Stored), TotalStored: int(c.TotalStored), Answer: int(b.Config.Limits.AnswerBody),
 	}
 }
 
 // refusalOfStore turns the inventory's refusal of a batch into ARM's.
 func refusalOfStore(err error) error {
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	switch {
-	case errors.Is(err, inventory.ErrTooManyBatches):
+	case errors.Is(err, operations.ErrTooManyBatches):
 		return unsent(arm.TooManyRequests, "many batches of this caller are under way already")
 	case !errors.As(err, &quota):
 		return err
-	case quota.Kind == inventory.QuotaBatches:
+	case quota.Kind == transaction.QuotaBatches:
 		return unsent(arm.TooManyRequests, fullShare)
 	}
 	return unsent(arm.ServerBusy, fullStore)
@@ -181,7 +183,7 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	case job.State == jobrow.Failed:
 		return errors.New("a batch could not be carried")
 	}
-	batch, err := b.Store.RequestBatch(r.Context(), job.ID)
+	batch, err := b.Store.Batches.Batch(r.Context(), job.ID)
 	if err != nil {
 		return err
 	}
@@ -191,12 +193,12 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	}
 	next := 0
 	send(r.Context(), w, x, len(batch.Parts), size, func() ([]byte, error) {
-		answer, err := b.Store.RequestAnswer(r.Context(), job.ID, next)
+		answer, err := b.Store.Batches.Answer(r.Context(), job.ID, next)
 		next++
 		return answer, err
 	})
 	if until := b.Store.Now().Add(refetch); until.Before(batch.Until) {
-		if err := b.Store.ShortenRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
+		if err := b.Store.Batches.Shorten(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
 			x.Warn("that the answers of a batch were fetched was not recorded; they are kept for longer", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/jobs"
 )
 
@@ -57,7 +58,7 @@ func readOrder(order []byte) (*Caller, []Request, error) {
 
 // Caller names the caller of a job's batch, whose share of such work it uses.
 func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
-	batch, err := b.Store.RequestBatch(ctx, job.ID)
+	batch, err := b.Store.Batches.Batch(ctx, job.ID)
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +71,7 @@ func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 
 // Run implements jobs.Kind.
 func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
-	batch, err := b.Store.RequestBatch(ctx, claim.Job.ID)
+	batch, err := b.Store.Batches.Batch(ctx, claim.Job.ID)
 	if errors.Is(err, inventory.ErrNotFound) { // its time was over first
 		return jobs.Result{Recorded: true}, b.endJob(ctx, claim.Job, jobrow.Failed, "")
 	}
@@ -96,14 +97,14 @@ func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 }
 
 func (b *Batches) endJob(ctx context.Context, job jobrow.Job, state jobrow.State, progress string) error {
-	return b.Store.EndRequestBatch(ctx, job, state, progress, b.Config.Batch.AnswersKept)
+	return b.Store.Batches.End(ctx, job, state, progress, b.Config.Batch.AnswersKept)
 }
 
 // checkRoom refuses one more answer that the store has no room for. Requests under
 // way may take that room too: so far can a caller get beyond the limit.
 func (b *Batches) checkRoom(ctx context.Context, caller *Caller) (*arm.Error, error) {
 	limits := b.limits()
-	own, all, err := b.Store.BatchRoom(ctx, caller.Principal.TenantID, caller.Principal.ObjectID, limits)
+	own, all, err := b.Store.Batches.Room(ctx, caller.Principal.TenantID, caller.Principal.ObjectID, limits)
 	switch {
 	case err != nil:
 		return nil, err
@@ -146,7 +147,7 @@ func (b *Batches) newSending(ctx context.Context, job jobrow.Job, caller *Caller
 // beginPart records that a request is about to be sent.
 func (b *Batches) beginPart(ctx context.Context, job jobrow.Job, i int) (first bool, err error) {
 	failpoint.Pass(failpoint.BatchBeginBefore)
-	first, err = b.Store.BeginRequestPart(ctx, job, i)
+	first, err = b.Store.Batches.BeginPart(ctx, job, i)
 	failpoint.Pass(failpoint.BatchBeginAfter)
 	return first, err
 }
@@ -154,7 +155,7 @@ func (b *Batches) beginPart(ctx context.Context, job jobrow.Job, i int) (first b
 // endPart records the answer to a request.
 func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byte) error {
 	failpoint.Pass(failpoint.BatchAnswerBefore)
-	err := b.Store.EndRequestPart(ctx, job, i, answer)
+	err := b.Store.Batches.EndPart(ctx, job, i, answer)
 	failpoint.Pass(failpoint.BatchAnswerAfter)
 	return err
 }
@@ -162,7 +163,7 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 // plan finds the requests that are to be sent, and answers those that are not: of one
 // that another process has sent, and whose time is over, the outcome is unknown; in a
 // cancelled batch nothing more is sent.
-func (b *Batches) plan(s *sending, job jobrow.Job, batch inventory.RequestBatch) (unknown int, err error) {
+func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) (unknown int, err error) {
 	now := b.Store.Now()
 	for i := range s.requests {
 		part, begun := batch.Parts[i]
@@ -192,7 +193,7 @@ func (b *Batches) plan(s *sending, job jobrow.Job, batch inventory.RequestBatch)
 // conclude ends the batch if every request has its answer. Else the job goes on when
 // the first request that another process has sent is out of time.
 func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total, unknown int) (jobs.Result, error) {
-	batch, err := b.Store.RequestBatch(ctx, job.ID)
+	batch, err := b.Store.Batches.Batch(ctx, job.ID)
 	if err != nil {
 		return jobs.Result{}, err
 	}

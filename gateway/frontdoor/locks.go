@@ -19,6 +19,7 @@ import (
 	"portico/gateway/frontdoor/scope"
 	"portico/internal/jsonscan"
 	"portico/inventory"
+	"portico/inventory/transaction"
 	"portico/routing"
 )
 
@@ -247,9 +248,9 @@ func (g locks) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 }
 
 func lockRefusal(x *exchange.Exchange, err error) error {
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	switch {
-	case errors.As(err, &quota) && quota.Kind == inventory.QuotaAllLocks:
+	case errors.As(err, &quota) && quota.Kind == transaction.QuotaAllLocks:
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current).
 			Saying("Creating the lock '%s' would exceed the quota of '%d' locks per subscription. The current lock count is '%d', please delete some locks before creating a new one.", lockName(x), quota.Limit, quota.Current)
 	case errors.As(err, &quota):

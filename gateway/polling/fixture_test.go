@@ -12,6 +12,7 @@ import (
 	"portico/config/configtest"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/operations"
 	"portico/inventory/storetest"
 	"portico/routing"
 )
@@ -103,11 +104,11 @@ func (f fixture) guarded(status int, h http.Header) http.Header {
 }
 
 // recorded returns the record of a polling URL.
-func (f fixture) recorded(target string) (inventory.Operation, error) {
+func (f fixture) recorded(target string) (operations.Operation, error) {
 	path, raw, _ := strings.Cut(target, "?")
 	q, fault := routing.Classify(f.Config.Map, http.MethodGet, path, raw)
 	if fault != nil {
-		return inventory.Operation{}, fault
+		return operations.Operation{}, fault
 	}
-	return f.Store.Operation(f.t.Context(), subscription, routing.PollToken(q.Path.String(), q.Query))
+	return f.Store.Operations.Operation(f.t.Context(), subscription, routing.PollToken(q.Path.String(), q.Query))
 }

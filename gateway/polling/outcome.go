@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/operations"
 	"portico/operations/move"
 	"portico/upstream/answers"
 )
@@ -34,7 +35,7 @@ const (
 
 // outcomeOf derives the outcome of a PUT, PATCH or DELETE from its resource (async
 // reference, ProvisioningState property).
-func (p *poll) outcomeOf(o inventory.Operation, answer *http.Response, found bool) (outcome, error) {
+func (p *poll) outcomeOf(o operations.Operation, answer *http.Response, found bool) (outcome, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
 		if row, err = p.Store.Resource(p.r.Context(), o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
@@ -71,7 +72,7 @@ func (p *poll) outcomeOf(o inventory.Operation, answer *http.Response, found boo
 
 // mayExist reports whether the resource of an operation may exist although its caller
 // got a 404.
-func (p *poll) mayExist(o inventory.Operation) bool {
+func (p *poll) mayExist(o operations.Operation) bool {
 	prober, header := p.Resolver.ProberFor(p.x)
 	there, err := prober.VerifyAbsence(p.r.Context(), header, o.Subscription, o.Resource)
 	if err != nil {
@@ -82,7 +83,7 @@ func (p *poll) mayExist(o inventory.Operation) bool {
 
 // outcomeOfAbsence is outcomeOf without a resource: one that is being created need not
 // show before the operation ends.
-func (f *Forwarded) outcomeOfAbsence(o inventory.Operation, followed bool) outcome {
+func (f *Forwarded) outcomeOfAbsence(o operations.Operation, followed bool) outcome {
 	switch o.Method {
 	case http.MethodDelete:
 		return outcome{ended: true, state: stateSucceeded}
@@ -104,7 +105,7 @@ func unknownOutcome(namespace string) *arm.Error {
 
 // withCurrentNames returns an operation with the current names of its resource, which
 // may have moved to another group since the operation was accepted.
-func (f *Forwarded) withCurrentNames(ctx context.Context, o inventory.Operation) (inventory.Operation, error) {
+func (f *Forwarded) withCurrentNames(ctx context.Context, o operations.Operation) (operations.Operation, error) {
 	if o.Resource == "" {
 		return o, nil
 	}

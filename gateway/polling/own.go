@@ -15,6 +15,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -44,9 +45,9 @@ func Token(id string) string {
 }
 
 // Record returns the record of the operation that a request begins.
-func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id string) inventory.Operation {
+func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id string) operations.Operation {
 	principal := x.Principal.In(s.TenantID)
-	return inventory.Operation{
+	return operations.Operation{
 		Token: Token(id), Method: x.Request.Method, APIVersion: x.Request.Query.APIVersion,
 		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Now().Add(o.Settings.Records),
 	}
@@ -111,8 +112,8 @@ func (o *Operations) Began(ctx context.Context, x *exchange.Exchange) (bool, err
 }
 
 // own finds the record of the operation that a request polls, if the caller began it.
-func (o *Operations) own(ctx context.Context, x *exchange.Exchange, subscription, tenant string) (inventory.Operation, error) {
-	record, err := o.Store.Operation(ctx, subscription, Token(idOf(x)))
+func (o *Operations) own(ctx context.Context, x *exchange.Exchange, subscription, tenant string) (operations.Operation, error) {
+	record, err := o.Store.Operations.Operation(ctx, subscription, Token(idOf(x)))
 	principal := x.Principal.In(tenant)
 	if err == nil && (!arm.EqualFold(record.TenantID, principal.TenantID) || record.ObjectID != principal.ObjectID) {
 		err = inventory.ErrNotFound

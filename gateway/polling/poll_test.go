@@ -6,27 +6,27 @@ import (
 	"time"
 
 	"portico/gateway/exchange"
-	"portico/inventory"
+	"portico/inventory/operations"
 )
 
 // What a poll has changed of a record stays when another one, that read it before,
 // renews it.
 func TestRenewalKeepsWhatChanged(t *testing.T) {
 	f := newFixture(t)
-	o := inventory.Operation{Subscription: subscription, Token: "t", Substitute: true, Target: "/first", Until: f.Store.Now().Add(time.Minute)}
-	if err := f.Store.RecordOperation(t.Context(), o); err != nil {
+	o := operations.Operation{Subscription: subscription, Token: "t", Substitute: true, Target: "/first", Until: f.Store.Now().Add(time.Minute)}
+	if err := f.Store.Operations.Record(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	read, err := f.Store.Operation(t.Context(), subscription, "t")
+	read, err := f.Store.Operations.Operation(t.Context(), subscription, "t")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Target = "/second"
-	if err := f.Store.RecordOperation(t.Context(), o); err != nil {
+	if err := f.Store.Operations.Record(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	f.renew(t.Context(), &exchange.Exchange{}, read)
-	now, err := f.Store.Operation(t.Context(), subscription, "t")
+	now, err := f.Store.Operations.Operation(t.Context(), subscription, "t")
 	if left := now.Until.Sub(f.Store.Now()); err != nil || now.Target != "/second" || left < time.Hour {
 		t.Errorf("%+v, %v left, %v", now, left, err)
 	}

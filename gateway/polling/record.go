@@ -10,7 +10,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/inventory"
+	"portico/inventory/operations"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -36,18 +36,18 @@ func (f *Forwarded) recordAll(ctx context.Context, x *exchange.Exchange, d *rout
 func (f *Forwarded) record(ctx context.Context, x *exchange.Exchange, d *routing.Decision, link pollURL) error {
 	o := *link.record
 	if link.learned {
-		return f.Store.LearnOperation(ctx, o)
+		return f.Store.Operations.Learn(ctx, o)
 	}
 	if x.Request.Reads() && (d.Operation == nil || o.Token != d.Operation.Token) {
 		if err := f.Admission.CheckRecord(ctx, o.Subscription, o.TenantID, o.ObjectID); err != nil {
 			return err
 		}
 	}
-	return f.Store.RecordOperation(ctx, o)
+	return f.Store.Operations.Record(ctx, o)
 }
 
 // Records returns the records of all polling URLs that need one.
-func (l *URLs) Records() (all []inventory.Operation) {
+func (l *URLs) Records() (all []operations.Operation) {
 	for _, link := range l.all {
 		if link.record != nil {
 			all = append(all, *link.record)
@@ -58,7 +58,7 @@ func (l *URLs) Records() (all []inventory.Operation) {
 
 // recordOf records which endpoint issued a polling URL, and to whom. It returns nil for
 // a URL outside of the request's subscription, and for the polled URL itself.
-func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *url.URL) *inventory.Operation {
+func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *url.URL) *operations.Operation {
 	q, fault := routing.Classify(f.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
 	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() {
 		return nil
@@ -72,7 +72,7 @@ func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *ur
 }
 
 // newRecord is the record of a polling URL in the answer to a request, without the URL.
-func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) inventory.Operation {
+func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) operations.Operation {
 	until := f.Store.Now().Add(f.Settings.Records)
 	if d.Operation != nil { // a further URL of the polled operation
 		record := *d.Operation
@@ -83,7 +83,7 @@ func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) invento
 	if x.Request.Reads() { // the operation may be of another caller
 		principal = access.Principal{}
 	}
-	record := inventory.Operation{
+	record := operations.Operation{
 		Subscription: x.Subscription(),
 		Method:       x.Request.Method,
 		Namespace:    x.Request.Provider.Namespace,

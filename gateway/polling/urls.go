@@ -20,7 +20,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/gateway/resolve"
-	"portico/inventory"
+	"portico/inventory/operations"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -41,8 +41,8 @@ var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Loc
 // pollURL is a polling URL as the client gets it.
 type pollURL struct {
 	header, url string
-	record      *inventory.Operation // which says where polls of it go; nil: none is needed
-	learned     bool                 // the request did not begin the operation
+	record      *operations.Operation // which says where polls of it go; nil: none is needed
+	learned     bool                  // the request did not begin the operation
 }
 
 // URLs are the polling URLs of one answer. They are found once, as finding them makes new

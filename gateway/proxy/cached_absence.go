@@ -52,7 +52,7 @@ func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Res
 	if own {
 		key = x.Request.Key()
 	}
-	located, err := p.Store.Locations().Refresh(ctx, x.Subscription(), key)
+	located, err := p.Store.Locations.Refresh(ctx, x.Subscription(), key)
 	if err != nil {
 		return err
 	}

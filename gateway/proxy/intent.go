@@ -13,6 +13,7 @@ import (
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 	"portico/regions"
 	"portico/routing"
 )
@@ -144,7 +145,7 @@ func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 		return nil
 	}
 	var state *index.GroupStateError
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	var registration *inventory.RegistrationStateError
 	var fence *inventory.FencedError
 	switch {

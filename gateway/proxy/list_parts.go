@@ -126,7 +126,7 @@ func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error
 	if !l.shows(group, resource) {
 		return nil, nil
 	}
-	found, _, err := l.Store.Scopes().Group(ctx, sub.ID, group, l.x.Started)
+	found, _, err := l.Store.Scopes.Group(ctx, sub.ID, group, l.x.Started)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		if sub.Covered {

@@ -55,6 +55,17 @@ type Lookup struct {
 	Row func(Scanner) error
 }
 
+// LookupOf is a query of whose rows keep takes what scan reads.
+func LookupOf[T any](statement string, keep func(T), scan func(Scanner) (T, error), args ...any) Lookup {
+	return Lookup{Request: Request{Statement: statement, Args: args}, Row: func(row Scanner) error {
+		found, err := scan(row)
+		if err == nil {
+			keep(found)
+		}
+		return err
+	}}
+}
+
 // Proof is a query that divides by zero where something is not as the transaction takes
 // it to be. On engines that lock rows, which alone need it, ErrOvertaken is what comes
 // of that.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,33 @@ func Collect[T any](from Source, scan func(Scanner) (T, error), statement string
 	}
 	return all, nil
 }
+
+// ScanOne reads a row of one column.
+func ScanOne[T any](scan Scanner) (value T, err error) {
+	err = scan(&value)
+	return value, err
+}
+
+// AmongAtOnce is how many values one statement names.
+const AmongAtOnce = 1024
+
+// Among is the end of a condition by which a column holds one of some values, at most
+// [AmongAtOnce], with its arguments. There is one text for each power of two, so that few
+// are prepared.
+func Among(column string, values []string, key func(string) string) (condition string, args []any) {
+	values = values[:min(len(values), AmongAtOnce)]
+	n := 1
+	for n < len(values) {
+		n *= 2
+	}
+	for i := range n {
+		args = append(args, key(values[min(i, len(values)-1)]))
+	}
+	return " AND " + column + " IN (?" + strings.Repeat(", ?", n-1) + ")", args
+}
+
+// Below is the range of the keys below one.
+func Below(key string) (from, to string) { return key + "/", key + "0" }
 
 // statements prepares each text once.
 type statements struct {

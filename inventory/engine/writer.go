@@ -146,6 +146,31 @@ func InPieces[U Unit, T any](ctx context.Context, e *Engine, all []T, run func(t
 	return ended, nil
 }
 
+// DeletePassed deletes at most limit rows whose time has passed at a moment, and returns
+// how many. find selects the pairs that name them; remove deletes a row unless its time
+// has changed since.
+func DeletePassed(ctx context.Context, e *Engine, find, remove string, at time.Time, limit int) (int, error) {
+	type pair struct{ first, second string }
+	bound := Micros(at)
+	found, err := Collect(e.Read(ctx), func(scan Scanner) (p pair, err error) {
+		err = scan(&p.first, &p.second)
+		return p, err
+	}, find, bound, AtMost(limit))
+	if err != nil {
+		return 0, err
+	}
+	return InPieces(ctx, e, found, func(u Unit, piece []pair) (deleted int, err error) {
+		for _, p := range piece {
+			n, err := u.Base().Exec(remove, p.first, p.second, bound)
+			if err != nil {
+				return 0, err
+			}
+			deleted += int(n)
+		}
+		return deleted, nil
+	})
+}
+
 func (r result) unwrap() error {
 	if r.panicked != nil {
 		panic(r.panicked)

@@ -32,7 +32,7 @@ func openRows(t *testing.T) *Rows {
 			t.Error(err)
 		}
 	})
-	return New(e, time.Hour)
+	return New(e, time.Hour, false)
 }
 
 // What was due when it was read may have been claimed since, even for a lease

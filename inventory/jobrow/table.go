@@ -113,10 +113,19 @@ type Rows struct {
 	engine *engine.Engine
 	// records is how long jobs that have ended are kept.
 	records time.Duration
+	// shared: several replicas may work with the database.
+	shared bool
 }
 
-// New returns the jobs of a database.
-func New(e *engine.Engine, records time.Duration) *Rows { return &Rows{engine: e, records: records} }
+// New returns the jobs of a database, which several replicas may share.
+func New(e *engine.Engine, records time.Duration, shared bool) *Rows {
+	return &Rows{engine: e, records: records, shared: shared}
+}
+
+// records are the locks of a write that changes only records of its own.
+func records(sub string) engine.LockSet {
+	return engine.LockSet{Partition: sub, ChangesOwnOnly: true}
+}
 
 func (r *Rows) write(ctx context.Context, d engine.Durability, locks engine.LockSet, run func(*engine.Tx) error) error {
 	return r.engine.Do(ctx, &engine.Write{

@@ -7,6 +7,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // discovery is a virtual machine that a provider has just shown.
@@ -58,12 +59,12 @@ func testAdoption(t *testing.T, database Database) {
 	t.Run("memory learns of it", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		before, err := b.Locations().Locate(b.ctx, Sub, []byte(id("rg", "vm")), b.clock.Now())
+		before, err := b.Locations.Locate(b.ctx, Sub, []byte(id("rg", "vm")), b.clock.Now())
 		b.ok(err)
 		equal(b, before.Found, false)
 		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
 		// Keys are folded; this one needs folding.
-		after, err := b.Locations().Refresh(b.ctx, Sub, id("rg", "vm"))
+		after, err := b.Locations.Refresh(b.ctx, Sub, id("rg", "vm"))
 		b.ok(err)
 		equal(b, after.Region, "westus")
 	})
@@ -157,7 +158,7 @@ func testAdoption(t *testing.T, database Database) {
 		b.adopts(b.discovery("rg", "v1"), inventory.Adopted)
 		b.adopts(b.discovery("rg", "v2"), inventory.Adopted)
 		_, err := b.Begin(b.ctx, write(index.Put, "rg", "v3"))
-		equal(b, as[*inventory.QuotaError](b, err).Current, 2)
+		equal(b, as[*transaction.QuotaError](b, err).Current, 2)
 	})
 	t.Run("R14 where it was found is remembered", func(t *testing.T) {
 		b := newBench(t, database)

@@ -10,13 +10,14 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 )
 
 // deletion marks a group, like a client's DELETE.
 func (b *bench) deletion(group, token string) (jobrow.Job, error) {
 	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionRequest{
 		Payload:   func(g inventory.Group) string { return `{"group":"` + g.Name + `"}` },
-		Operation: inventory.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
+		Operation: operations.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
 	})
 }
 
@@ -64,7 +65,7 @@ func testDeletion(t *testing.T, database Database) {
 		equal(b, joined.ID, job.ID)
 		equal(b, joined.Incarnation, stored.Incarnation)
 		for _, token := range []string{"first", "second"} {
-			o, err := b.Operation(b.ctx, Sub, token)
+			o, err := b.Operations.Operation(b.ctx, Sub, token)
 			b.ok(err)
 			equal(b, o.Follow, job.ID)
 		}

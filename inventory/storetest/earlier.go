@@ -10,6 +10,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 )
 
 // The subscription that testdata/stores/fill.py works in, and its tenant.
@@ -95,11 +96,11 @@ func (b *bench) findsEarlierJobs(has func(string) bool) {
 		if !j.State.Ended() {
 			open[j.Kind] += j.Region
 		}
-		if j.Kind != inventory.RequestBatchJob {
+		if j.Kind != operations.BatchJob {
 			continue
 		}
 		for number := range 21 {
-			answer, err := b.RequestAnswer(b.ctx, j.ID, number)
+			answer, err := b.Batches.Answer(b.ctx, j.ID, number)
 			b.ok(err)
 			equal(b, strings.Contains(string(answer), "200"), true)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 func testGroupDelete(t *testing.T, database Database) {
@@ -100,14 +101,14 @@ func testQuota(t *testing.T, database Database) {
 		b.ok(define("a", ""))
 		b.ok(define("a", "1"))
 		b.ok(define("b", ""))
-		equal(b, *as[*inventory.QuotaError](b, define("a", "2")), inventory.QuotaError{Kind: inventory.QuotaTagNames, Limit: 3, Current: 3})
+		equal(b, *as[*transaction.QuotaError](b, define("a", "2")), transaction.QuotaError{Kind: transaction.QuotaTagNames, Limit: 3, Current: 3})
 		b.ok(define("A", "1"))                                   // it exists
 		for _, of := range [][2]string{{"a", "1"}, {"a", "1"}} { // the second time it is gone
 			_, err := b.RemoveTag(b.ctx, Sub, of[0], of[1], anyTag)
 			b.ok(err)
 		}
 		b.ok(define("a", "2"))
-		refuses[*inventory.QuotaError](b, define("c", ""))
+		refuses[*transaction.QuotaError](b, define("c", ""))
 
 		for i := range 20 {
 			_, err := b.lock("", subscriptionID, fmt.Sprint("l", i), inventory.LockCanNotDelete)
@@ -117,7 +118,7 @@ func testQuota(t *testing.T, database Database) {
 		_, err := b.lock("rg", groupID, "last", inventory.LockCanNotDelete)
 		b.ok(err)
 		_, err = b.lock("rg", groupID, "one more", inventory.LockCanNotDelete)
-		equal(b, *as[*inventory.QuotaError](b, err), inventory.QuotaError{Kind: inventory.QuotaAllLocks, Limit: 21, Current: 21})
+		equal(b, *as[*transaction.QuotaError](b, err), transaction.QuotaError{Kind: transaction.QuotaAllLocks, Limit: 21, Current: 21})
 	})
 	limited := func(o *inventory.Options) {
 		o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 5, GroupsPerSubscription: 3}
@@ -130,7 +131,7 @@ func testQuota(t *testing.T, database Database) {
 			b.live("rg", fmt.Sprint("vm", i))
 		}
 		_, err := b.Begin(b.ctx, write(index.Put, "rg", "vm5"))
-		equal(b, *as[*inventory.QuotaError](b, err), inventory.QuotaError{Kind: inventory.QuotaResources, Limit: 5, Current: 5})
+		equal(b, *as[*transaction.QuotaError](b, err), transaction.QuotaError{Kind: transaction.QuotaResources, Limit: 5, Current: 5})
 		b.absent("vm5")
 		b.live("rg", "vm1")    // an update needs no room
 		b.live("other", "vm5") // nor does another group
@@ -145,7 +146,7 @@ func testQuota(t *testing.T, database Database) {
 		equal(b, settled, true)
 		b.live("rg", "vm6")
 		_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm7"))
-		refuses[*inventory.QuotaError](b, err)
+		refuses[*transaction.QuotaError](b, err)
 	})
 	t.Run("groups of a subscription", func(t *testing.T) {
 		b := newBench(t, database, limited)
@@ -158,11 +159,11 @@ func testQuota(t *testing.T, database Database) {
 		for i := range 3 {
 			b.ok(create(fmt.Sprint("rg", i)))
 		}
-		equal(b, *as[*inventory.QuotaError](b, create("rg3")), inventory.QuotaError{Kind: inventory.QuotaGroups, Limit: 3, Current: 3})
+		equal(b, *as[*transaction.QuotaError](b, create("rg3")), transaction.QuotaError{Kind: transaction.QuotaGroups, Limit: 3, Current: 3})
 		b.ok(create("RG1"))
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg1", inventory.DeleteGroupConditions{}))
 		b.ok(create("rg3"))
-		refuses[*inventory.QuotaError](b, create("rg1"))
+		refuses[*transaction.QuotaError](b, create("rg1"))
 	})
 	t.Run("exact under concurrency, and a refusal harms no neighbour", func(t *testing.T) {
 		b := newBench(t, database, func(o *inventory.Options) {
@@ -179,7 +180,7 @@ func testQuota(t *testing.T, database Database) {
 					group = "free"
 				}
 				_, err := b.Begin(b.ctx, write(index.Put, group, fmt.Sprint("vm", i)))
-				var quota *inventory.QuotaError
+				var quota *transaction.QuotaError
 				switch {
 				case err == nil:
 					made.Add(1)

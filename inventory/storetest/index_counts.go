@@ -52,7 +52,7 @@ func testIndexCounts(t *testing.T, database Database) {
 	}
 	equal(b, open > 0, true)
 
-	_, err = b.Locations().Locate(b.ctx, Sub, []byte(b.row("rg", "live1").Key), b.clock.Now())
+	_, err = b.Locations.Locate(b.ctx, Sub, []byte(b.row("rg", "live1").Key), b.clock.Now())
 	b.ok(err)
 	shown := map[string]float64{}
 	families, err := registry.Gather()

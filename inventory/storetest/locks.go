@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 const (
@@ -55,8 +56,8 @@ func testLockBounds(t *testing.T, database Database) {
 				b.ok(err)
 			}
 			_, err := b.lock(c.group, c.scope, "one more", inventory.LockCanNotDelete)
-			quota := as[*inventory.QuotaError](b, err)
-			equal(b, *quota, inventory.QuotaError{Kind: inventory.QuotaLocks, Limit: 20, Current: 20})
+			quota := as[*transaction.QuotaError](b, err)
+			equal(b, *quota, transaction.QuotaError{Kind: transaction.QuotaLocks, Limit: 20, Current: 20})
 			_, err = b.lock(c.group, c.scope, "L7", inventory.LockReadOnly) // it exists
 			b.ok(err)
 			b.ok(b.DeleteLock(b.ctx, Sub, c.group, c.scope, "l7", func(inventory.Lock) error { return nil }))

@@ -12,6 +12,8 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
+	"portico/inventory/transaction"
 )
 
 // otherSub is a second subscription, for moves out of the first.
@@ -46,7 +48,7 @@ func (m *mover) groupIn(sub, name string) {
 func (m *mover) order(names ...string) inventory.MoveRequest {
 	o := inventory.MoveRequest{
 		Source: m.from, Target: m.to, Payload: func(source, target inventory.Group) string { return `{"a":"` + target.Name + `"}` },
-		Operation: inventory.Operation{Token: "t", Until: m.clock.Now().Add(time.Hour)},
+		Operation: operations.Operation{Token: "t", Until: m.clock.Now().Add(time.Hour)},
 	}
 	for _, name := range names {
 		o.Keys = append(o.Keys, id("Rg", name))
@@ -116,7 +118,7 @@ func testMove(t *testing.T, database Database) {
 		m.ok(err)
 		equal(m.bench, g.Generation, job.ID)
 		equal(m.bench, job.Payload, `{"a":"Target"}`)
-		o, err := m.Operation(m.ctx, Sub, "t")
+		o, err := m.Operations.Operation(m.ctx, Sub, "t")
 		m.ok(err)
 		equal(m.bench, o.Follow, job.ID)
 		_, err = m.Begin(m.ctx, write(index.Put, "rg", "vm"))
@@ -213,7 +215,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 			w := write(index.Put, "target", "another")
 			w.Subscription, w.Key, w.ID = otherSub, m.key("another"), m.key("another")
 			m.settle(m.begin(w), index.Succeeded)
-		}, refusesMove[*inventory.QuotaError], true},
+		}, refusesMove[*transaction.QuotaError], true},
 		{"its id is taken", func(m *mover) {
 			w := write(index.Put, "target", "vm")
 			w.Subscription, w.Key, w.ID = otherSub, m.key("vm"), m.key("vm")
@@ -225,7 +227,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 		{"a lock on the target", lock(otherSub, "target", target, inventory.LockReadOnly), refusesMove[*inventory.LockedError], true},
 		{"the target is being deleted", func(m *mover) {
 			_, err := m.BeginDeletion(m.ctx, otherSub, "target", inventory.DeletionRequest{
-				Payload: func(inventory.Group) string { return "{}" }, Operation: inventory.Operation{Token: "x", Until: m.clock.Now()},
+				Payload: func(inventory.Group) string { return "{}" }, Operation: operations.Operation{Token: "x", Until: m.clock.Now()},
 			})
 			m.ok(err)
 		}, refusesMove[*index.GroupStateError], true},

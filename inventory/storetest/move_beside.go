@@ -74,7 +74,7 @@ func testMoveBeside(t *testing.T, database Database) {
 	t.Run("an advisory lease stays with the ID that it was taken for", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		take := func(sub, key string) (inventory.AdvisoryLease, bool) {
+		take := func(sub, key string) (jobrow.AdvisoryLease, bool) {
 			t.Helper()
 			lease, taken, err := m.AcquireAdvisoryLease(m.ctx, sub, key, time.Hour)
 			m.ok(err)

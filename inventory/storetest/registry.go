@@ -11,6 +11,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/operations"
 )
 
 func testOpening(t *testing.T, database Database) {
@@ -45,7 +46,7 @@ func testOpening(t *testing.T, database Database) {
 		b.is(err, inventory.ErrUnavailable)
 		_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm"))
 		b.is(err, inventory.ErrUnavailable)
-		_, err = b.Locations().Refresh(b.ctx, Sub, "x")
+		_, err = b.Locations.Refresh(b.ctx, Sub, "x")
 		b.is(err, inventory.ErrUnavailable)
 		b.ok(b.Close())
 	})
@@ -267,60 +268,60 @@ func (b *bench) inUse(namespace string) bool {
 
 func testOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
-	o := inventory.Operation{Subscription: Sub, Token: "ab", Resource: "/r", Method: "PUT", Namespace: "Contoso.Compute",
+	o := operations.Operation{Subscription: Sub, Token: "ab", Resource: "/r", Method: "PUT", Namespace: "Contoso.Compute",
 		Type: "virtualMachines", Region: "westus", APIVersion: "2024-01-01", TenantID: "t", ObjectID: "o",
 		Created: b.clock.Now(), Until: b.clock.Now().Add(time.Hour)}
-	b.ok(b.RecordOperation(b.ctx, o))
-	got, err := b.Operation(b.ctx, Sub, "ab")
+	b.ok(b.Operations.Record(b.ctx, o))
+	got, err := b.Operations.Operation(b.ctx, Sub, "ab")
 	b.ok(err)
 	equal(b, got, o)
 	o.Region, o.Until = "eastus", o.Until.Add(time.Hour)
 	o.Origin, o.Target, o.StatusTarget, o.Substitute = "/r", "/Polls/1?t=a%2Fb", "/Statuses/1?t=a%2Fb", true
-	b.ok(b.RecordOperation(b.ctx, o))
-	got, err = b.Operation(b.ctx, Sub, "ab")
+	b.ok(b.Operations.Record(b.ctx, o))
+	got, err = b.Operations.Operation(b.ctx, Sub, "ab")
 	b.ok(err)
 	equal(b, got, o)
-	_, err = b.Operation(b.ctx, "other", "ab")
+	_, err = b.Operations.Operation(b.ctx, "other", "ab")
 	b.is(err, inventory.ErrNotFound)
 	for renewed, want := range map[time.Duration]time.Duration{-time.Minute: 0, time.Minute: time.Minute} {
-		b.ok(b.RenewOperation(b.ctx, Sub, "ab", o.Until.Add(renewed)))
+		b.ok(b.Operations.Renew(b.ctx, Sub, "ab", o.Until.Add(renewed)))
 		renewal := o
 		renewal.Until = o.Until.Add(want)
-		got, err = b.Operation(b.ctx, Sub, "ab")
+		got, err = b.Operations.Operation(b.ctx, Sub, "ab")
 		b.ok(err)
 		equal(b, got, renewal)
-		b.ok(b.RecordOperation(b.ctx, o))
+		b.ok(b.Operations.Record(b.ctx, o))
 	}
-	b.ok(b.RenewOperation(b.ctx, Sub, "unknown", o.Until))
-	_, err = b.Operation(b.ctx, Sub, "unknown")
+	b.ok(b.Operations.Renew(b.ctx, Sub, "unknown", o.Until))
+	_, err = b.Operations.Operation(b.ctx, Sub, "unknown")
 	b.is(err, inventory.ErrNotFound)
 	// Known operations stay; unknown and expired ones are learned.
-	learned := inventory.Operation{Subscription: Sub, Token: "ab", Method: "GET", Namespace: "Contoso.Compute", Region: "westus",
+	learned := operations.Operation{Subscription: Sub, Token: "ab", Method: "GET", Namespace: "Contoso.Compute", Region: "westus",
 		Created: b.clock.Now(), Until: b.clock.Now().Add(5 * time.Hour)}
-	b.ok(b.LearnOperation(b.ctx, learned))
-	got, err = b.Operation(b.ctx, Sub, "ab")
+	b.ok(b.Operations.Learn(b.ctx, learned))
+	got, err = b.Operations.Operation(b.ctx, Sub, "ab")
 	b.ok(err)
 	equal(b, got, o)
 	learned.Token, learned.Until = "ef", b.clock.Now().Add(time.Hour)
-	b.ok(b.LearnOperation(b.ctx, learned))
-	got, err = b.Operation(b.ctx, Sub, "ef")
+	b.ok(b.Operations.Learn(b.ctx, learned))
+	got, err = b.Operations.Operation(b.ctx, Sub, "ef")
 	b.ok(err)
 	equal(b, got, learned)
 	b.clock.Pass(time.Hour)
 	learned.Region, learned.Until = "eastus", b.clock.Now().Add(time.Minute)
-	b.ok(b.LearnOperation(b.ctx, learned))
-	got, err = b.Operation(b.ctx, Sub, "ef")
+	b.ok(b.Operations.Learn(b.ctx, learned))
+	got, err = b.Operations.Operation(b.ctx, Sub, "ef")
 	b.ok(err)
 	equal(b, got, learned)
 
 	b.clock.Pass(30 * time.Minute)
-	n, err := b.ForgetOperations(b.ctx, 10)
+	n, err := b.Operations.Forget(b.ctx, 10)
 	b.ok(err)
 	equal(b, n, 1)
 	b.clock.Pass(30 * time.Minute)
-	_, err = b.Operation(b.ctx, Sub, "ab")
+	_, err = b.Operations.Operation(b.ctx, Sub, "ab")
 	b.is(err, inventory.ErrNotFound)
-	n, err = b.ForgetOperations(b.ctx, 10)
+	n, err = b.Operations.Forget(b.ctx, 10)
 	b.ok(err)
 	equal(b, n, 1)
 
@@ -331,12 +332,12 @@ func testOperations(t *testing.T, database Database) {
 	second := o
 	second.Token = "cd"
 	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{
-		Outcome: index.Accepted, Operations: []inventory.Operation{o, second},
+		Outcome: index.Accepted, Operations: []operations.Operation{o, second},
 	})
 	b.ok(err)
-	for _, want := range []inventory.Operation{o, second} {
+	for _, want := range []operations.Operation{o, second} {
 		want.Follow = result.Follow
-		got, err = b.Operation(b.ctx, Sub, want.Token)
+		got, err = b.Operations.Operation(b.ctx, Sub, want.Token)
 		b.ok(err)
 		equal(b, got, want)
 	}

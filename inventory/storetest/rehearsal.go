@@ -6,6 +6,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 // A rehearsed write gets the answer that it would get, and leaves nothing.
@@ -36,7 +37,7 @@ func testRehearsal(t *testing.T, database Database) {
 		b.live("rg", "vm")
 		rehearsed := inventory.Rehearse(b.ctx)
 		_, err := b.Begin(rehearsed, write(index.Put, "rg", "other"))
-		refuses[*inventory.QuotaError](b, err)
+		refuses[*transaction.QuotaError](b, err)
 		_, err = b.Begin(rehearsed, write(index.Put, "absent", "vm"))
 		b.is(err, index.ErrGroupNotFound)
 		_, err = b.Begin(rehearsed, write(index.Delete, "rg", "vm"))
@@ -55,7 +56,7 @@ func testRehearsal(t *testing.T, database Database) {
 		b.group("rg")
 		key := []byte(b.live("rg", "vm").Key)
 		locate := func() bool {
-			located, err := b.Locations().Locate(b.ctx, Sub, key, b.clock.Now())
+			located, err := b.Locations.Locate(b.ctx, Sub, key, b.clock.Now())
 			b.ok(err)
 			return located.Cached
 		}

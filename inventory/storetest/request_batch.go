@@ -7,14 +7,16 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
+	"portico/inventory/transaction"
 )
 
 // order records a batch of a caller, and returns its operation.
-func (b *bench) order(content, object, token string) inventory.Operation {
+func (b *bench) order(content, object, token string) operations.Operation {
 	b.Helper()
-	o := inventory.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
-	b.ok(b.BeginRequestBatch(b.ctx, []byte(content), o, inventory.BatchLimits{Open: 2}))
-	got, err := b.Operation(b.ctx, "", token)
+	o := operations.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
+	b.ok(b.Batches.Begin(b.ctx, []byte(content), o, operations.BatchLimits{Open: 2}))
+	got, err := b.Operations.Operation(b.ctx, "", token)
 	b.ok(err)
 	return got
 }
@@ -22,7 +24,7 @@ func (b *bench) order(content, object, token string) inventory.Operation {
 // claimBatch claims the only batch that is due.
 func (b *bench) claimBatch(owner string) jobrow.Job {
 	b.Helper()
-	jobs, err := b.ClaimJobs(b.ctx, owner, 10*time.Second, 10, inventory.RequestBatchJob)
+	jobs, err := b.ClaimJobs(b.ctx, owner, 10*time.Second, 10, operations.BatchJob)
 	b.ok(err)
 	if len(jobs) != 1 {
 		b.Fatalf("%d batches are due", len(jobs))
@@ -30,16 +32,16 @@ func (b *bench) claimBatch(owner string) jobrow.Job {
 	return jobs[0]
 }
 
-func (b *bench) batch(job jobrow.Job) inventory.RequestBatch {
+func (b *bench) batch(job jobrow.Job) operations.Batch {
 	b.Helper()
-	got, err := b.RequestBatch(b.ctx, job.ID)
+	got, err := b.Batches.Batch(b.ctx, job.ID)
 	b.ok(err)
 	return got
 }
 
 func (b *bench) answer(job jobrow.Job, number int) string {
 	b.Helper()
-	got, err := b.RequestAnswer(b.ctx, job.ID, number)
+	got, err := b.Batches.Answer(b.ctx, job.ID, number)
 	b.ok(err)
 	return string(got)
 }
@@ -55,26 +57,26 @@ func testRequestBatches(t *testing.T, database Database) {
 		equal(b, string(got.Content) == content, true)
 		equal(b, len(got.Parts), 0)
 
-		first, err := b.BeginRequestPart(b.ctx, job, 3)
+		first, err := b.Batches.BeginPart(b.ctx, job, 3)
 		b.ok(err)
 		equal(b, first, true)
-		again, err := b.BeginRequestPart(b.ctx, job, 3)
+		again, err := b.Batches.BeginPart(b.ctx, job, 3)
 		b.ok(err)
 		equal(b, again, false)
-		_, err = b.RequestAnswer(b.ctx, job.ID, 3)
+		_, err = b.Batches.Answer(b.ctx, job.ID, 3)
 		b.is(err, inventory.ErrNotFound)
 		begun := b.clock.Now()
 		b.clock.Pass(time.Second)
-		b.ok(b.EndRequestPart(b.ctx, job.ID, 3, []byte("written")))
-		b.ok(b.EndRequestPart(b.ctx, job.ID, 3, []byte("late")))
-		b.ok(b.EndRequestPart(b.ctx, job.ID, 0, []byte("read")))
+		b.ok(b.Batches.EndPart(b.ctx, job.ID, 3, []byte("written")))
+		b.ok(b.Batches.EndPart(b.ctx, job.ID, 3, []byte("late")))
+		b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, []byte("read")))
 		got = b.batch(job)
 		equal(b, len(got.Parts), 2)
-		equal(b, got.Parts[3], inventory.RequestPart{Begun: begun, Ended: b.clock.Now(), Answered: true, Size: 7})
+		equal(b, got.Parts[3], operations.Part{Begun: begun, Ended: b.clock.Now(), Answered: true, Size: 7})
 		equal(b, got.Parts[0].Answered, true)
 		equal(b, b.answer(job, 3)+" "+b.answer(job, 0), "written read")
 
-		b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Done, `{"progress":{}}`, 48*time.Hour))
+		b.ok(b.Batches.End(b.ctx, job, jobrow.Done, `{"progress":{}}`, 48*time.Hour))
 		got = b.batch(job)
 		equal(b, len(got.Content), 0)
 		equal(b, len(got.Parts), 2)
@@ -82,48 +84,48 @@ func testRequestBatches(t *testing.T, database Database) {
 		ended, err := b.Job(b.ctx, "", job.ID)
 		b.ok(err)
 		equal(b, ended.State, jobrow.Done)
-		b.ok(b.EndRequestPart(b.ctx, job.ID, 5, []byte("too late")))
+		b.ok(b.Batches.EndPart(b.ctx, job.ID, 5, []byte("too late")))
 		equal(b, len(b.batch(job).Parts), 2)
 
 		b.clock.Pass(47 * time.Hour)
-		n, err := b.ForgetRequestBatches(b.ctx, 10)
+		n, err := b.Batches.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 0)
 		b.clock.Pass(2 * time.Hour)
-		n, err = b.ForgetRequestBatches(b.ctx, 10)
+		n, err = b.Batches.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
-		_, err = b.RequestBatch(b.ctx, job.ID)
+		_, err = b.Batches.Batch(b.ctx, job.ID)
 		b.is(err, inventory.ErrNotFound)
-		_, err = b.RequestAnswer(b.ctx, job.ID, 3)
+		_, err = b.Batches.Answer(b.ctx, job.ID, 3)
 		b.is(err, inventory.ErrNotFound)
 	})
 	t.Run("who was replaced begins and ends nothing, but may bring an answer", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "token")
 		stale := b.claimBatch("one")
-		first, err := b.BeginRequestPart(b.ctx, stale, 0)
+		first, err := b.Batches.BeginPart(b.ctx, stale, 0)
 		b.ok(err)
 		equal(b, first, true)
 		b.clock.Pass(11 * time.Second)
 		job := b.claimBatch("two")
-		_, err = b.BeginRequestPart(b.ctx, stale, 1)
+		_, err = b.Batches.BeginPart(b.ctx, stale, 1)
 		b.is(err, jobrow.ErrLeaseLost)
-		b.is(b.EndRequestBatch(b.ctx, stale, jobrow.Done, "", 48*time.Hour), jobrow.ErrLeaseLost)
-		again, err := b.BeginRequestPart(b.ctx, job, 0)
+		b.is(b.Batches.End(b.ctx, stale, jobrow.Done, "", 48*time.Hour), jobrow.ErrLeaseLost)
+		again, err := b.Batches.BeginPart(b.ctx, job, 0)
 		b.ok(err)
 		equal(b, again, false)
-		b.ok(b.EndRequestPart(b.ctx, stale.ID, 0, []byte("known")))
-		b.ok(b.EndRequestPart(b.ctx, job.ID, 0, []byte("unknown")))
+		b.ok(b.Batches.EndPart(b.ctx, stale.ID, 0, []byte("known")))
+		b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, []byte("unknown")))
 		equal(b, b.answer(job, 0), "known")
 	})
 	t.Run("bytes are counted for the caller and for all, until they are gone", func(t *testing.T) {
 		b := newBench(t, database)
 		const sealing = 28
-		limits := inventory.BatchLimits{Stored: 3000, TotalStored: 5000, Answer: 1000}
+		limits := operations.BatchLimits{Stored: 3000, TotalStored: 5000, Answer: 1000}
 		used := func(object string) (own, all int64) {
 			b.Helper()
-			own, all, err := b.BatchRoom(b.ctx, "t", object, limits)
+			own, all, err := b.Batches.Room(b.ctx, "t", object, limits)
 			b.ok(err)
 			return 3000 - own, 5000 - all
 		}
@@ -133,32 +135,32 @@ func testRequestBatches(t *testing.T, database Database) {
 			equal(b, [2]int64{gotOwn, gotAll}, [2]int64{own, all})
 		}
 		begin := func(object, token string, size int) error {
-			o := inventory.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
-			return b.BeginRequestBatch(b.ctx, make([]byte, size-sealing), o, limits)
+			o := operations.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
+			return b.Batches.Begin(b.ctx, make([]byte, size-sealing), o, limits)
 		}
 		want("ann", 0, 0)
 		b.ok(begin("ann", "1", 2000))
-		quota := as[*inventory.QuotaError](b, begin("ann", "2", 100)) // an answer must fit as well
-		equal(b, *quota, inventory.QuotaError{Kind: inventory.QuotaBatches, Limit: 2000, Current: 2000})
+		quota := as[*transaction.QuotaError](b, begin("ann", "2", 100)) // an answer must fit as well
+		equal(b, *quota, transaction.QuotaError{Kind: transaction.QuotaBatches, Limit: 2000, Current: 2000})
 		b.ok(begin("bob", "3", 2000))
-		equal(b, as[*inventory.QuotaError](b, begin("eve", "4", 100)).Kind, inventory.QuotaAllBatches)
+		equal(b, as[*transaction.QuotaError](b, begin("eve", "4", 100)).Kind, transaction.QuotaAllBatches)
 		want("ann", 2000, 4000)
-		jobs, err := b.ClaimJobs(b.ctx, "one", 10*time.Second, 10, inventory.RequestBatchJob)
+		jobs, err := b.ClaimJobs(b.ctx, "one", 10*time.Second, 10, operations.BatchJob)
 		b.ok(err)
 		for _, job := range jobs {
-			b.ok(b.EndRequestPart(b.ctx, job.ID, 0, make([]byte, 500-sealing)))
-			b.ok(b.EndRequestPart(b.ctx, job.ID, 0, make([]byte, 700))) // the first stands
+			b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, make([]byte, 500-sealing)))
+			b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, make([]byte, 700))) // the first stands
 		}
 		want("ann", 2500, 5000)
 		for _, job := range jobs {
-			b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Done, "", time.Hour))
-			b.ok(b.EndRequestPart(b.ctx, job.ID, 1, make([]byte, 500)))
+			b.ok(b.Batches.End(b.ctx, job, jobrow.Done, "", time.Hour))
+			b.ok(b.Batches.EndPart(b.ctx, job.ID, 1, make([]byte, 500)))
 		}
 		want("ann", 500, 1000)
-		b.ok(b.ShortenRequestBatch(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
-		b.ok(b.ShortenRequestBatch(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
+		b.ok(b.Batches.Shorten(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
+		b.ok(b.Batches.Shorten(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
 		b.clock.Pass(6 * time.Minute)
-		n, err := b.ForgetRequestBatches(b.ctx, 10)
+		n, err := b.Batches.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
 		_, all := used("ann")
@@ -166,30 +168,30 @@ func testRequestBatches(t *testing.T, database Database) {
 		n, err = b.ForgetJobs(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
-		n, err = b.ForgetOperations(b.ctx, 10)
+		n, err = b.Operations.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
 		b.clock.Pass(time.Hour)
-		n, err = b.ForgetRequestBatches(b.ctx, 10)
+		n, err = b.Batches.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
 		want("ann", 0, 0)
 		want("bob", 0, 0)
-		_, err = b.Operation(b.ctx, "", "3")
+		_, err = b.Operations.Operation(b.ctx, "", "3")
 		b.is(err, inventory.ErrNotFound)
 	})
 	t.Run("one whose time is over before it was carried ends", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "token")
 		b.clock.Pass(49 * time.Hour)
-		n, err := b.ForgetRequestBatches(b.ctx, 10)
+		n, err := b.Batches.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
 		job := b.claimBatch("one")
-		_, err = b.RequestBatch(b.ctx, job.ID)
+		_, err = b.Batches.Batch(b.ctx, job.ID)
 		b.is(err, inventory.ErrNotFound)
-		b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Failed, "", time.Hour))
-		own, _, err := b.BatchRoom(b.ctx, "t", "ann", inventory.BatchLimits{Stored: 100})
+		b.ok(b.Batches.End(b.ctx, job, jobrow.Failed, "", time.Hour))
+		own, _, err := b.Batches.Room(b.ctx, "t", "ann", operations.BatchLimits{Stored: 100})
 		b.ok(err)
 		equal(b, own, 100)
 	})
@@ -198,12 +200,12 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.order("{}", "ann", "1")
 		job := b.claimBatch("one")
 		b.order("{}", "ann", "2")
-		third := inventory.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
-		b.is(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}), inventory.ErrTooManyBatches)
-		_, err := b.Operation(b.ctx, "", "3")
+		third := operations.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
+		b.is(b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2}), operations.ErrTooManyBatches)
+		_, err := b.Operations.Operation(b.ctx, "", "3")
 		b.is(err, inventory.ErrNotFound)
 		b.order("{}", "bob", "4")
-		b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Failed, "", 48*time.Hour))
-		b.ok(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}))
+		b.ok(b.Batches.End(b.ctx, job, jobrow.Failed, "", 48*time.Hour))
+		b.ok(b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2}))
 	})
 }

@@ -157,7 +157,7 @@ func testLocations(t *testing.T, database Database) {
 	key := []byte(b.live("rg", "vm").Key)
 	locate := func() locations.Located {
 		t.Helper()
-		found, err := b.Locations().Locate(b.ctx, Sub, key, b.clock.Now())
+		found, err := b.Locations.Locate(b.ctx, Sub, key, b.clock.Now())
 		b.ok(err)
 		return found
 	}
@@ -181,11 +181,11 @@ func testLocations(t *testing.T, database Database) {
 	b.clock.Pass(Options(b.clock).CacheTTL)
 	equal(b, locate().Cached, false)
 
-	fresh, err := b.Locations().Refresh(b.ctx, Sub, id("RG", "VM"))
+	fresh, err := b.Locations.Refresh(b.ctx, Sub, id("RG", "VM"))
 	b.ok(err)
 	equal(b, fresh.Cached, false)
 	equal(b, fresh.Region, "eastus")
-	fresh, err = b.Locations().Refresh(b.ctx, Sub, id("RG", "none"))
+	fresh, err = b.Locations.Refresh(b.ctx, Sub, id("RG", "none"))
 	b.ok(err)
 	equal(b, fresh.Found, false)
 }

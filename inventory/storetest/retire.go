@@ -8,6 +8,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 )
 
 // mars is the region that has left.
@@ -40,10 +41,10 @@ func testRetirement(t *testing.T, database Database) {
 		Outcome: index.Accepted, Poll: &inventory.Poll{Path: "/poll"},
 	})
 	b.ok(err)
-	b.ok(b.RecordOperation(b.ctx, inventory.Operation{
+	b.ok(b.Operations.Record(b.ctx, operations.Operation{
 		Subscription: Sub, Token: "mars", Resource: id("rg", "slow"), Region: mars, Follow: followed.Follow, Until: b.clock.Now().Add(time.Hour),
 	}))
-	b.ok(b.RecordOperation(b.ctx, inventory.Operation{Subscription: Sub, Token: "west", Region: "westus", Until: b.clock.Now().Add(time.Hour)}))
+	b.ok(b.Operations.Record(b.ctx, operations.Operation{Subscription: Sub, Token: "west", Region: "westus", Until: b.clock.Now().Add(time.Hour)}))
 	for _, region := range []string{mars, "westus"} {
 		b.ok(b.Cover(b.ctx, Sub, vmType, region, b.clock.Now()))
 	}
@@ -102,9 +103,9 @@ func testRetirement(t *testing.T, database Database) {
 	strays, err := b.Strays(b.ctx, Sub, "")
 	b.ok(err)
 	equal(b, len(strays), 0)
-	_, err = b.Operation(b.ctx, Sub, "mars")
+	_, err = b.Operations.Operation(b.ctx, Sub, "mars")
 	b.is(err, inventory.ErrNotFound)
-	_, err = b.Operation(b.ctx, Sub, "west")
+	_, err = b.Operations.Operation(b.ctx, Sub, "west")
 	b.ok(err)
 	g, err := b.Group(b.ctx, Sub, "rg")
 	b.ok(err)

@@ -13,6 +13,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 )
 
 const (
@@ -184,10 +185,10 @@ func testRoleAssignments(t *testing.T, database Database) {
 		b.group("rg")
 		b.ok(b.assign(groupID, 1, alice, roles.Reader))
 		b.ok(b.assign(subscriptionID, 2, alice, roles.Reader))
-		equal(b, *as[*inventory.QuotaError](b, b.assign(groupID, 3, bob, roles.Reader)), inventory.QuotaError{Kind: inventory.QuotaRoleAssignments, Limit: 2, Current: 2})
+		equal(b, *as[*transaction.QuotaError](b, b.assign(groupID, 3, bob, roles.Reader)), transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: 2, Current: 2})
 		b.ok(b.assign(groupID, 1, alice, roles.Reader))
 		b.ok(b.assign(roles.TenantScope, 1, alice, roles.Reader))
-		equal(b, *as[*inventory.QuotaError](b, b.assign(roles.TenantScope, 2, bob, roles.Reader)), inventory.QuotaError{Kind: inventory.QuotaTenantRoleAssignments, Limit: 1, Current: 1})
+		equal(b, *as[*transaction.QuotaError](b, b.assign(roles.TenantScope, 2, bob, roles.Reader)), transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: 1, Current: 1})
 	})
 	t.Run("lists at, above and below a scope, in pages", func(t *testing.T) {
 		b := newBench(t, database)
@@ -306,7 +307,7 @@ func testRoleDefinitions(t *testing.T, database Database) {
 		_, _, err = put(b, "t", custom[:35]+"2", "mINE")
 		b.is(err, inventory.ErrRoleNameExists)
 		_, _, err = put(b, "t", custom[:35]+"2", "Other")
-		equal(b, *as[*inventory.QuotaError](b, err), inventory.QuotaError{Kind: inventory.QuotaRoleDefinitions, Limit: 1, Current: 1})
+		equal(b, *as[*transaction.QuotaError](b, err), transaction.QuotaError{Kind: transaction.QuotaRoleDefinitions, Limit: 1, Current: 1})
 		_, _, err = put(b, "t", custom, "MINE")
 		b.ok(err)
 		_, _, err = put(b, "u", custom, "Mine")
@@ -527,7 +528,7 @@ func testRolesAtOnce(t *testing.T, database Database) {
 		if last < 0 {
 			t.Fatal(errs)
 		}
-		refuses[*inventory.QuotaError](pair[0], errs[1-last])
+		refuses[*transaction.QuotaError](pair[0], errs[1-last])
 		pair[0].ok(pair[0].unassign(roles.TenantScope, 2*n+last))
 		// A role is assigned, or deleted.
 		pair[0].ok(pair[0].define("a/b"))

@@ -18,7 +18,7 @@ import (
 // remembers asserts what a store says of its subscription, and from where.
 func (b *bench) remembers(tenant string, remembered bool) {
 	b.Helper()
-	got, cached, err := b.Scopes().Subscription(b.ctx, strings.ToUpper(Sub), b.clock.Now())
+	got, cached, err := b.Scopes.Subscription(b.ctx, strings.ToUpper(Sub), b.clock.Now())
 	b.ok(err)
 	if got.TenantID != tenant || cached != remembered {
 		b.Errorf("tenant %q, remembered %t; want %q, %t", got.TenantID, cached, tenant, remembered)
@@ -45,7 +45,7 @@ func testScopesRemembered(t *testing.T, database Database) {
 		a.remembers("t", false)
 		a.remembers("t", true)
 		b.tenant("u")
-		a.ok(a.Scopes().Ask(a.ctx))
+		a.ok(a.Scopes.Ask(a.ctx))
 		a.remembers("u", false)
 		a.remembers("u", true)
 		b.tenant("v")
@@ -57,7 +57,7 @@ func testScopesRemembered(t *testing.T, database Database) {
 		b.group("rg")
 		group := func(remembered bool) inventory.Group {
 			b.Helper()
-			got, cached, err := b.Scopes().Group(b.ctx, Sub, "RG", b.clock.Now())
+			got, cached, err := b.Scopes.Group(b.ctx, Sub, "RG", b.clock.Now())
 			b.ok(err)
 			equal(b, cached, remembered)
 			return got
@@ -67,10 +67,10 @@ func testScopesRemembered(t *testing.T, database Database) {
 		b.marks("rg")
 		for range 2 {
 			equal(b, group(false).State, index.GroupDeleting)
-			_, cached, err := b.Scopes().Group(b.ctx, Sub, "none", b.clock.Now())
+			_, cached, err := b.Scopes.Group(b.ctx, Sub, "none", b.clock.Now())
 			b.is(err, inventory.ErrNotFound)
 			equal(b, cached, false)
-			registration, cached, err := b.Scopes().Registration(b.ctx, Sub, "contoso", b.clock.Now())
+			registration, cached, err := b.Scopes.Registration(b.ctx, Sub, "contoso", b.clock.Now())
 			b.ok(err)
 			equal(b, registration.State, inventory.NotRegistered)
 			equal(b, cached, false)
@@ -190,7 +190,7 @@ func (r *replicas) run() {
 		},
 		"ask": func(t *rapid.T) {
 			i := which.Draw(t, "replica")
-			if err := r.pair[i].Scopes().Ask(r.pair[i].ctx); err != nil {
+			if err := r.pair[i].Scopes.Ask(r.pair[i].ctx); err != nil {
 				t.Fatal(err)
 			}
 			r.floor[i] = len(r.past) - 1
@@ -242,25 +242,25 @@ func (r *replicas) run() {
 		},
 		"": func(t *rapid.T) {
 			for i, b := range r.pair {
-				s, remembered, err := b.Scopes().Subscription(b.ctx, r.sub, r.now())
+				s, remembered, err := b.Scopes.Subscription(b.ctx, r.sub, r.now())
 				if err != nil {
 					t.Fatal(err)
 				}
 				r.judge(i, "subscription", s.TenantID+" "+s.State.String(), remembered)
-				granted, remembered, err := b.Scopes().Grants(b.ctx, r.tenants[0], r.sub, asAlice, r.now())
+				granted, remembered, err := b.Scopes.Grants(b.ctx, r.tenants[0], r.sub, asAlice, r.now())
 				if err != nil {
 					t.Fatal(err)
 				}
 				r.judge(i, "grants", r.shown(granted), remembered)
 				for n := range groupsHeld {
 					name := fmt.Sprintf("group-%d", n)
-					g, remembered, err := b.Scopes().Group(b.ctx, r.sub, name, r.now())
+					g, remembered, err := b.Scopes.Group(b.ctx, r.sub, name, r.now())
 					if err != nil && remembered {
 						t.Errorf("%v from memory", err)
 					}
 					r.judge(i, name, g.Location, remembered)
 				}
-				registration, remembered, err := b.Scopes().Registration(b.ctx, r.sub, namespaceHeld, r.now())
+				registration, remembered, err := b.Scopes.Registration(b.ctx, r.sub, namespaceHeld, r.now())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -132,7 +132,7 @@ func (r *replicas) defines(t *rapid.T, i int, action string) {
 // knows asserts what a store says of alice's roles, and from where.
 func (b *bench) knows(remembered bool, want ...string) {
 	b.Helper()
-	got, cached, err := b.Scopes().Grants(b.ctx, strings.ToUpper(tenantOfSub), strings.ToUpper(Sub), asAlice, b.clock.Now())
+	got, cached, err := b.Scopes.Grants(b.ctx, strings.ToUpper(tenantOfSub), strings.ToUpper(Sub), asAlice, b.clock.Now())
 	b.ok(err)
 	if fmt.Sprint(words(got)) != fmt.Sprint(want) || cached != remembered {
 		b.Errorf("granted %q, remembered %t; want %q, %t", words(got), cached, want, remembered)
@@ -166,19 +166,19 @@ func testGrantsRemembered(t *testing.T, database Database) {
 				wait.Wait()
 			}
 			for _, one := range pair {
-				one.ok(one.Scopes().Ask(one.ctx))
+				one.ok(one.Scopes.Ask(one.ctx))
 				one.knows(false, owner)
 				one.knows(true, owner)
 			}
 			gone("other")
-			a.ok(b.Scopes().Ask(b.ctx))
+			a.ok(b.Scopes.Ask(b.ctx))
 			for _, one := range pair {
 				one.knows(true, owner)
 			}
 			gone("vm")
 			a.knows(false)
 			a.knows(true)
-			a.ok(b.Scopes().Ask(b.ctx))
+			a.ok(b.Scopes.Ask(b.ctx))
 			b.knows(false)
 		})
 	}
@@ -190,7 +190,7 @@ func testGrantsRemembered(t *testing.T, database Database) {
 		a.knows(true)
 		b.ok(b.assign(roles.TenantScope, 1, alice, roles.Reader))
 		b.knows(false, "Reader at /")
-		a.ok(a.Scopes().Ask(a.ctx))
+		a.ok(a.Scopes.Ask(a.ctx))
 		a.knows(false, "Reader at /")
 		b.ok(b.unassign(roles.TenantScope, 1))
 		a.clock.Pass(scopes.Bound + time.Millisecond)

@@ -24,7 +24,7 @@ func testSecrets(t *testing.T, database Database) {
 	for i := range askers {
 		wait.Go(func() {
 			var err error
-			if keys[i], err = store.Secret(ctx, "tokens"); err != nil {
+			if keys[i], err = store.Secrets.Named(ctx, "tokens"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -35,7 +35,7 @@ func testSecrets(t *testing.T, database Database) {
 			t.Errorf("%x and %x", key, keys[0])
 		}
 	}
-	if other, err := store.Secret(ctx, "other"); err != nil || other == keys[0] {
+	if other, err := store.Secrets.Named(ctx, "other"); err != nil || other == keys[0] {
 		t.Errorf("%x, %v", other, err)
 	}
 	if err := store.Close(); err != nil {
@@ -45,7 +45,7 @@ func testSecrets(t *testing.T, database Database) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if again, err := store.Secret(ctx, "tokens"); err != nil || again != keys[0] {
+	if again, err := store.Secrets.Named(ctx, "tokens"); err != nil || again != keys[0] {
 		t.Errorf("%x, then %x, %v", keys[0], again, err)
 	}
 }

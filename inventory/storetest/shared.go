@@ -14,6 +14,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // RunShared runs the tests of engines that several processes can share, in addition to
@@ -184,7 +185,7 @@ func testQuotaAtOnce(t *testing.T, database Database) {
 		b := pair[i%2]
 		wait.Go(func() {
 			_, err := b.Begin(b.ctx, write(index.Put, "rg", fmt.Sprint("vm", i)))
-			var quota *inventory.QuotaError
+			var quota *transaction.QuotaError
 			switch {
 			case err == nil:
 				made.Add(1)
@@ -240,7 +241,7 @@ func (b *bench) stir(group, name string) error {
 		w = disk(w.Kind, group, name, "d")
 	}
 	ticket, err := b.Begin(b.ctx, w)
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	if errors.As(err, &quota) || errors.Is(err, inventory.ErrParentNotFound) {
 		return nil
 	}

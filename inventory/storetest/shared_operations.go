@@ -6,19 +6,20 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/operations"
 )
 
 // testSharedOperations: a provider may answer writes of several callers with the same
 // URL. Each of them has it, and nobody else.
 func testSharedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
-	of := func(object, region string) inventory.Operation {
-		return inventory.Operation{Subscription: Sub, Token: "ab", Method: "DELETE", Namespace: "Contoso.Compute", Region: region,
+	of := func(object, region string) operations.Operation {
+		return operations.Operation{Subscription: Sub, Token: "ab", Method: "DELETE", Namespace: "Contoso.Compute", Region: region,
 			TenantID: "t", ObjectID: object, Created: b.clock.Now(), Until: b.clock.Now().Add(time.Hour)}
 	}
 	owner := func(object string) (found, region string) {
 		b.Helper()
-		o, err := b.OperationFor(b.ctx, Sub, "ab", "T", object)
+		o, err := b.Operations.OperationFor(b.ctx, Sub, "ab", "T", object)
 		b.ok(err)
 		return o.ObjectID, o.Region
 	}
@@ -27,25 +28,25 @@ func testSharedOperations(t *testing.T, database Database) {
 		gotFound, gotRegion := owner(object)
 		equal(b, gotFound+" "+gotRegion, found+" "+region)
 	}
-	_, err := b.OperationFor(b.ctx, Sub, "ab", "t", "first")
+	_, err := b.Operations.OperationFor(b.ctx, Sub, "ab", "t", "first")
 	b.is(err, inventory.ErrNotFound)
 	learned := of("", "westus")
 	learned.TenantID = ""
-	b.ok(b.LearnOperation(b.ctx, learned))
+	b.ok(b.Operations.Learn(b.ctx, learned))
 	wants("anybody", "", "westus")
 
-	b.ok(b.RecordOperation(b.ctx, of("first", "westus"))) // a record without an owner becomes that of the caller that started it
-	b.ok(b.RecordOperation(b.ctx, of("second", "eastus")))
+	b.ok(b.Operations.Record(b.ctx, of("first", "westus"))) // a record without an owner becomes that of the caller that started it
+	b.ok(b.Operations.Record(b.ctx, of("second", "eastus")))
 	b.group("rg")
 	third := of("third", "eastus")
-	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []inventory.Operation{third}})
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []operations.Operation{third}})
 	b.ok(err)
-	b.ok(b.RecordOperation(b.ctx, learned)) // takes it from nobody
+	b.ok(b.Operations.Record(b.ctx, learned)) // takes it from nobody
 	wants("first", "first", "westus")
 	wants("second", "second", "eastus")
 	wants("third", "third", "eastus")
 	wants("fourth", "first", "westus")
-	o, err := b.OperationFor(b.ctx, Sub, "ab", "t", "third")
+	o, err := b.Operations.OperationFor(b.ctx, Sub, "ab", "t", "third")
 	b.ok(err)
 	equal(b, o.Follow, result.Follow)
 	equal(b, o.BelongsTo("T", "third"), true)
@@ -54,20 +55,20 @@ func testSharedOperations(t *testing.T, database Database) {
 
 	// Each record changes and is renewed by itself.
 	o.Region = "northeurope"
-	b.ok(b.RecordOperation(b.ctx, o))
-	b.ok(b.RecordOperation(b.ctx, of("second", "westus")))
-	b.ok(b.RecordOperation(b.ctx, of("first", "eastus")))
+	b.ok(b.Operations.Record(b.ctx, o))
+	b.ok(b.Operations.Record(b.ctx, of("second", "westus")))
+	b.ok(b.Operations.Record(b.ctx, of("first", "eastus")))
 	wants("first", "first", "eastus")
 	wants("second", "second", "westus")
 	wants("third", "third", "northeurope")
-	b.ok(b.RenewOperation(b.ctx, Sub, o.Token, o.Until.Add(time.Hour)))
+	b.ok(b.Operations.Renew(b.ctx, Sub, o.Token, o.Until.Add(time.Hour)))
 	b.clock.Pass(time.Hour)
 	wants("third", "third", "northeurope")
-	_, err = b.OperationFor(b.ctx, Sub, "ab", "t", "second")
+	_, err = b.Operations.OperationFor(b.ctx, Sub, "ab", "t", "second")
 	b.is(err, inventory.ErrNotFound)
 
 	// An expired record can become anyone's.
-	b.ok(b.RecordOperation(b.ctx, of("second", "westus")))
+	b.ok(b.Operations.Record(b.ctx, of("second", "westus")))
 	wants("first", "second", "westus")
 	wants("third", "third", "northeurope")
 }
@@ -78,12 +79,12 @@ func testOwnedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
 	record := func(token, identity, tenant, object string, kept time.Duration) {
 		b.Helper()
-		b.ok(b.RecordOperation(b.ctx, inventory.Operation{Subscription: Sub, Token: token, Identity: identity, Method: "PUT", Namespace: "Contoso.Compute",
+		b.ok(b.Operations.Record(b.ctx, operations.Operation{Subscription: Sub, Token: token, Identity: identity, Method: "PUT", Namespace: "Contoso.Compute",
 			TenantID: tenant, ObjectID: object, Created: b.clock.Now(), Until: b.clock.Now().Add(kept)}))
 	}
 	wants := func(sub, identity, object, token string, others bool) {
 		b.Helper()
-		own, found, err := b.OperationByIdentity(b.ctx, sub, identity, "T", object)
+		own, found, err := b.Operations.OperationByIdentity(b.ctx, sub, identity, "T", object)
 		if token == "" && !others {
 			b.is(err, inventory.ErrNotFound)
 		} else {
@@ -101,7 +102,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 	wants(Sub, "i", "bob", "", true)
 	wants(Sub, "k", "bob", "", false)
 	wants("", "i", "bob", "", false)
-	got, _, err := b.OperationByIdentity(b.ctx, Sub, "i", "t", "ann")
+	got, _, err := b.Operations.OperationByIdentity(b.ctx, Sub, "i", "t", "ann")
 	b.ok(err)
 	equal(b, got.Identity, "i")
 	equal(b, got.HasToken("anns"), true)
@@ -125,7 +126,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 	record("old", "", "t", "ann", time.Hour)
 	wants(Sub, "o", "bob", "", false)
 	for _, identity := range []string{"o", "p"} {
-		b.ok(b.IdentifyOperation(b.ctx, Sub, "old", identity))
+		b.ok(b.Operations.Identify(b.ctx, Sub, "old", identity))
 		wants(Sub, "o", "ann", "old", false)
 		wants(Sub, "o", "bob", "", true)
 		wants(Sub, "p", "bob", "", false)
@@ -136,7 +137,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 	record("shared", "s", "t", "bob", time.Hour)
 	wants(Sub, "s", "ann", "", true)
 	wants(Sub, "s", "bob", "", true)
-	shared, err := b.OperationFor(b.ctx, Sub, "shared", "t", "bob")
+	shared, err := b.Operations.OperationFor(b.ctx, Sub, "shared", "t", "bob")
 	b.ok(err)
 	equal(b, shared.HasToken("shared"), true)
 }

@@ -12,6 +12,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 var errRefused = errors.New("refused")
@@ -166,7 +167,7 @@ func testTags(t *testing.T, database Database) {
 	})
 	t.Run("advisory leases", func(t *testing.T) {
 		b := newBench(t, database)
-		take := func(key string) (inventory.AdvisoryLease, bool) {
+		take := func(key string) (jobrow.AdvisoryLease, bool) {
 			b.Helper()
 			lease, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, key, time.Minute)
 			b.ok(err)

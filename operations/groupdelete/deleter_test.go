@@ -18,6 +18,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/groupdelete"
@@ -115,7 +116,7 @@ func (y *deletionBench) begin() {
 				Commission: jobs.Commission{Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"}},
 			}.String()
 		},
-		Operation: inventory.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
+		Operation: operations.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
 	})
 	if err != nil {
 		y.T.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/move"
@@ -62,7 +63,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 						Resources: []string{jobstest.Machine}, Path: "/", Commission: jobs.Commission{Correlation: "c"}, Planned: c.planned != nil, Calls: c.planned,
 					}.String()
 				},
-				Operation: inventory.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
+				Operation: operations.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
 			})
 			if err != nil {
 				t.Fatal(err)

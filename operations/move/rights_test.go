@@ -16,6 +16,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/move"
@@ -63,7 +64,7 @@ func TestMoveWithoutARight(t *testing.T) {
 					Payload: func(inventory.Group, inventory.Group) string {
 						return move.Payload{Source: source, Target: target, Resources: []string{jobstest.Machine}, Path: "/", Commission: jobs.Commission{Correlation: "c"}}.String()
 					},
-					Operation: inventory.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
+					Operation: operations.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"portico/internal/jsonscan"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/inventory/transaction"
 	"portico/regions"
 	"portico/routing"
 )
@@ -213,7 +214,7 @@ func (g Groups) check(sent groupContent, current *inventory.Group, location stri
 // Refusal turns the inventory's refusal to change a group into ARM's.
 func Refusal(x *exchange.Exchange, err error) error {
 	name := x.Request.Path.Group()
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	switch {
 	case errors.As(err, &quota):
 		return arm.NewError(arm.ResourceGroupQuotaExceeded, name, quota.Limit, quota.Current)

@@ -20,6 +20,7 @@ import (
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
 	"portico/inventory"
+	"portico/inventory/transaction"
 	"portico/operations/move"
 	"portico/regions"
 	"portico/routing"
@@ -316,7 +317,7 @@ func (m *moveCheck) refusal(err error) error {
 
 // fault is for what refuses nothing but moves, or refuses them in other words.
 func (m *moveCheck) fault(refused *inventory.MoveError, about, group string) *arm.Error {
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	var registration *inventory.RegistrationStateError
 	switch {
 	case errors.As(refused, &registration):

@@ -14,6 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/transaction"
 )
 
 // principalTypes are what a principal can be. It is for people and programs to read: a
@@ -196,7 +197,7 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 
 // assignmentRefusal turns the inventory's refusal of an assignment into ARM's.
 func assignmentRefusal(x *exchange.Exchange, a inventory.RoleAssignment, err error) error {
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	switch {
 	case errors.As(err, new(*inventory.RoleAssignmentExistsError)):
 		return arm.NewError(arm.RoleAssignmentExists)

@@ -16,6 +16,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/transaction"
 	"portico/routing"
 )
 
@@ -373,7 +374,7 @@ func (g Definitions) assigned(ctx context.Context, at place, scopeID string, nex
 
 // definitionRefusal turns the inventory's refusal of a definition into ARM's.
 func definitionRefusal(x *exchange.Exchange, d inventory.RoleDefinition, err error) error {
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrRoleNameExists):
 		return arm.NewError(arm.RoleDefinitionWithSameNameExists, d.Name).About("properties.roleName")

@@ -14,6 +14,7 @@ import (
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/transaction"
 )
 
 // Names are the names and values of tags that subscriptions define or use.
@@ -283,7 +284,7 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	defined, created, err := g.Store.DefineTag(r.Context(), req.Subscription.ID, name, value, func(current inventory.TagName) error {
 		return conditions(tagETag(req.Subscription.ID, current, value))
 	}, func(defined inventory.TagName) string { return tagETag(req.Subscription.ID, defined, value) })
-	var quota *inventory.QuotaError
+	var quota *transaction.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return arm.NewError(arm.TagNameNotFound, name).About("tagName")

@@ -11,7 +11,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/scope"
-	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/routing"
 )
 
@@ -142,7 +142,7 @@ func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s scope.Scope, e
 
 // turn waits for the turn to change the tags of a resource. It is held for as
 // long as its two calls can take.
-func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s scope.Scope) (inventory.AdvisoryLease, error) {
+func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s scope.Scope) (jobrow.AdvisoryLease, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
 	hold := 2*g.CallTime + g.CallMargin

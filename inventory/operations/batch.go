@@ -1,4 +1,4 @@
-package inventory
+package operations
 
 import (
 	"context"
@@ -9,28 +9,32 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
-// RequestBatchJob is the kind of the job that runs the requests of a batch that was
+// BatchJob is the kind of the job that runs the requests of a batch that was
 // too long to be answered at once. It belongs to no subscription.
-const RequestBatchJob = "batch"
+const BatchJob = "batch"
 
 // ErrTooManyBatches refuses another batch of a caller with too many unfinished ones.
 var ErrTooManyBatches = errors.New("inventory: the caller has too many batches under way")
 
-// RequestBatch is the record of a batch.
-type RequestBatch struct {
+// Batches are the batches of a database.
+type Batches struct{ Database *transaction.Database }
+
+// Batch is the record of a batch.
+type Batch struct {
 	Until time.Time // when it is forgotten
 	// Content is all that is needed to run it; none once the batch has ended.
 	Content []byte
 	// Parts are the recorded requests by their number.
-	Parts map[int]RequestPart
+	Parts map[int]Part
 }
 
-// RequestPart is the progress of one request of a batch. It may have been sent from
+// Part is the progress of one request of a batch. It may have been sent from
 // Begun on; there is an answer, of Size bytes, from Ended on. Requests that change
 // nothing have no Begun before they have an answer.
-type RequestPart struct {
+type Part struct {
 	Begun, Ended time.Time
 	Answered     bool
 	Size         int64
@@ -56,17 +60,17 @@ func (l BatchLimits) free(limit int) int {
 func batchCaller(tenant, object string) string { return tenant + " " + object }
 
 // chargeBatch counts bytes of a caller's batch, for the caller and for all.
-func chargeBatch(t *tx, caller string, bytes int64, own, all int) error {
+func chargeBatch(t *transaction.Tx, caller string, bytes int64, own, all int) error {
 	for _, c := range [...]struct {
 		group string
 		limit int
 	}{{caller, own}, {"", all}} {
-		u := usage{group: c.group, typ: countedBatches}
+		u := transaction.UsageOf("", c.group, transaction.BatchBytes)
 		var err error
 		if bytes < 0 {
-			err = lowerUsageBy(t, u, -bytes)
+			err = t.LowerUsage(u, -bytes)
 		} else {
-			err = raiseUsageBy(t, u, bytes, c.limit)
+			err = t.RaiseUsage(u, bytes, c.limit)
 		}
 		if err != nil {
 			return err
@@ -110,17 +114,17 @@ func partPlace(job [16]byte, part int) []byte {
 // contentPlace stands for the batch's content in place of a number.
 const contentPlace = -1
 
-// BeginRequestBatch records, durably, a batch, the job that runs it, and the caller's
+// Begin records, durably, a batch, the job that runs it, and the caller's
 // operation, whose Until is also the batch's. It refuses by ErrTooManyBatches, and by
-// *QuotaError where there is no room for the content and one answer.
-func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
-	job := jobrow.Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
-	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
+// *transaction.QuotaError where there is no room for the content and one answer.
+func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
+	job := jobrow.Job{ID: engine.NewID(), Kind: BatchJob, Incarnation: engine.NewID(), Payload: "{}"}
+	encrypted, err := b.Database.Cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
 	}
 	caller := batchCaller(o.TenantID, o.ObjectID)
-	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
+	return b.Database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		var open int
 		if err := t.One(countOpenBatches, "", caller)(&open); err != nil {
 			return err
@@ -141,48 +145,48 @@ func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operati
 		}
 		operation := o
 		operation.Subscription, operation.Follow = "", job.ID
-		return operation.put(t)
+		return operation.Put(t)
 	})
 }
 
-// RequestBatch returns what is recorded of the batch of a job, or ErrNotFound.
-func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch, err error) {
-	from := s.read(ctx)
+// Batch returns what is recorded of the batch of a job, or ErrNotFound.
+func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err error) {
+	from := b.Database.Read(ctx)
 	var until int64
-	err = from.One(selectRequestBatch, "", job[:])(&b.Content, &until)
-	b.Until = engine.Moment(until)
+	err = from.One(selectRequestBatch, "", job[:])(&found.Content, &until)
+	found.Until = engine.Moment(until)
 	if errors.Is(err, sql.ErrNoRows) {
-		return b, ErrNotFound
+		return found, engine.ErrNotFound
 	}
 	if err != nil {
-		return b, err
+		return found, err
 	}
-	if len(b.Content) > 0 {
-		if b.Content, err = s.cipher.Decrypt(ctx, partPlace(job, contentPlace), b.Content); err != nil {
-			return b, err
+	if len(found.Content) > 0 {
+		if found.Content, err = b.Database.Cipher.Decrypt(ctx, partPlace(job, contentPlace), found.Content); err != nil {
+			return found, err
 		}
 	}
-	b.Parts = map[int]RequestPart{}
-	return b, from.Each(func(scan engine.Scanner) error {
+	found.Parts = map[int]Part{}
+	return found, from.Each(func(scan engine.Scanner) error {
 		var (
 			number             int
-			p                  RequestPart
+			p                  Part
 			begun, ended, size int64
 		)
 		if err := scan(&number, &begun, &ended, &size); err != nil {
 			return err
 		}
 		p.Begun, p.Ended, p.Answered, p.Size = engine.Moment(begun), engine.Moment(ended), ended > 0, size
-		b.Parts[number] = p
+		found.Parts[number] = p
 		return nil
 	}, listParts, "", job[:])
 }
 
-// BeginRequestPart records, durably, that a request of a batch may have been sent
+// BeginPart records, durably, that a request of a batch may have been sent
 // from now on. Only one caller ever gets true, and no other may send it.
 // jobrow.ErrLeaseLost when the caller no longer holds the job.
-func (s *Store) BeginRequestPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
-	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (bool, error) {
+func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
+	return transaction.Commit(ctx, b.Database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (bool, error) {
 		if err := j.CheckHeld(t.Tx); err != nil {
 			return false, err
 		}
@@ -191,15 +195,15 @@ func (s *Store) BeginRequestPart(ctx context.Context, j jobrow.Job, number int) 
 	})
 }
 
-// EndRequestPart records, durably, the answer to a request of a batch. The first
+// EndPart records, durably, the answer to a request of a batch. The first
 // answer stands, even if its holder has lost the lease meanwhile. Nothing is recorded
 // for a batch that has ended.
-func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
-	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job, number), answer)
+func (b *Batches) EndPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
+	encrypted, err := b.Database.Cipher.Encrypt(ctx, partPlace(job, number), answer)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
+	return b.Database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		batch, err := loadBatch(t, "", job[:])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.ended > 0 {
 			return nil
@@ -226,22 +230,18 @@ type storedBatch struct {
 	until                 int64
 }
 
-func loadBatch(t *tx, sub string, job []byte) (b storedBatch, err error) {
+func loadBatch(t *transaction.Tx, sub string, job []byte) (b storedBatch, err error) {
 	err = t.One(lockRequestBatch, sub, job)(&b.caller, &b.token, &b.bytes, &b.content, &b.ended, &b.until)
 	return b, err
 }
 
-// BatchRoom returns how many bytes may still be stored for a caller's batches, and
+// Room returns how many bytes may still be stored for a caller's batches, and
 // for all batches.
-func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits BatchLimits) (own, all int64, err error) {
-	from := s.read(ctx)
+func (b *Batches) Room(ctx context.Context, tenant, object string, limits BatchLimits) (own, all int64, err error) {
+	from := b.Database.Read(ctx)
 	room := func(group string, limit int) (int64, error) {
-		var n int64
-		err := from.One(selectUsage, "", group, countedBatches)(&n)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
-		return engine.AtMost(limit) - n, err
+		n, err := transaction.UsageOf("", group, transaction.BatchBytes).Read(from)
+		return engine.AtMost(limit) - int64(n), err
 	}
 	if own, err = room(batchCaller(tenant, object), limits.Stored); err == nil {
 		all, err = room("", limits.TotalStored)
@@ -249,24 +249,24 @@ func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits Bat
 	return own, all, err
 }
 
-// RequestAnswer returns the answer to a request of a batch, or ErrNotFound.
-func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]byte, error) {
+// Answer returns the answer to a request of a batch, or ErrNotFound.
+func (b *Batches) Answer(ctx context.Context, job [16]byte, number int) ([]byte, error) {
 	var encrypted []byte
-	err := s.read(ctx).One(selectPart, "", job[:], number)(&encrypted)
+	err := b.Database.Read(ctx).One(selectPart, "", job[:], number)(&encrypted)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrNotFound
+		return nil, engine.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.cipher.Decrypt(ctx, partPlace(job, number), encrypted)
+	return b.Database.Cipher.Decrypt(ctx, partPlace(job, number), encrypted)
 }
 
-// EndRequestBatch ends a batch and its job, durably; it deletes the content, and
+// End ends a batch and its job, durably; it deletes the content, and
 // keeps the answers, the job and the operation for the given time.
 // jobrow.ErrLeaseLost when the caller no longer holds the job.
-func (s *Store) EndRequestBatch(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, kept time.Duration) error {
-	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
+func (b *Batches) End(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, kept time.Duration) error {
+	return b.Database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		forget := t.Now.Add(kept)
 		if err := j.End(t.Tx, state, payload, forget); err != nil {
 			return err
@@ -288,10 +288,10 @@ func (s *Store) EndRequestBatch(ctx context.Context, j jobrow.Job, state jobrow.
 	})
 }
 
-// ShortenRequestBatch moves the end of an ended batch's record to an earlier time; a
+// Shorten moves the end of an ended batch's record to an earlier time; a
 // later one changes nothing. Losing this is harmless: the record then stays longer.
-func (s *Store) ShortenRequestBatch(ctx context.Context, job [16]byte, until time.Time) error {
-	return s.write(ctx, engine.Unflushed, recordLocks(""), func(t *tx) error {
+func (b *Batches) Shorten(ctx context.Context, job [16]byte, until time.Time) error {
+	return b.Database.Write(ctx, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		batch, err := loadBatch(t, "", job[:])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (batch.ended == 0 || batch.until <= engine.Micros(until)) {
 			return nil
@@ -320,11 +320,11 @@ type forgottenBatch struct {
 	bytes        int64
 }
 
-// ForgetRequestBatches deletes at most limit batches whose time is over, with their
+// Forget deletes at most limit batches whose time is over, with their
 // answers, and returns how many it deleted.
-func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted int, err error) {
-	now := engine.Micros(s.engine.Now())
-	ended, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
+func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error) {
+	now := engine.Micros(b.Database.Now())
+	ended, err := engine.Collect(b.Database.Read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
 		err = scan(&b.subscription, &b.job, &b.bytes)
 		return b, err
 	}, endedBatches, now, engine.AtMost(limit))
@@ -337,7 +337,7 @@ func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted in
 			bytes += ended[last].bytes
 			last++
 		}
-		n, err := engine.InPieces(ctx, s.engine, ended[first:last], func(t *tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+		n, err := transaction.InPieces(ctx, b.Database, ended[first:last], func(t *transaction.Tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
 		if deleted += n; err != nil {
 			return deleted, err
 		}
@@ -346,7 +346,7 @@ func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted in
 	return deleted, nil
 }
 
-func forgetBatches(t *tx, piece []forgottenBatch, now int64) (deleted int, err error) {
+func forgetBatches(t *transaction.Tx, piece []forgottenBatch, now int64) (deleted int, err error) {
 	for _, b := range piece {
 		batch, err := loadBatch(t, b.subscription, b.job)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.until > now {

@@ -1,4 +1,4 @@
-package inventory
+package jobrow
 
 import (
 	"context"
@@ -26,18 +26,24 @@ const (
 
 // Present shows other replicas for a time that the one of this name is alive, and returns
 // how many are, itself included. SQLite has one alone, and is not asked.
-func (s *Store) Present(ctx context.Context, name string, hold time.Duration) (replicas int, err error) {
-	if s.options.Driver != engine.Postgres {
+func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (replicas int, err error) {
+	if !r.shared {
 		return 1, nil
 	}
-	return commit(ctx, s, engine.Unflushed, recordLocks(noSubscription), func(t *tx) (n int, err error) {
+	return engine.Commit(ctx, r.engine, engine.Unflushed, records(noSubscription), func(u engine.Unit) (n int, err error) {
+		t := u.Base()
 		token := engine.NewID()
 		if err := t.Later(showPresence, noSubscription, presencePrefix+name, token[:], engine.Micros(t.Now.Add(hold))); err != nil {
 			return 0, err
 		}
-		err = t.One(countPresent, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now))(&n)
-		return n, err
+		return Replicas(t)
 	})
+}
+
+// Replicas returns how many replicas show that they are alive.
+func Replicas(t *engine.Tx) (n int, err error) {
+	err = t.One(countPresent, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now))(&n)
+	return n, err
 }
 
 // DeadReplica is a replica that ended without leaving.
@@ -53,9 +59,9 @@ const (
 )
 
 // DeadReplicas lists the replicas that ended within the last hour without leaving.
-func (s *Store) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
-	now := s.engine.Now()
-	dead, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (d DeadReplica, err error) {
+func (r *Rows) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
+	now := r.engine.Now()
+	dead, err := engine.Collect(r.engine.Read(ctx), func(scan engine.Scanner) (d DeadReplica, err error) {
 		var until int64
 		err = scan(&d.Name, &until)
 		d.Name, d.Died = strings.TrimPrefix(d.Name, presencePrefix), engine.Moment(until)
@@ -65,22 +71,23 @@ func (s *Store) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
 }
 
 // forgetDeadReplicas forgets those that ended longer ago, and returns how many.
-func (s *Store) forgetDeadReplicas(ctx context.Context) (int, error) {
-	if s.options.Driver != engine.Postgres {
+func (r *Rows) forgetDeadReplicas(ctx context.Context) (int, error) {
+	if !r.shared {
 		return 0, nil
 	}
-	return commit(ctx, s, engine.Unflushed, recordLocks(noSubscription), func(t *tx) (int, error) {
+	return engine.Commit(ctx, r.engine, engine.Unflushed, records(noSubscription), func(u engine.Unit) (int, error) {
+		t := u.Base()
 		n, err := t.Exec(forgetDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadFor)))
 		return int(n), err
 	})
 }
 
 // Leave ends what Present showed.
-func (s *Store) Leave(ctx context.Context, name string) error {
-	if s.options.Driver != engine.Postgres {
+func (r *Rows) Leave(ctx context.Context, name string) error {
+	if !r.shared {
 		return nil
 	}
-	return s.write(ctx, engine.Unflushed, recordLocks(noSubscription), func(t *tx) error {
+	return r.write(ctx, engine.Unflushed, records(noSubscription), func(t *engine.Tx) error {
 		return t.Later(endPresence, noSubscription, presencePrefix+name)
 	})
 }

@@ -1,14 +1,18 @@
-package inventory
+package transaction
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
+	"portico/arm"
 	"portico/events"
 	"portico/internal/failpoint"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // recordEvents puts behind the locks of a transaction what it has recorded: at a time
@@ -34,51 +38,62 @@ type recorded struct {
 	text         []byte
 }
 
-// record records an event of what the transaction changes. sub and key are folded.
-func (t *tx) record(sub, key string, told events.Told) error {
-	return t.recordBy(events.CauseOf(t.Context), sub, key, told)
+// Record records an event of what the transaction changes. sub and key are folded.
+func (t *Tx) Record(sub, key string, told events.Told) error {
+	return t.RecordBy(events.CauseOf(t.Context), sub, key, told)
 }
 
-// recordBy is record for another cause than that of the transaction.
-func (t *tx) recordBy(cause events.Cause, sub, key string, told events.Told) error {
-	e, err := t.store.sealEvent(t.Context, cause, key, told)
+// RecordBy is [Tx.Record] for another cause than that of the transaction.
+func (t *Tx) RecordBy(cause events.Cause, sub, key string, told events.Told) error {
+	e, err := t.database.SealEvent(t.Context, cause, key, told)
 	if err != nil {
 		return err
 	}
-	return t.put(sub, key, e)
+	return t.RecordSealed(sub, key, e)
 }
 
-// sealedEvent is an event as it is stored.
-type sealedEvent struct {
-	id   [16]byte
+// RecordOwn records a change of a resource of Portico's own. What has gone has no entity
+// tag.
+func (t *Tx) RecordOwn(sub string, told events.Told) error {
+	told.Origin, told.Began = events.Decided, t.Now.Truncate(time.Millisecond)
+	if told.Status == events.Succeeded && strings.HasSuffix(told.Action, index.DeleteVerb) {
+		told.ETag = ""
+	}
+	return t.Record(sub, arm.Fold(told.Resource), told)
+}
+
+// SealedEvent is an event as it is stored.
+type SealedEvent struct {
+	ID   [16]byte
 	text []byte // encrypted
 }
 
-// usualTold is how long most of the texts are that are encrypted.
-const usualTold = 1 << 10
+// UsualTold is how long most of the texts are that are encrypted.
+const UsualTold = 1 << 10
 
-func (s *Store) sealEvent(ctx context.Context, cause events.Cause, key string, told events.Told) (sealedEvent, error) {
+// SealEvent makes an event of what is told.
+func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, told events.Told) (SealedEvent, error) {
 	told.Cause, told.Error = cause, events.Bounded(told.Error)
-	text, err := told.AppendJSON(make([]byte, 0, usualTold))
+	text, err := told.AppendJSON(make([]byte, 0, UsualTold))
 	if err != nil {
-		return sealedEvent{}, fmt.Errorf("inventory: an event of %s: %w", key, err)
+		return SealedEvent{}, fmt.Errorf("inventory: an event of %s: %w", key, err)
 	}
-	e := sealedEvent{id: engine.NewID()}
-	e.text, err = s.cipher.Encrypt(ctx, e.id[:], text)
+	e := SealedEvent{ID: engine.NewID()}
+	e.text, err = d.Cipher.Encrypt(ctx, e.ID[:], text)
 	return e, err
 }
 
-// put puts an event into the outbox.
-func (t *tx) put(sub, key string, e sealedEvent) error {
+// RecordSealed is [Tx.Record] of an event that was made before.
+func (t *Tx) RecordSealed(sub, key string, e SealedEvent) error {
 	t.MarkChanged()
 	r := t.outbox.of(sub)
 	if r == nil {
-		r = &recorded{subscription: sub, id: e.id}
+		r = &recorded{subscription: sub, id: e.ID}
 		t.outbox = append(t.outbox, r)
 	}
-	r.add(e.id, key, e.text)
+	r.add(e.ID, key, e.text)
 	if t.Isolated() && !t.Proves() || r.n >= mostRecorded {
-		return t.writeOutbox() // a refusal must undo it, or it is enough
+		return t.WriteOutbox() // a refusal must undo it, or it is enough
 	}
 	return nil
 }
@@ -92,9 +107,9 @@ func (o outbox) of(sub string) *recorded {
 	return nil
 }
 
-// writeOutbox writes what has been recorded. At the end of a transaction it is one row,
+// WriteOutbox writes what has been recorded. At the end of a transaction it is one row,
 // however many members have changed something.
-func (t *tx) writeOutbox() error {
+func (t *Tx) WriteOutbox() error {
 	if len(t.outbox) == 0 {
 		return nil
 	}
@@ -120,23 +135,29 @@ func (r *recorded) add(id [16]byte, key string, told []byte) {
 
 var errRecorded = errors.New("inventory: what was recorded of events cannot be read")
 
-// split returns the events of a row.
-func (r *recorded) split(at int64) ([]eventRow, error) {
-	all, rest := make([]eventRow, 0, r.n), r.text
-	for len(rest) > 0 {
-		e := eventRow{subscription: r.subscription, at: at}
-		if len(rest) < len(e.id) {
+// Recorded is an event that was recorded.
+type Recorded struct {
+	ID   [16]byte
+	Key  string
+	Told []byte // encrypted
+}
+
+// SplitRecorded returns the events of a row, in their order.
+func SplitRecorded(text []byte, n int) ([]Recorded, error) {
+	all := make([]Recorded, 0, n)
+	for len(text) > 0 {
+		e := Recorded{}
+		if len(text) < len(e.ID) {
 			return nil, errRecorded
 		}
-		rest = rest[copy(e.id[:], rest):]
-		key, behind, ok := cutPiece(rest)
+		key, behind, ok := cutPiece(text[copy(e.ID[:], text):])
 		if !ok {
 			return nil, errRecorded
 		}
-		if e.told, rest, ok = cutPiece(behind); !ok {
+		if e.Told, text, ok = cutPiece(behind); !ok {
 			return nil, errRecorded
 		}
-		e.key = string(key)
+		e.Key = string(key)
 		all = append(all, e)
 	}
 	return all, nil

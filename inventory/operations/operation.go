@@ -1,4 +1,6 @@
-package inventory
+// Package operations keeps what clients poll: polling URLs that Portico handed out, and
+// batches of requests with their answers.
+package operations
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 // Operation is a polling URL that Portico handed out, and where a poll of it goes.
@@ -100,44 +103,56 @@ const (
 	deleteOperation      = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
 
-// RecordOperation records a polling URL in place of the caller's own record, and
-// beside those of others.
-func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
-	return s.write(ctx, engine.Flushed, recordLocks(o.Subscription), o.put)
+// Records are the operations of a database.
+type Records struct {
+	database *transaction.Database
+	learned  int // how many ownerless ones a subscription keeps; 0: all
 }
 
-// RenewOperation extends the life of a polling URL's record. All else stays, also
+// NewRecords returns the operations of a database, of which a subscription keeps a number
+// that belong to nobody, 0 for all.
+func NewRecords(d *transaction.Database, learned int) *Records {
+	return &Records{database: d, learned: learned}
+}
+
+// Record records a polling URL in place of the caller's own record, and
+// beside those of others.
+func (r *Records) Record(ctx context.Context, o Operation) error {
+	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(o.Subscription), o.Put)
+}
+
+// Renew extends the life of a polling URL's record. All else stays, also
 // what another poll has changed of it meanwhile.
-func (s *Store) RenewOperation(ctx context.Context, sub, token string, until time.Time) error {
-	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
+func (r *Records) Renew(ctx context.Context, sub, token string, until time.Time) error {
+	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
 		return t.Later(renewOperation, engine.Micros(until), arm.Fold(sub), token, engine.Micros(until))
 	})
 }
 
-// IdentifyOperation sets the identity of a record without one: a version that knew
+// Identify sets the identity of a record without one: a version that knew
 // URLs only by their exact spelling wrote it.
-func (s *Store) IdentifyOperation(ctx context.Context, sub, token, identity string) error {
-	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
+func (r *Records) Identify(ctx context.Context, sub, token, identity string) error {
+	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
 		return t.Later(identifyOperation, identity, arm.Fold(sub), token)
 	})
 }
 
-// LearnOperation records a polling URL that an answer named without beginning its
+// Learn records a polling URL that an answer named without beginning its
 // operation. An existing record stays as it is, above all its owner. A subscription
 // keeps a limited number of ownerless records; the oldest are dropped.
-func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
-	return s.write(ctx, engine.Flushed, recordLocks(o.Subscription), func(t *tx) error {
+func (r *Records) Learn(ctx context.Context, o Operation) error {
+	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(o.Subscription), func(t *transaction.Tx) error {
 		n, err := t.Exec(learnOperation, append(o.columns(t), engine.Micros(t.Now))...)
 		if err != nil || n == 0 || !o.UnknownOwner() {
 			return err
 		}
-		return dropLearned(t, arm.Fold(o.Subscription), s.options.Limits.LearnedOperations)
+		return dropLearned(t, arm.Fold(o.Subscription), r.learned)
 	})
 }
 
 // dropLearned removes the oldest ownerless operations beyond the limit. Each new one
 // removes those before it, so there are never many.
-func dropLearned(t *tx, sub string, limit int) error {
+func dropLearned(t *transaction.Tx, sub string, limit int) error {
 	if limit <= 0 {
 		return nil
 	}
@@ -145,10 +160,7 @@ func dropLearned(t *tx, sub string, limit int) error {
 	if err := t.One(countOfCaller, sub, "", "", 0, limit+engine.PieceSize)(&kept); err != nil || kept <= limit {
 		return err
 	}
-	oldest, err := engine.Collect(t, func(scan engine.Scanner) (token string, err error) {
-		err = scan(&token)
-		return token, err
-	}, oldestOfCaller, sub, "", "", kept-limit)
+	oldest, err := engine.Collect(t, engine.ScanOne[string], oldestOfCaller, sub, "", "", kept-limit)
 	if err != nil {
 		return err
 	}
@@ -160,14 +172,15 @@ func dropLearned(t *tx, sub string, limit int) error {
 	return nil
 }
 
-// CountOperations returns how many operations of a subscription a caller has, but
+// Count returns how many operations of a subscription a caller has, but
 // counts no further than limit.
-func (s *Store) CountOperations(ctx context.Context, sub, tenant, object string, limit int) (n int, err error) {
-	err = s.read(ctx).One(countOfCaller, arm.Fold(sub), tenant, object, engine.Micros(s.engine.Now()), limit)(&n)
+func (r *Records) Count(ctx context.Context, sub, tenant, object string, limit int) (n int, err error) {
+	err = r.database.Read(ctx).One(countOfCaller, arm.Fold(sub), tenant, object, engine.Micros(r.database.Now()), limit)(&n)
 	return n, err
 }
 
-func (o Operation) put(t *tx) error {
+// Put records the operation in a transaction; see [Records.Record].
+func (o Operation) Put(t *transaction.Tx) error {
 	args := append(o.columns(t), engine.Micros(t.Now))
 	switch {
 	case o.UnknownOwner():
@@ -186,7 +199,7 @@ func (o Operation) put(t *tx) error {
 	return t.Later(overwriteOperation, o.columns(t)...)
 }
 
-func (o Operation) columns(t *tx) []any {
+func (o Operation) columns(t *transaction.Tx) []any {
 	created := o.Created
 	if created.IsZero() {
 		created = t.Now
@@ -200,8 +213,8 @@ func (o Operation) columns(t *tx) []any {
 
 // Operation returns the record of a polling URL, or ErrNotFound, also when the record
 // has expired.
-func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, error) {
-	o, err := scanOperation(s.read(ctx).One(selectOperation, arm.Fold(sub), token, engine.Micros(s.engine.Now())))
+func (r *Records) Operation(ctx context.Context, sub, token string) (Operation, error) {
+	o, err := scanOperation(r.database.Read(ctx).One(selectOperation, arm.Fold(sub), token, engine.Micros(r.database.Now())))
 	return o, engine.OrNotFound(err)
 }
 
@@ -220,13 +233,13 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 
 // OperationFor is Operation for a caller: the caller's own record, where the URL has
 // several.
-func (s *Store) OperationFor(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
-	known, err := engine.Collect(s.read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), engine.Micros(s.engine.Now()))
+func (r *Records) OperationFor(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
+	known, err := engine.Collect(r.database.Read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), engine.Micros(r.database.Now()))
 	switch {
 	case err != nil:
 		return Operation{}, err
 	case len(known) == 0:
-		return Operation{}, ErrNotFound
+		return Operation{}, engine.ErrNotFound
 	}
 	for _, o := range known {
 		if !o.UnknownOwner() && o.BelongsTo(tenant, object) && o.Token == token {
@@ -244,11 +257,11 @@ func (s *Store) OperationFor(ctx context.Context, sub, token, tenant, object str
 // OperationByIdentity looks for an operation by its identity. others reports whether
 // somebody else is known to have begun it; where nobody else is, own is a record of
 // the caller's, or ErrNotFound.
-func (s *Store) OperationByIdentity(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
-	err = ErrNotFound
+func (r *Records) OperationByIdentity(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
+	err = engine.ErrNotFound
 	last := Operation{} // what is of unknown owner comes before all others
 	for {
-		next, failure := scanOperation(s.read(ctx).One(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID, engine.Micros(s.engine.Now())))
+		next, failure := scanOperation(r.database.Read(ctx).One(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID, engine.Micros(r.database.Now())))
 		switch {
 		case errors.Is(failure, sql.ErrNoRows):
 			return own, false, err
@@ -261,42 +274,8 @@ func (s *Store) OperationByIdentity(ctx context.Context, sub, identity, tenant, 
 	}
 }
 
-// ForgetOperations deletes at most limit expired records and returns how many
+// Forget deletes at most limit expired records and returns how many
 // it deleted.
-func (s *Store) ForgetOperations(ctx context.Context, limit int) (int, error) {
-	return s.deletePassed(ctx, endedOperations, deleteOperation, s.engine.Now(), limit)
-}
-
-// deletePassed deletes at most limit rows whose time has passed at a moment, and returns
-// how many. find selects the pairs that name them; remove deletes a row unless its time
-// has changed since.
-func (s *Store) deletePassed(ctx context.Context, find, remove string, at time.Time, limit int) (int, error) {
-	bound := engine.Micros(at)
-	found, err := engine.Collect(s.read(ctx), scanPair, find, bound, engine.AtMost(limit))
-	if err != nil {
-		return 0, err
-	}
-	return engine.InPieces(ctx, s.engine, found, func(t *tx, piece []pair) (int, error) { return t.deleteAll(remove, piece, bound) })
-}
-
-// pair is a subscription and what names a row in it.
-type pair struct{ subscription, name string }
-
-func scanPair(scan engine.Scanner) (p pair, err error) {
-	err = scan(&p.subscription, &p.name)
-	return p, err
-}
-
-// deleteAll runs a DELETE for each pair, by key and by a bound that may have moved
-// since the pair was read.
-func (t *tx) deleteAll(statement string, pairs []pair, bound int64) (int, error) {
-	deleted := 0
-	for _, p := range pairs {
-		n, err := t.Exec(statement, p.subscription, p.name, bound)
-		if err != nil {
-			return 0, err
-		}
-		deleted += int(n)
-	}
-	return deleted, nil
+func (r *Records) Forget(ctx context.Context, limit int) (int, error) {
+	return engine.DeletePassed(ctx, r.database.Engine, endedOperations, deleteOperation, r.database.Now(), limit)
 }

@@ -1,4 +1,4 @@
-package inventory
+package jobrow
 
 import (
 	"context"
@@ -29,13 +29,13 @@ type AdvisoryLease struct {
 // AcquireAdvisoryLease acquires the lease for a resource, for hold at most, unless
 // somebody holds it. It protects read-modify-write changes: two at once would lose
 // one.
-func (s *Store) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
+func (r *Rows) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
 	lease = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
-	holds, err := commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (*bool, error) {
-		holds := new(bool) // known when the transaction is over
+	holds, err := engine.Commit(ctx, r.engine, engine.Unflushed, records(lease.subscription), func(u engine.Unit) (*bool, error) {
+		t, holds := u.Base(), new(bool) // known when the transaction is over
 		err := t.Later(takeLease, lease.subscription, lease.key, lease.token[:], engine.Micros(t.Now.Add(hold)), engine.Micros(t.Now))
 		if err == nil {
-			err = t.LookUpLater(rowOf(holdsLease, func(is bool) { *holds = is }, scanFlag, lease.subscription, lease.key, lease.token[:]))
+			err = t.LookUpLater(engine.LookupOf(holdsLease, func(is bool) { *holds = is }, engine.ScanOne, lease.subscription, lease.key, lease.token[:]))
 		}
 		return holds, err
 	})
@@ -43,19 +43,19 @@ func (s *Store) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold 
 }
 
 // ReleaseAdvisoryLease gives a lease back.
-func (s *Store) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) error {
-	return s.write(ctx, engine.Unflushed, recordLocks(lease.subscription), func(t *tx) error {
+func (r *Rows) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) error {
+	return r.write(ctx, engine.Unflushed, records(lease.subscription), func(t *engine.Tx) error {
 		return t.Later(endLease, lease.subscription, lease.key, lease.token[:])
 	})
 }
 
 // ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and
 // returns how many it deleted. It also forgets the replicas that died long ago.
-func (s *Store) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
-	dead, err := s.forgetDeadReplicas(ctx)
+func (r *Rows) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
+	dead, err := r.forgetDeadReplicas(ctx)
 	if err != nil {
 		return 0, err
 	}
-	left, err := s.deletePassed(ctx, leftLeases, forgetLease, s.engine.Now(), limit)
+	left, err := engine.DeletePassed(ctx, r.engine, leftLeases, forgetLease, r.engine.Now(), limit)
 	return dead + left, err
 }

@@ -1,4 +1,4 @@
-package inventory
+package encryption
 
 import (
 	"context"
@@ -16,10 +16,14 @@ const (
 	selectSecret = `SELECT secret FROM secrets WHERE subscription = ? AND name = ?`
 )
 
-// Secret returns the random key of that name. The first caller creates it; from then
-// on it is the same for all that share the store.
-func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err error) {
-	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (key [32]byte, err error) {
+// Secrets are random keys that are kept in a database.
+type Secrets struct{ Engine *engine.Engine }
+
+// Named returns the key of that name. The first caller creates it; from then on it is
+// the same for all that share the database.
+func (s Secrets) Named(ctx context.Context, name string) (key [32]byte, err error) {
+	return engine.Commit(ctx, s.Engine, engine.Flushed, engine.LockSet{ChangesOwnOnly: true}, func(u engine.Unit) (key [32]byte, err error) {
+		t := u.Base()
 		var fresh [32]byte
 		rand.Read(fresh[:]) // never fails
 		if _, err := t.Exec(insertSecret, "", name, fresh[:], engine.Micros(t.Now)); err != nil {
@@ -39,14 +43,14 @@ func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err erro
 // encryptionSecret names the encryption key that is stored in the database.
 const encryptionSecret = "request batches"
 
-// storedKey is the encryption key in the database.
-func (s *Store) storedKey(ctx context.Context, create bool) (key [32]byte, found bool, err error) {
+// Stored is the [Options.Stored] of the database.
+func (s Secrets) Stored(ctx context.Context, create bool) (key [32]byte, found bool, err error) {
 	if create {
-		key, err = s.Secret(ctx, encryptionSecret)
+		key, err = s.Named(ctx, encryptionSecret)
 		return key, err == nil, err
 	}
 	var stored []byte
-	err = s.read(ctx).One(selectSecret, "", encryptionSecret)(&stored)
+	err = s.Engine.Read(ctx).One(selectSecret, "", encryptionSecret)(&stored)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && len(stored) != len(key) {
 		return key, false, nil
 	}

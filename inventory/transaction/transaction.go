@@ -1,0 +1,72 @@
+// Package transaction is what the tables' writes share: a writing transaction records the
+// events of what it changes, counts what quotas bound, and tells all replicas which scopes
+// they have to forget. It does all that at its end, behind every lock: many transactions
+// change the same rows there, and hold them for as short as they can.
+//
+// The packages of single tables write by a [Database]. What holds the things that they
+// keep, a subscription or a group, is locked by the inventory itself, which owns the unit
+// of the engine: see [Scopes].
+package transaction
+
+import (
+	"context"
+
+	"portico/inventory/encryption"
+	"portico/inventory/engine"
+)
+
+// Database is an open database with the cipher of what is kept in it.
+type Database struct {
+	*engine.Engine
+	Cipher *encryption.Cipher
+}
+
+// Tx is a writing transaction, with what it records at its end.
+type Tx struct {
+	*engine.Tx
+	// Scopes lock what holds the things that the transaction changes.
+	Scopes   Scopes
+	database *Database
+	tally    tally
+	changed  []string // scopes that are out of date in all memories once this commits
+	outbox   outbox
+}
+
+// Scopes lock subscriptions, groups and resources for a transaction. Names are folded.
+type Scopes interface {
+	// OpenSubscription locks a subscription that admits a write, and returns its tenant.
+	OpenSubscription(sub string, deletes bool) (tenant string, err error)
+	// OpenGroup locks a group to which something is added that goes with it.
+	OpenGroup(sub, group string, deletes bool) error
+	// HoldResource locks a resource with which something goes that is added;
+	// engine.ErrNotFound where there is none.
+	HoldResource(sub, key string) error
+}
+
+// Begin returns the records of a transaction that the engine has begun.
+func (d *Database) Begin(t *engine.Tx, scopes Scopes) Tx {
+	return Tx{Tx: t, Scopes: scopes, database: d}
+}
+
+func (t *Tx) records() *Tx { return t }
+
+// of returns the records of the engine's unit, which embeds them.
+func of(u engine.Unit) *Tx { return u.(interface{ records() *Tx }).records() }
+
+// Write runs a write and waits for its commit; see [engine.Engine.Do].
+func (d *Database) Write(ctx context.Context, durability engine.Durability, locks engine.LockSet, run func(*Tx) error) error {
+	return d.Do(ctx, &engine.Write{
+		Locks: locks, Durability: durability,
+		Run: func(u engine.Unit) error { return run(of(u)) },
+	})
+}
+
+// Commit is [Database.Write] of a write that has a result.
+func Commit[T any](ctx context.Context, d *Database, durability engine.Durability, locks engine.LockSet, run func(*Tx) (T, error)) (T, error) {
+	return engine.Commit(ctx, d.Engine, durability, locks, func(u engine.Unit) (T, error) { return run(of(u)) })
+}
+
+// InPieces is [engine.InPieces] for writes of a database.
+func InPieces[T any](ctx context.Context, d *Database, all []T, run func(t *Tx, piece []T) (int, error)) (ended int, err error) {
+	return engine.InPieces(ctx, d.Engine, all, func(u engine.Unit, piece []T) (int, error) { return run(of(u), piece) })
+}
