@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/tags"
 )
 
 // Every table that there is, and that there will be, is emptied of a subscription
@@ -33,11 +34,12 @@ func TestEveryTableIsErased(t *testing.T) {
 // another's.
 func TestManyTagsAreErasedInSteps(t *testing.T) {
 	s := openTest(t, testOptions(t))
+	statements, _ := texts(t)
 	tag := func(sub string, first, end int) {
 		t.Helper()
 		if err := s.write(t.Context(), engine.Unflushed, engine.LockSet{}, func(t *tx) error {
 			for i := first; i < end; i++ {
-				if err := t.Later(putTag, sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i), unknownValue); err != nil {
+				if err := t.Later(statements["putTag"], sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i), tags.UnknownValue); err != nil {
 					return err
 				}
 			}

@@ -235,15 +235,6 @@ func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind, etag strin
 	})
 }
 
-// recordTagName records that a tag name, or a value of it, was defined or removed.
-func (t *tx) recordTagName(sub, name, value, verb, etag string) error {
-	id, action := subscriptionScope(sub)+"/tagNames/"+name, "Microsoft.Resources/subscriptions/tagNames"
-	if value != "" {
-		id, action = id+"/tagValues/"+value, action+"/tagValues"
-	}
-	return t.RecordOwn(sub, events.Told{Resource: id, Action: action + verb, Status: events.Succeeded, ETag: etag})
-}
-
 func (t *tx) recordFeature(sub, feature string, on bool) error {
 	namespace, name, _ := strings.Cut(feature, "/")
 	action := "Microsoft.Features/providers/features/unregister/action"

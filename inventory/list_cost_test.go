@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"portico/inventory/engine"
+	"portico/inventory/tags"
 	"portico/test/harness"
 )
 
@@ -39,9 +40,9 @@ const (
 // checkTags has all values written that are not known yet.
 func checkTags(t *testing.T, s *Store) (mended int) {
 	t.Helper()
-	var check TagCheck
+	var check tags.Check
 	for range listedRows {
-		done, err := s.CheckTags(t.Context(), &check)
+		done, err := s.Tags.Continue(t.Context(), &check)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,9 +185,10 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 	if err != nil || len(everything) != listedRows {
 		t.Fatal(len(everything), err)
 	}
-	check(t, selection{list: checkedTags}, []any{"s", "common", everything[listedRows/2].Key})
-	check(t, selection{list: anyUnvalued}, []any{"s", "every", unknownValue, "", unknownValue})
-	check(t, selection{list: countTagValues}, []any{"s", "rare"})
+	statements, _ := texts(t)
+	check(t, selection{list: statements["checkedTags"]}, []any{"s", "common", everything[listedRows/2].Key})
+	check(t, selection{list: anyUnvalued}, []any{"s", "every", tags.UnknownValue, "", tags.UnknownValue})
+	check(t, selection{list: statements["countTagValues"]}, []any{"s", "rare"})
 	checkTagUses(t, s, everything)
 	for _, group := range []string{"", "common", "rare", "absent"} {
 		statement, args := mayHold("s", group, "common", []string{"", "absent", "common", "rare"})
@@ -244,16 +246,16 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 func checkTagUses(t *testing.T, s *Store, everything []Resource) {
 	t.Helper()
 	for _, name := range []string{"every", "common", "rare", "absent"} {
-		want := map[TagUse]int{}
+		want := map[tags.Use]int{}
 		for _, r := range everything {
 			if value, has := r.Details.Tags[name]; has {
-				want[TagUse{Name: name, Value: value}]++
+				want[tags.Use{Name: name, Value: value}]++
 			}
 		}
-		got := map[TagUse]int{}
-		uses, known, err := s.TagUses(t.Context(), "S", strings.ToUpper(name))
+		got := map[tags.Use]int{}
+		uses, known, err := s.Tags.Uses(t.Context(), "S", strings.ToUpper(name))
 		for _, use := range uses {
-			got[TagUse{Name: use.Name, Value: use.Value}] = use.Resources
+			got[tags.Use{Name: use.Name, Value: use.Value}] = use.Resources
 		}
 		if err != nil || !known || !maps.Equal(got, want) {
 			t.Errorf("%s: %v, %v, %v, want %v", name, got, known, err, want)

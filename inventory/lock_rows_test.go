@@ -10,6 +10,7 @@ import (
 	"portico/access/roles"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/tags"
 )
 
 // lockSpy notes, of an engine that would lock rows one by one, which rows of
@@ -63,7 +64,7 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	makeGroup(t, s, "rg")
 	lock := Lock{Subscription: "s", Scope: subscriptionScope("s")}
-	anyTag := func(TagName) error { return nil }
+	anyTag := func(tags.Name) error { return nil }
 	keep := func(*Lock) (*Lock, error) { return &Lock{Name: "l", ScopeID: lock.Scope, Level: LockCanNotDelete}, nil }
 	spy := &lockSpy{}
 	s.engine.Intercept(func(session engine.Session) engine.Session {
@@ -78,8 +79,11 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 			_, err := s.EditSubscriptionTags(ctx, "s", index.Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil }, nil)
 			return err
 		}},
-		{"a tag's name", func(ctx context.Context) error { _, _, err := s.DefineTag(ctx, "s", "n", "", anyTag, nil); return err }},
-		{"its end", func(ctx context.Context) error { _, err := s.RemoveTag(ctx, "s", "n", "", anyTag); return err }},
+		{"a tag's name", func(ctx context.Context) error {
+			_, _, err := s.Tags.Define(ctx, "s", "n", "", anyTag, nil)
+			return err
+		}},
+		{"its end", func(ctx context.Context) error { _, err := s.Tags.Remove(ctx, "s", "n", "", anyTag); return err }},
 		{"a lock", func(ctx context.Context) error {
 			_, _, err := s.EditLock(ctx, "s", "", lock.Scope, "l", keep)
 			return err

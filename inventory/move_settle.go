@@ -11,6 +11,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/tags"
 	"portico/inventory/transaction"
 )
 
@@ -144,10 +145,10 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	if err := moved.insertNew(t); err != nil {
 		return err
 	}
-	if err := retag(t, row.Subscription, row.Key, row.Details.Tags, nil); err != nil {
+	if err := tags.Update(&t.Tx, row.Subscription, row.Key, row.Details.Tags, nil); err != nil {
 		return err
 	}
-	if err := retag(t, moved.Subscription, moved.Key, nil, moved.Details.Tags); err != nil {
+	if err := tags.Update(&t.Tx, moved.Subscription, moved.Key, nil, moved.Details.Tags); err != nil {
 		return err
 	}
 	t.CountUsage(transaction.UsageOf(row.Subscription, row.Group, row.Type), -1, 0)

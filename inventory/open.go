@@ -14,6 +14,7 @@ import (
 	"portico/inventory/jobrow"
 	"portico/inventory/locations"
 	"portico/inventory/operations"
+	"portico/inventory/tags"
 	"portico/inventory/transaction"
 )
 
@@ -96,6 +97,7 @@ type Store struct {
 
 	Operations *operations.Records
 	Batches    *operations.Batches
+	Tags       *tags.Tags
 
 	options  Options
 	engine   *engine.Engine
@@ -131,7 +133,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.database, s.Secrets = &transaction.Database{Engine: s.engine}, encryption.Secrets{Engine: s.engine}
 	s.Operations = operations.NewRecords(s.database, o.Limits.LearnedOperations)
-	s.Batches = &operations.Batches{Database: s.database}
+	s.Batches = operations.NewBatches(s.database)
+	s.Tags = tags.New(s.database, o.Limits.TagNamesPerSubscription)
 	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {
 		return nil, errors.Join(err, s.engine.Close())

@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/tags"
 )
 
 // ResourceQuery selects rows of a subscription in the order of their keys; empty
@@ -190,7 +191,7 @@ func (q ResourceQuery) selections(valued bool) []selection {
 		})
 	}
 	column(`grp`, arm.Fold(q.Group))
-	if tag, value := arm.Fold(q.Tag), tagValue(q.TagValue); valued {
+	if tag, value := arm.Fold(q.Tag), tags.Digest(q.TagValue); valued {
 		all = append(all, selection{
 			list: listTagValue + ` ORDER BY value, resource LIMIT ?`, count: countTagValue,
 			args: []any{sub, tag, value, after, value}, most: ofPage,
@@ -289,7 +290,7 @@ func (q ResourceQuery) valued(from engine.Source) (bool, error) {
 		return false, nil
 	}
 	var unknown bool
-	err := from.One(anyUnvalued, arm.Fold(q.Subscription), arm.Fold(q.Tag), unknownValue, "", unknownValue)(&unknown)
+	err := from.One(anyUnvalued, arm.Fold(q.Subscription), arm.Fold(q.Tag), tags.UnknownValue, "", tags.UnknownValue)(&unknown)
 	return !unknown, err
 }
 

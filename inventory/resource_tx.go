@@ -5,6 +5,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/tags"
 	"portico/inventory/transaction"
 )
 
@@ -127,7 +128,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		if err := t.ChangeOne(deleteResource, h.subscription, h.key, h.row.Generation[:]); err != nil {
 			return err
 		}
-		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
+		if err := tags.Update(&t.Tx, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
 			return err
 		}
 		if err := dropLocksAt(t, h.subscription, h.key); err != nil {
@@ -159,7 +160,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	if h.remembered != nil {
 		row.begun = *h.remembered
 	}
-	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
+	if err := tags.Update(&t.Tx, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err
 	}
 	h.row, h.stored = &row, &row

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/tags"
 )
 
 // The values of tags are compared with the resources a part at a time, for a fiftieth of
@@ -20,7 +20,7 @@ const (
 
 // checkTags compares the values of tags, again and again, until ctx ends.
 func (r *Runner) checkTags(ctx context.Context) {
-	var check inventory.TagCheck
+	var check tags.Check
 	repeat(ctx, r.pace(), func() time.Duration {
 		begun, before := time.Now(), check.Mended
 		done, err := r.checkPart(ctx, &check)
@@ -32,14 +32,14 @@ func (r *Runner) checkTags(ctx context.Context) {
 		case err != nil: // runHousekeeping warns of a store that is down
 			pause = max(pause, countEvery)
 		case done:
-			check, pause = inventory.TagCheck{}, checkEvery
+			check, pause = tags.Check{}, checkEvery
 		}
 		return pause
 	})
 }
 
-func (r *Runner) checkPart(ctx context.Context, check *inventory.TagCheck) (done bool, err error) {
+func (r *Runner) checkPart(ctx context.Context, check *tags.Check) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	return r.Store.CheckTags(ctx, check)
+	return r.Store.Tags.Continue(ctx, check)
 }

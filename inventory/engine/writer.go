@@ -129,6 +129,19 @@ func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks L
 	return value, nil
 }
 
+// Put runs a write that creates or replaces something, and returns that as it is stored.
+func Put[U Unit, T any](ctx context.Context, e *Engine, locks LockSet, run func(U) (stored T, created bool, err error)) (stored T, created bool, err error) {
+	type put struct {
+		stored  T
+		created bool
+	}
+	result, err := Commit(ctx, e, Flushed, locks, func(u U) (p put, err error) {
+		p.stored, p.created, err = run(u)
+		return p, err
+	})
+	return result.stored, result.created, err
+}
+
 // PieceSize is how many records are ended or removed in one transaction.
 const PieceSize = 100
 

@@ -20,7 +20,10 @@ const BatchJob = "batch"
 var ErrTooManyBatches = errors.New("inventory: the caller has too many batches under way")
 
 // Batches are the batches of a database.
-type Batches struct{ Database *transaction.Database }
+type Batches struct{ database *transaction.Database }
+
+// NewBatches returns the batches of a database.
+func NewBatches(d *transaction.Database) *Batches { return &Batches{database: d} }
 
 // Batch is the record of a batch.
 type Batch struct {
@@ -119,12 +122,12 @@ const contentPlace = -1
 // *transaction.QuotaError where there is no room for the content and one answer.
 func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
 	job := jobrow.Job{ID: engine.NewID(), Kind: BatchJob, Incarnation: engine.NewID(), Payload: "{}"}
-	encrypted, err := b.Database.Cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
+	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
 	}
 	caller := batchCaller(o.TenantID, o.ObjectID)
-	return b.Database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
+	return b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		var open int
 		if err := t.One(countOpenBatches, "", caller)(&open); err != nil {
 			return err
@@ -151,7 +154,7 @@ func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits
 
 // Batch returns what is recorded of the batch of a job, or ErrNotFound.
 func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err error) {
-	from := b.Database.Read(ctx)
+	from := b.database.Read(ctx)
 	var until int64
 	err = from.One(selectRequestBatch, "", job[:])(&found.Content, &until)
 	found.Until = engine.Moment(until)
@@ -162,7 +165,7 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 		return found, err
 	}
 	if len(found.Content) > 0 {
-		if found.Content, err = b.Database.Cipher.Decrypt(ctx, partPlace(job, contentPlace), found.Content); err != nil {
+		if found.Content, err = b.database.Cipher.Decrypt(ctx, partPlace(job, contentPlace), found.Content); err != nil {
 			return found, err
 		}
 	}
@@ -186,7 +189,7 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 // from now on. Only one caller ever gets true, and no other may send it.
 // jobrow.ErrLeaseLost when the caller no longer holds the job.
 func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
-	return transaction.Commit(ctx, b.Database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (bool, error) {
+	return transaction.Commit(ctx, b.database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (bool, error) {
 		if err := j.CheckHeld(t.Tx); err != nil {
 			return false, err
 		}
@@ -199,11 +202,11 @@ func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (firs
 // answer stands, even if its holder has lost the lease meanwhile. Nothing is recorded
 // for a batch that has ended.
 func (b *Batches) EndPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
-	encrypted, err := b.Database.Cipher.Encrypt(ctx, partPlace(job, number), answer)
+	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job, number), answer)
 	if err != nil {
 		return err
 	}
-	return b.Database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
+	return b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		batch, err := loadBatch(t, "", job[:])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.ended > 0 {
 			return nil
@@ -238,7 +241,7 @@ func loadBatch(t *transaction.Tx, sub string, job []byte) (b storedBatch, err er
 // Room returns how many bytes may still be stored for a caller's batches, and
 // for all batches.
 func (b *Batches) Room(ctx context.Context, tenant, object string, limits BatchLimits) (own, all int64, err error) {
-	from := b.Database.Read(ctx)
+	from := b.database.Read(ctx)
 	room := func(group string, limit int) (int64, error) {
 		n, err := transaction.UsageOf("", group, transaction.BatchBytes).Read(from)
 		return engine.AtMost(limit) - int64(n), err
@@ -252,21 +255,21 @@ func (b *Batches) Room(ctx context.Context, tenant, object string, limits BatchL
 // Answer returns the answer to a request of a batch, or ErrNotFound.
 func (b *Batches) Answer(ctx context.Context, job [16]byte, number int) ([]byte, error) {
 	var encrypted []byte
-	err := b.Database.Read(ctx).One(selectPart, "", job[:], number)(&encrypted)
+	err := b.database.Read(ctx).One(selectPart, "", job[:], number)(&encrypted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, engine.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.Database.Cipher.Decrypt(ctx, partPlace(job, number), encrypted)
+	return b.database.Cipher.Decrypt(ctx, partPlace(job, number), encrypted)
 }
 
 // End ends a batch and its job, durably; it deletes the content, and
 // keeps the answers, the job and the operation for the given time.
 // jobrow.ErrLeaseLost when the caller no longer holds the job.
 func (b *Batches) End(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, kept time.Duration) error {
-	return b.Database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
+	return b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		forget := t.Now.Add(kept)
 		if err := j.End(t.Tx, state, payload, forget); err != nil {
 			return err
@@ -291,7 +294,7 @@ func (b *Batches) End(ctx context.Context, j jobrow.Job, state jobrow.State, pay
 // Shorten moves the end of an ended batch's record to an earlier time; a
 // later one changes nothing. Losing this is harmless: the record then stays longer.
 func (b *Batches) Shorten(ctx context.Context, job [16]byte, until time.Time) error {
-	return b.Database.Write(ctx, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
+	return b.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		batch, err := loadBatch(t, "", job[:])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (batch.ended == 0 || batch.until <= engine.Micros(until)) {
 			return nil
@@ -323,8 +326,8 @@ type forgottenBatch struct {
 // Forget deletes at most limit batches whose time is over, with their
 // answers, and returns how many it deleted.
 func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error) {
-	now := engine.Micros(b.Database.Now())
-	ended, err := engine.Collect(b.Database.Read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
+	now := engine.Micros(b.database.Now())
+	ended, err := engine.Collect(b.database.Read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
 		err = scan(&b.subscription, &b.job, &b.bytes)
 		return b, err
 	}, endedBatches, now, engine.AtMost(limit))
@@ -337,7 +340,7 @@ func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error
 			bytes += ended[last].bytes
 			last++
 		}
-		n, err := transaction.InPieces(ctx, b.Database, ended[first:last], func(t *transaction.Tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+		n, err := transaction.InPieces(ctx, b.database, ended[first:last], func(t *transaction.Tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
 		if deleted += n; err != nil {
 			return deleted, err
 		}

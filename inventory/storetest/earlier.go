@@ -27,7 +27,7 @@ func UseEarlier(t *testing.T, store *inventory.Store, has func(migration string)
 	b.findsEarlier(has)
 	b.findsEarlierJobs(has)
 	if has("5") { // each has more than the one before
-		name, err := b.TagName(b.ctx, filledSub, "cost")
+		name, err := b.Tags.Name(b.ctx, filledSub, "cost")
 		b.ok(err)
 		equal(b, fmt.Sprint(name.Name, name.Values), "cost[low]")
 	}

@@ -156,7 +156,7 @@ func testEvents(t *testing.T, database Database) {
 		b.group("rg")
 		define := func(sub string, n int) {
 			for i := range n {
-				_, _, err := b.DefineTag(b.ctx, sub, fmt.Sprint("tag", i), "", anyTag, nil)
+				_, _, err := b.Tags.Define(b.ctx, sub, fmt.Sprint("tag", i), "", anyTag, nil)
 				b.ok(err)
 			}
 		}
@@ -414,10 +414,10 @@ func testOwnEventsInOrder(t *testing.T, database Database) {
 			return b.DeleteLock(b.ctx, Sub, "rg", scope, fmt.Sprint("l", n), func(inventory.Lock) error { return nil })
 		}},
 		{"Microsoft.Resources/subscriptions/tagNames", func(b *bench, n int) error {
-			_, _, err := b.DefineTag(b.ctx, Sub, fmt.Sprint("t", n), "", anyTag, nil)
+			_, _, err := b.Tags.Define(b.ctx, Sub, fmt.Sprint("t", n), "", anyTag, nil)
 			return err
 		}, func(b *bench, n int) error {
-			_, err := b.RemoveTag(b.ctx, Sub, fmt.Sprint("t", n), "", anyTag)
+			_, err := b.Tags.Remove(b.ctx, Sub, fmt.Sprint("t", n), "", anyTag)
 			return err
 		}},
 		{"Microsoft.Authorization/roleAssignments", func(b *bench, n int) error {

@@ -95,7 +95,7 @@ func testQuota(t *testing.T, database Database) {
 			o.Limits = inventory.Limits{TagNamesPerSubscription: 3, LocksPerSubscription: 21}
 		})
 		define := func(name, value string) error {
-			_, _, err := b.DefineTag(b.ctx, Sub, name, value, anyTag, nil)
+			_, _, err := b.Tags.Define(b.ctx, Sub, name, value, anyTag, nil)
 			return err
 		}
 		b.ok(define("a", ""))
@@ -104,7 +104,7 @@ func testQuota(t *testing.T, database Database) {
 		equal(b, *as[*transaction.QuotaError](b, define("a", "2")), transaction.QuotaError{Kind: transaction.QuotaTagNames, Limit: 3, Current: 3})
 		b.ok(define("A", "1"))                                   // it exists
 		for _, of := range [][2]string{{"a", "1"}, {"a", "1"}} { // the second time it is gone
-			_, err := b.RemoveTag(b.ctx, Sub, of[0], of[1], anyTag)
+			_, err := b.Tags.Remove(b.ctx, Sub, of[0], of[1], anyTag)
 			b.ok(err)
 		}
 		b.ok(define("a", "2"))

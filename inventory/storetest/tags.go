@@ -13,12 +13,13 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/inventory/tags"
 )
 
 var errRefused = errors.New("refused")
 
 // anyTag lets every definition of a tag change.
-func anyTag(inventory.TagName) error { return nil }
+func anyTag(tags.Name) error { return nil }
 
 func testTags(t *testing.T, database Database) {
 	set := func(tags map[string]string) func(map[string]string) (map[string]string, error) {
@@ -70,18 +71,18 @@ func testTags(t *testing.T, database Database) {
 		b := newBench(t, database)
 		define := func(name, value string) bool {
 			b.Helper()
-			_, created, err := b.DefineTag(b.ctx, Sub, name, value, anyTag, nil)
+			_, created, err := b.Tags.Define(b.ctx, Sub, name, value, anyTag, nil)
 			b.ok(err)
 			return created
 		}
-		_, _, err := b.DefineTag(b.ctx, Sub, "Env", "prod", anyTag, nil)
+		_, _, err := b.Tags.Define(b.ctx, Sub, "Env", "prod", anyTag, nil)
 		b.is(err, inventory.ErrNotFound)
 		equal(b, define("Env", ""), true)
 		equal(b, define("ENV", ""), false)
 		equal(b, define("env", "prod"), true)
 		equal(b, define("env", "Prod"), true)
 		equal(b, define("env", "prod"), false)
-		defined, err := b.TagName(b.ctx, Sub, "eNV")
+		defined, err := b.Tags.Name(b.ctx, Sub, "eNV")
 		b.ok(err)
 		equal(b, fmt.Sprint(defined), "{env Env [Prod prod]}")
 
@@ -91,7 +92,7 @@ func testTags(t *testing.T, database Database) {
 		b.ok(err)
 		var names []string
 		for after := ""; ; {
-			after, err = b.NextTagName(b.ctx, Sub, after)
+			after, err = b.Tags.Next(b.ctx, Sub, after)
 			b.ok(err)
 			if after == "" {
 				break
@@ -102,12 +103,12 @@ func testTags(t *testing.T, database Database) {
 
 		remove := func(name, value string) bool {
 			b.Helper()
-			removed, err := b.RemoveTag(b.ctx, Sub, name, value, anyTag)
+			removed, err := b.Tags.Remove(b.ctx, Sub, name, value, anyTag)
 			b.ok(err)
 			return removed
 		}
-		_, err = b.RemoveTag(b.ctx, Sub, "env", "", anyTag)
-		b.is(err, inventory.ErrHasValues)
+		_, err = b.Tags.Remove(b.ctx, Sub, "env", "", anyTag)
+		b.is(err, tags.ErrHasValues)
 		equal(b, remove("env", "PROD"), false)
 		equal(b, remove("env", "prod"), true)
 		equal(b, remove("Env", "Prod"), true)
@@ -117,18 +118,18 @@ func testTags(t *testing.T, database Database) {
 	t.Run("names, by what was there", func(t *testing.T) {
 		b := newBench(t, database)
 		// is judges the name as it is when the transaction writes.
-		is := func(want string) func(inventory.TagName) error {
-			return func(n inventory.TagName) error {
+		is := func(want string) func(tags.Name) error {
+			return func(n tags.Name) error {
 				if fmt.Sprint(n) == want {
 					return nil
 				}
 				return fmt.Errorf("%w: %v", errRefused, n)
 			}
 		}
-		_, created, err := b.DefineTag(b.ctx, Sub, "Env", "", is("{env Env []}"), nil)
+		_, created, err := b.Tags.Define(b.ctx, Sub, "Env", "", is("{env Env []}"), nil)
 		b.is(err, errRefused)
 		equal(b, created, false)
-		_, err = b.TagName(b.ctx, Sub, "env")
+		_, err = b.Tags.Name(b.ctx, Sub, "env")
 		b.is(err, inventory.ErrNotFound)
 		for _, define := range []struct{ value, before, after string }{
 			{"", "{  []}", "{env Env []}"},
@@ -136,17 +137,17 @@ func testTags(t *testing.T, database Database) {
 			{"prod", "{env Env [prod]}", "{env Env [prod]}"},
 			{"", "{env Env [prod]}", "{env Env [prod]}"},
 		} {
-			defined, _, err := b.DefineTag(b.ctx, Sub, "Env", define.value, is(define.before), nil)
+			defined, _, err := b.Tags.Define(b.ctx, Sub, "Env", define.value, is(define.before), nil)
 			b.ok(err)
 			equal(b, fmt.Sprint(defined), define.after)
 		}
-		_, err = b.RemoveTag(b.ctx, Sub, "env", "prod", is("{env Env []}"))
+		_, err = b.Tags.Remove(b.ctx, Sub, "env", "prod", is("{env Env []}"))
 		b.is(err, errRefused)
-		_, err = b.RemoveTag(b.ctx, Sub, "env", "", is("{env Env []}"))
+		_, err = b.Tags.Remove(b.ctx, Sub, "env", "", is("{env Env []}"))
 		b.is(err, errRefused) // before it is said that values are defined
-		_, err = b.RemoveTag(b.ctx, Sub, "env", "prod", is("{env Env [prod]}"))
+		_, err = b.Tags.Remove(b.ctx, Sub, "env", "prod", is("{env Env [prod]}"))
 		b.ok(err)
-		_, err = b.RemoveTag(b.ctx, Sub, "env", "prod", is("whatever"))
+		_, err = b.Tags.Remove(b.ctx, Sub, "env", "prod", is("whatever"))
 		b.ok(err) // what is absent is not judged
 
 		// Of many who saw the same, one wins.
@@ -154,7 +155,7 @@ func testTags(t *testing.T, database Database) {
 		var won atomic.Int64
 		for i := range 8 {
 			wait.Go(func() {
-				switch _, _, err := b.DefineTag(b.ctx, Sub, "env", fmt.Sprint("v", i), is("{env Env []}"), nil); {
+				switch _, _, err := b.Tags.Define(b.ctx, Sub, "env", fmt.Sprint("v", i), is("{env Env []}"), nil); {
 				case err == nil:
 					won.Add(1)
 				case !errors.Is(err, errRefused):

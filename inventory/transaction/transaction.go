@@ -66,6 +66,11 @@ func Commit[T any](ctx context.Context, d *Database, durability engine.Durabilit
 	return engine.Commit(ctx, d.Engine, durability, locks, func(u engine.Unit) (T, error) { return run(of(u)) })
 }
 
+// Put is [engine.Put] of a write of a database.
+func Put[T any](ctx context.Context, d *Database, locks engine.LockSet, run func(*Tx) (stored T, created bool, err error)) (stored T, created bool, err error) {
+	return engine.Put(ctx, d.Engine, locks, func(u engine.Unit) (T, bool, error) { return run(of(u)) })
+}
+
 // InPieces is [engine.InPieces] for writes of a database.
 func InPieces[T any](ctx context.Context, d *Database, all []T, run func(t *Tx, piece []T) (int, error)) (ended int, err error) {
 	return engine.InPieces(ctx, d.Engine, all, func(u engine.Unit, piece []T) (int, error) { return run(of(u), piece) })

@@ -14,6 +14,7 @@ import (
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/tags"
 	"portico/inventory/transaction"
 )
 
@@ -109,7 +110,7 @@ const entriesOfARow = 20
 // countResources counts the resources that have a tag: by the index of tags, and where
 // that does not know all values yet, by reading them.
 func (u *tagUses) countResources(ctx context.Context, use *tagUse, name string) error {
-	counted, known, err := u.store.TagUses(ctx, u.subscription.ID, name)
+	counted, known, err := u.store.Tags.Uses(ctx, u.subscription.ID, name)
 	switch {
 	case err != nil:
 		return err
@@ -146,7 +147,7 @@ func (u *tagUses) readResources(ctx context.Context, use *tagUse, name string) e
 // next returns the folded name of the first tag behind after that is defined or in
 // use; "" at the end.
 func (u *tagUses) next(ctx context.Context, after string) (string, error) {
-	next, err := u.store.NextTagName(ctx, u.subscription.ID, after)
+	next, err := u.store.Tags.Next(ctx, u.subscription.ID, after)
 	see := func(tags map[string]string) {
 		for name := range tags {
 			if name := arm.Fold(name); name > after && (next == "" || name < next) {
@@ -161,7 +162,7 @@ func (u *tagUses) next(ctx context.Context, after string) (string, error) {
 	return next, err
 }
 
-func tagNameOf(subscription string, defined inventory.TagName, use tagUse) tagNameBody {
+func tagNameOf(subscription string, defined tags.Name, use tagUse) tagNameBody {
 	name := defined.Name
 	if name == "" {
 		name = use.spelling
@@ -178,7 +179,7 @@ func tagNameOf(subscription string, defined inventory.TagName, use tagUse) tagNa
 	return body
 }
 
-func tagValueOf(subscription, name, value string, defined inventory.TagName, use tagUse) tagValueBody {
+func tagValueOf(subscription, name, value string, defined tags.Name, use tagUse) tagValueBody {
 	return tagValueBody{
 		ID: tagValueID(subscription, name, value), TagValue: value,
 		Count: tagCount{"Total", use.values[value]}, ETag: tagETag(subscription, defined, value),
@@ -197,7 +198,7 @@ func tagValueID(subscription, name, value string) string {
 // defined for it; "" for what is not defined. It is over what clients define: how often
 // a tag is in use, and with which values, is not theirs to write there, and changes with
 // every resource.
-func tagETag(subscription string, defined inventory.TagName, value string) string {
+func tagETag(subscription string, defined tags.Name, value string) string {
 	switch {
 	case !defined.Defines(value):
 		return ""
@@ -251,7 +252,7 @@ func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 }
 
 func (g Names) one(ctx context.Context, subscription string, uses *tagUses, name string) (tagNameBody, error) {
-	defined, err := g.Store.TagName(ctx, subscription, name)
+	defined, err := g.Store.Tags.Name(ctx, subscription, name)
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return tagNameBody{}, err
 	}
@@ -281,9 +282,9 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 		return fault
 	}
 	conditions := route.Preconditions(r, x)
-	defined, created, err := g.Store.DefineTag(r.Context(), req.Subscription.ID, name, value, func(current inventory.TagName) error {
+	defined, created, err := g.Store.Tags.Define(r.Context(), req.Subscription.ID, name, value, func(current tags.Name) error {
 		return conditions(tagETag(req.Subscription.ID, current, value))
-	}, func(defined inventory.TagName) string { return tagETag(req.Subscription.ID, defined, value) })
+	}, func(defined tags.Name) string { return tagETag(req.Subscription.ID, defined, value) })
 	var quota *transaction.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -322,11 +323,11 @@ func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	removed, err := g.Store.RemoveTag(r.Context(), req.Subscription.ID, name, value, func(current inventory.TagName) error {
+	removed, err := g.Store.Tags.Remove(r.Context(), req.Subscription.ID, name, value, func(current tags.Name) error {
 		return cmp.Or(conditions(tagETag(req.Subscription.ID, current, value)), inUse)
 	})
 	switch {
-	case errors.Is(err, inventory.ErrHasValues):
+	case errors.Is(err, tags.ErrHasValues):
 		return arm.NewError(arm.TagNameInUse, name, "values are defined for it").About("tagName")
 	case err != nil:
 		return admission.Refusal(x, err)

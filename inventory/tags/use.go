@@ -1,4 +1,4 @@
-package inventory
+package tags
 
 import (
 	"context"
@@ -14,20 +14,25 @@ const countTagValues = `SELECT value, n,
 	FROM (SELECT subscription, value, COUNT(*) AS n, MIN(resource) AS of_first FROM resource_tags
 		WHERE subscription = ? AND tag = ? GROUP BY subscription, value) AS counted`
 
-// TagUse is how many resources have a tag with a value.
-type TagUse struct {
+// tagged is what the details of a resource say of its tags.
+type tagged struct {
+	Tags map[string]string `json:"tags"`
+}
+
+// Use is how many resources have a tag with a value.
+type Use struct {
 	Name, Value string // as one of the resources spells the name
 	Resources   int
 }
 
-// TagUses counts the resources of a subscription that have a tag, for each of its values.
+// Uses counts the resources of a subscription that have a tag, for each of its values.
 // It reads an entry of an index for each of them, and one resource for each value. It
 // reports whether the index knows all values: it does not where an earlier version has
 // written some, or where a resource has the tag in several casings. Then there are no
 // counts, and the resources have to be read.
-func (s *Store) TagUses(ctx context.Context, sub, name string) (uses []TagUse, known bool, err error) {
+func (d *Tags) Uses(ctx context.Context, sub, name string) (uses []Use, known bool, err error) {
 	known, name = true, arm.Fold(name)
-	err = s.read(ctx).Each(func(scan engine.Scanner) error {
+	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
 		var value int64
 		var n int
 		var text string
@@ -47,15 +52,15 @@ func (s *Store) TagUses(ctx context.Context, sub, name string) (uses []TagUse, k
 }
 
 // useOf finds the tag with the value of a digest in the details of a resource.
-func useOf(name string, digest int64, text string) (use TagUse, found bool) {
-	var details Details
-	if digest == unknownValue || json.Unmarshal([]byte(text), &details) != nil {
-		return TagUse{}, false
+func useOf(name string, digest int64, text string) (use Use, found bool) {
+	var details tagged
+	if digest == UnknownValue || json.Unmarshal([]byte(text), &details) != nil {
+		return Use{}, false
 	}
 	for spelling, value := range details.Tags {
-		if arm.Fold(spelling) == name && tagValue(value) == digest {
-			return TagUse{Name: spelling, Value: value}, true
+		if arm.Fold(spelling) == name && Digest(value) == digest {
+			return Use{Name: spelling, Value: value}, true
 		}
 	}
-	return TagUse{}, false
+	return Use{}, false
 }

@@ -1,4 +1,4 @@
-package inventory
+package tags
 
 import (
 	"crypto/sha256"
@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"portico/arm"
+	"portico/inventory/transaction"
 )
 
 const (
@@ -15,9 +16,9 @@ const (
 	deleteTag = `DELETE FROM resource_tags WHERE subscription = ? AND tag = ? AND resource = ?`
 )
 
-// retag keeps the index of tags in step with a row whose tags change.
-func retag(t *tx, sub, key string, before, after map[string]string) error {
-	old, fresh := tagValues(before), tagValues(after)
+// Update keeps the index of tags in step with a row whose tags change.
+func Update(t *transaction.Tx, sub, key string, before, after map[string]string) error {
+	old, fresh := digests(before), digests(after)
 	for name := range old {
 		if _, stays := fresh[name]; stays {
 			continue
@@ -37,11 +38,11 @@ func retag(t *tx, sub, key string, before, after map[string]string) error {
 	return nil
 }
 
-// unknownValue stands where a tag's value has to be read from the resource.
-const unknownValue = 0
+// UnknownValue stands where a tag's value has to be read from the resource.
+const UnknownValue = 0
 
-// tagValues are the digests of tags' values, by the folded names of the tags.
-func tagValues(tags map[string]string) map[string]int64 {
+// digests are the digests of tags' values, by the folded names of the tags.
+func digests(tags map[string]string) map[string]int64 {
 	if len(tags) == 0 {
 		return nil
 	}
@@ -49,20 +50,20 @@ func tagValues(tags map[string]string) map[string]int64 {
 	for name, value := range tags {
 		name = arm.Fold(name)
 		if _, twice := values[name]; twice {
-			values[name] = unknownValue
+			values[name] = UnknownValue
 		} else {
-			values[name] = tagValue(value)
+			values[name] = Digest(value)
 		}
 	}
 	return values
 }
 
-// tagValue is the digest by which a tag's value is found. What has the same one by chance
+// Digest is the digest by which a tag's value is found. What has the same one by chance
 // is read and left out.
-func tagValue(value string) int64 {
+func Digest(value string) int64 {
 	if !utf8.ValidString(value) {
 		value = string([]rune(value)) // as it is stored
 	}
 	sum := sha256.Sum256([]byte(value))
-	return max(int64(binary.BigEndian.Uint64(sum[:])&math.MaxInt64), unknownValue+1)
+	return max(int64(binary.BigEndian.Uint64(sum[:])&math.MaxInt64), UnknownValue+1)
 }

@@ -1,4 +1,4 @@
-package inventory
+package tags
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"portico/inventory/engine"
+	"portico/inventory/transaction"
 )
 
 const (
@@ -19,9 +20,9 @@ const (
 	tagsChecked = 1000
 )
 
-// TagCheck is how far a comparison of the index of tags' values with the resources has
+// Check is how far a comparison of the index of tags' values with the resources has
 // come. The zero value begins one.
-type TagCheck struct {
+type Check struct {
 	after  tagRow
 	Mended int // values that were wrong, or not known yet
 }
@@ -36,13 +37,13 @@ func (r tagRow) compare(other tagRow) int {
 	return cmp.Or(cmp.Compare(r.subscription, other.subscription), cmp.Compare(r.name, other.name), cmp.Compare(r.resource, other.resource))
 }
 
-// CheckTags continues a comparison by a bounded number of tags, and reports whether it is
+// Continue continues a comparison by a bounded number of tags, and reports whether it is
 // complete. It writes the values that an earlier version left out, or changed without
 // saying so here.
-func (s *Store) CheckTags(ctx context.Context, c *TagCheck) (done bool, err error) {
+func (d *Tags) Continue(ctx context.Context, c *Check) (done bool, err error) {
 	after, n := c.after, 0
 	var wrong []tagRow
-	err = s.read(ctx).Each(func(scan engine.Scanner) error {
+	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
 		row, err := scanTagRow(scan)
 		if err != nil {
 			return err
@@ -59,7 +60,7 @@ func (s *Store) CheckTags(ctx context.Context, c *TagCheck) (done bool, err erro
 		return false, err
 	}
 	// Each only if nobody has changed it meanwhile.
-	mended, err := engine.InPieces(ctx, s.engine, wrong, func(t *tx, piece []tagRow) (int, error) {
+	mended, err := transaction.InPieces(ctx, d.database, wrong, func(t *transaction.Tx, piece []tagRow) (int, error) {
 		for _, row := range piece {
 			if err := t.Later(mendTag, row.wanted, row.subscription, row.name, row.resource, row.value); err != nil {
 				return 0, err
@@ -80,16 +81,16 @@ func scanTagRow(scan engine.Scanner) (row tagRow, err error) {
 	if err := scan(&row.subscription, &row.name, &row.resource, &row.value, &text); err != nil {
 		return row, err
 	}
-	var details Details
+	var details tagged
 	if text != "" {
 		if err := json.Unmarshal([]byte(text), &details); err != nil {
 			row.wanted = row.value // it stays as it is; who reads the resource says so
 			return row, nil        //nolint:nilerr // one that cannot be read holds up no other
 		}
 	}
-	wanted, has := tagValues(details.Tags)[row.name]
+	wanted, has := digests(details.Tags)[row.name]
 	if !has {
-		wanted = tagValue("") // any will do, as the resource is left out anyway
+		wanted = Digest("") // any will do, as the resource is left out anyway
 	}
 	row.wanted = wanted
 	return row, nil
