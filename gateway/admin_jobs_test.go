@@ -2,13 +2,10 @@ package gateway
 
 import (
 	"context"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	adminapi "portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
@@ -64,7 +61,7 @@ func TestAdminJobs(t *testing.T) {
 	}
 	s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?limit=0", "")
 	for _, kind := range []string{"follows", "Follow"} {
-		s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?kind="+kind, "").says(t, "The query parameter 'kind' is invalid: it is one of "+strings.Join(adminapi.JobKinds(), ", ")+".")
+		s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?kind="+kind, "").says(t, "The query parameter 'kind' is invalid: it is one of "+strings.Join(s.gateway.runner.Kinds(), ", ")+".")
 	}
 	s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?after=x", "")
 	for _, unknown := range []string{"x", "-." + strings.Repeat("0", 32)} {
@@ -74,27 +71,9 @@ func TestAdminJobs(t *testing.T) {
 	s.asked(409, "Conflict", "POST", "/admin/jobs/"+follow.ID+"/cancel", "")
 }
 
-// Whoever lists jobs by their kinds knows all that the service has: commands by the
-// description of the API, the console by a list of its own.
-func TestJobKindsAreTheServices(t *testing.T) {
-	s := newSite(t, setup{})
-	if got, want := adminapi.JobKinds(), s.gateway.runner.Kinds(); !slices.Equal(got, want) {
-		t.Errorf("the API describes the kinds %q, the service has %q", got, want)
-	}
-	script := s.asked(200, "", "GET", "/console/jobs.js", "").text
-	list := regexp.MustCompile(`(?m)^const kinds = \[(.*)\];$`).FindStringSubmatch(script)
-	if list == nil {
-		t.Fatal("the console has no list of kinds")
-	}
-	shown := strings.Split(strings.ReplaceAll(list[1], "'", ""), ", ")
-	slices.Sort(shown)
-	if !slices.Equal(shown, adminapi.JobKinds()) {
-		t.Errorf("the console has the kinds %q", shown)
-	}
-}
-
 func TestAdminCancelsAJob(t *testing.T) {
 	s := newSite(t, setup{})
+	s.addSurveys()
 	name := s.addJob("survey", "a", "{}")
 	for range 2 {
 		if got := s.asked(202, "", "POST", "/admin/jobs/"+name+"/cancel", ""); !strings.Contains(got.text, `"state":"Cancelling"`) {

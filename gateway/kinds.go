@@ -1,6 +1,10 @@
 package gateway
 
 import (
+	"maps"
+	"slices"
+
+	"portico/config"
 	"portico/gateway/frontdoor"
 	"portico/inventory"
 	"portico/inventory/operations"
@@ -12,6 +16,22 @@ import (
 	"portico/operations/reconcile"
 	"portico/operations/sweep"
 )
+
+// NotResumed names the kinds of jobs that a database which was restored does not go on
+// with.
+func NotResumed() (kinds inventory.NotResumed) {
+	described := (&Gateway{config: new(config.Config)}).kinds() // what becomes of them depends on no configuration
+	for _, name := range slices.Sorted(maps.Keys(described)) {
+		switch described[name].Describe().AfterRestore {
+		case jobs.Resumed:
+		case jobs.Cancelled:
+			kinds.Cancelled = append(kinds.Cancelled, name)
+		case jobs.Removed:
+			kinds.Removed = append(kinds.Removed, name)
+		}
+	}
+	return kinds
+}
 
 // kinds lists all kinds of durable work, by the names of their jobs, as the gateway's
 // configuration has them.

@@ -8,7 +8,6 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
 )
 
 // ErrShared refuses what must be done before any gateway works with the database.
@@ -16,11 +15,17 @@ var ErrShared = errors.New("inventory: a gateway works with the database, or did
 
 // Disarmed is what of a restored database is not gone on with.
 type Disarmed struct {
-	// Jobs are deletions of groups, moves and batches that were under way. The next
-	// gateway ends them as if an operator had canceled each.
+	// Jobs are those of clients, such as deletions of groups, that were under way. The
+	// next gateway ends them as if an operator had canceled each.
 	Jobs int64 `json:"jobs"`
 	// Subscriptions were Deleted and not yet erased. They are Disabled now.
 	Subscriptions int64 `json:"subscriptions"`
+}
+
+// NotResumed names the kinds of jobs that a restored database does not go on with.
+type NotResumed struct {
+	Cancelled []string // as if an operator had cancelled each job
+	Removed   []string
 }
 
 const (
@@ -44,7 +49,7 @@ const (
 // going on with it would delete or move what was made since. Endpoints are notified of
 // all subscriptions once more, readers of the feed are told that it has ended, and no
 // absence counts as seen. ErrShared where a gateway is at work.
-func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
+func (s *Store) Disarm(ctx context.Context, kinds NotResumed) (Disarmed, error) {
 	return commit(ctx, s, engine.Flushed, engine.LockSet{Alone: true}, func(t *tx) (d Disarmed, err error) {
 		now := engine.Micros(t.Now)
 		replicas, err := jobrow.Replicas(t.Base())
@@ -54,7 +59,7 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 		if replicas > 0 {
 			return d, ErrShared
 		}
-		for _, kind := range [...]string{GroupDeleteJob, MoveJob, ValidateMoveJob, operations.BatchJob} {
+		for _, kind := range kinds.Cancelled {
 			n, err := t.Exec(cancelKind, jobrow.Cancelling, now, now, jobrow.Waiting, kind)
 			if err != nil {
 				return d, err
@@ -72,7 +77,7 @@ func (s *Store) Disarm(ctx context.Context) (Disarmed, error) {
 			}
 		}
 		d.Subscriptions = int64(len(deleted))
-		for _, kind := range [...]string{NoticeJob, EraseJob} {
+		for _, kind := range kinds.Removed {
 			if _, err := t.Exec(dropKind, kind); err != nil {
 				return d, err
 			}

@@ -15,6 +15,9 @@ type Kind interface {
 	// lease is lost. After an error the next attempt waits, the longer the more
 	// attempts have failed.
 	Run(ctx context.Context, claim *Claim) (Result, error)
+	// Describe says what the kind's jobs are. It needs no part that outlives the
+	// configuration.
+	Describe() Description
 }
 
 // Lasting is a Kind with a part that outlives the configuration: its metrics, or

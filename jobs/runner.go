@@ -102,6 +102,15 @@ func (r *Runner) Replace(kinds map[string]Kind) {
 // Kinds are the names of the kinds, in their order.
 func (r *Runner) Kinds() []string { return slices.Sorted(maps.Keys(*r.kinds.Load())) }
 
+// Describe says what the jobs of a kind are. Those of a kind that this replica does not
+// know, which a newer one may have made, have the zero description.
+func (r *Runner) Describe(kind string) (d Description) {
+	if k, known := (*r.kinds.Load())[kind]; known {
+		d = k.Describe()
+	}
+	return d
+}
+
 // Nudge has this runner claim jobs of a kind at once: somebody waits for a job that
 // was just made.
 func (r *Runner) Nudge(kind string) {

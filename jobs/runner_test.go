@@ -18,6 +18,8 @@ import (
 // work is a kind made of a function.
 type work func(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 
+func (work) Describe() jobs.Description { return jobs.Description{} }
+
 func (w work) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	return w(ctx, claim)
 }

@@ -13,6 +13,8 @@ import (
 // commissioned is a kind of work whose caller is the job's subject.
 type commissioned func(*Claim) Result
 
+func (commissioned) Describe() Description { return Description{} }
+
 func (f commissioned) Run(_ context.Context, claim *Claim) (Result, error) { return f(claim), nil }
 
 func (f commissioned) Caller(_ context.Context, j jobrow.Job) (string, error) {

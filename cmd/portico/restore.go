@@ -11,6 +11,7 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/config"
+	"portico/gateway"
 	"portico/inventory"
 	"portico/inventory/backup"
 	"portico/inventory/engine"
@@ -64,7 +65,7 @@ func restore(ctx context.Context, cfg *config.Config, args []string, bar *termin
 		}
 		const unit = 1 << 20
 		return backup.Restoration{
-			Backup: args[0], Database: cfg.Store.DSN, Now: time.Now(),
+			Backup: args[0], Database: cfg.Store.DSN, NotResumed: gateway.NotResumed(), Now: time.Now(),
 			Progress: func(done, of int64) { bar.Set(int(done/unit), int(of/unit), "") },
 		}.Restore(ctx)
 	}
@@ -75,7 +76,7 @@ func restore(ctx context.Context, cfg *config.Config, args []string, bar *termin
 	if err != nil {
 		return done, err
 	}
-	done.Disarmed, err = store.Disarm(ctx)
+	done.Disarmed, err = store.Disarm(ctx, gateway.NotResumed())
 	return done, errors.Join(err, store.Close())
 }
 

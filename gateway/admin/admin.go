@@ -28,6 +28,7 @@ import (
 	"portico/gateway/observe"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/jobs"
 	"portico/operations/sweep"
 	"portico/operations/webhook"
 	"portico/regions"
@@ -44,6 +45,7 @@ type Options struct {
 		Nudge(kind string)
 		Replicas() int
 		Kinds() []string
+		Describe(kind string) jobs.Description
 		StoreDownSince() time.Time
 	}
 	// Upstream knows how endpoints do.

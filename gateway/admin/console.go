@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -125,14 +126,11 @@ func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (
 	if err != nil {
 		return 0, nil, err
 	}
-	if j.Kind != inventory.GroupDeleteJob {
+	answer := api.DeletionMembers{Group: routing.GroupID(j.Subscription, j.Subject), Members: []api.DeletionMember{}}
+	members, err := groupdelete.Members(r.Context(), l.Store, j, mostMembers+1)
+	if errors.Is(err, groupdelete.ErrNoDeletion) {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' deletes no group.", mux.Vars(r)["id"])
 	}
-	answer := api.DeletionMembers{Group: routing.GroupID(j.Subscription, j.Subject), Members: []api.DeletionMember{}}
-	if j.State.Ended() {
-		return http.StatusOK, answer, nil
-	}
-	members, err := groupdelete.Members(r.Context(), l.Store, j, mostMembers+1)
 	if err != nil {
 		return 0, nil, err
 	}

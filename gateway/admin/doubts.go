@@ -3,8 +3,8 @@ package admin
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -12,6 +12,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
+	"portico/jobs"
 )
 
 func (l *listener) doubtRoutes() []route {
@@ -19,18 +20,10 @@ func (l *listener) doubtRoutes() []route {
 }
 
 var reasonMessages = map[string]string{
-	api.WriteUnderWay:       "The write was sent, or is about to be; its call is not known to have ended.",
-	api.WriteWithoutAnswer:  "The call of the write ended without a definite answer; the provider may still apply it.",
-	api.MoveUnderWay:        "A provider was told to move the resource; that ends when the job of the move knows what became of it.",
-	api.OperationFollowed:   "The provider accepted the write; its operation is followed to its end.",
-	api.VerificationPending: "The provider is asked for the resource until an answer proves what became of it.",
-	api.DeletionUnderWay:    "The group is being deleted with all that it holds.",
-
-	api.GroupMoveUnderWay:    "Resources are being moved from the group or to it; until that ends it takes no writes.",
-	api.ErasureUnderWay:      "The subscription is deleted; what is left of it is being erased.",
-	api.NoticePending:        "An endpoint has not been notified of the subscription's state.",
-	api.RegistrationUnderWay: "The registration of the provider, or its end, is being settled.",
-	api.OperationPolled:      "It is the work that this URL is polled for.",
+	api.WriteUnderWay:      "The write was sent, or is about to be; its call is not known to have ended.",
+	api.WriteWithoutAnswer: "The call of the write ended without a definite answer; the provider may still apply it.",
+	api.MoveUnderWay:       "A provider was told to move the resource; that ends when the job of the move knows what became of it.",
+	api.OperationPolled:    "It is the work that this URL is polled for.",
 }
 
 func (l *listener) doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
@@ -71,7 +64,7 @@ func (l *listener) waitingOf(u inventory.Unverified, now time.Time) []api.Waitin
 		all = append(all, reasonOfWrite(w, now))
 	}
 	for _, j := range u.Jobs {
-		w := l.reasonOfJob(j, now)
+		w := l.waitingFor(j)
 		w.Command = command("unstick", cmp.Or(u.Row.ID, u.Key), "--ask")
 		all = append(all, w)
 	}
@@ -94,45 +87,30 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
 }
 
 // waitingFor is work that a job does.
-func waitingFor(j jobrow.Job, reason string) api.Waiting {
-	w := api.Waiting{Reason: reason, Message: reasonMessages[reason], Since: j.Created, Job: j.Name(), Attempts: j.Attempts, Progress: progressOf(j)}
+func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
+	kind := l.Jobs.Describe(j.Kind)
+	standing := kind.Standing(j)
+	w := api.Waiting{
+		Reason: kind.Reason, Message: cmp.Or(standing.Message, kind.Message), Kind: standing.Write, Region: standing.Region,
+		Job: j.Name(), Attempts: j.Attempts, LastOutcome: outcomeOf(standing, j.State), Progress: progressOf(j),
+		Since: j.Created, Until: untilOf(kind, j), Command: command(kind.Command(j)...),
+	}
 	if j.Owner == "" {
 		w.Next = &j.Due
 	}
 	return w
 }
 
-func (l *listener) reasonOfJob(j jobrow.Job, now time.Time) api.Waiting {
-	if j.Kind != inventory.FollowJob {
-		r := waitingFor(j, api.VerificationPending)
-		var verify inventory.Verify
-		if j.Read(&verify) == nil {
-			r.LastOutcome = verify.Progress.Outcome
-		}
-		return r
+// outcomeOf says what came of a job last, what it waits for, and whether it is to end.
+func outcomeOf(s jobs.Standing, state jobrow.State) string {
+	said := s.Outcome
+	if len(s.WaitingFor) > 0 {
+		said += " These regions do not answer: " + strings.Join(s.WaitingFor, ", ") + "."
 	}
-	r, until := waitingFor(j, api.OperationFollowed), j.Created.Add(l.Config.Index.FollowLimit)
-	r.Until = &until
-	if follow, err := inventory.ReadFollow(j); err == nil {
-		r.Kind, r.LastOutcome = follow.Kind.String(), saidOf(follow.Progress)
+	if state == jobrow.Cancelling {
+		said += " It is being canceled."
 	}
-	if !now.Before(until) {
-		r.Message = fmt.Sprintf("The provider accepted the write and has not ended it within index.followLimit; it is asked again each %s.", l.Config.Index.FollowRecheck)
-	}
-	return r
-}
-
-// saidOf is what the provider said last of an operation, "" before it was asked.
-func saidOf(p inventory.FollowProgress) string {
-	switch {
-	case p.Missing == 1:
-		return "The provider knows no such operation."
-	case p.Missing > 1:
-		return fmt.Sprintf("The provider knows no such operation, %d times in a row.", p.Missing)
-	case p.Status == "" && !p.RefusedSince.IsZero():
-		return "The provider refuses the api-version."
-	}
-	return p.Status
+	return strings.TrimSpace(said)
 }
 
 // listDoubts lists the resources that the index is not sure of, and says why and

@@ -11,6 +11,7 @@ import (
 	"portico/gateway/admin/api"
 	"portico/gateway/observe"
 	"portico/inventory"
+	"portico/jobs"
 	"portico/routing"
 )
 
@@ -36,7 +37,7 @@ func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, er
 		return 0, nil, err
 	}
 	if e.Known != nil {
-		e.HeldBy = heldBy(&e)
+		e.HeldBy = l.heldBy(&e)
 	}
 	return http.StatusOK, e, nil
 }
@@ -84,39 +85,37 @@ func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Wai
 	if err != nil || job == nil {
 		return nil, err
 	}
-	w := waitingFor(*job, api.OperationPolled)
-	if job.Kind == inventory.FollowJob {
-		w = l.reasonOfJob(*job, l.Store.Now())
-		w.Reason = api.OperationPolled
-	}
-	if said := comeSoFar(*job); said != "" {
-		w.LastOutcome = said
+	w := l.waitingFor(*job)
+	if w.Reason = api.OperationPolled; l.Jobs.Describe(job.Kind).Target != jobs.TheResource {
+		w.Message = reasonMessages[api.OperationPolled]
 	}
 	w.On, w.Command = record.Resource, command("jobs", "show", job.Name())
 	return &w, nil
 }
 
-// holders are the reasons for which requests are refused with a code.
-var holders = map[arm.Code][]string{
-	arm.ResourceGroupBeingDeleted:       {api.DeletionUnderWay},
-	arm.ResourcesBeingMoved:             {api.GroupMoveUnderWay},
-	arm.Conflict:                        {api.FenceStands, api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay, api.OperationFollowed, api.VerificationPending},
-	arm.MissingSubscriptionRegistration: {api.RegistrationUnderWay},
-	arm.SubscriptionNotFound:            {api.ErasureUnderWay},
-}
-
-// unsure are the reasons for which a provider is asked before a request goes on.
-var unsure = []string{api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay, api.OperationFollowed, api.VerificationPending}
+// openWrites are the reasons for which a provider is asked before a request goes on, or
+// for which it is refused, beside jobs.
+var openWrites = []string{api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay}
 
 // heldBy are those of what is known that refuse or delay a request.
-func heldBy(e *api.Explanation) (all []api.Waiting) {
+func (l *listener) heldBy(e *api.Explanation) (all []api.Waiting) {
 	reasons := []string{api.OperationPolled}
-	switch e.Verdict.Outcome {
+	holds := func(jobs.Description) bool { return false }
+	switch code := arm.Code(e.Verdict.Code); e.Verdict.Outcome {
 	case api.Refused:
-		reasons = append(reasons, holders[arm.Code(e.Verdict.Code)]...)
+		if code == arm.Conflict {
+			reasons = append(append(reasons, api.FenceStands), openWrites...)
+		}
+		holds = func(kind jobs.Description) bool { return slices.Contains(kind.Refusals, code) }
 	case api.Open:
 		if slices.ContainsFunc(e.Calls, func(c api.ExplainedCall) bool { return c.Purpose == api.Probe }) {
-			reasons = append(reasons, unsure...)
+			reasons = append(reasons, openWrites...)
+			holds = func(kind jobs.Description) bool { return kind.Target == jobs.TheResource }
+		}
+	}
+	for _, name := range l.Jobs.Kinds() {
+		if kind := l.Jobs.Describe(name); holds(kind) {
+			reasons = append(reasons, kind.Reason)
 		}
 	}
 	for _, w := range e.Known.Waiting {

@@ -13,32 +13,19 @@ import (
 	"portico/events"
 	"portico/gateway/admin/api"
 	"portico/inventory"
-	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/operations/groupdelete"
-	"portico/operations/move"
-	"portico/routing"
+	"portico/operations/reconcile"
 )
 
-// mostNotices bounds how many notices of a subscription are shown.
-const mostNotices = 100
-
 // holdsOf are what an ID lies in or under that may hold up requests for it, and what else
-// works on that: the fences on it and above it, with their jobs, its group's deletion or
-// move, and what is under way with its subscription.
+// works on that: the fences on it and above it, and jobs.
 func (l *listener) holdsOf(ctx context.Context, path *arm.Path) (fences []inventory.Fence, all []api.Waiting, err error) {
 	fences, all, err = l.fencesAbove(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, look := range []func(context.Context, *arm.Path) ([]api.Waiting, error){l.groupJobs, l.registrationJob, l.subscriptionJobs} {
-		found, err := look(ctx, path)
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, found...)
-	}
-	return fences, all, nil
+	held, err := l.jobHolds(ctx, path)
+	return fences, append(all, held...), err
 }
 
 // fencesAbove are the fences on an ID and on what it lies below, the nearest first.
@@ -76,7 +63,7 @@ func (l *listener) fenceWaiting(ctx context.Context, sub, id string, fences []in
 		Reason: api.FenceStands, Message: fenceReason(last), Kind: last.Kind.String(), Region: last.Region, Since: last.Since, Until: &last.Until,
 		Command: command("unstick", last.ID, "--fence", "--ask"),
 	}
-	job, err := l.openJob(ctx, sub, jobrow.ID(inventory.FenceJob, arm.Fold(id)))
+	job, err := l.openJob(ctx, sub, reconcile.WatchOn(sub, id).ID)
 	if err != nil || job == nil {
 		return w, err
 	}
@@ -99,137 +86,27 @@ func (l *listener) openJob(ctx context.Context, sub string, id [16]byte) (*jobro
 	return &j, nil
 }
 
-// groupJobs are the deletion or the move that a group is in, whose the path is, or in
-// which it lies.
-func (l *listener) groupJobs(ctx context.Context, path *arm.Path) ([]api.Waiting, error) {
-	if path.Group() == "" {
-		return nil, nil
-	}
-	group, err := l.Store.Group(ctx, path.Subscription(), path.Group())
-	if errors.Is(err, inventory.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil || group.State != index.GroupDeleting && group.State != index.GroupMoving {
-		return nil, err
-	}
-	job, err := l.jobOfGroup(ctx, group)
-	if err != nil || job == nil {
-		return nil, err
-	}
-	w := waitingFor(*job, api.DeletionUnderWay)
-	limit := l.Config.GroupDelete.Limit
-	if group.State == index.GroupMoving {
-		w = waitingFor(*job, api.GroupMoveUnderWay)
-		limit = l.Config.Move.Limit
-	}
-	w.LastOutcome, w.Command = comeSoFar(*job), command("jobs", "show", job.Name())
-	until := job.Created.Add(limit)
-	w.Until = &until
-	if id := routing.GroupID(path.Subscription(), group.Name); !arm.EqualFold(id, path.String()) {
-		w.On = id
-	}
-	return []api.Waiting{w}, nil
-}
-
-// jobOfGroup is the job that a group is marked for. That of a move is the job of the
-// group that the resources come from, which may lie in another subscription.
-func (l *listener) jobOfGroup(ctx context.Context, group inventory.Group) (*jobrow.Job, error) {
-	job, err := l.openJob(ctx, group.Subscription, group.Generation)
-	if err != nil || job != nil || group.State != index.GroupMoving {
-		return job, err
-	}
-	moves, err := l.Store.Jobs(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: largestPage})
-	if err != nil {
-		return nil, err
-	}
-	if i := slices.IndexFunc(moves, func(j jobrow.Job) bool { return j.ID == group.Generation && !j.State.Ended() }); i >= 0 {
-		return &moves[i], nil
-	}
-	return nil, nil //nolint:nilnil // it has just ended
-}
-
-// comeSoFar says how far a deletion or a move has come, and what it waits for.
-func comeSoFar(j jobrow.Job) string {
-	var said string
-	var regions []string
-	switch j.Kind {
-	case inventory.GroupDeleteJob:
-		p, err := groupdelete.ReadPayload(j)
+// jobHolds are the jobs that hold up requests for what a path names, by what their kinds
+// say of themselves.
+func (l *listener) jobHolds(ctx context.Context, path *arm.Path) (all []api.Waiting, err error) {
+	for _, name := range l.Jobs.Kinds() {
+		kind := l.Jobs.Describe(name)
+		if kind.HeldAt == nil {
+			continue
+		}
+		found, err := kind.HeldAt(ctx, path)
 		if err != nil {
-			return ""
+			return nil, err
 		}
-		said, regions = fmt.Sprintf("%d of %d resources are deleted.", p.Progress.Deleted, p.Progress.Total), p.Progress.WaitingFor
-		if n := p.Progress.Parked; n > 0 {
-			said += fmt.Sprintf(" %d were refused by their providers.", n)
-		}
-	case inventory.MoveJob:
-		p, err := move.ReadPayload(j)
-		if err != nil {
-			return ""
-		}
-		said, regions = fmt.Sprintf("%d of %d resources are moved.", p.Progress.Moved, p.Progress.Total), p.Progress.WaitingFor
-		if n := p.Progress.Failed; n > 0 {
-			said += fmt.Sprintf(" %d were not.", n)
+		for _, hold := range found {
+			w := l.waitingFor(hold.Job)
+			if !arm.EqualFold(hold.On, path.String()) {
+				w.On = hold.On
+			}
+			all = append(all, w)
 		}
 	}
-	if len(regions) > 0 {
-		said += " These regions do not answer: " + strings.Join(regions, ", ") + "."
-	}
-	if j.State == jobrow.Cancelling {
-		said += " It is being canceled."
-	}
-	return said
-}
-
-// registrationJob settles the registration of the namespace in a path.
-func (l *listener) registrationJob(ctx context.Context, path *arm.Path) ([]api.Waiting, error) {
-	if path.Hops() == 0 {
-		return nil, nil
-	}
-	namespace := arm.Fold(path.LastHop().Namespace())
-	job, err := l.openJob(ctx, path.Subscription(), jobrow.ID(inventory.RegistrationJob, namespace))
-	if err != nil || job == nil {
-		return nil, err
-	}
-	w := waitingFor(*job, api.RegistrationUnderWay)
-	w.On, w.Command = "/subscriptions/"+path.Subscription()+"/providers/"+path.LastHop().Namespace(), command("jobs", "show", job.Name())
-	return []api.Waiting{w}, nil
-}
-
-// subscriptionJobs are the erasure of a subscription, whatever in it the path names, and
-// of the subscription itself the notices that its endpoints have not got.
-func (l *listener) subscriptionJobs(ctx context.Context, path *arm.Path) (all []api.Waiting, err error) {
-	sub, id := path.Subscription(), "/subscriptions/"+path.Subscription()
-	itself := arm.EqualFold(path.String(), id)
-	erasure, err := l.openJob(ctx, sub, inventory.EraseJobID)
-	if err != nil {
-		return nil, err
-	}
-	if erasure != nil {
-		w := waitingFor(*erasure, api.ErasureUnderWay)
-		if w.Command = command("jobs", "show", w.Job); !itself {
-			w.On = id
-		}
-		all = append(all, w)
-	}
-	if !itself {
-		return all, nil
-	}
-	notices, err := l.Store.JobsOf(ctx, sub, inventory.NoticeJob, mostNotices)
-	for _, j := range notices {
-		all = append(all, noticeWaiting(j))
-	}
-	return all, err
-}
-
-func noticeWaiting(j jobrow.Job) api.Waiting {
-	w := waitingFor(j, api.NoticePending)
-	if n, err := inventory.ReadNotice(j); err == nil {
-		w.Region, w.Message = n.Region, fmt.Sprintf("The endpoint of %s in %s has not been notified of the subscription's state.", n.Namespace, n.Region)
-		w.LastOutcome = n.Progress.Answer
-	}
-	w.Command = command("jobs", "show", w.Job)
-	return w
+	return all, nil
 }
 
 // undelivered says which of the last events of an ID sinks have not taken.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -13,6 +14,7 @@ import (
 	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/jobs"
 )
 
 func (l *listener) jobRoutes() []route {
@@ -20,20 +22,45 @@ func (l *listener) jobRoutes() []route {
 		{http.MethodGet, "/admin/jobs", l.listJobs},
 		{http.MethodGet, "/admin/jobs/{id}", l.getJob},
 		{http.MethodPost, "/admin/jobs/{id}/cancel", l.cancelJob},
+		{http.MethodGet, "/admin/jobKinds", l.listJobKinds},
 	}
 }
 
-// jobOf shows of the payload the progress alone: the rest may hold what only the job's own
-// calls may use.
-func jobOf(j jobrow.Job) api.Job {
+// jobOf shows of the payload what the job's kind shows of it, and the progress: the rest may
+// hold what only the job's own calls may use.
+func (l *listener) jobOf(j jobrow.Job) api.Job {
+	kind := l.Jobs.Describe(j.Kind)
+	standing := kind.Standing(j)
 	shown := api.Job{
-		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, State: j.State.String(), Owner: j.Owner,
-		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j),
+		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, On: standing.On, State: j.State.String(), Owner: j.Owner,
+		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j), Parts: kind.Parts,
+		Cancellable: kind.Cancellable && j.State == jobrow.Waiting, Command: command(kind.Command(j)...),
+	}
+	if standing.Of > 0 {
+		shown.Steps = &api.Steps{Done: standing.Done, Of: standing.Of}
 	}
 	if !j.State.Ended() {
 		shown.Due = &j.Due
+		shown.Until, shown.Limit = untilOf(kind, j), kind.LimitSetting
 	}
 	return shown
+}
+
+// untilOf is when a job should have ended; nil where its kind has no limit.
+func untilOf(kind jobs.Description, j jobrow.Job) *time.Time {
+	if kind.Limit <= 0 {
+		return nil
+	}
+	until := j.Created.Add(kind.Limit)
+	return &until
+}
+
+// listJobKinds lists the kinds of jobs.
+func (l *listener) listJobKinds(http.ResponseWriter, *http.Request) (int, any, error) {
+	return http.StatusOK, listOf(l.Jobs.Kinds(), func(name string) api.JobKind {
+		kind := l.Jobs.Describe(name)
+		return api.JobKind{Kind: name, Cancellable: kind.Cancellable, Parts: kind.Parts, Limit: kind.LimitSetting}
+	}), nil
 }
 
 // progressOf is what a job's payload shows of its progress; nil where it shows nothing.
@@ -65,11 +92,11 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it is one of "+strings.Join(kinds, ", ")).About("kind")
 	}
 	wanted.Limit++ // is there more?
-	jobs, err := l.Store.Jobs(r.Context(), wanted)
+	found, err := l.Store.Jobs(r.Context(), wanted)
 	if err != nil {
 		return 0, nil, err
 	}
-	page := pageOf("/admin/jobs", query, jobs, wanted.Limit-1, jobOf, func(last jobrow.Job) string { return last.Name() })
+	page := pageOf("/admin/jobs", query, found, wanted.Limit-1, l.jobOf, func(last jobrow.Job) string { return last.Name() })
 	return http.StatusOK, page, nil
 }
 
@@ -79,7 +106,7 @@ func (l *listener) getJob(_ http.ResponseWriter, r *http.Request) (int, any, err
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, jobOf(j), nil
+	return http.StatusOK, l.jobOf(j), nil
 }
 
 func (l *listener) namedJob(r *http.Request) (jobrow.Job, error) {
@@ -105,7 +132,7 @@ func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, 
 	if err != nil {
 		return 0, nil, err
 	}
-	if j.Kind == inventory.VerifyJob || j.Kind == inventory.FollowJob || j.Kind == inventory.FenceJob || j.Kind == inventory.SinkJob {
+	if !l.Jobs.Describe(j.Kind).Cancellable {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("Jobs of this kind cannot be cancelled.")
 	}
 	err = l.Store.CancelJob(r.Context(), j.Subscription, j.ID)
@@ -120,5 +147,5 @@ func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, 
 	if j, err = l.Store.Job(r.Context(), j.Subscription, j.ID); err != nil {
 		return 0, nil, err
 	}
-	return http.StatusAccepted, jobOf(j), nil
+	return http.StatusAccepted, l.jobOf(j), nil
 }

@@ -40,5 +40,5 @@ func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	w.Header()["Location"] = []string{"/admin/jobs/" + job.Name()}
-	return http.StatusAccepted, jobOf(job), nil
+	return http.StatusAccepted, l.jobOf(job), nil
 }

@@ -10,8 +10,8 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
-	"portico/operations/sweep"
+	"portico/jobs"
+	"portico/operations/reconcile"
 	"portico/routing"
 )
 
@@ -55,7 +55,7 @@ func (l *listener) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 			l.Jobs.Nudge(inventory.VerifyJob)
 			return api.Unstuck{Outcome: "The provider is asked for the resource."}, err
 		},
-		giveUp: func(ctx context.Context) (api.Unstuck, error) { return l.giveUpFollows(ctx, u, sub, key) },
+		giveUp: func(ctx context.Context) (api.Unstuck, error) { return l.giveUpFollows(ctx, u) },
 		forget: func(ctx context.Context) (api.Unstuck, error) {
 			if u.Row == nil {
 				return api.Unstuck{}, &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: u.Writes[0].Ends}
@@ -69,34 +69,33 @@ func (l *listener) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 	}, nil
 }
 
-// giveUpFollows gives up what is followed of a resource.
-func (l *listener) giveUpFollows(ctx context.Context, u inventory.Unverified, sub, key string) (api.Unstuck, error) {
-	given := false
+// giveUpFollows gives up the jobs of a resource whose kinds can be given up.
+func (l *listener) giveUpFollows(ctx context.Context, u inventory.Unverified) (done api.Unstuck, err error) {
 	for _, j := range u.Jobs {
-		if j.Kind != inventory.FollowJob {
+		kind := l.Jobs.Describe(j.Kind)
+		if kind.GiveUp == nil {
 			continue
 		}
-		follow, err := inventory.ReadFollow(j)
-		if err != nil {
+		if done, err = l.giveUp(ctx, kind, j); err != nil {
 			return api.Unstuck{}, err
 		}
-		var window time.Duration // 0: that of the index
-		if t := l.Config.Map.Type(u.Row.Type); t != nil {
-			window = t.LateWriteWindow
-		}
-		if err := l.Store.GiveUpFollow(ctx, sub, key, follow.Kind, l.Config.Index.FollowLimit, window); err != nil {
-			return api.Unstuck{}, err
-		}
-		given = true
 	}
 	switch {
-	case given:
-		l.Jobs.Nudge(inventory.VerifyJob)
-		return api.Unstuck{Outcome: "The operation is no longer followed. The provider is asked for the resource."}, nil
+	case done.Outcome != "":
+		return done, nil
 	case len(u.Writes) > 0:
 		return api.Unstuck{}, obstacleOf(u.Writes[0], l.Store.Now())
 	}
 	return never("A verification ends when the provider says what became of the resource: ask again, or forget the resource.")(ctx)
+}
+
+// giveUp ends a job as its own limit would.
+func (l *listener) giveUp(ctx context.Context, kind jobs.Description, j jobrow.Job) (api.Unstuck, error) {
+	done, err := kind.GiveUp(ctx, j)
+	if err == nil {
+		l.Jobs.Nudge(done.Next)
+	}
+	return api.Unstuck{Outcome: done.Outcome}, err
 }
 
 func obstacleOf(w inventory.OpenWrite, now time.Time) error {
@@ -155,31 +154,31 @@ func (l *listener) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuc
 	case j.State.Ended():
 		return nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
 	}
+	kind := l.Jobs.Describe(j.Kind)
+	switch kind.Target {
+	case jobs.TheResource:
+		return l.stuckResource(ctx, j.Subscription, j.Subject)
+	case jobs.TheFence:
+		return l.stuckFence(j.Subscription, j.Subject), nil
+	case jobs.TheSink:
+		return l.stuckSink(j.Subject, "", "")
+	case jobs.TheJob:
+	}
 	at := &stuck{
 		name:   j.Name(),
 		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.hasten(ctx, j) },
 		giveUp: never("A job of the kind %s ends by itself alone: ask again.", j.Kind),
 		forget: never("A job is not forgotten: ask again, or give it up."),
 	}
-	switch j.Kind {
-	case inventory.VerifyJob, inventory.FollowJob:
-		return l.stuckResource(ctx, j.Subscription, j.Subject)
-	case inventory.FenceJob:
-		return l.stuckFence(j.Subscription, j.Subject), nil
-	case inventory.SinkJob:
-		return l.stuckSink(j.Subject, "", "")
-	case inventory.GroupDeleteJob, inventory.MoveJob, inventory.ValidateMoveJob, operations.BatchJob, sweep.Job:
+	switch {
+	case kind.Cancellable:
 		at.giveUp = func(ctx context.Context) (api.Unstuck, error) {
 			err := l.Store.CancelJob(ctx, j.Subscription, j.ID)
 			l.Jobs.Nudge(j.Kind)
 			return api.Unstuck{Outcome: "The job is being canceled.", Jobs: []string{j.Name()}}, err
 		}
-	case inventory.NoticeJob:
-		at.giveUp = func(ctx context.Context) (api.Unstuck, error) {
-			err := l.Store.GiveUpNotice(ctx, j)
-			l.Jobs.Nudge(inventory.EraseJob)
-			return api.Unstuck{Outcome: "The endpoint is not notified of this. It is when the gateway's map next has it anew."}, err
-		}
+	case kind.GiveUp != nil:
+		at.giveUp = func(ctx context.Context) (api.Unstuck, error) { return l.giveUp(ctx, kind, j) }
 	}
 	return at, nil
 }
@@ -189,7 +188,7 @@ func (l *listener) stuckFence(sub, id string) *stuck {
 	return &stuck{
 		name: id,
 		ask: func(ctx context.Context) (api.Unstuck, error) {
-			return l.hasten(ctx, jobrow.Job{Subscription: arm.Fold(sub), ID: jobrow.ID(inventory.FenceJob, arm.Fold(id)), Kind: inventory.FenceJob})
+			return l.hasten(ctx, reconcile.WatchOn(sub, id))
 		},
 		giveUp: never("A fence goes when its time is over and its provider says that nothing has landed: ask again, or forget the fence then."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {

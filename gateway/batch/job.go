@@ -69,6 +69,15 @@ func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	return caller.name(), nil
 }
 
+// Describe implements [jobs.Kind].
+func (b *Batches) Describe() jobs.Description {
+	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Show: func(j jobrow.Job) jobs.Standing {
+		var p struct{ Progress progress }
+		_ = j.Read(&p) // it has none before it has ended
+		return jobs.Standing{Done: p.Progress.Answered, Of: p.Progress.Total}
+	}}
+}
+
 // Run implements jobs.Kind.
 func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	batch, err := b.Store.Batches.Batch(ctx, claim.Job.ID)

@@ -9,7 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/inventory"
+	"portico/operations/groupdelete"
 )
 
 // changeBody is an event as a change of its resource: Azure's form of one, without the
@@ -79,7 +79,7 @@ func changeOf(e events.Event) changeBody {
 	if e.Error != nil {
 		p.Error = &changeError{string(e.Error.Code), e.Error.Message}
 	}
-	if group := groupIDOf(id); p.ChangeType == deleted && e.Cause.Job == inventory.GroupDeleteJob && !arm.EqualFold(group, id) {
+	if group := groupIDOf(id); p.ChangeType == deleted && groupdelete.Caused(e) && !arm.EqualFold(group, id) {
 		p.GroupDeletion = group
 	}
 	return body

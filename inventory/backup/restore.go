@@ -20,6 +20,8 @@ var ErrInUse = errors.New("a process has it open: stop the gateway first")
 // Restoration says what is restored, and how.
 type Restoration struct {
 	Backup, Database string
+	// NotResumed are the kinds of jobs that the new database does not go on with.
+	NotResumed inventory.NotResumed
 	// Now is when it is restored.
 	Now time.Time
 	// Progress is told how many bytes of the backup are copied; nil: nobody is.
@@ -78,7 +80,7 @@ func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, 
 	}
 	_, err = io.Copy(&counted{to, r.Progress, 0, done.Bytes}, from)
 	if err = errors.Join(err, to.Close()); err == nil {
-		done.Disarmed, err = disarm(ctx, to.Name())
+		done.Disarmed, err = r.disarm(ctx, to.Name())
 	}
 	if err == nil {
 		err = flush(to.Name())
@@ -106,12 +108,12 @@ func (c *counted) Write(part []byte) (int, error) {
 
 // disarm brings the new database to this gateway's layout, and ends in it what would do
 // harm.
-func disarm(ctx context.Context, path string) (inventory.Disarmed, error) {
+func (r Restoration) disarm(ctx context.Context, path string) (inventory.Disarmed, error) {
 	store, err := inventory.OpenRestored(ctx, engine.SQLite, path)
 	if err != nil {
 		return inventory.Disarmed{}, err
 	}
-	done, err := store.Disarm(ctx)
+	done, err := store.Disarm(ctx, r.NotResumed)
 	err = errors.Join(err, store.Close())
 	if _, stays := os.Lstat(path + "-wal"); err == nil && stays == nil {
 		err = fmt.Errorf("%s: its log stayed beside it", path)

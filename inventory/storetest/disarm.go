@@ -8,6 +8,11 @@ import (
 	"portico/inventory/jobrow"
 )
 
+// notResumed are kinds of jobs whose going on would do harm.
+var notResumed = inventory.NotResumed{
+	Cancelled: []string{inventory.GroupDeleteJob, inventory.MoveJob}, Removed: []string{inventory.NoticeJob, inventory.EraseJob},
+}
+
 // What changes what clients have is not gone on with; what keeps the index true is, and
 // endpoints hear of every subscription again.
 func testDisarm(t *testing.T, database Database) {
@@ -20,7 +25,7 @@ func testDisarm(t *testing.T, database Database) {
 	moving, _ := b.claim("a", 1, inventory.MoveJob)
 	b.ok(b.EndJob(b.ctx, moving[0], jobrow.Failed, ""))
 	b.put(inventory.Subscription{State: inventory.Deleted})
-	done, err := b.Disarm(b.ctx)
+	done, err := b.Disarm(b.ctx, notResumed)
 	b.ok(err)
 	equal(b, done, inventory.Disarmed{Jobs: 1, Subscriptions: 1})
 	b.lostLease(held[0])
@@ -35,7 +40,7 @@ func testDisarm(t *testing.T, database Database) {
 	equal(b, b.notices(), "")
 	b.ok(b.NotifyNewTargets(b.ctx, Sub, endpoints))
 	equal(b, b.notices(), "auto east@a2 auto west@a1")
-	again, err := b.Disarm(b.ctx)
+	again, err := b.Disarm(b.ctx, notResumed)
 	b.ok(err)
 	equal(b, again, inventory.Disarmed{})
 }
@@ -51,7 +56,7 @@ func testDisarmDeniesNothing(t *testing.T, database Database) {
 	b.ok(b.Cover(b.ctx, Sub, vmType, "westus", b.clock.Now()))
 	b.group("rg")
 	before := b.live("rg", "vm")
-	_, err := b.Disarm(b.ctx)
+	_, err := b.Disarm(b.ctx, notResumed)
 	b.ok(err)
 	uncovered := func(b *bench, sub string) int {
 		t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,13 +12,16 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/events"
 	"portico/internal/timing"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
 	"portico/operations/groupdelete/plan"
+	"portico/routing"
 	"portico/tracing/spans"
 )
 
@@ -115,6 +119,55 @@ func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
 	return p, err
 }
+
+// Describe implements [jobs.Kind].
+func (d *Deleter) Describe() jobs.Description {
+	return jobs.Description{
+		Cancellable: true, AfterRestore: jobs.Cancelled, Parts: true,
+		Limit: d.Limit, LimitSetting: "groupDelete.limit",
+		Problems: jobs.Problems{TooLong: "groupDeleteTooLong", Waiting: "groupDeleteWaiting", Slow: "groupDeleteSlow", Subject: "The deletion of a group"},
+		Reason:   "deletionUnderWay", Message: "The group is being deleted with all that it holds.",
+		Refusals: []arm.Code{arm.ResourceGroupBeingDeleted}, HeldAt: d.heldAt, Show: show,
+	}
+}
+
+// heldAt finds the deletion of the group that a path names, or names something in.
+func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+	if path.Group() == "" {
+		return nil, nil
+	}
+	group, err := d.Prober.Store.Group(ctx, path.Subscription(), path.Group())
+	if errors.Is(err, inventory.ErrNotFound) || err == nil && group.State != index.GroupDeleting {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return jobs.HoldOf(ctx, d.Prober.Store, group.Subscription, group.Generation, routing.GroupID(path.Subscription(), group.Name))
+}
+
+func show(j jobrow.Job) jobs.Standing {
+	p, err := ReadPayload(j)
+	if err != nil {
+		return jobs.Standing{} // the job's attempts say so
+	}
+	made := p.Progress
+	s := jobs.Standing{
+		On: routing.GroupID(j.Subscription, p.Group), Done: made.Deleted, Of: made.Total, WaitingFor: made.WaitingFor,
+		Outcome: fmt.Sprintf("%d of %d resources are deleted.", made.Deleted, made.Total),
+		Left:    fmt.Sprintf("%d of %d resources are left, %d of them refused to go", made.Total-made.Deleted, made.Total, made.Parked),
+	}
+	if n := made.Parked; n > 0 {
+		s.Outcome += fmt.Sprintf(" %d were refused by their providers.", n)
+	}
+	return s
+}
+
+// ErrNoDeletion refuses a job that deletes no group.
+var ErrNoDeletion = errors.New("the job deletes no group")
+
+// Caused reports whether the deletion of a group changed what an event tells of.
+func Caused(e events.Event) bool { return e.Cause.Job == inventory.GroupDeleteJob }
 
 // Run works on the deletion until there is nothing to do but wait.
 func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {

@@ -21,8 +21,15 @@ type Member struct {
 }
 
 // Members lists at most limit of the resources that a deletion still has to delete, as
-// they were recorded: whoever works on it may be some seconds ahead.
+// they were recorded: whoever works on it may be some seconds ahead. ErrNoDeletion where the
+// job is of another kind.
 func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) ([]Member, error) {
+	if job.Kind != inventory.GroupDeleteJob {
+		return nil, ErrNoDeletion
+	}
+	if job.State.Ended() {
+		return nil, nil
+	}
 	recorded := map[string]record{}
 	page, err := store.DeletionMembers(ctx, job, "", limit)
 	if err != nil {

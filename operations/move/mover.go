@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"portico/locate"
 	"portico/operations/move/plan"
 	"portico/upstream/answers"
+	"portico/routing"
 )
 
 // Mover moves resources from a group to another; neither takes a write meanwhile. It
@@ -54,6 +57,65 @@ func (k *Mover) Caller(_ context.Context, job jobrow.Job) (string, error) {
 	return c.Caller.Caller(), err
 }
 
+// Describe implements [jobs.Kind].
+func (k *Mover) Describe() jobs.Description {
+	return jobs.Description{
+		Cancellable: true, AfterRestore: jobs.Cancelled, Limit: k.Limit, LimitSetting: "move.limit",
+		Problems: jobs.Problems{Subject: "The move of resources"}, Reason: "groupMoveUnderWay",
+		Message:  "Resources are being moved from the group or to it; until that ends it takes no writes.",
+		Refusals: []arm.Code{arm.ResourcesBeingMoved}, HeldAt: k.heldAt, Show: show,
+	}
+}
+
+// mostMoves bounds the jobs among which the move of a group is looked for.
+const mostMoves = 1000
+
+// heldAt finds the move that has the group which a path names, or names something in. It
+// is a job of the group that the resources come from, which may lie in another
+// subscription.
+func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+	if path.Group() == "" {
+		return nil, nil
+	}
+	store := k.Prober.Store
+	group, err := store.Group(ctx, path.Subscription(), path.Group())
+	if errors.Is(err, inventory.ErrNotFound) || err == nil && group.State != index.GroupMoving {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	on := routing.GroupID(path.Subscription(), group.Name)
+	if own, err := jobs.HoldOf(ctx, store, group.Subscription, group.Generation, on); err != nil || len(own) > 0 {
+		return own, err
+	}
+	moves, err := store.Jobs(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: mostMoves})
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(moves, func(j jobrow.Job) bool { return j.ID == group.Generation && !j.State.Ended() }); i >= 0 {
+		return []jobs.Hold{{Job: moves[i], On: on}}, nil
+	}
+	return nil, nil // it has just ended
+}
+
+func show(j jobrow.Job) jobs.Standing {
+	p, err := ReadPayload(j)
+	if err != nil {
+		return jobs.Standing{} // the job's attempts say so
+	}
+	made := p.Progress
+	s := jobs.Standing{
+		On: routing.GroupID(p.Source.Subscription, p.Source.Name), Done: made.Moved, Of: made.Total, WaitingFor: made.WaitingFor,
+		Outcome: fmt.Sprintf("%d of %d resources are moved.", made.Moved, made.Total),
+		Left:    fmt.Sprintf("%d of %d resources are not moved", made.Total-made.Moved, made.Total),
+	}
+	if n := made.Failed; n > 0 {
+		s.Outcome += fmt.Sprintf(" %d were not.", n)
+	}
+	return s
+}
+
 // Progress is how far a move has come.
 type Progress = plan.Progress
 
@@ -76,6 +138,12 @@ type Payload struct {
 
 // String is the payload as it is stored.
 func (p Payload) String() string { return jobrow.PayloadOf(p) }
+
+// Of reports whether a job is that of a move, or of its validation, which judgesOnly.
+func Of(j jobrow.Job) (moves, judgesOnly bool) {
+	judgesOnly = j.Kind == inventory.ValidateMoveJob
+	return judgesOnly || j.Kind == inventory.MoveJob, judgesOnly
+}
 
 // ReadPayload reads the payload of a move's job, or of its validation's.
 func ReadPayload(j jobrow.Job) (p Payload, err error) {

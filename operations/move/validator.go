@@ -30,6 +30,19 @@ func (k Validator) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	return k.Mover.Caller(ctx, job)
 }
 
+// Describe implements [jobs.Kind]. A validation holds up nothing.
+func (k Validator) Describe() jobs.Description {
+	return jobs.Description{
+		Cancellable: true, AfterRestore: jobs.Cancelled, Limit: k.Mover.Limit, LimitSetting: "move.limit",
+		Problems: jobs.Problems{Subject: "The validation of a move"},
+		Show: func(j jobrow.Job) jobs.Standing {
+			s := show(j)
+			s.Outcome = ""
+			return s
+		},
+	}
+}
+
 // Run asks all providers, one after the other.
 func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/arm"
 	"portico/internal/failpoint"
 	"portico/internal/timing"
 	"portico/inventory"
@@ -58,6 +60,43 @@ func (k *SubscriptionNotifier) Start(prometheus.Registerer) {
 // Succeed implements [jobs.Lasting].
 func (k *SubscriptionNotifier) Succeed(before jobs.Kind) {
 	k.slots = before.(*SubscriptionNotifier).slots
+}
+
+// Describe implements [jobs.Kind].
+func (k *SubscriptionNotifier) Describe() jobs.Description {
+	return jobs.Description{
+		AfterRestore: jobs.Removed, Reason: "noticePending", Message: "An endpoint has not been notified of the subscription's state.",
+		HeldAt: k.heldAt, Show: show, GiveUp: k.giveUp,
+	}
+}
+
+// mostNotices bounds how many notices of a subscription are shown.
+const mostNotices = 100
+
+// heldAt finds the notices of a subscription that endpoints have not got.
+func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all []jobs.Hold, err error) {
+	on := "/subscriptions/" + path.Subscription()
+	if !arm.EqualFold(path.String(), on) {
+		return nil, nil // they concern the subscription alone
+	}
+	notices, err := k.Store.JobsOf(ctx, path.Subscription(), inventory.NoticeJob, mostNotices)
+	for _, j := range notices {
+		all = append(all, jobs.Hold{Job: j, On: on})
+	}
+	return all, err
+}
+
+func show(j jobrow.Job) (s jobs.Standing) {
+	if n, err := inventory.ReadNotice(j); err == nil {
+		s.Region, s.Message = n.Region, fmt.Sprintf("The endpoint of %s in %s has not been notified of the subscription's state.", n.Namespace, n.Region)
+		s.Outcome = n.Progress.Answer
+	}
+	return s
+}
+
+func (k *SubscriptionNotifier) giveUp(ctx context.Context, j jobrow.Job) (jobs.GivenUp, error) {
+	done := jobs.GivenUp{Outcome: "The endpoint is not notified of this. It is when the gateway's map next has it anew.", Next: inventory.EraseJob}
+	return done, k.Store.GiveUpNotice(ctx, j)
 }
 
 const (

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 
+	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
@@ -15,6 +16,22 @@ type RegistrationCompletion struct {
 	Map   *regions.Map
 	Store *inventory.Store
 	ETag  func(*regions.Provider) func(inventory.RegistrationState) string // as [inventory.RegistrationChange].ETag
+}
+
+// Describe implements [jobs.Kind].
+func (k RegistrationCompletion) Describe() jobs.Description {
+	return jobs.Description{
+		Reason: "registrationUnderWay", Message: "The registration of the provider, or its end, is being settled.",
+		Refusals: []arm.Code{arm.MissingSubscriptionRegistration},
+		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+			if path.Hops() == 0 {
+				return nil, nil
+			}
+			namespace := path.LastHop().Namespace()
+			return jobs.HoldOf(ctx, k.Store, path.Subscription(), jobrow.ID(inventory.RegistrationJob, arm.Fold(namespace)),
+				"/subscriptions/"+path.Subscription()+"/providers/"+namespace)
+		},
+	}
 }
 
 // Run settles the registration.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"portico/arm"
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/jobrow"
@@ -21,6 +22,18 @@ type SubscriptionErasure struct {
 // eraseRecheck is the longest pause between two checks for confirmations: the last
 // confirmation hastens the job.
 const eraseRecheck = 10 * time.Second
+
+// Describe implements [jobs.Kind].
+func (k SubscriptionErasure) Describe() jobs.Description {
+	return jobs.Description{
+		AfterRestore: jobs.Removed,
+		Reason:       "erasureUnderWay", Message: "The subscription is deleted; what is left of it is being erased.",
+		Refusals: []arm.Code{arm.SubscriptionNotFound},
+		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+			return jobs.HoldOf(ctx, k.Store, path.Subscription(), inventory.EraseJobID, "/subscriptions/"+path.Subscription())
+		},
+	}
+}
 
 // Run goes on until nothing is left, or there is something to wait for.
 func (k SubscriptionErasure) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -71,6 +72,23 @@ func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
 	f.fences.Set(float64(n))
 	f.overLimit.Set(float64(counts.Old))
 	return nil
+}
+
+// Describe implements [jobs.Kind].
+func (f *FenceWatcher) Describe() jobs.Description {
+	return jobs.Description{
+		Target: jobs.TheFence, Remedy: unstick,
+		Problems: jobs.Problems{
+			TooLong: "fencesTooLong", After: f.Limit, Summary: "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say.",
+			One: "resource", Many: "resources",
+		},
+	}
+}
+
+// WatchOn names the job that watches the fences on an ID.
+func WatchOn(sub, id string) jobrow.Job {
+	key := arm.Fold(id)
+	return jobrow.Job{Subscription: arm.Fold(sub), ID: jobrow.ID(inventory.FenceJob, key), Kind: inventory.FenceJob, Subject: key}
 }
 
 // Run asks once in each region where something may land.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -68,6 +69,57 @@ func (t *OperationTracker) Measure(ctx context.Context, open int) error {
 		t.overLimit.Set(float64(counts.Old))
 	}
 	return err
+}
+
+// Describe implements [jobs.Kind].
+func (t *OperationTracker) Describe() jobs.Description {
+	return jobs.Description{
+		Target: jobs.TheResource, Reason: "operationFollowed", Refusals: []arm.Code{arm.Conflict},
+		Message: "The provider accepted the write; its operation is followed to its end.",
+		Limit:   t.Limit, LimitSetting: "index.followLimit",
+		Problems: jobs.Problems{TooLong: "followsTooLong", Summary: "Providers accepted %s long ago and have not ended them.", One: "write", Many: "writes"},
+		Remedy:   unstick, Show: t.show, GiveUp: t.giveUp,
+	}
+}
+
+func (t *OperationTracker) show(j jobrow.Job) (s jobs.Standing) {
+	if follow, err := inventory.ReadFollow(j); err == nil {
+		s.Write, s.Outcome = follow.Kind.String(), lastAnswer(follow.Progress)
+	}
+	if !t.Prober.Store.Now().Before(j.Created.Add(t.Limit)) {
+		s.Message = fmt.Sprintf("The provider accepted the write and has not ended it within index.followLimit; it is asked again each %s.", t.Recheck)
+	}
+	return s
+}
+
+// lastAnswer is what the provider said last of an operation, "" before it was asked.
+func lastAnswer(p inventory.FollowProgress) string {
+	switch {
+	case p.Missing == 1:
+		return "The provider knows no such operation."
+	case p.Missing > 1:
+		return fmt.Sprintf("The provider knows no such operation, %d times in a row.", p.Missing)
+	case p.Status == "" && !p.RefusedSince.IsZero():
+		return "The provider refuses the api-version."
+	}
+	return p.Status
+}
+
+func (t *OperationTracker) giveUp(ctx context.Context, j jobrow.Job) (done jobs.GivenUp, err error) {
+	follow, err := inventory.ReadFollow(j)
+	if err != nil {
+		return done, err
+	}
+	row, err := t.Prober.Store.Resource(ctx, j.Subscription, j.Subject)
+	if err != nil {
+		return done, err
+	}
+	var window time.Duration // 0: that of the index
+	if typ := t.Prober.Map.Type(row.Type); typ != nil {
+		window = typ.LateWriteWindow
+	}
+	done = jobs.GivenUp{Outcome: "The operation is no longer followed. The provider is asked for the resource.", Next: inventory.VerifyJob}
+	return done, t.Prober.Store.GiveUpFollow(ctx, j.Subscription, j.Subject, follow.Kind, t.Limit, window)
 }
 
 // Run polls once.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"portico/arm"
 	"portico/events"
 	"portico/internal/timing"
 	"portico/inventory"
@@ -28,6 +29,29 @@ type Verifier struct {
 	VersionFallback time.Duration
 	Region          string // of the front door, for the ids of its calls
 }
+
+// longVerify is how long a row may wait for a probe that settles it until operators are told.
+const longVerify = time.Hour
+
+// Describe implements [jobs.Kind].
+func (v Verifier) Describe() jobs.Description {
+	return jobs.Description{
+		Target: jobs.TheResource, Reason: "verificationPending", Refusals: []arm.Code{arm.Conflict},
+		Message:  "The provider is asked for the resource until an answer proves what became of it.",
+		Problems: jobs.Problems{TooLong: "verificationsTooLong", After: longVerify, Summary: "Providers have long been asked in vain for %s.", One: "resource", Many: "resources"},
+		Remedy:   unstick,
+		Show: func(j jobrow.Job) (s jobs.Standing) {
+			var verify inventory.Verify
+			if j.Read(&verify) == nil {
+				s.Outcome = verify.Progress.Outcome
+			}
+			return s
+		},
+	}
+}
+
+// unstick is the remedy of jobs that keep the index true: to be due at once.
+func unstick(j jobrow.Job) []string { return []string{"unstick", j.Name(), "--ask"} }
 
 // Run probes once.
 func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {

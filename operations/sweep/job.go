@@ -88,6 +88,16 @@ func (s *Sweeper) job(ctx context.Context, j jobrow.Job) (jobrow.Job, error) {
 	return s.Prober.Store.Job(ctx, j.Subscription, j.ID)
 }
 
+// Describe implements [jobs.Kind].
+func (s *Sweeper) Describe() jobs.Description {
+	return jobs.Description{Cancellable: true, Show: func(j jobrow.Job) (shown jobs.Standing) {
+		if p, err := readPayload(j.Payload); err == nil {
+			shown.Done, shown.Of = p.Progress.Done, p.Progress.Of
+		}
+		return shown
+	}}
+}
+
 // Run sweeps, and goes on from where the last attempt left off.
 func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := readPayload(claim.Job.Payload)

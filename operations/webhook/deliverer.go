@@ -84,6 +84,11 @@ func (d *Deliverer) Sink(name string) *Sink {
 // TracesItself implements [jobs.SelfTraced]: a message is a trace.
 func (d *Deliverer) TracesItself() {}
 
+// Describe implements [jobs.Kind].
+func (d *Deliverer) Describe() jobs.Description {
+	return jobs.Description{Target: jobs.TheSink, Remedy: func(j jobrow.Job) []string { return []string{"sinks", "show", j.Subject} }}
+}
+
 // Run implements [jobs.Kind].
 func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	state, err := readState(claim.Job)

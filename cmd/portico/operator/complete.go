@@ -74,6 +74,7 @@ var (
 	completeSubscriptions = completeBy("/admin/subscriptions", func(s api.Subscription) (text, description string) { return s.ID, s.DisplayName })
 	completeRegions       = completeBy("/admin/regions", func(r api.Region) (text, description string) { return r.Name, r.State })
 	completeSinks         = completeBy(sinksPath, func(s api.Sink) (text, description string) { return s.Name, s.State })
+	completeJobKinds      = completeBy("/admin/jobKinds", func(k api.JobKind) (text, description string) { return k.Kind, "" })
 	completeJobs          = completeBy("/admin/jobs", func(j api.Job) (text, description string) { return j.ID, j.Kind + " " + j.State })
 )
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +13,10 @@ import (
 	"portico/gateway/admin/client"
 )
 
-// groupDeletion is the kind of a job that deletes a group.
-const groupDeletion = "group-delete"
-
-// showJob shows a job; to people, of a deletion that is under way, also what is left.
+// showJob shows a job; to people, also what is left of it, part by part.
 func (a *asking) showJob(ctx context.Context, c *client.Client, path string, to io.Writer) error {
 	return send(ctx, a, c, to, client.Request{Method: http.MethodGet, Path: path}, func(to io.Writer, j api.Job) error {
-		if err := a.writeJob(to, j); err != nil || j.Kind != groupDeletion || ended(j) {
+		if err := a.writeJob(to, j); err != nil || !j.Parts || ended(j) {
 			return err
 		}
 		return a.writeDeletion(ctx, c, path, to, j)
@@ -33,12 +29,8 @@ func (a *asking) writeDeletion(ctx context.Context, c *client.Client, path strin
 	if err != nil {
 		return err
 	}
-	settings, err := client.Get[api.ConfigurationInUse](ctx, c, configurationPath, nil)
-	if err != nil {
-		return err
-	}
-	if limit, known := durationOf(settings, "groupDelete.limit"); known {
-		fmt.Fprintf(to, "\nIt tries until %s: %s after it was ordered (groupDelete.limit).\n", j.Created.Add(limit).UTC().Format(time.RFC3339), limit)
+	if j.Until != nil {
+		fmt.Fprintf(to, "\nIt tries until %s: %s after it was ordered (%s).\n", j.Until.UTC().Format(time.RFC3339), j.Until.Sub(j.Created), j.Limit)
 	}
 	none := ""
 	if len(left.Members) == 0 {
@@ -49,16 +41,6 @@ func (a *asking) writeDeletion(ctx context.Context, c *client.Client, path strin
 		heading = fmt.Sprintf("Left to delete, the first %d:", len(left.Members))
 	}
 	return section(a, to, none, heading, memberColumns(left.Group), left.Members)
-}
-
-// durationOf is the value of a setting that is a duration.
-func durationOf(all api.ConfigurationInUse, path string) (time.Duration, bool) {
-	n := slices.IndexFunc(all.Settings, func(s api.Setting) bool { return s.Path == path })
-	if n < 0 {
-		return 0, false
-	}
-	d, err := time.ParseDuration(all.Settings[n].Value)
-	return d, err == nil
 }
 
 func memberColumns(group string) []terminal.Column[api.DeletionMember] {

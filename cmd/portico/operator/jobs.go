@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,15 +34,14 @@ func jobsListCommand(p Program) *cobra.Command {
 	l := listing[api.Job, api.Job]{
 		path: "/admin/jobs", none: "There is no such job.", rows: same[api.Job],
 		params: []param{{
-			name: "kind", flag: "kind", usage: "only those of this `KIND`: " + strings.Join(api.JobKinds(), ", "),
-			complete: cobra.FixedCompletions(api.JobKinds(), cobra.ShellCompDirectiveNoFileComp),
+			name: "kind", flag: "kind", usage: "only those of this `KIND`, such as group-delete: the shell completes it", complete: completeJobKinds,
 		}},
 		columns: []terminal.Column[api.Job]{
 			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},
 			{Title: "KIND", Cell: func(j api.Job) string { return j.Kind }},
 			{Title: "STATE", Cell: func(j api.Job) string { return j.State }, Style: func(j api.Job) terminal.Style { return styleOf(j.State) }},
 			{Title: "SUBJECT", Cell: func(j api.Job) string { return j.Subject }, Least: 24, Cut: terminal.CutStart},
-			{Title: "PROGRESS", Cell: func(j api.Job) string { return progressOf(j).short() }, Least: 8, Drop: 1},
+			{Title: "PROGRESS", Cell: stepsOf, Least: 8, Drop: 1},
 			{Title: "CREATED", Time: func(j api.Job) time.Time { return j.Created }, Drop: 2},
 			{Title: "CHANGED", Time: func(j api.Job) time.Time { return j.Changed }, Drop: 4},
 			{Title: "DUE", Time: func(j api.Job) time.Time { return instant(j.Due) }, Drop: 3},
@@ -164,9 +165,9 @@ Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before it
 }
 
 func jobsCancelCommand(p Program) *cobra.Command {
-	c, a := jobCommand(p, "cancel JOB", "Cancel a sweep, a deletion of a group, a move or a batch",
-		`Cancel a sweep, a deletion of a group, a move or a batch. It ends at its next attempt:
-what was done until then stays done. Other jobs keep the index true, and end by themselves.`,
+	c, a := jobCommand(p, "cancel JOB", "Cancel a job, such as the deletion of a group",
+		`Cancel a job, such as the deletion of a group. It ends at its next attempt: what was done
+until then stays done. Jobs that keep the index true cannot be cancelled: they end by themselves.`,
 		func(a *asking, ctx context.Context, name string) error {
 			return a.onJob(ctx, name, func(c *client.Client, path string) error {
 				return send(ctx, a, c, a.out, client.Request{Method: http.MethodPost, Path: path + "/cancel"}, a.writeJob)
@@ -200,9 +201,12 @@ func (a *asking) follow(ctx context.Context, c *client.Client, path string, prog
 	defer bar.End()
 	if progress == nil {
 		progress = func(j api.Job) {
-			p := progressOf(j)
 			bar.Name = j.Kind
-			bar.Set(p.done(), p.of(), p.note())
+			done, of := 0, 0
+			if j.Steps != nil {
+				done, of = j.Steps.Done, j.Steps.Of
+			}
+			bar.Set(done, of, noteOf(j))
 		}
 	}
 	heard := time.Now()
@@ -229,13 +233,44 @@ func (a *asking) follow(ctx context.Context, c *client.Client, path string, prog
 	}
 }
 
+// stepsOf is how many of a job's steps are done, where that is known.
+func stepsOf(j api.Job) string {
+	if j.Steps == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", j.Steps.Done, j.Steps.Of)
+}
+
+// noteOf is what keeps a job from its end: the members of its progress that mean the same in
+// all kinds.
+func noteOf(j api.Job) string {
+	var p struct {
+		InFlight, Waiting, Parked, Failed int
+		WaitingFor                        []string
+	}
+	_ = json.Unmarshal(j.Progress, &p) // other kinds have none of this form
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{p.InFlight, "in flight"}, {p.Waiting, "waiting"}, {p.Parked, "refused"}, {p.Failed, "failed"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if len(p.WaitingFor) > 0 {
+		parts = append(parts, "waits for "+strings.Join(p.WaitingFor, ", "))
+	}
+	return strings.Join(parts, ", ")
+}
+
 func (a *asking) writeJob(to io.Writer, j api.Job) error {
 	p := particulars{a, to}
 	p.styled("job", j.ID, terminal.Bold)
 	p.text("kind", j.Kind)
 	p.styled("state", j.State, styleOf(j.State))
 	p.text("subscription", j.Subscription)
-	p.text("subject", j.Subject)
+	p.text("subject", cmp.Or(j.On, j.Subject))
 	p.time("created", &j.Created)
 	p.time("changed", &j.Changed)
 	p.time("due", j.Due)

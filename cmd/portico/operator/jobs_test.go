@@ -30,9 +30,10 @@ func TestDeletionShowsItsMembersAndItsLimit(t *testing.T) {
 	all := answers()
 	job := all["GET /admin/jobs"].(api.Page[api.Job]).Value[0]
 	job.Created = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	until := job.Created.Add(6 * time.Hour)
+	job.Until, job.Limit = &until, "groupDelete.limit"
 	due := time.Now().Add(5*time.Minute + time.Second)
 	all["GET /admin/jobs/{id}"] = job
-	all["GET /admin/configuration"] = api.ConfigurationInUse{Settings: []api.Setting{{Path: "groupDelete.limit", Value: "6h"}}}
 	all["GET /admin/jobs/{id}/members"] = api.DeletionMembers{Group: someGroup, Members: []api.DeletionMember{
 		{ID: someID, Region: "northeurope", State: api.MemberRefused, Tries: 7, Why: "409 from the provider: " + evil, Due: &due},
 		{ID: someGroup + "/providers/A.B/c/d", State: api.MemberWaiting, Region: "westus"},

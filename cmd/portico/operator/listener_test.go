@@ -178,6 +178,7 @@ func answers() map[string]any {
 	job := api.Job{
 		ID: someSubscription + ".0123456789abcdef0123456789abcdef", Kind: "group-delete", Subscription: someSubscription, Subject: someGroup, State: "Waiting", Due: &later,
 		Owner: "replica-1", Attempts: 12, Created: at, Changed: at, Progress: json.RawMessage(`{"total":40,"deleted":10,"inFlight":2,"waiting":28,"waitingFor":["westus"]}`),
+		Steps: &api.Steps{Done: 10, Of: 40}, Parts: true, Cancellable: true,
 	}
 	done := job
 	done.ID, done.State = "-.00000000000000000000000000001234", "Done"
@@ -220,6 +221,7 @@ func answers() map[string]any {
 		"GET /admin/configurations":            api.Page[api.Configuration]{Value: []api.Configuration{{Generation: 4, Time: at, Outcome: api.ConfigurationTaken, Why: "POST /admin/reload", By: evil, Changes: []api.SettingChange{{Path: "providers[Contoso.Compute].resourceTypes[virtualMachines/disks].apiVersions", To: evil}}}}},
 		"GET /admin/jobs":                      api.Page[api.Job]{Value: []api.Job{job, done}},
 		"GET /admin/jobs/{id}":                 done,
+		"GET /admin/jobKinds":                  api.Page[api.JobKind]{Value: []api.JobKind{{Kind: "group-delete", Cancellable: true}}},
 		"POST /admin/jobs/{id}/cancel":         job,
 		"GET /admin/sinks":                     api.Page[api.Sink]{Value: []api.Sink{sink, {Name: "fresh", Host: "hooks.example.com", State: "Starting"}}},
 		"GET /admin/sinks/{name}":              sink,

@@ -27,8 +27,8 @@ type Problem struct {
 // ProblemKind is what all problems of one code have in common.
 type ProblemKind struct {
 	Code, Severity, Meaning string
-	// Next is that of its problems; [NextOf] stands for the subject or, of the deletion of a
-	// group, for its job. Some kinds have none.
+	// Next is that of its problems; [NextOf] stands for the subject or, of one job, for its
+	// ID. Some kinds have none.
 	Next string
 }
 
@@ -55,6 +55,7 @@ func ProblemKinds() []ProblemKind {
 		{GroupDeleteTooLong, Warning, "The deletion of a group has gone on for longer than groupDelete.limit.", "portico jobs show " + NextOf},
 		{GroupDeleteWaiting, Warning, "The deletion of a group waits for a region that does not answer.", "portico jobs show " + NextOf},
 		{GroupDeleteSlow, Warning, "The deletion of a group has gone on for more than half an hour.", "portico jobs show " + NextOf},
+		{JobTooLong, Warning, "A job has gone on for longer than its kind should, such as a move of resources.", "portico jobs show " + NextOf},
 		{JobsPutOff, Warning, "Jobs were attempted many times in a row in vain.", "portico jobs list --kind " + NextOf},
 		{FollowsTooLong, Warning, "Accepted writes have been followed for longer than index.followLimit.", "portico doubts"},
 		{VerificationsTooLong, Warning, "Providers have been asked for more than an hour whether resources are there.", "portico doubts"},
@@ -92,6 +93,7 @@ const (
 	GroupDeleteTooLong   = "groupDeleteTooLong"
 	GroupDeleteWaiting   = "groupDeleteWaiting"
 	GroupDeleteSlow      = "groupDeleteSlow"
+	JobTooLong           = "jobTooLong"
 	JobsPutOff           = "jobsPutOff"
 	FollowsTooLong       = "followsTooLong"
 	VerificationsTooLong = "verificationsTooLong"

@@ -16,6 +16,7 @@ import (
 	"portico/config"
 	"portico/gateway/admin/api"
 	"portico/inventory"
+	"portico/jobs"
 	"portico/operations/sweep"
 	"portico/operations/webhook"
 )
@@ -28,7 +29,11 @@ type Sources struct {
 	Sweeps  interface {
 		Latest(context.Context) (sweep.Latest, error)
 	}
-	Sinks   *webhook.Deliverer
+	Sinks *webhook.Deliverer
+	Jobs  interface {
+		Kinds() []string
+		Describe(kind string) jobs.Description
+	}
 	Metrics prometheus.Gatherer
 	// StoreDownSince is since when the store is known not to answer; the zero time where that
 	// is not known.

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -8,19 +9,16 @@ import (
 
 	"portico/config"
 	"portico/gateway/admin/api"
-	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/operations/groupdelete"
-	"portico/routing"
+	"portico/jobs"
 )
 
 const (
 	readyTime    = 3 * time.Second
 	slowReady    = 500 * time.Millisecond
 	overdue      = 3 // leases
-	longVerify   = time.Hour
-	slowDeletion = 30 * time.Minute
-	deletions    = 1000 // that are looked at
+	slowJob      = 30 * time.Minute
+	mostLongJobs = 1000 // of a kind that are looked at
 )
 
 // lookAtStore finds what is wrong with the store, and by what it has. What cannot be read
@@ -34,7 +32,7 @@ func (s Sources) lookAtStore(ctx context.Context, f *finding) {
 		f.add(api.Problem{Code: api.StoreSlow, Summary: fmt.Sprintf("The store took %s to begin a transaction.", took.Round(10*time.Millisecond))})
 	}
 	for _, look := range []func(context.Context, *finding) error{
-		s.jobs, s.lasting, s.deletions, s.sweeps, s.events, s.sinks, s.replicas,
+		s.jobs, s.lasting, s.sweeps, s.events, s.sinks, s.replicas,
 	} {
 		if err != nil {
 			break
@@ -70,50 +68,58 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// lasting finds what waits for longer than it should.
+// lasting finds jobs that go on for longer than they should, by what their kinds say of
+// themselves.
 func (s Sources) lasting(ctx context.Context, f *finding) error {
-	for _, l := range []struct {
-		kind, code         string
-		limit              time.Duration
-		one, many, summary string
-	}{
-		{inventory.FollowJob, api.FollowsTooLong, s.Config.Index.FollowLimit, "write", "writes", "Providers accepted %s long ago and have not ended them."},
-		{inventory.VerifyJob, api.VerificationsTooLong, longVerify, "resource", "resources", "Providers have long been asked in vain for %s."},
-		{inventory.FenceJob, api.FencesTooLong, s.Config.Index.FollowLimit, "resource", "resources", "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say."},
-	} {
-		counts, err := s.Store.CountJobsOf(ctx, l.kind, l.limit, l.limit)
-		if err != nil {
-			return err
+	for _, name := range s.Jobs.Kinds() {
+		kind := s.Jobs.Describe(name)
+		look := s.longJobs
+		if kind.Problems.Summary != "" {
+			look = s.countLongJobs
 		}
-		if counts.Old > 0 {
-			f.add(api.Problem{Code: l.code, Count: counts.Old, Summary: fmt.Sprintf(l.summary, count(counts.Old, l.one, l.many))})
+		if err := look(ctx, f, name, kind); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// deletions finds deletions of groups that do not come to their end.
-func (s Sources) deletions(ctx context.Context, f *finding) error {
-	open, err := s.Store.OpenJobs(ctx, inventory.GroupDeleteJob, deletions)
+// countLongJobs counts the jobs of a kind that go on for longer than they should.
+func (s Sources) countLongJobs(ctx context.Context, f *finding, name string, kind jobs.Description) error {
+	p := kind.Problems
+	after := cmp.Or(p.After, kind.Limit)
+	counts, err := s.Store.CountJobsOf(ctx, name, after, after)
+	if err == nil && counts.Old > 0 {
+		f.add(api.Problem{Code: p.TooLong, Count: counts.Old, Summary: fmt.Sprintf(p.Summary, count(counts.Old, p.One, p.Many))})
+	}
+	return err
+}
+
+// longJobs finds the jobs of a kind with a limit that do not come to their end.
+func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind jobs.Description) error {
+	if kind.Limit <= 0 {
+		return nil
+	}
+	open, err := s.Store.OpenJobs(ctx, name, mostLongJobs)
 	if err != nil {
 		return err
 	}
-	now, limit := s.Store.Now(), s.Config.GroupDelete.Limit
+	p, now := kind.Problems, s.Store.Now()
+	what := cmp.Or(p.Subject, "A job of the kind "+name)
 	for _, job := range open {
-		p, err := groupdelete.ReadPayload(job)
-		if err != nil {
-			continue // its attempts say so
+		standing := kind.Standing(job)
+		problem := api.Problem{Subject: cmp.Or(standing.On, job.Subject), Since: since(job.Created)}
+		left := ""
+		if standing.Left != "" {
+			left = ": " + standing.Left
 		}
-		progress := p.Progress
-		problem := api.Problem{Subject: routing.GroupID(job.Subscription, p.Group), Since: since(job.Created)}
-		left := fmt.Sprintf("%d of %d resources are left, %d of them refused to go", progress.Total-progress.Deleted, progress.Total, progress.Parked)
 		switch age := now.Sub(job.Created); {
-		case age > limit:
-			problem.Code, problem.Summary = api.GroupDeleteTooLong, fmt.Sprintf("The deletion of a group goes on beyond groupDelete.limit: %s.", left)
-		case len(progress.WaitingFor) > 0:
-			problem.Code, problem.Summary = api.GroupDeleteWaiting, fmt.Sprintf("The deletion of a group waits for %s, which does not answer: %s.", strings.Join(progress.WaitingFor, ", "), left)
-		case age > slowDeletion:
-			problem.Code, problem.Summary = api.GroupDeleteSlow, fmt.Sprintf("The deletion of a group takes long: %s.", left)
+		case age > kind.Limit:
+			problem.Code, problem.Summary = cmp.Or(p.TooLong, api.JobTooLong), fmt.Sprintf("%s goes on beyond %s%s.", what, cmp.Or(kind.LimitSetting, "its limit"), left)
+		case len(standing.WaitingFor) > 0 && p.Waiting != "":
+			problem.Code, problem.Summary = p.Waiting, fmt.Sprintf("%s waits for %s, which does not answer%s.", what, strings.Join(standing.WaitingFor, ", "), left)
+		case age > slowJob && p.Slow != "":
+			problem.Code, problem.Summary = p.Slow, fmt.Sprintf("%s takes long%s.", what, left)
 		default:
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
-	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/locate"
 	"portico/operations/groupdelete"
@@ -57,14 +56,13 @@ func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Reque
 }
 
 func (j *job) read(m *regions.Map) error {
-	switch j.Kind {
-	case inventory.MoveJob, inventory.ValidateMoveJob:
+	if moves, judgesOnly := move.Of(j.Job); moves {
 		p, err := move.ReadPayload(j.Job)
 		if err != nil {
 			return err
 		}
 		j.success, j.running, j.ended, j.fault, j.share = http.StatusNoContent, "Moving", p.Ended, p.Fault, shareOf(p.Progress.Moved+p.Progress.Failed, p.Progress.Total)
-		if j.Kind == inventory.ValidateMoveJob {
+		if judgesOnly {
 			j.running = "Validating"
 		}
 		j.status = func(head operationHead) any { return moveStatus{head, p.Progress} }

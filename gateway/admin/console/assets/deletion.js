@@ -14,7 +14,9 @@ export function start(body, { every, signal, query }) {
   });
   body.append(el('form', {}, el('label', { class: 'wide' }, 'Deletion', choice)), shown);
   const refresh = async () => {
-    const { value } = await pages('/admin/jobs?limit=200&kind=group-delete', signal);
+    const kinds = (await get('/admin/jobKinds', signal)).value.filter((k) => k.parts);
+    const found = await Promise.all(kinds.map((k) => pages(`/admin/jobs?limit=200&kind=${encodeURIComponent(k.kind)}`, signal)));
+    const value = found.flatMap((f) => f.value);
     if (!value.some((j) => j.id === chosen)) chosen = (value.find((j) => j.due) ?? value[0])?.id ?? '';
     const options = value.map((j) => `${j.id} ${j.state}`).join();
     if (choice.dataset.options !== options) {

@@ -1,18 +1,22 @@
 import { call, get, pages } from './api.js';
 import { ask, badge, describe, el, say, show, table, when } from './dom.js';
 
-const kinds = ['verify', 'follow', 'fence', 'sweep', 'group-delete', 'move', 'validate-move', 'batch', 'notice', 'registration', 'erase', 'sink'];
-const lasting = ['verify', 'follow', 'fence', 'sink']; // these cannot be cancelled
 const ended = ['Done', 'Failed', 'Cancelled'];
 
 export function start(body, { every, signal, query }) {
-  const kind = el('select', { id: 'kind' }, el('option', { value: '' }, 'all'), kinds.map((k) => el('option', { value: k, selected: k === query.get('kind') }, k)));
+  const asked = query.get('kind') ?? '';
+  const kind = el('select', { id: 'kind' }, el('option', { value: '' }, 'all'), asked && el('option', { value: asked, selected: true }, asked));
   const state = el('select', { id: 'state' }, el('option', { value: '' }, 'all'), el('option', { value: 'open' }, 'under way'), el('option', { value: 'ended' }, 'ended'));
   const text = el('input', { type: 'search', id: 'filter' });
   const list = el('div', { id: 'jobs' });
   let found = { value: [], more: false };
   const draw = () => show(list, listOf(found, state.value, text.value.toLowerCase(), refresh));
+  const fillKinds = async () => {
+    const { value } = await get('/admin/jobKinds', signal);
+    kind.append(...value.filter((k) => k.kind !== asked).map((k) => el('option', { value: k.kind }, k.kind)));
+  };
   const refresh = async () => {
+    if (kind.options.length < 3) await fillKinds();
     found = await pages(`/admin/jobs?limit=200&kind=${encodeURIComponent(kind.value)}`, signal);
     draw();
   };
@@ -27,7 +31,7 @@ const isOpen = (j) => !ended.includes(j.state);
 function listOf({ value, more }, state, text, refresh) {
   const shown = value.filter((j) => (!state || isOpen(j) === (state === 'open')) && (!text || JSON.stringify(j).toLowerCase().includes(text)));
   return [table(`${shown.length} jobs`, [
-    ['Job', (j) => [el('span', {}, j.kind), ' ', el('p', { class: 'muted text' }, j.subject)]],
+    ['Job', (j) => [el('span', {}, j.kind), ' ', el('p', { class: 'muted text' }, j.on ?? j.subject)]],
     ['State', (j) => badge(j.state, isOpen(j) ? '' : j.state === 'Failed' ? 'bad' : 'good')],
     ['Progress', progress],
     ['Attempts', (j) => `${j.attempts}`],
@@ -38,19 +42,18 @@ function listOf({ value, more }, state, text, refresh) {
 }
 
 function progress(j) {
-  const p = j.progress ?? {};
-  const [done, of] = p.total !== undefined ? [p.deleted ?? p.done ?? 0, p.total] : [p.done, p.of];
-  if (done === undefined || !of) return '';
+  if (!j.steps) return '';
+  const { done, of } = j.steps;
   return [el('progress', { value: String(done), max: String(of), 'aria-label': `${done} of ${of}` }), ` ${done} of ${of}`];
 }
 
 function details(j) {
   return [el('details', { id: `job-${j.id}` }, el('summary', {}, 'Details'), describe(j)),
-    j.kind === 'group-delete' ? el('a', { href: `#/deletion?job=${encodeURIComponent(j.id)}` }, 'What waits for what') : ''];
+    j.parts ? el('a', { href: `#/deletion?job=${encodeURIComponent(j.id)}` }, 'What waits for what') : ''];
 }
 
 function cancelButton(j, refresh) {
-  if (j.state !== 'Waiting' || lasting.includes(j.kind)) return '';
+  if (!j.cancellable) return '';
   return el('button', {
     type: 'button', id: `cancel-${j.id}`,
     onclick: async () => {

@@ -1,0 +1,220 @@
+package gateway
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/arm"
+	"portico/config"
+	adminapi "portico/gateway/admin/api"
+	"portico/inventory/jobrow"
+	"portico/jobs"
+)
+
+// survey is a kind that only tests know: its jobs work on a resource group.
+type survey struct {
+	s     *site
+	limit time.Duration
+}
+
+func (survey) Run(context.Context, *jobs.Claim) (jobs.Result, error) { return jobs.Result{}, nil }
+
+func (k survey) Describe() jobs.Description {
+	return jobs.Description{
+		Cancellable: true, Limit: k.limit, LimitSetting: "survey.limit",
+		Problems: jobs.Problems{Subject: "The survey of a group"},
+		Reason:   "surveyUnderWay", Message: "The group is being surveyed.", Refusals: []arm.Code{arm.ResourceNotFound},
+		Remedy: func(j jobrow.Job) []string { return []string{"unstick", j.Name(), "--ask"} },
+		Show: func(j jobrow.Job) jobs.Standing {
+			var p struct{ Progress struct{ Done int } }
+			_ = j.Read(&p)
+			return jobs.Standing{On: inSubscription + "/resourceGroups/" + j.Subject, Done: p.Progress.Done, Of: 9, Left: "much is left", Outcome: "Something is surveyed.", WaitingFor: []string{"eastus"}}
+		},
+		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+			return jobs.HoldOf(ctx, k.s.store, "", jobrow.ID("survey", path.Group()), inSubscription+"/resourceGroups/"+path.Group())
+		},
+	}
+}
+
+// addSurveys has the gateway know the kind.
+func (s *site) addSurveys() {
+	kinds := s.gateway.kinds()
+	kinds["survey"] = survey{s, hour}
+	s.gateway.runner.Replace(kinds)
+}
+
+// A kind is listed, cancelled, unstuck, shown as a hold and by status by what it says of
+// itself: nothing else knows it.
+func TestAKindIsKnownByItsDescription(t *testing.T) {
+	s := newSite(t, setup{})
+	s.addSurveys()
+	g := s.group("g")
+	name := s.addJob("survey", "g", `{"secret":"x","progress":{"done":7}}`)
+
+	kinds := told[adminapi.Page[adminapi.JobKind]](s, "/admin/jobKinds").Value
+	if i := slices.Index(s.gateway.runner.Kinds(), "survey"); kinds[i] != (adminapi.JobKind{Kind: "survey", Cancellable: true, Limit: "survey.limit"}) {
+		t.Errorf("%+v", kinds)
+	}
+	listed := told[adminapi.Page[adminapi.Job]](s, "/admin/jobs?kind=survey").Value
+	if len(listed) != 1 {
+		t.Fatalf("%+v", listed)
+	}
+	remedy := "portico unstick " + name + " --ask"
+	if j := listed[0]; j.Subject != "g" || j.On != g || j.Command != remedy || !j.Cancellable || *j.Steps != (adminapi.Steps{Done: 7, Of: 9}) || !j.Until.Equal(j.Created.Add(hour)) || j.Limit != "survey.limit" {
+		t.Errorf("%+v", j)
+	}
+
+	missing := s.explained(adminapi.Question{Path: machinePath("g", "m") + api})
+	w := held(t, missing, "surveyUnderWay")
+	if w.On != g || w.Job != name || w.Command != remedy || w.Until == nil || w.Message != "The group is being surveyed." || w.LastOutcome != "Something is surveyed. These regions do not answer: eastus." {
+		t.Errorf("%+v", w)
+	}
+	if shown := told[adminapi.ResourceDetail](s, "/admin/resource?id="+g).Waiting; len(shown) != 1 || shown[0].Job != name || shown[0].On != "" {
+		t.Errorf("%+v", shown)
+	}
+
+	s.clock.advance(hour + time.Minute)
+	if p := s.problems()[adminapi.JobTooLong]; p.Subject != g || p.Summary != "The survey of a group goes on beyond survey.limit: much is left." || p.Next != "portico jobs show "+name {
+		t.Errorf("%+v", p)
+	}
+
+	if done := s.unsticks("job", name, "ask"); !slices.Equal(done.Jobs, []string{name}) {
+		t.Errorf("%+v", done)
+	}
+	if done := s.unsticks("job", name, "giveUp"); done.Outcome != "The job is being canceled." {
+		t.Errorf("%+v", done)
+	}
+	if j := told[adminapi.Job](s, "/admin/jobs/"+name); j.State != "Cancelling" || j.Cancellable {
+		t.Errorf("%+v", j)
+	}
+}
+
+// Each problem that a kind names is described, and each of its settings exists.
+func TestDescriptionsOfKinds(t *testing.T) {
+	s := newSite(t, setup{})
+	var codes, settings []string
+	for _, k := range adminapi.ProblemKinds() {
+		codes = append(codes, k.Code)
+	}
+	for _, v := range s.config.Lines() {
+		settings = append(settings, v.Path)
+	}
+	for name, kind := range s.gateway.kinds() {
+		d := kind.Describe()
+		for _, code := range []string{d.Problems.TooLong, d.Problems.Waiting, d.Problems.Slow} {
+			if code != "" && !slices.Contains(codes, code) {
+				t.Errorf("%s: there is no problem %s", name, code)
+			}
+		}
+		if d.LimitSetting != "" && (d.Limit == 0 || !slices.Contains(settings, d.LimitSetting)) {
+			t.Errorf("%s: its limit is %v by %q", name, d.Limit, d.LimitSetting)
+		}
+		if d.HeldAt != nil && (d.Reason == "" || d.Message == "") {
+			t.Errorf("%s holds up requests, and does not say why", name)
+		}
+	}
+	kinds := NotResumed()
+	if got := strings.Join(kinds.Cancelled, " ") + "; " + strings.Join(kinds.Removed, " "); got != "batch group-delete move validate-move; erase notice" {
+		t.Errorf("a restored database does not go on with: %s", got)
+	}
+}
+
+// kindsThemselves are the places that name kinds of jobs: the packages that do their work
+// or make their jobs, and the list of them.
+var kindsThemselves = []string{"gateway/kinds.go", "gateway/batch/job.go", "operations/", "inventory/"}
+
+// otherMeanings are literals that are spelt like a kind, and are none.
+var otherMeanings = map[string][]string{
+	"arm/absence.go":                {"registration"}, // a word of providers
+	"certify/":                      {"move", "registration"},
+	"config/":                       {"batch", "move", "registration", "sweep"}, // keys of the configuration
+	"contoso/":                      {"move", "notice"},
+	"cmd/portico/demo_provider.go":  {"registration"},
+	"cmd/portico/operator/":         {"sink", "sweep", "fence", "notice"}, // commands, flags and titles
+	"deploy/":                       {"verify"},
+	"events/event.go":               {"sweep"}, // an origin
+	"gateway/admin/api/provider.go": {"registration"},
+	"gateway/admin/doubts.go":       {"verify"}, // a flag of a row
+}
+
+// Whoever adds a kind of job changes three places: its package, the transaction that makes
+// its jobs, and gateway/kinds.go. No other code names kinds, but to have a runner look for
+// jobs that were just made.
+func TestNothingElseNamesAKindOfJob(t *testing.T) {
+	names := slices.Collect(maps.Keys((&Gateway{config: new(config.Config)}).kinds()))
+	quoted := regexp.MustCompile("['\"`](" + strings.Join(names, "|") + ")['\"`]")
+	constant := regexp.MustCompile(`^[A-Z]\w*Job$`)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		name := filepath.ToSlash(strings.TrimPrefix(path, "../"))
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != ".." || name == "test"):
+			return fs.SkipDir
+		case d.IsDir() || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		if slices.ContainsFunc(kindsThemselves, func(place string) bool { return strings.HasPrefix(name, place) }) {
+			return nil
+		}
+		switch filepath.Ext(path) {
+		case ".js":
+			text, err := os.ReadFile(path)
+			for _, found := range quoted.FindAllString(string(text), -1) {
+				t.Errorf("%s names the kind of job %s", name, found)
+			}
+			return err
+		case ".go":
+			return eachNameOfAKind(path, names, constant, func(what string) {
+				for place, words := range otherMeanings {
+					if strings.HasPrefix(name, place) && slices.Contains(words, what) {
+						return
+					}
+				}
+				t.Errorf("%s names the kind of job %s", name, what)
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachNameOfAKind finds literals that are spelt like a kind, and uses of the constants of
+// kinds other than for a nudge.
+func eachNameOfAKind(path string, names []string, constant *regexp.Regexp, found func(string)) error {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			of, ok := n.Fun.(*ast.SelectorExpr)
+			return !ok || of.Sel.Name != "Nudge"
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && slices.Contains(names, text) {
+				found(text)
+			}
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && (of.Name == "inventory" && constant.MatchString(n.Sel.Name) || of.Name == "sweep" && n.Sel.Name == "Job") {
+				found(of.Name + "." + n.Sel.Name)
+			}
+		}
+		return true
+	})
+	return nil
+}
