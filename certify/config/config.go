@@ -80,6 +80,7 @@ type reader struct {
 	token     [3]string // the files of the callers' tokens
 	documents []string  // specifications
 	places    []*yamltree.Node
+	providers []provider
 }
 
 // WriteReference writes the reference of the file as Markdown.
@@ -132,7 +133,7 @@ func (r *reader) rows() []*setting.Setting {
 			tlsfiles.CheckFile(r.Reader, o, "ca", &c.TLS.CA)
 			tlsfiles.CheckPair(r.Reader, o, &c.TLS.Cert, &c.TLS.Key)
 		}).IfGiven(),
-		setting.Free("providers", "list of mappings", "A part of a region map: the namespaces, and the types of each. See [The types](#the-types).", leave).Default("required"),
+		r.providerRows(),
 		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).Default("none"),
 		setting.List("specifications", rule.File(), "OpenAPI documents (2 or 3, also as TypeSpec writes them) from which the bodies of types without a sample are made. "+
 			"A sample is better where a body must name something that exists.", func(at *yamltree.Node, name string) {

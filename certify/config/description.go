@@ -9,9 +9,11 @@ import (
 
 	"portico/arm"
 	"portico/certify/contract"
+	"portico/config/regionmap"
 	"portico/config/rule"
 	"portico/config/setting"
 	"portico/config/yamltree"
+	"portico/regions"
 )
 
 // sampleSet are the bodies of a type as a file gives them.
@@ -20,34 +22,66 @@ type sampleSet struct {
 	Update contract.Object `yaml:"update"`
 }
 
-// described is a type of the file, its JSON and where it stands.
-type described struct {
-	namespace, name string
-	at              *yamltree.Node
-	node            *yamltree.Node // its mapping
-	json            map[string]any
+// provider is one as it is read.
+type provider struct {
+	regions.ProviderDeclaration
+	at        *setting.Object
+	checkName []string
+	types     []*described
 }
 
-func (d described) full() string { return d.namespace + "/" + d.name }
+// described is a type as it is read, with what its member contract says.
+type described struct {
+	regions.TypeDeclaration
+	namespace string
+	at        *setting.Object
+	exercise  map[string]any
+}
 
-// contract is the type's member of that name, made where there is none.
-func (d described) contract() map[string]any {
-	c, _ := d.json["contract"].(map[string]any)
-	if c == nil {
-		c = map[string]any{}
-		d.json["contract"] = c
-	}
-	return c
+func (d *described) full() string { return d.namespace + "/" + d.Name }
+
+// providerRows are those of a region map that say what providers and types are, and those of
+// the suite's own.
+func (r *reader) providerRows() *setting.Setting {
+	namespaces := r.Unique("namespace")
+	return setting.Mappings("providers", "A part of a region map: the namespaces, and the types of each.", r.rowsOfProvider, func(o *setting.Object, p provider) {
+		at := o.Right("namespace")
+		if regionmap.CheckNamespace(&r.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
+			p.at = o
+			r.providers = append(r.providers, p)
+		}
+	}).AtLeastOne("a part of a region map: a list of {namespace: …, resourceTypes: […]}")
+}
+
+func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
+	names := r.Unique("type")
+	return append(regionmap.ProviderRows(&p.ProviderDeclaration),
+		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "Where the provider answers it.",
+			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Default("nowhere"),
+		setting.Mappings("resourceTypes", "The types. What a nested one leaves out it has from its parent.", r.rowsOfType, func(o *setting.Object, t described) {
+			at := o.Right("name")
+			if at != nil && regionmap.CheckTypeName(&r.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
+				t.namespace, t.at = p.Namespace, o
+				p.types = append(p.types, &t)
+			}
+		}).AtLeastOne("at least one, such as {name: widgets, kind: tracked, apiVersions: [2024-01-01]}"))
+}
+
+func (r *reader) rowsOfType(t *described) []*setting.Setting {
+	t.exercise = map[string]any{}
+	return append(regionmap.TypeRows(&r.Report, &t.TypeDeclaration, "names of regions", func(_ *yamltree.Node, name string) { t.Locations = append(t.Locations, name) }),
+		setting.Free("contract", "mapping", "What cases may try with the type, see [The types](#the-types).", func(o *setting.Object) {
+			if n := o.Get("contract"); n != nil {
+				if given, ok := r.shaped(n, reflect.TypeFor[contract.Exercise](), "providers.resourceTypes.contract").(map[string]any); ok {
+					t.exercise = given
+				}
+			}
+		}).Default("none"))
 }
 
 // describe makes the description of what the file says of the provider.
 func (r *reader) describe(root *setting.Object) {
-	providers := root.Get("providers")
-	if providers == nil {
-		root.Require("providers", "a part of a region map: a list of {namespace: …, resourceTypes: […]}")
-		return
-	}
-	whole := map[string]any{"providers": r.shaped(providers, reflect.TypeFor[[]contract.Provider](), "providers")}
+	whole := map[string]any{}
 	if n := root.Get("asynchrony"); n != nil {
 		whole["asynchrony"] = r.shaped(n, reflect.TypeFor[contract.Asynchrony](), "asynchrony")
 		r.checkAsynchrony(n)
@@ -55,145 +89,75 @@ func (r *reader) describe(root *setting.Object) {
 	if n := root.Right("pageSize"); n != nil {
 		whole["pageSize"] = n.Text
 	}
-	all := r.types(providers, whole["providers"])
+	var all []*described
+	for _, p := range r.providers {
+		for _, d := range p.types {
+			r.judgeType(d, p.types)
+		}
+		all = append(all, p.types...)
+	}
 	r.addSamples(root, all)
 	r.addSpecified(all)
-	if len(all) > 0 {
-		r.requireBodies(all)
-	}
+	r.requireBodies(all)
 	for _, t := range all {
 		r.c.Types = append(r.c.Types, t.full())
 	}
 	if r.Err() != nil {
 		return
 	}
+	var providers []map[string]any
+	for _, p := range r.providers {
+		providers = append(providers, p.json())
+	}
+	whole["providers"] = providers
 	text, err := json.Marshal(whole)
 	if err == nil {
 		r.c.Description, err = contract.Load(text)
 	}
 	if err != nil {
-		r.Fault(providers, err.Error(), "")
+		r.Fault(root.At("providers"), err.Error(), "")
 	}
 }
 
-// types judges the namespaces and types, and returns the types that are right.
-func (r *reader) types(providers *yamltree.Node, shaped any) []described {
-	list, _ := shaped.([]any)
-	if len(list) == 0 && providers.Kind == yamltree.List {
-		r.Fault(providers, "providers is empty", "at least one, such as {namespace: Acme.Stuff, resourceTypes: […]}")
+// json is the provider as the suite reads it.
+func (p provider) json() map[string]any {
+	var types []map[string]any
+	for _, d := range p.types {
+		can := d.Capabilities
+		types = append(types, map[string]any{
+			"name": d.Name, "kind": d.Kind.String(), "routing": d.Routing.String(), "apiVersions": d.APIVersions, "locations": d.Locations,
+			"capabilities": map[string]bool{"move": can.Move, "tags": can.Tags, "etags": can.ETags}, "contract": d.exercise,
+		})
+		if d.at.Right("deletionPolicy") != nil { // without it the suite finds out
+			types[len(types)-1]["deletionPolicy"] = d.DeletionPolicy.String()
+		}
 	}
-	var all []described
-	namespaces := r.Unique("namespace")
-	for i, item := range list {
-		p, _ := item.(map[string]any)
-		n := providers.Items[i]
-		if p == nil {
-			continue
-		}
-		namespace := r.word(n, "namespace", "providers[]", rule.Rule[string]{
-			Parse: func(text string) (string, bool) { return text, arm.ValidNamespace(text) },
-			Noun:  "provider namespace", Allowed: "ASCII letters, digits and single full stops between them, such as Acme.Stuff",
-		}, true)
-		if namespace == "" || !namespaces.Add(value(n, "namespace"), arm.Fold(namespace), namespace) {
-			continue
-		}
-		r.word(n, "registration", "providers[]", rule.OneOf("automatic", "required"), false)
-		r.words(n, "checkNameAvailability", "providers[]", rule.OneOf("subscription", "location"))
-		all = append(all, r.typesOf(n, namespace, p)...)
+	all := map[string]any{"namespace": p.Namespace, "checkNameAvailability": p.checkName, "resourceTypes": types}
+	if p.at.Right("registration") != nil {
+		all["registration"] = p.Registration.String()
 	}
 	return all
 }
 
-func (r *reader) typesOf(n *yamltree.Node, namespace string, p map[string]any) []described {
-	list, _ := p["resourceTypes"].([]any)
-	at := value(n, "resourceTypes")
-	if len(list) == 0 {
-		r.Fault(n, "provider "+namespace+" has no resourceTypes", "at least one, such as {name: widgets, kind: tracked, apiVersions: [2024-01-01]}")
-		return nil
-	}
-	var all []described
-	names := r.Unique("type")
-	for i, item := range list {
-		t, _ := item.(map[string]any)
-		if t == nil {
-			continue
-		}
-		d := described{namespace: namespace, node: at.Items[i], json: t}
-		if d.name = r.judgeType(d); d.name == "" {
-			continue
-		}
-		d.at = value(d.node, "name")
-		if names.Add(d.at, arm.Fold(d.name), d.name) {
-			all = append(all, d)
+// judgeType judges a type by its parent, among the types of its provider, and by the
+// endpoints.
+func (r *reader) judgeType(d *described, all []*described) {
+	if i := strings.LastIndexByte(d.Name, '/'); i >= 0 {
+		parent := d.Name[:i]
+		at := slices.IndexFunc(all, func(other *described) bool { return arm.EqualFold(other.Name, parent) })
+		if at < 0 {
+			r.Fault(d.at.At("name"), fmt.Sprintf("nested type %s without its parent %s", d.full(), parent), "declare "+parent+" in the same provider")
+		} else if d.at.Get("routing") == nil {
+			d.Routing = all[at].Routing
 		}
 	}
-	for _, d := range all {
-		r.judgeParent(d, all)
-	}
-	return all
-}
-
-// judgeType judges the members of a type, and returns its name; "" if that is wrong.
-func (r *reader) judgeType(d described) string {
-	const path = "resourceTypes[]"
-	name := r.word(d.node, "name", path, rule.Rule[string]{
-		Parse: func(text string) (string, bool) {
-			for s := range strings.SplitSeq(text, "/") {
-				if !arm.ValidTypeName(s) {
-					return "", false
-				}
-			}
-			return text, true
-		},
-		Noun: "type name", Allowed: "segments of ASCII letters and digits, such as widgets or widgets/parts, without the namespace",
-	}, true)
-	kind := r.word(d.node, "kind", path, rule.OneOf(contract.Tracked, contract.ProxyOnly, contract.Extension), true)
-	routing := r.word(d.node, "routing", path, rule.OneOf("regional", contract.Global), false)
-	r.word(d.node, "deletionPolicy", path, rule.OneOf("cascade", "refuse"), false)
-	r.words(d.node, "apiVersions", path, rule.APIVersion())
-	if n := value(d.node, "apiVersions"); n == nil || len(n.Items) == 0 {
-		r.Fault(d.node, path+".apiVersions is missing", "at least one, such as [2024-01-01]")
-	}
-	r.words(d.node, "locations", path, rule.Location("names of regions"))
-	if kind == contract.Tracked {
-		r.defaultTags(d)
-	}
-	if routing == contract.Global && len(r.c.Endpoints) > 0 && r.c.Endpoints[contract.Global] == "" {
-		r.Fault(value(d.node, "routing"), fmt.Sprintf("type %s has routing: global, but endpoints has no global", yamltree.Quote(name)), "add global: https://host to endpoints, or leave routing out")
-	}
-	return name
-}
-
-// defaultTags: tracked types have tags unless the file denies it, as in a region map.
-func (r *reader) defaultTags(d described) {
-	can, _ := d.json["capabilities"].(map[string]any)
-	if can == nil {
-		can = map[string]any{}
-		d.json["capabilities"] = can
-	}
-	if can["tags"] == nil {
-		can["tags"] = true
-	}
-}
-
-func (r *reader) judgeParent(d described, all []described) {
-	i := strings.LastIndexByte(d.name, '/')
-	if i < 0 {
-		return
-	}
-	parent := d.name[:i]
-	at := slices.IndexFunc(all, func(other described) bool { return arm.EqualFold(other.name, parent) })
-	if at < 0 {
-		r.Fault(d.at, fmt.Sprintf("nested type %s without its parent %s", d.full(), parent), "declare "+parent+" in the same provider")
-		return
-	}
-	if routing := all[at].json["routing"]; d.json["routing"] == nil && routing != nil {
-		d.json["routing"] = routing // as in a region map
+	if d.Routing == regions.Global && d.at.Right("routing") != nil && len(r.c.Endpoints) > 0 && r.c.Endpoints[contract.Global] == "" {
+		r.Fault(d.at.At("routing"), fmt.Sprintf("type %s has routing: global, but endpoints has no global", yamltree.Quote(d.Name)), "add global: https://host to endpoints, or leave routing out")
 	}
 }
 
 // addSamples gives the types their bodies.
-func (r *reader) addSamples(root *setting.Object, all []described) {
+func (r *reader) addSamples(root *setting.Object, all []*described) {
 	n := root.Get("samples")
 	if n == nil {
 		return
@@ -235,8 +199,8 @@ func (r *reader) refuseEnvelope(sample yamltree.Entry) {
 }
 
 // bodies sets the bodies that are made of a sample; false if there are others.
-func (d described) bodies(create, update map[string]any) bool {
-	c := d.contract()
+func (d *described) bodies(create, update map[string]any) bool {
+	c := d.exercise
 	if c["body"] != nil {
 		return false
 	}
@@ -253,71 +217,37 @@ func (d described) bodies(create, update map[string]any) bool {
 	return true
 }
 
-func (d described) lacksBody() bool {
-	c, _ := d.json["contract"].(map[string]any)
-	readOnly, _ := c["readOnly"].(bool)
-	return c["body"] == nil && !readOnly
+func (d *described) lacksBody() bool {
+	readOnly, _ := d.exercise["readOnly"].(bool)
+	return d.exercise["body"] == nil && !readOnly
 }
 
 // requireBodies reports the types that nothing says how to make.
-func (r *reader) requireBodies(all []described) {
+func (r *reader) requireBodies(all []*described) {
 	for _, d := range all {
 		if d.lacksBody() {
-			r.Fault(d.at, "type "+d.full()+" has no sample", fmt.Sprintf("samples: {%s: {create: {properties: {…}}, update: {properties: {…}}}}, a specification, or contract: {readOnly: true}", d.full()))
+			r.Fault(d.at.At("name"), "type "+d.full()+" has no sample", fmt.Sprintf("samples: {%s: {create: {properties: {…}}, update: {properties: {…}}}}, a specification, or contract: {readOnly: true}", d.full()))
 		}
 	}
 }
 
 // checkAsynchrony judges the patterns' methods.
 func (r *reader) checkAsynchrony(n *yamltree.Node) {
-	patterns := value(n, "patterns")
+	patterns := n.Lookup("patterns")
 	if patterns == nil {
 		return
 	}
-	for _, p := range patterns.Items {
-		if p.Kind == yamltree.Mapping {
-			r.word(p, "method", "asynchrony.patterns[]", rule.OneOf("PUT", "PATCH", "DELETE", "POST"), true)
-		}
-	}
-}
-
-// value is what stands under a key of a mapping; nil if nothing does.
-func value(n *yamltree.Node, key string) *yamltree.Node {
-	if e := n.Lookup(key); e != nil && e.Value.Kind != yamltree.Null {
-		return e.Value
-	}
-	return nil
-}
-
-// word judges a scalar of a mapping by a rule; "" if it is absent or wrong.
-func (r *reader) word(n *yamltree.Node, key, path string, want rule.Rule[string], required bool) string {
-	at := value(n, key)
-	switch {
-	case at == nil && required:
-		r.Fault(n, path+"."+key+" is missing", want.Allowed)
-		return ""
-	case at == nil || at.Kind != yamltree.Scalar: // reported by its shape
-		return ""
-	}
-	v, ok := want.Parse(at.Text)
-	if !ok {
-		r.Fault(at, want.Fault(path+"."+key, at.Text), want.Allowed)
-	}
-	return v
-}
-
-// words judges the items of a list.
-func (r *reader) words(n *yamltree.Node, key, path string, want rule.Rule[string]) {
-	at := value(n, key)
-	if at == nil {
-		return
-	}
-	for _, item := range at.Items {
-		if item.Kind != yamltree.Scalar {
-			continue
-		}
-		if _, ok := want.Parse(item.Text); !ok {
-			r.Fault(item, want.Fault(path+"."+key, item.Text), want.Allowed)
+	const path = "asynchrony.patterns[].method"
+	want := rule.OneOf("PUT", "PATCH", "DELETE", "POST")
+	for _, p := range patterns.Value.Items {
+		switch method := p.Lookup("method"); {
+		case p.Kind != yamltree.Mapping:
+		case method == nil:
+			r.Fault(p, path+" is missing", want.Allowed)
+		case method.Value.Kind == yamltree.Scalar:
+			if _, ok := want.Parse(method.Value.Text); !ok {
+				r.Fault(method.Value, want.Fault(path, method.Value.Text), want.Allowed)
+			}
 		}
 	}
 }

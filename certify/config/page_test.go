@@ -72,7 +72,7 @@ func TestPageExplainsEveryMember(t *testing.T) {
 	}
 	for _, of := range []any{contract.Provider{}, contract.Type{}, contract.Exercise{}, contract.Refused{}, contract.Action{}, contract.LongRun{}, contract.CreatedFor{}, contract.Asynchrony{}, contract.Pattern{}, contract.Place{}} {
 		for _, name := range memberTypes(reflect.TypeOf(of)).names {
-			if !regexp.MustCompile("`([^`]*[{, ])?" + name + "([:,} ][^`]*)?`").Match(text) {
+			if !regexp.MustCompile("`([^`]*[{, .])?" + name + "([:,} ][^`]*)?`").Match(text) {
 				t.Errorf("the page does not explain %s of %T", name, of)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // addSpecified gives types without a body those that the specifications have.
-func (r *reader) addSpecified(all []described) {
+func (r *reader) addSpecified(all []*described) {
 	for i, name := range r.documents {
 		var without []string
 		for _, d := range all {

@@ -51,8 +51,8 @@ func oneOfFold(words []string, s string) bool {
 
 const namespaceForm = "ASCII letters, digits and single full stops between them, such as Contoso.Compute"
 
-// checkNamespace reports what is wrong with a namespace.
-func checkNamespace(r *yamltree.Report, at *yamltree.Node, namespace string) bool {
+// CheckNamespace reports what is wrong with a namespace.
+func CheckNamespace(r *yamltree.Report, at *yamltree.Node, namespace string) bool {
 	switch {
 	case !arm.ValidNamespace(namespace):
 		r.Fault(at, yamltree.QuoteASCII(namespace)+" is no provider namespace", namespaceForm)
@@ -83,9 +83,9 @@ const typeForm = "segments of ASCII letters and digits, such as virtualMachines 
 // maxTypeSegments bounds how deeply types nest.
 const maxTypeSegments = 8
 
-// checkTypeName reports what is wrong with a type name, and warns of one that
+// CheckTypeName reports what is wrong with a type name, and warns of one that
 // does not follow the conventions.
-func checkTypeName(r *yamltree.Report, at *yamltree.Node, name string) bool {
+func CheckTypeName(r *yamltree.Report, at *yamltree.Node, name string) bool {
 	segments := strings.Split(name, "/")
 	if len(segments) > maxTypeSegments {
 		r.Fault(at, "type "+yamltree.Quote(name)+" is nested too deeply", "at most 8 segments")

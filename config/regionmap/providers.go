@@ -29,7 +29,7 @@ func (b *reader) providerRows() *setting.Setting {
 				p.Credential = regions.Credential{} // no default of a part
 			}
 			at := o.Right("namespace")
-			if checkNamespace(b.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
+			if CheckNamespace(b.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				b.declaration.Providers = append(b.declaration.Providers, p.ProviderDeclaration)
 				b.providers = append(b.providers, providerNodes{o, p.types})
 			}
@@ -39,12 +39,18 @@ func (b *reader) providerRows() *setting.Setting {
 // endpointsDoc begins the sentences about endpoints.
 const endpointsDoc = "A region's addresses, a list for each, under the region's name; `global` serves the provider's tenant calls and global types."
 
-func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
+// ProviderRows are the rows that say what a provider is, whoever reads them.
+func ProviderRows(p *regions.ProviderDeclaration) []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("namespace", &p.Namespace, rule.TextLike(namespaceForm),
 			"The provider's namespace. Microsoft.Resources, Microsoft.Authorization and Microsoft.Features are the gateway's own.").Identity(nil),
 		setting.Value("registration", &p.Registration, rule.Enum(regions.Registrations()), regions.Registration(0),
 			"`required`: a subscription registers before it uses the provider. `automatic`: every subscription counts as registered."),
+	}
+}
+
+func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
+	return append(ProviderRows(&p.ProviderDeclaration),
 		texts("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
 			"Features that subscriptions can register for, without the namespace. Providers are told of those that they have.").ShortPath().Default("none"),
 		setting.AddressesByRegion("endpoints", endpointsDoc+" They serve all types without endpoints of their own. Several addresses of one region are called in turn.",
@@ -74,7 +80,7 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 			"that of `upstream.tls`", "those of `upstream.tls`"),
 		b.credentialRows(&p.Credential),
 		b.typeRows(p),
-	}
+	)
 }
 
 func (b *reader) credentialRows(c *regions.Credential) *setting.Setting {

@@ -29,14 +29,18 @@ func (b *reader) typeRows(p *provider) *setting.Setting {
 			t.locations = slices.DeleteFunc(t.locations, func(l placed) bool { return !b.mayLie(o, t.Routing, l) })
 			t.Locations = textsOf(t.locations)
 			at := o.Right("name")
-			if at != nil && checkTypeName(b.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
+			if at != nil && CheckTypeName(b.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
 				p.Types = append(p.Types, t.TypeDeclaration)
 				p.types = append(p.types, typeNodes{o, t.locations, t.skus})
 			}
 		}).Default("none")
 }
 
-func (b *reader) rowsOfType(t *resourceType) []*setting.Setting {
+// TypeRows are the rows that say what a type is, whoever reads them: where it is served, and
+// how, further rows say. regionNames are those that may stand in its locations, which lies
+// takes.
+func TypeRows(r *yamltree.Report, t *regions.TypeDeclaration, regionNames string, lies func(at *yamltree.Node, location string)) []*setting.Setting {
+	locations := r.Unique("location")
 	return []*setting.Setting{
 		setting.Required("name", &t.Name, rule.TextLike(typeForm),
 			"The type without its namespace; a nested one follows its parent's name, which must be declared too. It should be a lowerCamelCase plural."),
@@ -45,13 +49,13 @@ func (b *reader) rowsOfType(t *resourceType) []*setting.Setting {
 				"`extension`: its instances are attached to other resources."),
 		setting.Value("routing", &t.Routing, rule.Enum(regions.Routings()), regions.Regional,
 			"`regional`: each instance is served by its region. `global`: all are served by the global endpoint.").Default("that of the parent, or `regional`"),
-		setting.Value("subservice", &t.Subservice, rule.DNSLabel(), "",
-			"What `{subservice}` in an `endpointTemplate` stands for.").Default("the parent's, or none"),
-		texts("apiVersions", rule.APIVersion(), b.Unique("api-version"), &t.APIVersions,
+		texts("apiVersions", rule.APIVersion(), r.Unique("api-version"), &t.APIVersions,
 			"The api-versions that the type has. At least one.").AtLeastOne(`at least one, such as ["2024-01-01"]`),
-		placedTexts("locations", rule.Location(regionNames(b.m)), b.Unique("location"), &t.locations,
-			"The regions in which the type is offered; each must have an endpoint.").
-			NonEmpty("regions, or no locations: then every region with an endpoint").Default("every region that has an endpoint").Allowed("names of regions"),
+		setting.List("locations", rule.Location(regionNames), "The regions in which the type is offered; each must have an endpoint.", func(at *yamltree.Node, text string) {
+			if locations.Add(at, text, text) {
+				lies(at, text)
+			}
+		}).NonEmpty("regions, or no locations: then every region with an endpoint").Default("every region that has an endpoint").Allowed("names of regions"),
 		setting.Value("deletionPolicy", &t.DeletionPolicy, rule.Enum(regions.DeletionPolicies()), regions.DeletionPolicy(0),
 			"What becomes of the children of a resource that is deleted. `cascade`: they go with it. `refuse`: it cannot be deleted while it has any."),
 		setting.Mapping("capabilities", "What the type can do.",
@@ -63,6 +67,15 @@ func (b *reader) rowsOfType(t *resourceType) []*setting.Setting {
 				t.Capabilities.Tags = t.Kind == regions.Tracked
 			}
 		}),
+	}
+}
+
+func (b *reader) rowsOfType(t *resourceType) []*setting.Setting {
+	rows := TypeRows(b.Report, &t.TypeDeclaration, regionNames(b.m), func(at *yamltree.Node, text string) { t.locations = append(t.locations, placed{at, text}) })
+	const behindRouting = 3
+	rows = slices.Insert(rows, behindRouting, setting.Value("subservice", &t.Subservice, rule.DNSLabel(), "",
+		"What `{subservice}` in an `endpointTemplate` stands for.").Default("the parent's, or none"))
+	return append(rows,
 		setting.AddressesByRegion("endpoints", endpointsDoc+" They come before the provider's.",
 			func(o *setting.Object) { t.Endpoints = b.readEndpoints(o) }).Default("none"),
 		setting.Value("endpointTemplate", &t.Template, rule.AddressTemplate(), "", "As the provider's, for this type.").Allowed(templateForm),
@@ -71,7 +84,7 @@ func (b *reader) rowsOfType(t *resourceType) []*setting.Setting {
 		setting.Value("onRegionFailure", &t.OnRegionFailure, rule.Enum(regions.RegionFailures()), regions.Inherit,
 			"In place of `lists.onRegionFailure`, for this type.").Default("`lists.onRegionFailure`"),
 		b.skuRows(t),
-	}
+	)
 }
 
 // mayLie reports whether a type can be offered in a location.
