@@ -174,7 +174,7 @@ var pool = sync.Pool{New: func() any { return new(buffers) }}
 
 func (c *conn) acquire() {
 	c.buffers = pool.Get().(*buffers) // the only type in it
-	c.server.watch.add(c)
+	c.server.watch.Add(&c.place, c)
 	c.in, c.out, c.lines = c.buffers.in[:], c.buffers.out[:0], c.buffers.lines[:0]
 	if c.r, c.w = 0, 0; c.early.has {
 		c.early.has = false
@@ -185,7 +185,8 @@ func (c *conn) acquire() {
 // release gives up the buffers. What they hold of a request is overwritten before it is
 // read.
 func (c *conn) release() {
-	c.server.watch.remove(c)
+	c.server.watch.Remove(&c.place)
+	c.seen = nil
 	pool.Put(c.buffers)
 	c.buffers, c.in, c.out, c.lines = nil, nil, nil, nil
 }

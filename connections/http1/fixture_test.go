@@ -196,8 +196,8 @@ func await(t testing.TB, what string, holds func() bool) {
 func (s *site) awaitParked(t testing.TB) {
 	t.Helper()
 	await(t, "parked connections", func() bool {
-		s.watch.mu.Lock()
-		defer s.watch.mu.Unlock()
-		return s.watch.first == nil
+		parked := true
+		s.watch.Each(func(*conn) { parked = false })
+		return parked
 	})
 }

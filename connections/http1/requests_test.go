@@ -279,10 +279,9 @@ func TestRequestsThatComeEarly(t *testing.T) {
 		}, change)
 		c := s.dial(t)
 		await := func() {
-			await(t, "a second reader", func() bool {
-				s.watch.mu.Lock()
-				defer s.watch.mu.Unlock()
-				return s.watch.first != nil && s.watch.first.state.Load() == watched
+			await(t, "a second reader", func() (read bool) {
+				s.watch.Each(func(c *conn) { read = c.state.Load() == watched })
+				return read
 			})
 		}
 		for range 2 {

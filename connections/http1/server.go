@@ -35,7 +35,7 @@ type Options struct {
 // handshakes have been made.
 type Server struct {
 	options Options
-	watch   watch
+	watch   timing.Watch[*conn] // over those that have buffers
 	date    date
 	ended   atomic.Bool // Shutdown or Close was called
 
@@ -49,7 +49,10 @@ type Server struct {
 
 // New returns a server.
 func New(o Options) *Server {
-	return &Server{options: o, parkAfter: parkAfter, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}}
+	return &Server{
+		options: o, watch: timing.Watch[*conn]{Every: watchEvery, Look: (*conn).look}, parkAfter: parkAfter,
+		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{},
+	}
 }
 
 // Pauses after a connection could not be accepted.

@@ -3,9 +3,10 @@ package http1
 import (
 	"errors"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"portico/internal/timing"
 )
 
 // watchEvery is the time between two looks at the connections. A request that is seen
@@ -21,75 +22,28 @@ const (
 	watched               // its handler is called, and a second goroutine reads
 )
 
-// watch notices that the clients of requests which take long go away. It knows the
-// connections that have buffers, and asks nothing of those whose requests are short.
-type watch struct {
-	mu    sync.Mutex
-	first *conn // the others follow
-	timer *time.Timer
-	due   bool // timer is set
-}
-
 // presence is what a watch knows of a connection.
 type presence struct {
 	state   atomic.Int32
 	request atomic.Pointer[exchange] // while the handler is called
 
-	// Guarded by the watch's mutex.
-	next, before *conn
-	seen         *exchange     // by the last look
-	awaited      chan struct{} // closed when the second goroutine has ended; nil: there is none
+	place timing.Watched[*conn]
+	// Guarded by the watch.
+	seen    *exchange     // by the last look
+	awaited chan struct{} // closed when the second goroutine has ended; nil: there is none
 }
 
-func (w *watch) add(c *conn) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c.next = w.first; c.next != nil {
-		c.next.before = c
-	}
-	w.first = c
-	if w.due {
+// look has a second goroutine await the client's end if the request is seen again, and
+// has brought all its content: the client of a request that takes long may go away.
+// Nothing is asked of the connections of short requests.
+func (c *conn) look(time.Time) {
+	x := c.request.Load()
+	if x == nil || x != c.seen {
+		c.seen = x
 		return
 	}
-	w.due = true
-	if w.timer == nil {
-		w.timer = time.AfterFunc(watchEvery, w.look)
-	} else {
-		w.timer.Reset(watchEvery)
-	}
-}
-
-func (w *watch) remove(c *conn) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c.before != nil {
-		c.before.next = c.next
-	} else {
-		w.first = c.next
-	}
-	if c.next != nil {
-		c.next.before = c.before
-	}
-	c.next, c.before, c.seen = nil, nil, nil
-}
-
-// look has the clients awaited of requests that it sees again, once these have brought
-// all their content.
-func (w *watch) look() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for c := w.first; c != nil; c = c.next {
-		x := c.request.Load()
-		if x == nil || x != c.seen {
-			c.seen = x
-			continue
-		}
-		if x.received.Load() && c.awaited == nil && c.state.CompareAndSwap(handling, watched) {
-			c.awaitBeside(x)
-		}
-	}
-	if w.due = w.first != nil; w.due {
-		w.timer.Reset(watchEvery)
+	if x.received.Load() && c.awaited == nil && c.state.CompareAndSwap(handling, watched) {
+		c.awaitBeside(x)
 	}
 }
 
@@ -132,11 +86,11 @@ func (c *conn) handled() {
 
 func (c *conn) endAwaiting() {
 	w := &c.server.watch
-	w.mu.Lock() // look has done what it began
+	w.Lock() // look has done what it began
 	awaited := c.awaited
 	c.awaited = nil
 	c.state.Store(active)
-	w.mu.Unlock()
+	w.Unlock()
 	if awaited == nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/headers"
+	"portico/internal/timing"
 	"portico/upstream/sendguard"
 )
 
@@ -27,11 +28,18 @@ type Options struct {
 	MaxHead          int   // bytes of an answer's headers, with those of interim answers
 }
 
+const (
+	// watchEvery is how late a call may end after its deadline or its context.
+	watchEvery = 20 * time.Millisecond
+	// watchFrom is the least time for a call whose end may be so late.
+	watchFrom = 2 * time.Second
+)
+
 // Client calls one address. It is safe for concurrent use.
 type Client struct {
 	options Options
 	pool    pool
-	watch   watch
+	watch   timing.Watch[*exchange] // ends calls whose time is over or whose callers have gone
 }
 
 // New returns a client. [Client.CloseIdle] closes its idle connections.
@@ -40,7 +48,11 @@ func New(o Options) *Client {
 		o.TLS = o.TLS.Clone()
 		o.TLS.NextProtos = []string{"http/1.1"}
 	}
-	return &Client{options: o, pool: pool{maxIdle: o.MaxIdle, maxOpen: o.MaxOpen, inAll: o.IdleInAll, timeout: o.IdleTimeout}}
+	return &Client{
+		options: o,
+		pool:    pool{maxIdle: o.MaxIdle, maxOpen: o.MaxOpen, inAll: o.IdleInAll, timeout: o.IdleTimeout},
+		watch:   timing.Watch[*exchange]{Every: watchEvery, Look: (*exchange).endOverdue},
+	}
 }
 
 // CloseIdle closes idle connections. Those in use are closed when they become idle,

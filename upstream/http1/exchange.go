@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"portico/internal/timing"
 	"portico/upstream/sendguard"
 )
 
@@ -27,7 +28,7 @@ type exchange struct {
 	holding sync.Mutex // guards cn against interrupt
 	cn      *conn      // nil when the exchange has ended
 	cut     bool       // cn was aborted
-	watched            // guarded by the watch
+	watched timing.Watched[*exchange]
 
 	mu   sync.Mutex // guards what follows once run has returned
 	ends bool       // the connection ends with the exchange
@@ -38,7 +39,7 @@ type exchange struct {
 func (x *exchange) run() error {
 	switch {
 	case x.shared:
-		x.client.watch.add(x)
+		x.client.watch.Add(&x.watched, x)
 	case x.ctx.Done() != nil:
 		x.stop = context.AfterFunc(x.ctx, x.cn.abort)
 	}
@@ -193,6 +194,13 @@ func (x *exchange) interrupt() {
 	}
 }
 
+// endOverdue interrupts the exchange if it has to end, at each look until it has ended.
+func (x *exchange) endOverdue(now time.Time) {
+	if x.ctx.Err() != nil || !x.deadline.IsZero() && !now.Before(x.deadline) {
+		x.interrupt()
+	}
+}
+
 // release takes the connection from the exchange, and reports whether it is as it was.
 func (x *exchange) release() (cn *conn, intact bool) {
 	x.holding.Lock()
@@ -215,7 +223,7 @@ func (x *exchange) finish(whole bool) {
 	}
 	again = x.writer.stop(grace) && again
 	if x.shared {
-		x.client.watch.remove(x)
+		x.client.watch.Remove(&x.watched)
 	}
 	if x.stop != nil {
 		again = x.stop() && again

@@ -1,0 +1,79 @@
+package timing
+
+import (
+	"sync"
+	"time"
+)
+
+// Watch looks at all that it has been given, again and again while there is any: a timer
+// and a function for each would cost more than the rest of what ends at once. Every and
+// Look are set before the first use.
+type Watch[T any] struct {
+	sync.Mutex // held while it looks
+	Every      time.Duration
+	Look       func(of T, now time.Time)
+
+	first *Watched[T] // the others follow
+	timer *time.Timer
+	due   bool // timer is set
+}
+
+// Watched is the place of one thing in a [Watch].
+type Watched[T any] struct {
+	next, before *Watched[T]
+	of           T
+}
+
+// Add has of looked at until its place is removed.
+func (w *Watch[T]) Add(at *Watched[T], of T) {
+	w.Lock()
+	defer w.Unlock()
+	at.of = of
+	if at.next = w.first; at.next != nil {
+		at.next.before = at
+	}
+	w.first = at
+	if w.due {
+		return
+	}
+	w.due = true
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.Every, w.look)
+	} else {
+		w.timer.Reset(w.Every)
+	}
+}
+
+// Remove ends the looks at what has a place.
+func (w *Watch[T]) Remove(at *Watched[T]) {
+	w.Lock()
+	defer w.Unlock()
+	if at.before != nil {
+		at.before.next = at.next
+	} else {
+		w.first = at.next
+	}
+	if at.next != nil {
+		at.next.before = at.before
+	}
+	*at = Watched[T]{}
+}
+
+// Each calls f with all that is watched.
+func (w *Watch[T]) Each(f func(of T)) {
+	w.Lock()
+	defer w.Unlock()
+	for at := w.first; at != nil; at = at.next {
+		f(at.of)
+	}
+}
+
+func (w *Watch[T]) look() {
+	now := time.Now()
+	w.Each(func(of T) { w.Look(of, now) })
+	w.Lock()
+	defer w.Unlock()
+	if w.due = w.first != nil; w.due {
+		w.timer.Reset(w.Every)
+	}
+}
