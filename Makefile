@@ -68,6 +68,7 @@ test-long: programs ## the longer forms of what has a shorter one in test: an ho
 	$(call PROGRAMS) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
 	PORTICO_HTTP_CLIENT=standard PORTICO_HTTP_SERVER=standard $(call PROGRAMS) go test ./test/wire ./test/hostile -count=1 -timeout 30m
 	go test $(RACE) ./certify/contract -count=1 -timeout 30m
+	go test ./inventory/index -count=1 -timeout 60m -run '^TestWalk$$' -v -walk.long | grep -v '^=== '
 	test/fuzz.sh 2m
 
 # Without the walk, and on one of the two engines.
@@ -108,7 +109,7 @@ unit: ## the packages' own tests, with the race detector
 	go test $(RACE) -timeout 15m -p 3 -parallel 4 $(UNIT)
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
-	go test ./inventory/index -count=1 -timeout 20m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
+	RAPID_CHECKS=2000 go test ./inventory/index -timeout 20m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
