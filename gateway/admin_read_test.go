@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	described "portico/gateway/admin/api"
-	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 // told reads an answer of the admin listener, which has no member but those that are
@@ -255,7 +255,7 @@ func TestAdminRoles(t *testing.T) {
 	g := inSubscription + "/resourceGroups/g"
 	s.ok(201, "PUT", g+own, westus, "Authorization", bearer(secret))
 	reader, custom := "acdd72a7-3385-48ef-bd42-f606fba81ae7", s.define()
-	if _, _, err := s.store.PutRoleDefinition(t.Context(), tenant, custom, func(now *inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
+	if _, _, err := s.store.Roles.PutDefinition(t.Context(), tenant, custom, func(now *assignments.Definition) (*assignments.Definition, error) {
 		next := *now
 		next.Name = "Custom"
 		return &next, nil

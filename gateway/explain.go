@@ -244,7 +244,7 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	if allowsAll {
 		auth.Roles = config.RolesIgnored
 	}
-	r.authorizer = authorize.New(&auth, g.store, g.store.Scopes, nil)
+	r.authorizer = authorize.New(&auth, g.store.Roles, g.store.Scopes, nil)
 	r.admission = &admission.Admission{Store: g.store, Config: g.config, Counts: admission.NewCounts()}
 	r.prober.Upstream = calls.For(adminapi.Probe)
 	searcher := g.prober

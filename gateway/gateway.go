@@ -225,7 +225,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	}
 	g.webhooks = webhook.New(webhook.Deliverer{Sinks: sinks, Store: g.store, Interval: min(c.Index.PollFloor, time.Second), Tracer: g.tracer, Log: g.log})
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
-	g.authorizer = authorize.New(&c.Auth, g.store, g.store.Scopes, g.authorizations)
+	g.authorizer = authorize.New(&c.Auth, g.store.Roles, g.store.Scopes, g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}

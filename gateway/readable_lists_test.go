@@ -12,6 +12,7 @@ import (
 	"portico/access/roles"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 // listedSite is a site with resources of all kinds in several groups and regions, of
@@ -447,8 +448,8 @@ func TestSubscriptionsAreListedToWhoHasARole(t *testing.T) {
 // own makes a caller an owner at a scope, by an assignment with a number.
 func (s *site) own(scope, token string, n int) {
 	s.t.Helper()
-	_, _, err := s.store.PutRoleAssignment(s.t.Context(), roleScope(scope), fmt.Sprintf("00000000-0000-0000-0002-%012d", n), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-		a := inventory.RoleAssignment{ScopeID: scope, PrincipalID: callers[token].ObjectID, PrincipalType: "User", RoleDefinition: roles.Owner, ETag: "e"}
+	_, _, err := s.store.Roles.PutAssignment(s.t.Context(), roleScope(scope), fmt.Sprintf("00000000-0000-0000-0002-%012d", n), func(*assignments.Assignment) (*assignments.Assignment, error) {
+		a := assignments.Assignment{ScopeID: scope, PrincipalID: callers[token].ObjectID, PrincipalType: "User", RoleDefinition: roles.Owner, ETag: "e"}
 		if strings.Contains(scope, "/providers/") {
 			a.Host = arm.Fold(scope)
 		}
@@ -461,14 +462,14 @@ func (s *site) own(scope, token string, n int) {
 
 func (s *site) disown(scope string, n int) {
 	s.t.Helper()
-	err := s.store.DeleteRoleAssignment(s.t.Context(), roleScope(scope), fmt.Sprintf("00000000-0000-0000-0002-%012d", n), func(inventory.RoleAssignment) error { return nil })
+	err := s.store.Roles.DeleteAssignment(s.t.Context(), roleScope(scope), fmt.Sprintf("00000000-0000-0000-0002-%012d", n), func(assignments.Assignment) error { return nil })
 	if err != nil {
 		s.t.Fatal(scope, err)
 	}
 }
 
-func roleScope(scope string) inventory.RoleScope {
-	at := inventory.RoleScope{TenantID: tenant, Subscription: subscription, ID: scope}
+func roleScope(scope string) assignments.Scope {
+	at := assignments.Scope{TenantID: tenant, Subscription: subscription, ID: scope}
 	if segments := strings.Split(scope, "/"); len(segments) > 4 {
 		at.Group = segments[4]
 	}

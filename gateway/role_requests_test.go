@@ -9,7 +9,7 @@ import (
 
 	"portico/access/roles"
 	"portico/config"
-	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 // nobodys is a tenant in which the second caller is the owner, and nobody else may do
@@ -30,8 +30,8 @@ func ofNobody(t testing.TB, as setup) *site {
 // unassign takes a role away.
 func (s *site) unassign(name, group, scope string) {
 	s.t.Helper()
-	at := inventory.RoleScope{TenantID: tenant, Subscription: subscription, Group: group, ID: scope}
-	if err := s.store.DeleteRoleAssignment(s.t.Context(), at, name, func(inventory.RoleAssignment) error { return nil }); err != nil {
+	at := assignments.Scope{TenantID: tenant, Subscription: subscription, Group: group, ID: scope}
+	if err := s.store.Roles.DeleteAssignment(s.t.Context(), at, name, func(assignments.Assignment) error { return nil }); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -137,7 +137,7 @@ func TestAuditSaysByWhat(t *testing.T) {
 	s.want(403, "AuthorizationFailed", "PUT", groupPath("x")+own, westus, auth(secret)...)
 	s.want(404, "SubscriptionNotFound", "PUT", groupPath("g")+own, westus, auth(third)...)
 	for _, line := range []string{
-		`"action":"Contoso.Compute/virtualMachines/write","allowedBy":"` + inventory.RoleAssignmentID(groupPath("g"), name) + `"`,
+		`"action":"Contoso.Compute/virtualMachines/write","allowedBy":"` + assignments.ID(groupPath("g"), name) + `"`,
 		`"action":"Microsoft.Resources/subscriptions/resourceGroups/write","allowedBy":"denied"`,
 		`"action":"Microsoft.Resources/subscriptions/resourceGroups/write","allowedBy":"auth.owners"`,
 	} {
@@ -210,7 +210,7 @@ func TestAdminChecksRoles(t *testing.T) {
 		t.Helper()
 		return decode[answer](t, s.asked(200, "", "POST", "/admin/roles/check", `{"principalId":"`+principal+`","action":"`+write+`","scope":"`+scope+`"`+rest+`}`))
 	}
-	if got := ask(callers[secret].ObjectID, "", machinePath("G", "m")); !got.Allowed || got.Grant.Assignment != inventory.RoleAssignmentID(groupPath("g"), name) || got.Grant.Role != "Contributor" {
+	if got := ask(callers[secret].ObjectID, "", machinePath("G", "m")); !got.Allowed || got.Grant.Assignment != assignments.ID(groupPath("g"), name) || got.Grant.Role != "Contributor" {
 		t.Errorf("%+v", got)
 	}
 	if got := ask(callers[second].ObjectID, "", inSubscription); !got.Allowed || !got.Grant.Owner || got.Grant.Scope != "/" {

@@ -16,6 +16,7 @@ import (
 	"portico/access"
 	"portico/access/roles"
 	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 // spare is a second subscription of the tenant, in which there is nothing.
@@ -42,15 +43,15 @@ func (claimed) Challenge(*access.Refusal) string { return "" }
 func (s *site) assign(principal, role, scope string) (name string) {
 	s.t.Helper()
 	name = uuid.NewString()
-	at := inventory.RoleScope{TenantID: tenant, ID: scope}
+	at := assignments.Scope{TenantID: tenant, ID: scope}
 	if segments := strings.Split(scope, "/"); len(segments) > 2 {
 		at.Subscription = segments[2]
 		if len(segments) > 4 {
 			at.Group = segments[4]
 		}
 	}
-	_, _, err := s.store.PutRoleAssignment(s.t.Context(), at, name, func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-		return &inventory.RoleAssignment{ScopeID: scope, PrincipalID: principal, PrincipalType: "ServicePrincipal", RoleDefinition: role}, nil
+	_, _, err := s.store.Roles.PutAssignment(s.t.Context(), at, name, func(*assignments.Assignment) (*assignments.Assignment, error) {
+		return &assignments.Assignment{ScopeID: scope, PrincipalID: principal, PrincipalType: "ServicePrincipal", RoleDefinition: role}, nil
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -62,8 +63,8 @@ func (s *site) assign(principal, role, scope string) (name string) {
 func (s *site) define(p ...roles.Permission) (id string) {
 	s.t.Helper()
 	id = uuid.NewString()
-	_, _, err := s.store.PutRoleDefinition(s.t.Context(), tenant, id, func(*inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
-		return &inventory.RoleDefinition{Definition: roles.Definition{ID: id, Name: id, Permissions: p, AssignableScopes: []string{"/"}}}, nil
+	_, _, err := s.store.Roles.PutDefinition(s.t.Context(), tenant, id, func(*assignments.Definition) (*assignments.Definition, error) {
+		return &assignments.Definition{Definition: roles.Definition{ID: id, Name: id, Permissions: p, AssignableScopes: []string{"/"}}}, nil
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"portico/access"
 	"portico/access/roles"
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/scopes"
 	"portico/test/harness"
@@ -37,9 +38,9 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 			registry := prometheus.NewRegistry()
 			o.Metrics = registry
 			s := openTest(t, o)
-			scope := RoleScope{TenantID: "t", Subscription: "s", ID: "/subscriptions/s"}
-			_, _, err := s.PutRoleAssignment(t.Context(), scope, reader, func(*RoleAssignment) (*RoleAssignment, error) {
-				return &RoleAssignment{ScopeID: scope.ID, PrincipalID: reader, RoleDefinition: roles.Reader}, nil
+			scope := assignments.Scope{TenantID: "t", Subscription: "s", ID: "/subscriptions/s"}
+			_, _, err := s.Roles.PutAssignment(t.Context(), scope, reader, func(*assignments.Assignment) (*assignments.Assignment, error) {
+				return &assignments.Assignment{ScopeID: scope.ID, PrincipalID: reader, RoleDefinition: roles.Reader}, nil
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -54,7 +55,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 				}
 			}
 			release := occupy(t, s, registry)
-			if err := other.DeleteRoleAssignment(t.Context(), scope, reader, func(RoleAssignment) error { return nil }); err != nil {
+			if err := other.Roles.DeleteAssignment(t.Context(), scope, reader, func(assignments.Assignment) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 			now.Add((scopes.Bound + time.Microsecond).Microseconds())

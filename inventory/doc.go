@@ -153,20 +153,6 @@
 // so that the next holder of the job never sends it again. Its bytes count as
 // quotas do, for its caller and for all, until they go.
 //
-// # Roles
-//
-// A RoleAssignment gives a role to a principal at a scope, in a subscription or at its
-// tenant; a RoleDefinition is a role that a tenant has defined. Whoever changes an
-// assignment holds the subscription's row, so that names, grants and their number are
-// compared one at a time, and the rows of the group and of the resource at which it
-// stands: it goes with these, moves with them, and goes when the subscription is given to
-// another tenant. A custom role cannot go while it is assigned: who assigns it holds its
-// row. What belongs to a tenant stands in place of a subscription under a text that no
-// subscription has (scopes.OfTenant), so the change sequence has a row for it, which is
-// also what a change locks.
-//
-// Store.Grants says what a caller has been granted, Scopes.Grants says so from memory.
-//
 // # Where things are
 //
 // The rule, with its walk, is package index; how statements get to a database,

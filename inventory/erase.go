@@ -68,7 +68,7 @@ var erasures = []string{
 	`DELETE FROM coverage WHERE subscription = ?`,
 	`DELETE FROM strays WHERE subscription = ?`,
 	`DELETE FROM locks WHERE subscription = ?`,
-	deleteRoleAssignments,
+	`DELETE FROM role_assignments WHERE subscription = ?`,
 	`DELETE FROM operations WHERE subscription = ?`,
 	`DELETE FROM deletion_members WHERE subscription = ?`,
 	`DELETE FROM deletion_order WHERE subscription = ?`,

@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"portico/access/roles"
 	"portico/arm"
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
 	"portico/inventory/transaction"
 )
 
@@ -243,27 +241,4 @@ func (t *tx) recordFeature(sub, feature string, on bool) error {
 	}
 	id := subscriptionScope(sub) + "/providers/Microsoft.Features/providers/" + namespace + "/features/" + name
 	return t.RecordOwn(sub, events.Told{Resource: id, Action: action, Status: events.Succeeded})
-}
-
-func (t *tx) recordRoleAssignment(a *RoleAssignment, verb string) error {
-	const typ = "Microsoft.Authorization/roleAssignments"
-	scope := a.ScopeID
-	if scope == roles.TenantScope {
-		scope = ""
-	}
-	return t.RecordOwn(a.scope().partition(), events.Told{
-		Resource: scope + "/providers/" + typ + "/" + a.Name, Action: typ + verb, Status: events.Succeeded, ETag: a.ETag,
-	})
-}
-
-// recordRoleDefinition records a change of a role that a tenant has made, which was
-// assignable at scopes before.
-func (t *tx) recordRoleDefinition(d *RoleDefinition, before []string, verb string) error {
-	const typ = "Microsoft.Authorization/roleDefinitions"
-	at := slices.Concat(d.AssignableScopes, before)
-	slices.Sort(at)
-	return t.RecordOwn(scopes.OfTenant(d.TenantID), events.Told{
-		Resource: "/providers/" + typ + "/" + d.ID, Action: typ + verb, Status: events.Succeeded, ETag: d.ETag,
-		AssignableAt: strings.Join(slices.Compact(at), " "),
-	})
 }

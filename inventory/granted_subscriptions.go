@@ -9,22 +9,16 @@ import (
 	"portico/inventory/engine"
 )
 
-// What these end with says which principals, or which subscriptions: see among.
-const (
-	grantedSubscriptions = `SELECT DISTINCT subscription FROM role_assignments WHERE tenant = ? AND subscription > ? AND only_if = ''`
-	subscriptionOrder    = ` ORDER BY subscription LIMIT ?`
-	namedSubscriptions   = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE tenant = ?`
-)
+// namedSubscriptions ends with which subscriptions; see [engine.Among].
+const namedSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE tenant = ?`
 
 // GrantedSubscriptions lists, as SubscriptionsOf, those of a tenant in which a role is
 // assigned to a caller, and those that are named. It returns less than the limit, of at
 // most 1024, only at the end.
 func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int) (all []Subscription, err error) {
-	condition, principals := engine.Among("principal", principals(who), principalKey)
 	after = max(arm.Fold(after), "0") // behind what belongs to tenants
 	for {
-		args := append([]any{arm.Fold(tenant), after}, principals...)
-		ids, err := engine.Collect(s.read(ctx), engine.ScanOne[string], grantedSubscriptions+condition+subscriptionOrder, append(args, limit)...)
+		ids, err := s.Roles.Subscriptions(ctx, tenant, who, after, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +34,7 @@ func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who acc
 			return all, nil
 		}
 		among, args := engine.Among("subscription", ids, arm.Fold)
-		found, err := engine.Collect(s.read(ctx), scanSubscription, namedSubscriptions+among+subscriptionOrder,
+		found, err := engine.Collect(s.read(ctx), scanSubscription, namedSubscriptions+among+` ORDER BY subscription LIMIT ?`,
 			append(append([]any{arm.Fold(tenant)}, args...), limit-len(all))...)
 		all = append(all, found...)
 		if err != nil || len(all) == limit || len(ids) < limit {

@@ -7,6 +7,7 @@ import (
 
 	"portico/access"
 	"portico/access/roles"
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 )
 
@@ -16,8 +17,8 @@ const reader = "00000000-0000-0000-0000-0000000000aa"
 func openGranted(t *testing.T) *Store {
 	t.Helper()
 	s := openTest(t, testOptions(t))
-	_, _, err := s.PutRoleAssignment(t.Context(), RoleScope{TenantID: "t", Subscription: "s", ID: "/subscriptions/s"}, reader, func(*RoleAssignment) (*RoleAssignment, error) {
-		return &RoleAssignment{ScopeID: "/subscriptions/s", PrincipalID: reader, RoleDefinition: roles.Reader}, nil
+	_, _, err := s.Roles.PutAssignment(t.Context(), assignments.Scope{TenantID: "t", Subscription: "s", ID: "/subscriptions/s"}, reader, func(*assignments.Assignment) (*assignments.Assignment, error) {
+		return &assignments.Assignment{ScopeID: "/subscriptions/s", PrincipalID: reader, RoleDefinition: roles.Reader}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -53,22 +54,24 @@ func TestWarmGrantsAllocateNothing(t *testing.T) {
 // What is asked for roles is found by keys.
 func TestRolesUseAKey(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	condition, ids := engine.Among("principal", []string{"a", "b", "c"}, principalKey)
-	custom, named := engine.Among("id", []string{"a", "b", "c"}, principalKey)
+	statements, _ := texts(t)
+	const order = ` ORDER BY scope, name LIMIT ?`
+	condition, ids := engine.Among("principal", []string{"a", "b", "c"}, strings.ToLower)
+	custom, named := engine.Among("id", []string{"a", "b", "c"}, strings.ToLower)
 	for _, c := range []struct {
 		statement, index string
 		args             []any
 	}{
-		{grantsOf + condition, "role_assignments_by_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
-		{rolesOf + custom, "sqlite_autoindex_role_definitions_1 (subscription=? AND id=?)", append([]any{"s"}, named...)},
-		{roleAssignmentNamed, "role_assignments_by_name (subscription=? AND name=?)", []any{"s", "n"}},
-		{sameRoleAssignment, "role_assignments_by_principal (subscription=? AND principal=? AND role=?)", []any{"s", "p", "r", "/"}},
-		{roleAssigned, "role_assignments_by_role (tenant=? AND role=?)", []any{"t", "r"}},
-		{roleNameTaken, "role_definitions_by_name (subscription=? AND name=?)", []any{"s", "n", "i"}},
-		{listAssignmentsAt + assignmentOrder, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope=? AND name>?)", []any{"s", "/", "", 10}},
-		{listAssignmentsBelow + assignmentOrder, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope>? AND scope<?)", []any{"s", "/a", "/b", "", "", 10}},
-		{deleteRoleAssignmentsAt, "role_assignments", []any{"s", "/a", "/b", "/c"}},
-		{changeScopeOfAssignments, "sqlite_autoindex_scope_changes_1 (subscription=?)", []any{[]byte{1}, 1, "s", "s", "/a", "/b", "/c"}},
+		{statements["grantsOf"] + condition, "role_assignments_by_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
+		{statements["rolesOf"] + custom, "sqlite_autoindex_role_definitions_1 (subscription=? AND id=?)", append([]any{"s"}, named...)},
+		{statements["roleAssignmentNamed"], "role_assignments_by_name (subscription=? AND name=?)", []any{"s", "n"}},
+		{statements["sameRoleAssignment"], "role_assignments_by_principal (subscription=? AND principal=? AND role=?)", []any{"s", "p", "r", "/"}},
+		{statements["roleAssigned"], "role_assignments_by_role (tenant=? AND role=?)", []any{"t", "r"}},
+		{statements["roleNameTaken"], "role_definitions_by_name (subscription=? AND name=?)", []any{"s", "n", "i"}},
+		{statements["listAssignmentsAt"] + order, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope=? AND name>?)", []any{"s", "/", "", 10}},
+		{statements["listAssignmentsBelow"] + order, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope>? AND scope<?)", []any{"s", "/a", "/b", "", "", 10}},
+		{statements["deleteRoleAssignmentsAt"], "role_assignments", []any{"s", "/a", "/b", "/c"}},
+		{statements["changeScopeOfAssignments"], "sqlite_autoindex_scope_changes_1 (subscription=?)", []any{[]byte{1}, 1, "s", "s", "/a", "/b", "/c"}},
 	} {
 		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
 		if err != nil {

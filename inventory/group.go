@@ -274,7 +274,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if err := t.recordGroup(g, deleteVerb, events.Succeeded); err != nil {
 		return err
 	}
-	if err := t.dropRolesAt(g.Subscription, groupScope(g.Subscription, g.Key)); err != nil {
+	if err := t.unassigned.Add(&t.Tx, g.Subscription, groupScope(g.Subscription, g.Key)); err != nil {
 		return err
 	}
 	return t.LowerUsage(transaction.UsageOfGroups(sub), 1)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"portico/access/roles"
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/tags"
@@ -141,9 +142,9 @@ func rank(row string) string {
 
 // assignTest gives somebody a role at a scope, by one name for all.
 func assignTest(ctx context.Context, s *Store, group, scope string) error {
-	at := RoleScope{TenantID: "t", Subscription: "s", Group: group, ID: scope}
-	_, _, err := s.PutRoleAssignment(ctx, at, "name of "+group, func(*RoleAssignment) (*RoleAssignment, error) {
-		return &RoleAssignment{ScopeID: scope, PrincipalID: "p", RoleDefinition: roles.Reader}, nil
+	at := assignments.Scope{TenantID: "t", Subscription: "s", Group: group, ID: scope}
+	_, _, err := s.Roles.PutAssignment(ctx, at, "name of "+group, func(*assignments.Assignment) (*assignments.Assignment, error) {
+		return &assignments.Assignment{ScopeID: scope, PrincipalID: "p", RoleDefinition: roles.Reader}, nil
 	})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"portico/events"
 
 	"portico/arm"
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -89,7 +90,9 @@ func (r *MoveResult) move(t *tx, m MoveMember, to Group) error {
 	if err := r.moveLocks(t, m.Key, to); err != nil {
 		return err
 	}
-	return r.moveRoles(t, m.Key, to)
+	return assignments.Move(&t.Tx, r.Source.Subscription, m.Key, func(a *assignments.Assignment) {
+		a.Subscription, a.ScopeKey, a.ScopeID = to.Subscription, r.moved(a.ScopeKey), movedID(a.ScopeID, to)
+	})
 }
 
 // stay leaves a member where it is. GETs of the meantime count no longer.
@@ -252,29 +255,6 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 		err = t.Later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
 			engine.Micros(l.Created), engine.Micros(t.Now))
 		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// moveRoles moves what is assigned at a resource, and below it.
-func (r *MoveResult) moveRoles(t *tx, key string, to Group) error {
-	first, last := engine.Below(key)
-	assignments, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, r.Source.Subscription, key, first, last)
-	if err != nil || len(assignments) == 0 {
-		return err
-	}
-	if err := t.LockScopeChange(r.Source.Subscription); err != nil {
-		return err
-	}
-	if _, err := t.Exec(deleteRoleAssignmentsAt, r.Source.Subscription, key, first, last); err != nil {
-		return err
-	}
-	for _, a := range assignments {
-		a.Subscription, a.ScopeKey, a.ScopeID = to.Subscription, r.moved(a.ScopeKey), movedID(a.ScopeID, to)
-		a.Generation = engine.NewID()
-		if err := a.put(t); err != nil {
 			return err
 		}
 	}

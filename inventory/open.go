@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/access/roles"
+	"portico/inventory/assignments"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
@@ -98,11 +98,11 @@ type Store struct {
 	Operations *operations.Records
 	Batches    *operations.Batches
 	Tags       *tags.Tags
+	Roles      *assignments.Roles
 
 	options  Options
 	engine   *engine.Engine
 	database *transaction.Database
-	builtIn  map[string]*roles.Role // by their ids
 	feed     int64
 }
 
@@ -116,10 +116,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, builtIn: map[string]*roles.Role{}}
-	for _, d := range roles.BuiltIn() {
-		s.builtIn[d.ID] = roles.Compile(d)
-	}
+	s := &Store{options: o}
 	s.Locations, err = locations.New(locations.Options{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
 	if err != nil {
 		return nil, err
@@ -135,6 +132,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.Operations = operations.NewRecords(s.database, o.Limits.LearnedOperations)
 	s.Batches = operations.NewBatches(s.database)
 	s.Tags = tags.New(s.database, o.Limits.TagNamesPerSubscription)
+	s.Roles = assignments.New(s.database, assignments.Limits{
+		PerSubscription: o.Limits.RoleAssignmentsPerSubscription, PerTenant: o.Limits.RoleAssignmentsPerTenant, DefinitionsPerTenant: o.Limits.RoleDefinitionsPerTenant,
+	})
 	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {
 		return nil, errors.Join(err, s.engine.Close())

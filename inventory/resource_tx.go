@@ -134,7 +134,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		if err := dropLocksAt(t, h.subscription, h.key); err != nil {
 			return err
 		}
-		if err := t.dropRolesAt(h.subscription, h.key); err != nil {
+		if err := t.unassigned.Add(&t.Tx, h.subscription, h.key); err != nil {
 			return err
 		}
 		return t.LowerUsage(transaction.UsageOf(h.row.Subscription, h.row.Group, h.row.Type), 1)

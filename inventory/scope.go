@@ -110,9 +110,12 @@ func (t *tx) subscription(sub string) (Subscription, error) {
 }
 
 // OpenSubscription implements [transaction.Scopes].
-func (t *tx) OpenSubscription(sub string, deletes bool) (tenant string, err error) {
+func (t *tx) OpenSubscription(sub, tenant string, deletes bool) error {
 	s, err := t.openSubscription(sub, deletes)
-	return s.TenantID, err
+	if err == nil && tenant != "" && s.TenantID != tenant {
+		err = ErrSubscriptionNotFound
+	}
+	return err
 }
 
 // HoldResource implements [transaction.Scopes].

@@ -100,13 +100,13 @@ func (m *Scopes) Registration(ctx context.Context, sub, namespace string, asked 
 	return m.registrations.Get(ctx, sub, namespace, asked)
 }
 
-// Grants is [Store.Grants] from memory if that knows: also that nothing was granted, so
+// Grants is [assignments.Roles.Grants] from memory if that knows: also that nothing was granted, so
 // what it denies has to be asked of the store. asked is when it is decided by them. What
 // memory answers allocates nothing; callers share it, and must not change it.
 func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error) {
 	q := scopes.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
 	return m.grants.Get(ctx, q, asked, func(ctx context.Context) (roles.Grants, error) {
-		return m.store.Grants(ctx, tenant, subscription, who)
+		return m.store.Roles.Grants(ctx, tenant, subscription, who)
 	})
 }
 

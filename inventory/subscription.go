@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -206,7 +207,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 			return put[Subscription]{}, err
 		}
 		if next.TenantID != current.TenantID {
-			if err := t.dropRolesIn(next.ID); err != nil {
+			if err := assignments.RemoveAll(&t.Tx, next.ID); err != nil {
 				return put[Subscription]{}, err
 			}
 		}

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/locations"
@@ -17,7 +18,7 @@ type tx struct {
 	// written are the places whose cached locations are out of date once this commits.
 	written []locations.Place
 	// unassigned is what has gone: what is assigned there goes at the end.
-	unassigned []resourceOf
+	unassigned assignments.Removals
 }
 
 func (s *Store) newTx(begun *engine.Tx) engine.Unit {
@@ -37,10 +38,7 @@ func (t *tx) Complete() error {
 	if err := t.RecordScopeChanges(); err != nil {
 		return err
 	}
-	if err := t.recordDrops(); err != nil {
-		return err
-	}
-	if err := t.dropRoles(); err != nil {
+	if err := t.unassigned.Complete(&t.Tx); err != nil {
 		return err
 	}
 	return t.WriteOutbox() // behind all locks

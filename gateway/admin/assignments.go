@@ -12,6 +12,7 @@ import (
 	"portico/config"
 	"portico/gateway/admin/api"
 	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 // listRoles lists the assignments that hold in ?subscription=, at most ?limit= of them,
@@ -23,8 +24,8 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 		return 0, nil, err
 	}
 	scope, principal := "/subscriptions/"+sub.ID, query.Get("principalId")
-	wanted := inventory.RoleAssignmentQuery{
-		RoleScope: inventory.RoleScope{TenantID: sub.TenantID, Subscription: sub.ID, ID: scope}, Above: true, Below: true, Limit: limit + 1,
+	wanted := assignments.Query{
+		Scope: assignments.Scope{TenantID: sub.TenantID, Subscription: sub.ID, ID: scope}, Above: true, Below: true, Limit: limit + 1,
 	}
 	if principal != "" {
 		if !arm.ValidGUID(principal) {
@@ -38,9 +39,9 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 		if end < 0 {
 			return 0, nil, notOfALink()
 		}
-		wanted.After = &inventory.RoleAssignment{ScopeKey: position[:end], Name: position[end+1:]}
+		wanted.After = &assignments.Assignment{ScopeKey: position[:end], Name: position[end+1:]}
 	}
-	found, err := l.Store.RoleAssignments(r.Context(), wanted)
+	found, err := l.Store.Roles.Assignments(r.Context(), wanted)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -49,17 +50,17 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 		return 0, nil, err
 	}
 	page := pageOf("/admin/roles", query, found, limit,
-		func(a inventory.RoleAssignment) api.RoleAssignment { return assignmentOf(a, names) },
-		func(last inventory.RoleAssignment) string { return last.ScopeKey + " " + last.Name })
+		func(a assignments.Assignment) api.RoleAssignment { return assignmentOf(a, names) },
+		func(last assignments.Assignment) string { return last.ScopeKey + " " + last.Name })
 	if position == "" {
 		page.Value = append(ownersAt(l.Authorizer.Owners(sub.TenantID, scope, true), principal), page.Value...)
 	}
 	return http.StatusOK, page, nil
 }
 
-func assignmentOf(a inventory.RoleAssignment, names map[string]string) api.RoleAssignment {
+func assignmentOf(a assignments.Assignment, names map[string]string) api.RoleAssignment {
 	return api.RoleAssignment{
-		ID: inventory.RoleAssignmentID(a.ScopeID, a.Name), Scope: a.ScopeID, PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
+		ID: assignments.ID(a.ScopeID, a.Name), Scope: a.ScopeID, PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
 		Role: cmp.Or(names[a.RoleDefinition], a.RoleDefinition),
 	}
 }
@@ -75,7 +76,7 @@ func ownersAt(owners []config.Owner, principal string) (all []api.RoleAssignment
 }
 
 // roleNames are the names of the roles that are assigned, by the ids of their definitions.
-func (l *listener) roleNames(ctx context.Context, tenant string, in []inventory.RoleAssignment) (map[string]string, error) {
+func (l *listener) roleNames(ctx context.Context, tenant string, in []assignments.Assignment) (map[string]string, error) {
 	names := map[string]string{}
 	for _, d := range roles.BuiltIn() {
 		names[d.ID] = d.Name
@@ -84,7 +85,7 @@ func (l *listener) roleNames(ctx context.Context, tenant string, in []inventory.
 		if _, known := names[a.RoleDefinition]; known {
 			continue
 		}
-		d, err := l.Store.RoleDefinition(ctx, tenant, a.RoleDefinition)
+		d, err := l.Store.Roles.Definition(ctx, tenant, a.RoleDefinition)
 		if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 			return nil, err
 		}

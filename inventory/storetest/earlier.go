@@ -8,6 +8,7 @@ import (
 
 	"portico/access/roles"
 	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/inventory/operations"
@@ -112,12 +113,12 @@ func (b *bench) findsEarlierJobs(has func(string) bool) {
 
 func (b *bench) earlierRoles(assigned bool) {
 	b.Helper()
-	at := inventory.RoleScope{TenantID: filledTenant, Subscription: filledSub, Group: "Kept", ID: filledGroup}
-	found, err := b.RoleAssignments(b.ctx, inventory.RoleAssignmentQuery{RoleScope: at})
+	at := assignments.Scope{TenantID: filledTenant, Subscription: filledSub, Group: "Kept", ID: filledGroup}
+	found, err := b.Roles.Assignments(b.ctx, assignments.Query{Scope: at})
 	b.ok(err)
 	equal(b, len(found) == 1, assigned)
-	_, _, err = b.PutRoleAssignment(b.ctx, at, roleName(1), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-		return &inventory.RoleAssignment{ScopeID: filledGroup, PrincipalID: alice, PrincipalType: "User", RoleDefinition: roles.Contributor, ETag: "e"}, nil
+	_, _, err = b.Roles.PutAssignment(b.ctx, at, roleName(1), func(*assignments.Assignment) (*assignments.Assignment, error) {
+		return &assignments.Assignment{ScopeID: filledGroup, PrincipalID: alice, PrincipalType: "User", RoleDefinition: roles.Contributor, ETag: "e"}, nil
 	})
 	b.ok(err)
 }

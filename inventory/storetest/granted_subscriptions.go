@@ -8,6 +8,7 @@ import (
 	"portico/access"
 	"portico/access/roles"
 	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 // A caller's subscriptions are those in which a role is assigned to it or to a group of
@@ -23,9 +24,9 @@ func testGrantedSubscriptions(t *testing.T, database Database) {
 	b.ok(b.SeedSubscriptions(b.ctx, seeds))
 	assign := func(n int, tenant, principal string, name int) {
 		t.Helper()
-		at := inventory.RoleScope{TenantID: tenant, Subscription: subID(n), ID: "/subscriptions/" + subID(n)}
-		_, _, err := b.PutRoleAssignment(b.ctx, at, roleName(name), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-			return &inventory.RoleAssignment{ScopeID: at.ID, PrincipalID: principal, PrincipalType: "User", RoleDefinition: roles.Reader, ETag: "e"}, nil
+		at := assignments.Scope{TenantID: tenant, Subscription: subID(n), ID: "/subscriptions/" + subID(n)}
+		_, _, err := b.Roles.PutAssignment(b.ctx, at, roleName(name), func(*assignments.Assignment) (*assignments.Assignment, error) {
+			return &assignments.Assignment{ScopeID: at.ID, PrincipalID: principal, PrincipalType: "User", RoleDefinition: roles.Reader, ETag: "e"}, nil
 		})
 		b.ok(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"portico/access/roles"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
 )
@@ -28,8 +29,8 @@ const (
 func roleName(n int) string { return fmt.Sprintf("00000000-0000-0000-0002-%012d", n) }
 
 // atScope is the scope of an id in the subscription Sub, or of the tenant.
-func atScope(id string) inventory.RoleScope {
-	at := inventory.RoleScope{TenantID: tenantOfSub, ID: id}
+func atScope(id string) assignments.Scope {
+	at := assignments.Scope{TenantID: tenantOfSub, ID: id}
 	if id != roles.TenantScope {
 		at.Subscription = Sub
 	}
@@ -41,8 +42,8 @@ func atScope(id string) inventory.RoleScope {
 
 // assign assigns a role at a scope.
 func (b *bench) assign(scope string, n int, principal, role string) error {
-	_, _, err := b.PutRoleAssignment(b.ctx, atScope(scope), roleName(n), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-		a := inventory.RoleAssignment{ScopeID: scope, PrincipalID: principal, PrincipalType: "User", RoleDefinition: role, ETag: "e"}
+	_, _, err := b.Roles.PutAssignment(b.ctx, atScope(scope), roleName(n), func(*assignments.Assignment) (*assignments.Assignment, error) {
+		a := assignments.Assignment{ScopeID: scope, PrincipalID: principal, PrincipalType: "User", RoleDefinition: role, ETag: "e"}
 		if strings.Contains(scope, "/providers/") {
 			a.Host = arm.Fold(scope)
 		}
@@ -52,13 +53,13 @@ func (b *bench) assign(scope string, n int, principal, role string) error {
 }
 
 func (b *bench) unassign(scope string, n int) error {
-	return b.DeleteRoleAssignment(b.ctx, atScope(scope), roleName(n), func(inventory.RoleAssignment) error { return nil })
+	return b.Roles.DeleteAssignment(b.ctx, atScope(scope), roleName(n), func(assignments.Assignment) error { return nil })
 }
 
 // define defines the custom role to allow one action.
 func (b *bench) define(action string) error {
-	_, _, err := b.PutRoleDefinition(b.ctx, tenantOfSub, custom, func(*inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
-		var d inventory.RoleDefinition
+	_, _, err := b.Roles.PutDefinition(b.ctx, tenantOfSub, custom, func(*assignments.Definition) (*assignments.Definition, error) {
+		var d assignments.Definition
 		d.Name, d.AssignableScopes = "Operator", []string{subscriptionID}
 		d.Permissions = []roles.Permission{{Actions: []string{action}}}
 		return &d, nil
@@ -69,7 +70,7 @@ func (b *bench) define(action string) error {
 // granted lists what a caller has in the subscription Sub, by the store.
 func (b *bench) granted(who access.Principal) []string {
 	b.Helper()
-	g, err := b.Grants(b.ctx, tenantOfSub, strings.ToUpper(Sub), who)
+	g, err := b.Roles.Grants(b.ctx, tenantOfSub, strings.ToUpper(Sub), who)
 	b.ok(err)
 	return words(g)
 }
@@ -106,10 +107,10 @@ func testRoleAssignments(t *testing.T, database Database) {
 		b.live("rg", "vm")
 		for i, scope := range []string{roles.TenantScope, subscriptionID, groupID, id("RG", "VM")} {
 			at := atScope(scope)
-			put := func(description string) (inventory.RoleAssignment, bool) {
-				stored, created, err := b.PutRoleAssignment(b.ctx, at, strings.ToUpper(roleName(i)), func(current *inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
+			put := func(description string) (assignments.Assignment, bool) {
+				stored, created, err := b.Roles.PutAssignment(b.ctx, at, strings.ToUpper(roleName(i)), func(current *assignments.Assignment) (*assignments.Assignment, error) {
 					equal(b, current == nil, description == "one")
-					return &inventory.RoleAssignment{
+					return &assignments.Assignment{
 						ScopeID: scope, PrincipalID: strings.ToUpper(alice), PrincipalType: "User", RoleDefinition: strings.ToUpper(roles.Reader), Description: description,
 						ConditionVersion: "2.0", DelegatedManagedIdentity: "d", CreatedBy: "c" + description, UpdatedBy: "u" + description, ETag: "e" + description,
 					}, nil
@@ -125,19 +126,19 @@ func testRoleAssignments(t *testing.T, database Database) {
 			equal(b, second.CreatedOn, first.CreatedOn)
 			equal(b, second.UpdatedOn, b.clock.Now())
 			equal(b, second.Generation == first.Generation, false)
-			got, err := b.RoleAssignment(b.ctx, at, strings.ToUpper(roleName(i)))
+			got, err := b.Roles.Assignment(b.ctx, at, strings.ToUpper(roleName(i)))
 			b.ok(err)
 			equal(b, got, second)
-			equal(b, got, inventory.RoleAssignment{
+			equal(b, got, assignments.Assignment{
 				TenantID: "t", Subscription: at.Subscription, ScopeKey: arm.Fold(scope), ScopeID: scope, Name: roleName(i), PrincipalID: alice, PrincipalType: "User",
 				RoleDefinition: roles.Reader, Description: "two", ConditionVersion: "2.0", DelegatedManagedIdentity: "d",
 				CreatedOn: first.CreatedOn, UpdatedOn: second.UpdatedOn, CreatedBy: "cone", UpdatedBy: "utwo", Generation: second.Generation, ETag: "etwo",
 			})
 			refusal := errors.New("not now")
-			b.is(b.DeleteRoleAssignment(b.ctx, at, roleName(i), func(inventory.RoleAssignment) error { return refusal }), refusal)
+			b.is(b.Roles.DeleteAssignment(b.ctx, at, roleName(i), func(assignments.Assignment) error { return refusal }), refusal)
 			b.is(b.unassign(scope, 17), inventory.ErrNotFound)
 			b.ok(b.unassign(scope, i))
-			_, err = b.RoleAssignment(b.ctx, at, roleName(i))
+			_, err = b.Roles.Assignment(b.ctx, at, roleName(i))
 			b.is(err, inventory.ErrNotFound)
 			b.is(b.unassign(scope, i), inventory.ErrNotFound)
 		}
@@ -147,27 +148,27 @@ func testRoleAssignments(t *testing.T, database Database) {
 		b.group("rg")
 		b.live("rg", "vm")
 		b.ok(b.assign(groupID, 1, alice, roles.Reader))
-		exists := as[*inventory.RoleAssignmentExistsError](b, b.assign(groupID, 2, strings.ToUpper(alice), roles.Reader))
+		exists := as[*assignments.ExistsError](b, b.assign(groupID, 2, strings.ToUpper(alice), roles.Reader))
 		equal(b, exists.Name, roleName(1))
-		b.is(b.assign(groupID, 1, bob, roles.Reader), inventory.ErrRoleAssignmentUpdate)
-		b.is(b.assign(groupID, 1, alice, roles.Owner), inventory.ErrRoleAssignmentUpdate)
-		b.is(b.assign(subscriptionID, 1, alice, roles.Reader), inventory.ErrRoleAssignmentUpdate)
+		b.is(b.assign(groupID, 1, bob, roles.Reader), assignments.ErrUpdate)
+		b.is(b.assign(groupID, 1, alice, roles.Owner), assignments.ErrUpdate)
+		b.is(b.assign(subscriptionID, 1, alice, roles.Reader), assignments.ErrUpdate)
 		b.ok(b.assign(groupID, 2, alice, roles.Owner))
 		b.ok(b.assign(subscriptionID, 3, alice, roles.Reader))
 		b.is(b.assign(id("rg", "none"), 4, alice, roles.Reader), inventory.ErrNotFound)
 		b.is(b.assign(subscriptionID+"/resourceGroups/none", 4, alice, roles.Reader), index.ErrGroupNotFound)
-		b.is(b.assign(groupID, 4, alice, custom), inventory.ErrRoleDefinitionNotFound)
+		b.is(b.assign(groupID, 4, alice, custom), assignments.ErrDefinitionNotFound)
 		foreign := atScope(subscriptionID)
 		foreign.TenantID = "u"
-		_, _, err := b.PutRoleAssignment(b.ctx, foreign, roleName(5), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
+		_, _, err := b.Roles.PutAssignment(b.ctx, foreign, roleName(5), func(*assignments.Assignment) (*assignments.Assignment, error) {
 			t.Error("it is asked for what to assign")
 			return nil, inventory.ErrNotFound
 		})
 		b.is(err, inventory.ErrSubscriptionNotFound)
 		nowhere := atScope(groupID)
 		nowhere.Subscription = ""
-		_, _, err = b.PutRoleAssignment(b.ctx, nowhere, roleName(5), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-			return &inventory.RoleAssignment{ScopeID: groupID, PrincipalID: alice, RoleDefinition: roles.Owner}, nil
+		_, _, err = b.Roles.PutAssignment(b.ctx, nowhere, roleName(5), func(*assignments.Assignment) (*assignments.Assignment, error) {
+			return &assignments.Assignment{ScopeID: groupID, PrincipalID: alice, RoleDefinition: roles.Owner}, nil
 		})
 		equal(b, err != nil, true) // a scope lies where its subscription says, or nowhere
 		b.marks("RG")
@@ -221,10 +222,10 @@ func testRoleAssignments(t *testing.T, database Database) {
 				wanted[roleName(n)] = true
 			}
 			for _, limit := range []int{0, 1, 3} {
-				q := inventory.RoleAssignmentQuery{RoleScope: atScope(c.at), Above: c.above, Below: c.below, Principals: c.principals, Limit: limit}
+				q := assignments.Query{Scope: atScope(c.at), Above: c.above, Below: c.below, Principals: c.principals, Limit: limit}
 				got := map[string]bool{}
 				for {
-					page, err := b.RoleAssignments(b.ctx, q)
+					page, err := b.Roles.Assignments(b.ctx, q)
 					b.ok(err)
 					for _, a := range page {
 						if got[a.Name] {
@@ -246,9 +247,9 @@ func testRoleAssignments(t *testing.T, database Database) {
 }
 
 func testRoleDefinitions(t *testing.T, database Database) {
-	put := func(b *bench, tenant, id, name string) (inventory.RoleDefinition, bool, error) {
-		return b.PutRoleDefinition(b.ctx, tenant, id, func(current *inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
-			d := inventory.RoleDefinition{ETag: "e" + name}
+	put := func(b *bench, tenant, id, name string) (assignments.Definition, bool, error) {
+		return b.Roles.PutDefinition(b.ctx, tenant, id, func(current *assignments.Definition) (*assignments.Definition, error) {
+			d := assignments.Definition{ETag: "e" + name}
 			d.Name, d.Description, d.AssignableScopes, d.CreatedBy, d.UpdatedBy = name, "d", []string{subscriptionID}, "c"+name, "u"+name
 			d.Permissions = []roles.Permission{{Actions: []string{"a/*"}, NotActions: []string{"a/b"}, DataActions: []string{"c"}, NotDataActions: []string{"d"}}}
 			return &d, nil
@@ -263,14 +264,14 @@ func testRoleDefinitions(t *testing.T, database Database) {
 		second, created, err := put(b, "t", custom, "Two")
 		b.ok(err)
 		equal(b, created, false)
-		got, err := b.RoleDefinition(b.ctx, "T", strings.ToUpper(custom))
+		got, err := b.Roles.Definition(b.ctx, "T", strings.ToUpper(custom))
 		b.ok(err)
 		equal(b, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", second))
 		equal(b, got.ID+got.Name+got.Description+got.CreatedBy+got.UpdatedBy+got.TenantID, custom+"TwodcOneuTwot")
 		equal(b, got.CreatedOn, first.CreatedOn)
 		equal(b, got.UpdatedOn, b.clock.Now())
 		equal(b, fmt.Sprint(got.Permissions, got.AssignableScopes), "[{[a/*] [a/b] [c] [d]}] ["+subscriptionID+"]")
-		_, err = b.RoleDefinition(b.ctx, "u", custom)
+		_, err = b.Roles.Definition(b.ctx, "u", custom)
 		b.is(err, inventory.ErrNotFound)
 		_, _, err = put(b, "t", custom[:35]+"2", "Other")
 		b.ok(err)
@@ -279,7 +280,7 @@ func testRoleDefinitions(t *testing.T, database Database) {
 			limit int
 			want  string
 		}{{"", 0, "Two Other"}, {"", 1, "Two"}, {custom, 1, "Other"}, {custom[:35] + "2", 1, ""}} {
-			page, err := b.RoleDefinitions(b.ctx, "t", c.after, c.limit)
+			page, err := b.Roles.Definitions(b.ctx, "t", c.after, c.limit)
 			b.ok(err)
 			var names []string
 			for _, d := range page {
@@ -288,24 +289,24 @@ func testRoleDefinitions(t *testing.T, database Database) {
 			equal(b, strings.Join(names, " "), c.want)
 		}
 		remove := func() error {
-			return b.DeleteRoleDefinition(b.ctx, "t", strings.ToUpper(custom), func(inventory.RoleDefinition) error { return nil })
+			return b.Roles.DeleteDefinition(b.ctx, "t", strings.ToUpper(custom), func(assignments.Definition) error { return nil })
 		}
 		refusal := errors.New("not now")
-		b.is(b.DeleteRoleDefinition(b.ctx, "t", custom, func(inventory.RoleDefinition) error { return refusal }), refusal)
+		b.is(b.Roles.DeleteDefinition(b.ctx, "t", custom, func(assignments.Definition) error { return refusal }), refusal)
 		b.ok(remove())
 		b.is(remove(), inventory.ErrNotFound)
 	})
 	t.Run("what is refused", func(t *testing.T) {
 		b := newBench(t, database, func(o *inventory.Options) { o.Limits.RoleDefinitionsPerTenant = 1 })
 		_, _, err := put(b, "t", strings.ToUpper(roles.Reader), "Mine")
-		b.is(err, inventory.ErrRoleBuiltIn)
-		b.is(b.DeleteRoleDefinition(b.ctx, "t", roles.Reader, nil), inventory.ErrRoleBuiltIn)
+		b.is(err, assignments.ErrBuiltIn)
+		b.is(b.Roles.DeleteDefinition(b.ctx, "t", roles.Reader, nil), assignments.ErrBuiltIn)
 		_, _, err = put(b, "t", custom, "reader")
-		b.is(err, inventory.ErrRoleNameExists)
+		b.is(err, assignments.ErrNameExists)
 		_, _, err = put(b, "t", custom, "Mine")
 		b.ok(err)
 		_, _, err = put(b, "t", custom[:35]+"2", "mINE")
-		b.is(err, inventory.ErrRoleNameExists)
+		b.is(err, assignments.ErrNameExists)
 		_, _, err = put(b, "t", custom[:35]+"2", "Other")
 		equal(b, *as[*transaction.QuotaError](b, err), transaction.QuotaError{Kind: transaction.QuotaRoleDefinitions, Limit: 1, Current: 1})
 		_, _, err = put(b, "t", custom, "MINE")
@@ -316,15 +317,15 @@ func testRoleDefinitions(t *testing.T, database Database) {
 	t.Run("one that is assigned stays", func(t *testing.T) {
 		b := newBench(t, database)
 		b.ok(b.define("a/b"))
-		b.is(b.assign(roles.TenantScope, 1, alice, custom), inventory.ErrRoleDefinitionNotFound) // not assignable there
+		b.is(b.assign(roles.TenantScope, 1, alice, custom), assignments.ErrDefinitionNotFound) // not assignable there
 		b.ok(b.assign(subscriptionID, 1, alice, custom))
 		remove := func() error {
-			return b.DeleteRoleDefinition(b.ctx, "t", custom, func(inventory.RoleDefinition) error { return nil })
+			return b.Roles.DeleteDefinition(b.ctx, "t", custom, func(assignments.Definition) error { return nil })
 		}
-		b.is(remove(), inventory.ErrRoleAssigned)
+		b.is(remove(), assignments.ErrAssigned)
 		b.ok(b.unassign(subscriptionID, 1))
 		b.ok(remove())
-		b.is(b.assign(subscriptionID, 1, alice, custom), inventory.ErrRoleDefinitionNotFound)
+		b.is(b.assign(subscriptionID, 1, alice, custom), assignments.ErrDefinitionNotFound)
 	})
 }
 
@@ -342,13 +343,13 @@ func testGrants(t *testing.T, database Database) {
 		b.grants(asBob, "Reader at "+subscriptionID)
 		b.grants(asStaff, "Reader at "+subscriptionID, "Contributor at "+groupID)
 		b.grants(access.Principal{TenantID: "t"})
-		g, err := b.Grants(b.ctx, "T", "", asAlice)
+		g, err := b.Roles.Grants(b.ctx, "T", "", asAlice)
 		b.ok(err)
 		equal(b, fmt.Sprint(words(g)), "[Reader at /]")
-		g, err = b.Grants(b.ctx, "u", Sub, inTenantU)
+		g, err = b.Roles.Grants(b.ctx, "u", Sub, inTenantU)
 		b.ok(err)
 		equal(b, len(g), 0)
-		g, err = b.Grants(b.ctx, "t", Sub, asBob)
+		g, err = b.Roles.Grants(b.ctx, "t", Sub, asBob)
 		b.ok(err)
 		equal(b, g[0].Assignment, subscriptionID+"/providers/Microsoft.Authorization/roleAssignments/"+roleName(4))
 	})
@@ -358,7 +359,7 @@ func testGrants(t *testing.T, database Database) {
 		b.ok(b.assign(subscriptionID, 1, alice, custom))
 		for _, action := range []string{"a/read", "a/write"} {
 			b.ok(b.define(action))
-			g, err := b.Grants(b.ctx, "t", Sub, asAlice)
+			g, err := b.Roles.Grants(b.ctx, "t", Sub, asAlice)
 			b.ok(err)
 			_, reads := g.Find("a/read", subscriptionID)
 			equal(b, reads, action == "a/read")
@@ -380,7 +381,7 @@ func testGrants(t *testing.T, database Database) {
 			{[]string{subscriptionID + "/resourceGroups/other"}, nil},
 			{[]string{roles.TenantScope}, []string{subscriptionID, id("rg", "vm")}},
 		} {
-			_, _, err := b.PutRoleDefinition(b.ctx, tenantOfSub, custom, func(current *inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
+			_, _, err := b.Roles.PutDefinition(b.ctx, tenantOfSub, custom, func(current *assignments.Definition) (*assignments.Definition, error) {
 				d := *current
 				d.AssignableScopes = at.scopes
 				return &d, nil
@@ -395,12 +396,12 @@ func testGrants(t *testing.T, database Database) {
 	})
 	t.Run("an assignment with a condition grants nothing", func(t *testing.T) {
 		b := newBench(t, database)
-		_, _, err := b.PutRoleAssignment(b.ctx, atScope(subscriptionID), roleName(1), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-			return &inventory.RoleAssignment{ScopeID: subscriptionID, PrincipalID: alice, RoleDefinition: roles.Owner, Condition: "@Resource"}, nil
+		_, _, err := b.Roles.PutAssignment(b.ctx, atScope(subscriptionID), roleName(1), func(*assignments.Assignment) (*assignments.Assignment, error) {
+			return &assignments.Assignment{ScopeID: subscriptionID, PrincipalID: alice, RoleDefinition: roles.Owner, Condition: "@Resource"}, nil
 		})
 		b.ok(err)
 		b.grants(asAlice)
-		got, err := b.RoleAssignment(b.ctx, atScope(subscriptionID), roleName(1))
+		got, err := b.Roles.Assignment(b.ctx, atScope(subscriptionID), roleName(1))
 		b.ok(err)
 		equal(b, got.Condition, "@Resource")
 	})
@@ -415,7 +416,7 @@ func testGrants(t *testing.T, database Database) {
 		b.ok(b.assign(subscriptionID, 1, alice, roles.Owner))
 		for _, tenant := range []string{"u", "t"} {
 			b.tenant(tenant)
-			g, err := b.Grants(b.ctx, tenant, Sub, access.Principal{TenantID: tenant, ObjectID: alice})
+			g, err := b.Roles.Grants(b.ctx, tenant, Sub, access.Principal{TenantID: tenant, ObjectID: alice})
 			b.ok(err)
 			equal(b, len(g), 0)
 		}
@@ -471,7 +472,7 @@ func testRolesOfScopes(t *testing.T, database Database) {
 			m.settles(&job, inventory.MoveResult{Moved: members("vm")})
 			var all []string
 			for _, sub := range slices.Compact([]string{Sub, to}) {
-				g, err := m.Grants(m.ctx, "t", sub, asAlice)
+				g, err := m.Roles.Grants(m.ctx, "t", sub, asAlice)
 				m.ok(err)
 				all = append(all, words(g)...)
 			}
@@ -480,7 +481,7 @@ func testRolesOfScopes(t *testing.T, database Database) {
 			if !slices.Equal(all, want) {
 				t.Errorf("%q, want %q", all, want)
 			}
-			page, err := m.RoleAssignments(m.ctx, inventory.RoleAssignmentQuery{RoleScope: inventory.RoleScope{TenantID: "t", Subscription: to, ID: m.key("vm")}})
+			page, err := m.Roles.Assignments(m.ctx, assignments.Query{Scope: assignments.Scope{TenantID: "t", Subscription: to, ID: m.key("vm")}})
 			m.ok(err)
 			equal(m.bench, len(page), 1)
 			equal(m.bench, page[0].Name+page[0].ETag, roleName(1)+"e")
@@ -508,7 +509,7 @@ func testRolesAtOnce(t *testing.T, database Database) {
 			if first < 0 || errs[1-first] == nil {
 				t.Fatalf("both assign the same at %s, or neither: %v", scope, errs)
 			}
-			refuses[*inventory.RoleAssignmentExistsError](pair[0], errs[1-first])
+			refuses[*assignments.ExistsError](pair[0], errs[1-first])
 			pair[0].ok(pair[1].unassign(scope, 2*n+first))
 		}
 		// One name stands for one grant.
@@ -518,7 +519,7 @@ func testRolesAtOnce(t *testing.T, database Database) {
 		if (errs[0] == nil) == (errs[1] == nil) {
 			t.Fatalf("one name at two scopes: %v", errs)
 		}
-		pair[0].is(errors.Join(errs[:]...), inventory.ErrRoleAssignmentUpdate)
+		pair[0].is(errors.Join(errs[:]...), assignments.ErrUpdate)
 		pair[0].ok(pair[0].unassign([]string{subscriptionID, groupID}[slices.Index(errs[:], nil)], n))
 		// The last place of a tenant is taken once.
 		errs = both(pair, func(i int, b *bench) error {
@@ -534,15 +535,15 @@ func testRolesAtOnce(t *testing.T, database Database) {
 		pair[0].ok(pair[0].define("a/b"))
 		errs = both(pair, func(i int, b *bench) error {
 			if i == 0 {
-				return b.DeleteRoleDefinition(b.ctx, tenantOfSub, custom, func(inventory.RoleDefinition) error { return nil })
+				return b.Roles.DeleteDefinition(b.ctx, tenantOfSub, custom, func(assignments.Definition) error { return nil })
 			}
 			return b.assign(groupID, n, alice, custom)
 		})
 		switch {
 		case errs[0] == nil:
-			pair[0].is(errs[1], inventory.ErrRoleDefinitionNotFound)
+			pair[0].is(errs[1], assignments.ErrDefinitionNotFound)
 		case errs[1] == nil:
-			pair[0].is(errs[0], inventory.ErrRoleAssigned)
+			pair[0].is(errs[0], assignments.ErrAssigned)
 			pair[0].ok(pair[0].unassign(groupID, n))
 		default:
 			t.Fatal(errs)
@@ -567,7 +568,7 @@ func testRolesAtOnce(t *testing.T, database Database) {
 		if errs[1] != nil {
 			pair[1].is(errs[1], inventory.ErrNotFound)
 		}
-		left, err := pair[1].RoleAssignments(pair[1].ctx, inventory.RoleAssignmentQuery{RoleScope: atScope(vm), Below: true})
+		left, err := pair[1].Roles.Assignments(pair[1].ctx, assignments.Query{Scope: atScope(vm), Below: true})
 		pair[1].ok(err)
 		equal(pair[1], len(left), 0)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"portico/access/roles"
 	"portico/arm"
-	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/inventory/index"
 	"portico/inventory/scopes"
 )
@@ -63,8 +63,8 @@ func (r *replicas) shown(granted roles.Grants) string {
 	return strings.Join(all, ", ")
 }
 
-func (r *replicas) place(where int) inventory.RoleScope {
-	at := inventory.RoleScope{TenantID: r.tenants[0], ID: roles.TenantScope}
+func (r *replicas) place(where int) assignments.Scope {
+	at := assignments.Scope{TenantID: r.tenants[0], ID: roles.TenantScope}
 	if where != atTenant {
 		at.Subscription, at.ID = r.sub, "/subscriptions/"+r.sub
 	}
@@ -91,8 +91,8 @@ func (r *replicas) holds(i, where int, is bool) {
 
 func (r *replicas) assigns(t *rapid.T, i, where int) {
 	role := []string{roles.Reader, custom, roles.Owner}[where]
-	_, _, err := r.pair[i].PutRoleAssignment(r.pair[i].ctx, r.place(where), roleName(where), func(*inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
-		return &inventory.RoleAssignment{ScopeID: r.place(where).ID, PrincipalID: alice, RoleDefinition: role}, nil
+	_, _, err := r.pair[i].Roles.PutAssignment(r.pair[i].ctx, r.place(where), roleName(where), func(*assignments.Assignment) (*assignments.Assignment, error) {
+		return &assignments.Assignment{ScopeID: r.place(where).ID, PrincipalID: alice, RoleDefinition: role}, nil
 	})
 	if err == nil {
 		r.holds(i, where, true)
@@ -106,7 +106,7 @@ func (r *replicas) assigns(t *rapid.T, i, where int) {
 }
 
 func (r *replicas) unassigns(t *rapid.T, i, where int) {
-	err := r.pair[i].DeleteRoleAssignment(r.pair[i].ctx, r.place(where), roleName(where), func(inventory.RoleAssignment) error { return nil })
+	err := r.pair[i].Roles.DeleteAssignment(r.pair[i].ctx, r.place(where), roleName(where), func(assignments.Assignment) error { return nil })
 	switch {
 	case err == nil:
 		r.holds(i, where, false)
@@ -116,8 +116,8 @@ func (r *replicas) unassigns(t *rapid.T, i, where int) {
 }
 
 func (r *replicas) defines(t *rapid.T, i int, action string) {
-	_, _, err := r.pair[i].PutRoleDefinition(r.pair[i].ctx, r.tenants[0], custom, func(*inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
-		var d inventory.RoleDefinition
+	_, _, err := r.pair[i].Roles.PutDefinition(r.pair[i].ctx, r.tenants[0], custom, func(*assignments.Definition) (*assignments.Definition, error) {
+		var d assignments.Definition
 		d.Name, d.AssignableScopes = "Operator", []string{"/subscriptions/" + r.sub}
 		d.Permissions = []roles.Permission{{Actions: []string{action}}}
 		return &d, nil

@@ -57,7 +57,7 @@ const (
 func (d *Tags) Define(ctx context.Context, sub, name, value string, check func(Name) error, etag func(Name) string) (Name, bool, error) {
 	return transaction.Put(ctx, d.database, transaction.SubscriptionLocks(sub), func(t *transaction.Tx) (defined Name, created bool, err error) {
 		sub := arm.Fold(sub)
-		if _, err := t.Scopes.OpenSubscription(sub, false); err != nil {
+		if err := t.Scopes.OpenSubscription(sub, "", false); err != nil {
 			return Name{}, false, err
 		}
 		defined, err = loadTagName(t, sub, name)
@@ -113,7 +113,7 @@ var ErrHasValues = errors.New("inventory: values are defined for the tag")
 func (d *Tags) Remove(ctx context.Context, sub, name, value string, check func(Name) error) (removed bool, err error) {
 	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *transaction.Tx) (bool, error) {
 		sub := arm.Fold(sub)
-		if _, err := t.Scopes.OpenSubscription(sub, true); err != nil {
+		if err := t.Scopes.OpenSubscription(sub, "", true); err != nil {
 			return false, err
 		}
 		defined, err := loadTagName(t, sub, name)

@@ -34,8 +34,8 @@ type Tx struct {
 
 // Scopes lock subscriptions, groups and resources for a transaction. Names are folded.
 type Scopes interface {
-	// OpenSubscription locks a subscription that admits a write, and returns its tenant.
-	OpenSubscription(sub string, deletes bool) (tenant string, err error)
+	// OpenSubscription locks a subscription of a tenant, "" for any, that admits a write.
+	OpenSubscription(sub, tenant string, deletes bool) error
 	// OpenGroup locks a group to which something is added that goes with it.
 	OpenGroup(sub, group string, deletes bool) error
 	// HoldResource locks a resource with which something goes that is added;
@@ -69,6 +69,41 @@ func Commit[T any](ctx context.Context, d *Database, durability engine.Durabilit
 // Put is [engine.Put] of a write of a database.
 func Put[T any](ctx context.Context, d *Database, locks engine.LockSet, run func(*Tx) (stored T, created bool, err error)) (stored T, created bool, err error) {
 	return engine.Put(ctx, d.Engine, locks, func(u engine.Unit) (T, bool, error) { return run(of(u)) })
+}
+
+// Edit creates or changes what open finds, nil where there is nothing. edit gets that and
+// returns what is wanted; store completes and stores it.
+func Edit[T any](ctx context.Context, d *Database, locks engine.LockSet, open func(*Tx) (*T, error), edit func(current *T) (*T, error), store func(t *Tx, current *T, wanted T) (T, error)) (stored T, created bool, err error) {
+	return Put(ctx, d, locks, func(t *Tx) (stored T, created bool, err error) {
+		current, err := open(t)
+		if err != nil {
+			return stored, false, err
+		}
+		wanted, err := edit(current)
+		if err != nil {
+			return stored, false, err
+		}
+		stored, err = store(t, current, *wanted)
+		return stored, current == nil, err
+	})
+}
+
+// Remove removes what open finds and check accepts; engine.ErrNotFound where there is
+// nothing.
+func Remove[T any](ctx context.Context, d *Database, locks engine.LockSet, open func(*Tx) (*T, error), check func(T) error, remove func(t *Tx, current T) error) error {
+	return d.Write(ctx, engine.Flushed, locks, func(t *Tx) error {
+		current, err := open(t)
+		if err == nil && current == nil {
+			err = engine.ErrNotFound
+		}
+		if err == nil {
+			err = check(*current)
+		}
+		if err != nil {
+			return err
+		}
+		return remove(t, *current)
+	})
 }
 
 // InPieces is [engine.InPieces] for writes of a database.

@@ -183,7 +183,7 @@ func isGroup(q *routing.Request) bool {
 	return q.Path.Hops() == 0 && !below && q.Path.Group() != "" && arm.ValidGUID(q.Path.Subscription())
 }
 
-// authorize refuses a move if the caller lacks one of the rights that it needs besides
+// authorize refuses a move if the caller lacks one of the rights that it needs besidess
 // that to the source: before anything is said of the target.
 func (m *moveCheck) authorize(validate bool) func(context.Context) error {
 	return func(ctx context.Context) error {

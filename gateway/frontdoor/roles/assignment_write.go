@@ -14,6 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/inventory/transaction"
 )
 
@@ -32,17 +33,17 @@ const (
 
 // readAssignment reads what a client sends for an assignment at a scope. Members that
 // only the service sets are not looked at, but for those that the URL says as well.
-func readAssignment(x *exchange.Exchange, content []byte, at place) (a inventory.RoleAssignment, err error) {
+func readAssignment(x *exchange.Exchange, content []byte, at place) (a assignments.Assignment, err error) {
 	var sent assignmentBody
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		return a, fault
 	}
 	p := sent.Properties
-	a = inventory.RoleAssignment{
+	a = assignments.Assignment{
 		ScopeID: at.ID, Host: at.Host, Name: arm.Fold(named(x)), PrincipalID: arm.Fold(p.PrincipalID), PrincipalType: p.PrincipalType,
 		Description: p.Description, DelegatedManagedIdentity: p.DelegatedManaged, CreatedBy: x.Principal.ObjectID, UpdatedBy: x.Principal.ObjectID,
 	}
-	want := route.Names{ID: inventory.RoleAssignmentID(at.ID, a.Name), Name: a.Name, Type: assignmentsType}
+	want := route.Names{ID: assignments.ID(at.ID, a.Name), Name: a.Name, Type: assignmentsType}
 	if fault := (route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}).Check(want); fault != nil {
 		return a, fault
 	}
@@ -131,7 +132,7 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		contentErr = g.assignable(r.Context(), at, next)
 	}
 	conditions := route.Preconditions(r, x)
-	a, created, err := g.Store.PutRoleAssignment(r.Context(), at.RoleScope, named(x), func(current *inventory.RoleAssignment) (*inventory.RoleAssignment, error) {
+	a, created, err := g.Store.Roles.PutAssignment(r.Context(), at.Scope, named(x), func(current *assignments.Assignment) (*assignments.Assignment, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
@@ -156,7 +157,7 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 
 // assignable refuses a role that cannot be assigned at a scope. If the role is changed
 // at the same moment, its grant does not count.
-func (g Assignments) assignable(ctx context.Context, at place, a inventory.RoleAssignment) error {
+func (g Assignments) assignable(ctx context.Context, at place, a assignments.Assignment) error {
 	d, err := definitionOf(ctx, g.Store, at.TenantID, a.RoleDefinition)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && !d.AssignableAt(at.ID) {
 		return noDefinition(a.RoleDefinition)
@@ -181,8 +182,8 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 		return x.Answer(w, http.StatusNoContent, nil)
 	}
 	conditions := route.Preconditions(r, x)
-	var gone inventory.RoleAssignment
-	err = g.Store.DeleteRoleAssignment(r.Context(), at.RoleScope, named(x), func(a inventory.RoleAssignment) error {
+	var gone assignments.Assignment
+	err = g.Store.Roles.DeleteAssignment(r.Context(), at.Scope, named(x), func(a assignments.Assignment) error {
 		gone = a
 		return conditions(a.ETag)
 	})
@@ -196,14 +197,14 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 }
 
 // assignmentRefusal turns the inventory's refusal of an assignment into ARM's.
-func assignmentRefusal(x *exchange.Exchange, a inventory.RoleAssignment, err error) error {
+func assignmentRefusal(x *exchange.Exchange, a assignments.Assignment, err error) error {
 	var quota *transaction.QuotaError
 	switch {
-	case errors.As(err, new(*inventory.RoleAssignmentExistsError)):
+	case errors.As(err, new(*assignments.ExistsError)):
 		return arm.NewError(arm.RoleAssignmentExists)
-	case errors.Is(err, inventory.ErrRoleAssignmentUpdate):
+	case errors.Is(err, assignments.ErrUpdate):
 		return arm.NewError(arm.RoleAssignmentUpdateNotPermitted)
-	case errors.Is(err, inventory.ErrRoleDefinitionNotFound):
+	case errors.Is(err, assignments.ErrDefinitionNotFound):
 		return noDefinition(a.RoleDefinition)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.RoleAssignmentLimitExceeded, quota.Limit)

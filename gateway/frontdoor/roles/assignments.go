@@ -16,6 +16,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 const (
@@ -68,9 +69,9 @@ type assignmentProperties struct {
 // assignmentAt is an assignment as it is shown in a subscription, or at the tenant where
 // that is "". As in ARM, its role has the id that a list of roles shows there, also where
 // the assignment is inherited from the tenant.
-func assignmentAt(subscription string, a inventory.RoleAssignment) assignmentBody {
+func assignmentAt(subscription string, a assignments.Assignment) assignmentBody {
 	return assignmentBody{
-		ID: inventory.RoleAssignmentID(a.ScopeID, a.Name), Name: a.Name, Type: assignmentsType, ETag: a.ETag,
+		ID: assignments.ID(a.ScopeID, a.Name), Name: a.Name, Type: assignmentsType, ETag: a.ETag,
 		Properties: assignmentProperties{
 			RoleDefinitionID: definitionID(subscription, a.RoleDefinition), PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
 			Scope: a.ScopeID, Condition: a.Condition, ConditionVersion: a.ConditionVersion, Description: a.Description,
@@ -90,7 +91,7 @@ func shownTime(t time.Time) string {
 
 // assignmentETag is the entity tag of an assignment. It does not tell of the scope, so
 // that an assignment keeps it when its resource moves.
-func assignmentETag(a inventory.RoleAssignment) string {
+func assignmentETag(a assignments.Assignment) string {
 	return arm.WeakETag([]string{a.PrincipalID, a.PrincipalType, a.RoleDefinition, a.Description, a.DelegatedManagedIdentity})
 }
 
@@ -110,14 +111,14 @@ func (g Assignments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 }
 
 // stored returns an assignment, of the store or of the configuration.
-func (g Assignments) stored(ctx context.Context, at place, name string) (inventory.RoleAssignment, error) {
+func (g Assignments) stored(ctx context.Context, at place, name string) (assignments.Assignment, error) {
 	if a, configured := g.configured(at, name); configured {
 		return a, nil
 	}
 	if !arm.ValidGUID(name) || at.TenantID == "" {
-		return inventory.RoleAssignment{}, inventory.ErrNotFound
+		return assignments.Assignment{}, inventory.ErrNotFound
 	}
-	return g.Store.RoleAssignment(ctx, at.RoleScope, name)
+	return g.Store.Roles.Assignment(ctx, at.Scope, name)
 }
 
 // The conditions that a list of assignments can be filtered by.
@@ -156,7 +157,7 @@ func selectionOf(x *exchange.Exchange) (selection, error) {
 	return s, err
 }
 
-func (s selection) holds(a inventory.RoleAssignment) bool {
+func (s selection) holds(a assignments.Assignment) bool {
 	return s.principals == nil || slices.Contains(s.principals, arm.Fold(a.PrincipalID))
 }
 
@@ -175,15 +176,15 @@ func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	return page.Source[inventory.RoleAssignment]{
-		Read: func(after string, limit int) ([]inventory.RoleAssignment, error) {
+	return page.Source[assignments.Assignment]{
+		Read: func(after string, limit int) ([]assignments.Assignment, error) {
 			return g.read(r.Context(), at, selected, after, limit)
 		},
 		Key: keyOf,
-		Keep: func(a inventory.RoleAssignment) bool {
-			return selected.holds(a) && req.Readable.Shows(inventory.RoleAssignmentID(a.ScopeID, a.Name))
+		Keep: func(a assignments.Assignment) bool {
+			return selected.holds(a) && req.Readable.Shows(assignments.ID(a.ScopeID, a.Name))
 		},
-		Show: func(a inventory.RoleAssignment) any { return assignmentAt(at.Subscription, a) },
+		Show: func(a assignments.Assignment) any { return assignmentAt(at.Subscription, a) },
 	}.Answer(w, x, g.Lists, p)
 }
 
@@ -193,7 +194,7 @@ const (
 	storedLater     = "1"
 )
 
-func keyOf(a inventory.RoleAssignment) string {
+func keyOf(a assignments.Assignment) string {
 	order := storedLater
 	if isConfigured(a) {
 		order = configuredFirst
@@ -206,21 +207,21 @@ func keyOf(a inventory.RoleAssignment) string {
 }
 
 // read returns the assignments of a list behind a key.
-func (g Assignments) read(ctx context.Context, at place, s selection, after string, limit int) ([]inventory.RoleAssignment, error) {
+func (g Assignments) read(ctx context.Context, at place, s selection, after string, limit int) ([]assignments.Assignment, error) {
 	var parts [4]string
 	if after != "" {
 		if err := json.Unmarshal([]byte(after), &parts); err != nil {
 			return nil, page.InvalidToken()
 		}
 	}
-	var found []inventory.RoleAssignment
+	var found []assignments.Assignment
 	if parts[0] != storedLater {
 		for _, a := range g.allConfigured(at, s.below) {
 			if keyOf(a) > after {
 				found = append(found, a)
 			}
 		}
-		slices.SortFunc(found, func(a, b inventory.RoleAssignment) int { return strings.Compare(keyOf(a), keyOf(b)) })
+		slices.SortFunc(found, func(a, b assignments.Assignment) int { return strings.Compare(keyOf(a), keyOf(b)) })
 		if len(found) >= limit {
 			return found[:limit], nil
 		}
@@ -228,10 +229,10 @@ func (g Assignments) read(ctx context.Context, at place, s selection, after stri
 	if at.TenantID == "" || s.principals != nil && len(s.principals) == 0 {
 		return found, nil
 	}
-	q := inventory.RoleAssignmentQuery{RoleScope: at.RoleScope, Above: true, Below: s.below, Principals: s.principals, Limit: limit - len(found)}
+	q := assignments.Query{Scope: at.Scope, Above: true, Below: s.below, Principals: s.principals, Limit: limit - len(found)}
 	if parts[0] == storedLater {
-		q.After = &inventory.RoleAssignment{TenantID: at.TenantID, Subscription: parts[1], ScopeKey: parts[2], Name: parts[3]}
+		q.After = &assignments.Assignment{TenantID: at.TenantID, Subscription: parts[1], ScopeKey: parts[2], Name: parts[3]}
 	}
-	stored, err := g.Store.RoleAssignments(ctx, q)
+	stored, err := g.Store.Roles.Assignments(ctx, q)
 	return append(found, stored...), err
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"portico/gateway/exchange"
-	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/routing"
 	"portico/test/bodycost"
 )
@@ -19,7 +19,7 @@ func TestReadingABodyCostsLittle(t *testing.T) {
 		return &exchange.Exchange{Request: q}
 	}
 	assignment, definition := x(assignmentsName), x(definitionsName)
-	at := place{RoleScope: inventory.RoleScope{ID: "/subscriptions/" + someone}}
+	at := place{Scope: assignments.Scope{ID: "/subscriptions/" + someone}}
 	bodycost.Check(t, []bodycost.Reader{
 		{
 			Name: "role assignment",

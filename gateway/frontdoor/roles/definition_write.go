@@ -16,6 +16,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/inventory/transaction"
 	"portico/routing"
 )
@@ -31,7 +32,7 @@ const (
 )
 
 // readDefinition reads what a client sends for a definition.
-func readDefinition(x *exchange.Exchange, content []byte) (d inventory.RoleDefinition, err error) {
+func readDefinition(x *exchange.Exchange, content []byte) (d assignments.Definition, err error) {
 	var sent definitionBody
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		return d, fault
@@ -147,14 +148,14 @@ func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	err = g.unchanged(r.Context(), at, named(x), func(before *inventory.RoleDefinition) error {
+	err = g.unchanged(r.Context(), at, named(x), func(before *assignments.Definition) error {
 		if err := g.mayChange(r.Context(), x, at, before, next.AssignableScopes, "write"); err != nil {
 			return err
 		}
 		if err := g.orphansNone(r.Context(), at, before, next); err != nil {
 			return err
 		}
-		stored, _, err := g.Store.PutRoleDefinition(r.Context(), at.TenantID, named(x), func(current *inventory.RoleDefinition) (*inventory.RoleDefinition, error) {
+		stored, _, err := g.Store.Roles.PutDefinition(r.Context(), at.TenantID, named(x), func(current *assignments.Definition) (*assignments.Definition, error) {
 			if generationOf(current) != generationOf(before) {
 				return nil, errOvertaken
 			}
@@ -183,15 +184,15 @@ func (g Definitions) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	var gone inventory.RoleDefinition
-	err = g.unchanged(r.Context(), at, named(x), func(before *inventory.RoleDefinition) error {
+	var gone assignments.Definition
+	err = g.unchanged(r.Context(), at, named(x), func(before *assignments.Definition) error {
 		if before == nil {
 			return inventory.ErrNotFound
 		}
 		if err := g.mayChange(r.Context(), x, at, before, nil, "delete"); err != nil {
 			return err
 		}
-		return g.Store.DeleteRoleDefinition(r.Context(), at.TenantID, named(x), func(current inventory.RoleDefinition) error {
+		return g.Store.Roles.DeleteDefinition(r.Context(), at.TenantID, named(x), func(current assignments.Definition) error {
 			gone = current
 			if current.Generation != before.Generation {
 				return errOvertaken
@@ -237,10 +238,10 @@ const mostOvertaken = 5
 
 // unchanged calls change with a definition as it was just read, or nil, and again where
 // someone else changed it meanwhile: rights are asked for outside of the transaction.
-func (g Definitions) unchanged(ctx context.Context, at place, id string, change func(before *inventory.RoleDefinition) error) error {
+func (g Definitions) unchanged(ctx context.Context, at place, id string, change func(before *assignments.Definition) error) error {
 	for range mostOvertaken {
-		var before *inventory.RoleDefinition
-		switch d, err := g.Store.RoleDefinition(ctx, at.TenantID, id); {
+		var before *assignments.Definition
+		switch d, err := g.Store.Roles.Definition(ctx, at.TenantID, id); {
 		case err == nil:
 			before = &d
 		case !errors.Is(err, inventory.ErrNotFound):
@@ -253,7 +254,7 @@ func (g Definitions) unchanged(ctx context.Context, at place, id string, change 
 	return admission.Busy(definitionID(at.Subscription, id))
 }
 
-func generationOf(d *inventory.RoleDefinition) [16]byte {
+func generationOf(d *assignments.Definition) [16]byte {
 	if d == nil {
 		return [16]byte{}
 	}
@@ -262,7 +263,7 @@ func generationOf(d *inventory.RoleDefinition) [16]byte {
 
 // mayChange refuses a change unless the caller may change definitions at every scope where
 // this one is assignable, now and afterwards: what it allows holds at all of them. The scopes must be of its tenant.
-func (g Definitions) mayChange(ctx context.Context, x *exchange.Exchange, at place, before *inventory.RoleDefinition, scopes []string, verb string) error {
+func (g Definitions) mayChange(ctx context.Context, x *exchange.Exchange, at place, before *assignments.Definition, scopes []string, verb string) error {
 	for _, s := range scopes {
 		refusal, refused, err := g.may(ctx, x, verb, s)
 		if err != nil {
@@ -327,7 +328,7 @@ func linked(x *exchange.Exchange, at place, verb, scopeID string, because *arm.E
 
 // orphansNone refuses to take a scope away from a definition where it is assigned. What
 // is assigned there at the same moment does not count any more.
-func (g Definitions) orphansNone(ctx context.Context, at place, before *inventory.RoleDefinition, next inventory.RoleDefinition) error {
+func (g Definitions) orphansNone(ctx context.Context, at place, before *assignments.Definition, next assignments.Definition) error {
 	if before == nil {
 		return nil
 	}
@@ -348,15 +349,15 @@ func (g Definitions) orphansNone(ctx context.Context, at place, before *inventor
 
 // assigned reports whether a definition is assigned at or below one of its present
 // scopes, where it will not be assignable any more.
-func (g Definitions) assigned(ctx context.Context, at place, scopeID string, next inventory.RoleDefinition) (bool, error) {
-	in := inventory.RoleScope{TenantID: at.TenantID, ID: scopeID}
+func (g Definitions) assigned(ctx context.Context, at place, scopeID string, next assignments.Definition) (bool, error) {
+	in := assignments.Scope{TenantID: at.TenantID, ID: scopeID}
 	var p arm.Path
 	if err := p.Parse(arm.PathOf(scopeID)); err == nil {
 		in.Subscription, in.Group = arm.Fold(p.Subscription()), p.Group()
 	}
-	q := inventory.RoleAssignmentQuery{RoleScope: in, Below: true, Limit: 1000}
+	q := assignments.Query{Scope: in, Below: true, Limit: 1000}
 	for {
-		found, err := g.Store.RoleAssignments(ctx, q)
+		found, err := g.Store.Roles.Assignments(ctx, q)
 		if err != nil {
 			return false, err
 		}
@@ -373,12 +374,12 @@ func (g Definitions) assigned(ctx context.Context, at place, scopeID string, nex
 }
 
 // definitionRefusal turns the inventory's refusal of a definition into ARM's.
-func definitionRefusal(x *exchange.Exchange, d inventory.RoleDefinition, err error) error {
+func definitionRefusal(x *exchange.Exchange, d assignments.Definition, err error) error {
 	var quota *transaction.QuotaError
 	switch {
-	case errors.Is(err, inventory.ErrRoleNameExists):
+	case errors.Is(err, assignments.ErrNameExists):
 		return arm.NewError(arm.RoleDefinitionWithSameNameExists, d.Name).About("properties.roleName")
-	case errors.Is(err, inventory.ErrRoleAssigned):
+	case errors.Is(err, assignments.ErrAssigned):
 		return arm.NewError(arm.RoleDefinitionHasAssignments)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.RoleDefinitionLimitExceeded, quota.Limit)

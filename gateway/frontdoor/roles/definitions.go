@@ -15,6 +15,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/regions"
 )
 
@@ -71,7 +72,7 @@ type definitionProperties struct {
 
 // definitionAt is a definition as it is shown in a subscription, or at the tenant where
 // that is "".
-func definitionAt(subscription string, d inventory.RoleDefinition) definitionBody {
+func definitionAt(subscription string, d assignments.Definition) definitionBody {
 	kind := customRole
 	if d.BuiltIn {
 		kind = builtInRole
@@ -93,16 +94,16 @@ func optional(text string) *string {
 }
 
 // definitionETag is the entity tag of a definition.
-func definitionETag(d inventory.RoleDefinition) string {
+func definitionETag(d assignments.Definition) string {
 	return arm.WeakETag([]any{d.Name, d.Description, d.Permissions, d.AssignableScopes})
 }
 
 // builtIn are the roles that every tenant has.
 var builtIn = builtInDefinitions()
 
-func builtInDefinitions() (all []inventory.RoleDefinition) {
+func builtInDefinitions() (all []assignments.Definition) {
 	for _, d := range rbac.BuiltIn() {
-		of := inventory.RoleDefinition{Definition: d}
+		of := assignments.Definition{Definition: d}
 		of.ETag = definitionETag(of)
 		all = append(all, of)
 	}
@@ -110,24 +111,24 @@ func builtInDefinitions() (all []inventory.RoleDefinition) {
 }
 
 // isBuiltIn returns the built-in role with an id, and whether there is one.
-func isBuiltIn(id string) (inventory.RoleDefinition, bool) {
+func isBuiltIn(id string) (assignments.Definition, bool) {
 	for _, d := range builtIn {
 		if arm.EqualFold(d.ID, id) {
 			return d, true
 		}
 	}
-	return inventory.RoleDefinition{}, false
+	return assignments.Definition{}, false
 }
 
 // definitionOf returns a role of a tenant, or inventory.ErrNotFound.
-func definitionOf(ctx context.Context, store *inventory.Store, tenant, id string) (inventory.RoleDefinition, error) {
+func definitionOf(ctx context.Context, store *inventory.Store, tenant, id string) (assignments.Definition, error) {
 	if d, ok := isBuiltIn(id); ok {
 		return d, nil
 	}
 	if !arm.ValidGUID(id) || tenant == "" {
-		return inventory.RoleDefinition{}, inventory.ErrNotFound
+		return assignments.Definition{}, inventory.ErrNotFound
 	}
-	return store.RoleDefinition(ctx, tenant, id)
+	return store.Roles.Definition(ctx, tenant, id)
 }
 
 func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -152,7 +153,7 @@ func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 // shows reports whether a caller at a scope may see a definition: it is assignable there,
 // above or below. Everyone who is signed in may ask at the tenant; there a custom role is
 // shown to callers that may read one of its scopes.
-func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, d inventory.RoleDefinition, readable *authorize.Readable) (bool, error) {
+func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, d assignments.Definition, readable *authorize.Readable) (bool, error) {
 	if d.AssignableAt(at.ID) {
 		return true, nil
 	}
@@ -170,7 +171,7 @@ func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, 
 
 // belowFor reports whether a definition is assignable somewhere below a scope, where the
 // caller may see that.
-func belowFor(d inventory.RoleDefinition, at place, readable *authorize.Readable) bool {
+func belowFor(d assignments.Definition, at place, readable *authorize.Readable) bool {
 	return d.AssignableBelow(at.ID) && slices.ContainsFunc(d.AssignableScopes, readable.Shows)
 }
 
@@ -196,19 +197,19 @@ func (g Definitions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	return page.Source[inventory.RoleDefinition]{
-		Read: func(after string, limit int) ([]inventory.RoleDefinition, error) {
+	return page.Source[assignments.Definition]{
+		Read: func(after string, limit int) ([]assignments.Definition, error) {
 			return g.read(r.Context(), at, after, limit)
 		},
 		Key:  definitionKey,
-		Keep: func(d inventory.RoleDefinition) bool { return keeps(terms, at, d, req.Readable) },
-		Show: func(d inventory.RoleDefinition) any { return definitionAt(at.Subscription, d) },
+		Keep: func(d assignments.Definition) bool { return keeps(terms, at, d, req.Readable) },
+		Show: func(d assignments.Definition) any { return definitionAt(at.Subscription, d) },
 	}.Answer(w, x, g.Lists, p)
 }
 
 // keeps reports whether a definition is in the list at a scope with these conditions. In
 // the tenant's list are no roles of what lies below: whoever is signed in may read it.
-func keeps(terms []term, at place, d inventory.RoleDefinition, readable *authorize.Readable) bool {
+func keeps(terms []term, at place, d assignments.Definition, readable *authorize.Readable) bool {
 	andBelow := false
 	for _, t := range terms {
 		switch {
@@ -229,7 +230,7 @@ const (
 	customLater  = "1"
 )
 
-func definitionKey(d inventory.RoleDefinition) string {
+func definitionKey(d assignments.Definition) string {
 	if d.BuiltIn {
 		return builtInFirst + d.ID
 	}
@@ -237,8 +238,8 @@ func definitionKey(d inventory.RoleDefinition) string {
 }
 
 // read returns the definitions of a tenant behind a key.
-func (g Definitions) read(ctx context.Context, at place, after string, limit int) ([]inventory.RoleDefinition, error) {
-	var found []inventory.RoleDefinition
+func (g Definitions) read(ctx context.Context, at place, after string, limit int) ([]assignments.Definition, error) {
+	var found []assignments.Definition
 	behind, custom := strings.CutPrefix(after, customLater)
 	if !custom {
 		behind = ""
@@ -254,6 +255,6 @@ func (g Definitions) read(ctx context.Context, at place, after string, limit int
 	if at.TenantID == "" {
 		return found, nil
 	}
-	stored, err := g.Store.RoleDefinitions(ctx, at.TenantID, behind, limit-len(found))
+	stored, err := g.Store.Roles.Definitions(ctx, at.TenantID, behind, limit-len(found))
 	return append(found, stored...), err
 }

@@ -8,7 +8,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
-	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/routing"
 )
 
@@ -29,7 +29,7 @@ func path(typeName string, segments int) func(*routing.Request) bool {
 
 // place is the scope that a request names, with its tenant.
 type place struct {
-	inventory.RoleScope
+	assignments.Scope
 	Host string // as in scope.Scope
 }
 
@@ -43,7 +43,7 @@ func find(ctx context.Context, scopes scope.Finder, x *exchange.Exchange, req ro
 	if err != nil {
 		return p, err
 	}
-	p.RoleScope = inventory.RoleScope{
+	p.Scope = assignments.Scope{
 		TenantID: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: x.Request.Path.Group(), ID: found.ID,
 	}
 	p.Host = arm.Fold(found.Host)

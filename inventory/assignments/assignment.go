@@ -1,4 +1,4 @@
-package inventory
+package assignments
 
 import (
 	"context"
@@ -9,26 +9,28 @@ import (
 
 	"portico/access/roles"
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/inventory/transaction"
 )
 
-// ErrRoleAssignmentUpdate refuses to change what an assignment grants: its scope, its
+// ErrUpdate refuses to change what an assignment grants: its scope, its
 // principal or its role.
-var ErrRoleAssignmentUpdate = errors.New("inventory: scope, principal and role of a role assignment never change")
+var ErrUpdate = errors.New("inventory: scope, principal and role of a role assignment never change")
 
-// RoleAssignmentExistsError refuses a second assignment of a role to a principal at a
+// ExistsError refuses a second assignment of a role to a principal at a
 // scope.
-type RoleAssignmentExistsError struct {
+type ExistsError struct {
 	Name string // of the first
 }
 
-func (e *RoleAssignmentExistsError) Error() string {
+func (e *ExistsError) Error() string {
 	return "inventory: the role assignment exists by the name " + e.Name
 }
 
-// RoleAssignment gives a role to a principal at a scope, and at all that lies below.
-type RoleAssignment struct {
+// Assignment gives a role to a principal at a scope, and at all that lies below.
+type Assignment struct {
 	TenantID     string // folded
 	Subscription string // folded; "" at the tenant
 	ScopeKey     string // the folded id of the scope
@@ -49,7 +51,7 @@ type RoleAssignment struct {
 	Generation           [16]byte
 	ETag                 string
 	// Host is the key of the tracked resource that the assignment goes with: the scope or
-	// its ancestor. Only PutRoleAssignment's caller sets it; empty: there is none.
+	// its ancestor. Only PutAssignment's caller sets it; empty: there is none.
 	Host string
 }
 
@@ -76,9 +78,9 @@ const (
 	countRoleAssignments = `SELECT COUNT(*) FROM (SELECT name FROM role_assignments WHERE subscription = ? LIMIT ?) AS counted`
 )
 
-func scanRoleAssignment(scan engine.Scanner) (RoleAssignment, error) {
+func scanRoleAssignment(scan engine.Scanner) (Assignment, error) {
 	var (
-		a                RoleAssignment
+		a                Assignment
 		properties       string
 		generation       []byte
 		created, changed int64
@@ -86,11 +88,11 @@ func scanRoleAssignment(scan engine.Scanner) (RoleAssignment, error) {
 	err := scan(&a.Subscription, &a.ScopeKey, &a.Name, &a.TenantID, &a.PrincipalID, &a.RoleDefinition, &a.ScopeID,
 		&a.Condition, &properties, &generation, &a.ETag, &created, &changed)
 	if err != nil {
-		return RoleAssignment{}, err
+		return Assignment{}, err
 	}
 	var p assignmentProperties
 	if err := json.Unmarshal([]byte(properties), &p); err != nil {
-		return RoleAssignment{}, fmt.Errorf("properties of the role assignment %s: %w", a.Name, err)
+		return Assignment{}, fmt.Errorf("properties of the role assignment %s: %w", a.Name, err)
 	}
 	if a.ScopeKey == roles.TenantScope {
 		a.Subscription = ""
@@ -103,12 +105,12 @@ func scanRoleAssignment(scan engine.Scanner) (RoleAssignment, error) {
 }
 
 // scope is the scope of an assignment, without its group.
-func (a *RoleAssignment) scope() RoleScope {
-	return RoleScope{TenantID: a.TenantID, Subscription: a.Subscription, ID: a.ScopeKey}
+func (a *Assignment) scope() Scope {
+	return Scope{TenantID: a.TenantID, Subscription: a.Subscription, ID: a.ScopeKey}
 }
 
 // put stores an assignment, and has what is remembered of its subscription forgotten.
-func (a *RoleAssignment) put(t *tx) error {
+func (a *Assignment) put(t *transaction.Tx) error {
 	properties, err := json.Marshal(assignmentProperties{
 		a.PrincipalType, a.Description, a.ConditionVersion, a.DelegatedManagedIdentity, a.CreatedBy, a.UpdatedBy,
 	})
@@ -119,97 +121,88 @@ func (a *RoleAssignment) put(t *tx) error {
 	if err := t.LockScopeChange(partition); err != nil {
 		return err
 	}
-	if err := t.recordRoleAssignment(a, writeVerb); err != nil {
+	if err := a.record(t, index.WriteVerb); err != nil {
 		return err
 	}
 	return t.Later(putRoleAssignment, partition, a.ScopeKey, a.Name, a.TenantID, a.PrincipalID, a.RoleDefinition, a.ScopeID,
 		a.Condition, string(properties), a.Generation[:], a.ETag, engine.Micros(a.CreatedOn), engine.Micros(a.UpdatedOn))
 }
 
-// RoleAssignment returns the assignment at a scope with a name, or ErrNotFound.
-func (s *Store) RoleAssignment(ctx context.Context, at RoleScope, name string) (RoleAssignment, error) {
-	a, err := scanRoleAssignment(s.read(ctx).One(selectRoleAssignment, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
+// Assignment returns the assignment at a scope with a name, or ErrNotFound.
+func (r *Roles) Assignment(ctx context.Context, at Scope, name string) (Assignment, error) {
+	a, err := scanRoleAssignment(r.database.Read(ctx).One(selectRoleAssignment, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
 	return a, engine.OrNotFound(err)
 }
 
-// PutRoleAssignment creates or changes the assignment with a name, a GUID. edit is as
+// PutAssignment creates or changes the assignment with a name, a GUID. edit is as
 // for [Store.EditGroup], but always returns an assignment or an error; it decides on
 // ScopeID, PrincipalID, PrincipalType, RoleDefinition, Description, Condition,
 // ConditionVersion, DelegatedManagedIdentity, CreatedBy, UpdatedBy, ETag and Host.
 //
-// *RoleAssignmentExistsError where another assignment grants the same,
-// ErrRoleAssignmentUpdate where the name stands for another grant in the subscription,
-// ErrRoleDefinitionNotFound without a role in the tenant that may be assigned there,
-// *transaction.QuotaError where there are all the assignments that there may be. ErrNotFound if the
+// *ExistsError where another assignment grants the same,
+// ErrUpdate where the name stands for another grant in the subscription,
+// ErrDefinitionNotFound without a role in the tenant that may be assigned there,
+// *transaction.QuotaError where there are all the assignments that there may be. engine.ErrNotFound if the
 // host does not exist; the subscription and the group must admit the change, as for
 // [Store.EditLock].
-func (s *Store) PutRoleAssignment(ctx context.Context, at RoleScope, name string, edit func(current *RoleAssignment) (*RoleAssignment, error)) (stored RoleAssignment, created bool, err error) {
-	result, err := commit(ctx, s, engine.Flushed, at.lockSet(), func(t *tx) (put[RoleAssignment], error) {
-		current, err := t.openRoleAssignment(at, name, false)
-		if err != nil {
-			return put[RoleAssignment]{}, err
-		}
-		wanted, err := edit(current)
-		if err != nil {
-			return put[RoleAssignment]{}, err
-		}
-		a := *wanted
+func (r *Roles) PutAssignment(ctx context.Context, at Scope, name string, edit func(current *Assignment) (*Assignment, error)) (stored Assignment, created bool, err error) {
+	open := func(t *transaction.Tx) (*Assignment, error) { return at.openAssignment(t, name, false) }
+	return transaction.Edit(ctx, r.database, at.lockSet(), open, edit, func(t *transaction.Tx, current *Assignment, a Assignment) (Assignment, error) {
 		a.TenantID, a.Subscription, a.ScopeKey, a.Name = arm.Fold(at.TenantID), arm.Fold(at.Subscription), arm.Fold(at.ID), arm.Fold(name)
 		a.PrincipalID, a.RoleDefinition = principalKey(a.PrincipalID), arm.Fold(a.RoleDefinition)
 		a.Generation, a.CreatedOn, a.UpdatedOn = engine.NewID(), t.Now, t.Now
 		if a.Host != "" { // whoever removes it removes what is assigned at it
-			if _, err := loadResource(t, lockResourceRow, a.Subscription, a.Host); err != nil {
-				return put[RoleAssignment]{}, err
+			if err := t.Scopes.HoldResource(a.Subscription, a.Host); err != nil {
+				return a, err
 			}
 		}
 		switch {
 		case current == nil:
-			if err := t.checkNewAssignment(a, at.limit(s.options.Limits)); err != nil {
-				return put[RoleAssignment]{}, err
+			if err := r.checkNew(t, a, at.quota(r.limits)); err != nil {
+				return a, err
 			}
 		case current.PrincipalID != a.PrincipalID || current.RoleDefinition != a.RoleDefinition:
-			return put[RoleAssignment]{}, ErrRoleAssignmentUpdate
+			return a, ErrUpdate
 		default:
 			a.CreatedOn, a.CreatedBy = current.CreatedOn, current.CreatedBy
 		}
-		return put[RoleAssignment]{stored: a, created: current == nil}, a.put(t)
+		return a, a.put(t)
 	})
-	return result.stored, result.created, err
 }
 
-// openRoleAssignment opens the scope and returns the present assignment, nil where there
+// openAssignment opens the scope and returns the present assignment, nil where there
 // is none.
-func (t *tx) openRoleAssignment(at RoleScope, name string, deletes bool) (*RoleAssignment, error) {
-	if err := t.openRoleScope(at, deletes); err != nil {
+func (at Scope) openAssignment(t *transaction.Tx, name string, deletes bool) (*Assignment, error) {
+	if err := at.open(t, deletes); err != nil {
 		return nil, err
 	}
 	current, err := scanRoleAssignment(t.One(selectRoleAssignment, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
-	if err := engine.OrNotFound(err); errors.Is(err, ErrNotFound) {
+	if err := engine.OrNotFound(err); errors.Is(err, engine.ErrNotFound) {
 		return nil, nil
 	}
 	return &current, err
 }
 
-// checkNewAssignment refuses what PutRoleAssignment says. Whoever assigns something in
+// checkNew refuses what PutAssignment says. Whoever assigns something in
 // the subscription, or at the tenant, holds the same row.
-func (t *tx) checkNewAssignment(a RoleAssignment, limit transaction.QuotaError) error {
+func (r *Roles) checkNew(t *transaction.Tx, a Assignment, limit transaction.QuotaError) error {
 	partition := a.scope().partition()
 	taken := false
 	if err := t.One(roleAssignmentNamed, partition, a.Name)(&taken); err != nil {
 		return err
 	}
 	if taken {
-		return ErrRoleAssignmentUpdate
+		return ErrUpdate
 	}
-	exists := &RoleAssignmentExistsError{}
+	exists := &ExistsError{}
 	err := engine.OrNotFound(t.One(sameRoleAssignment, partition, a.PrincipalID, a.RoleDefinition, a.ScopeKey)(&exists.Name))
 	switch {
 	case err == nil:
 		return exists
-	case !errors.Is(err, ErrNotFound):
+	case !errors.Is(err, engine.ErrNotFound):
 		return err
 	}
-	if err := t.holdAssignableRole(a); err != nil || limit.Limit <= 0 {
+	if err := r.holdAssignable(t, a); err != nil || limit.Limit <= 0 {
 		return err
 	}
 	if err := t.One(countRoleAssignments, partition, limit.Limit)(&limit.Current); err != nil || limit.Current < limit.Limit {
@@ -218,34 +211,33 @@ func (t *tx) checkNewAssignment(a RoleAssignment, limit transaction.QuotaError) 
 	return &limit
 }
 
-// limit is how many assignments there may be where the scope lies.
-func (at RoleScope) limit(l Limits) transaction.QuotaError {
+// quota is how many assignments there may be where the scope lies.
+func (at Scope) quota(l Limits) transaction.QuotaError {
 	if at.Subscription == "" {
-		return transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: l.RoleAssignmentsPerTenant}
+		return transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: l.PerTenant}
 	}
-	return transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: l.RoleAssignmentsPerSubscription}
+	return transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: l.PerSubscription}
 }
 
-// DeleteRoleAssignment removes an assignment that check accepts. ErrNotFound where there
-// is none; otherwise it refuses like PutRoleAssignment.
-func (s *Store) DeleteRoleAssignment(ctx context.Context, at RoleScope, name string, check func(RoleAssignment) error) error {
-	return s.write(ctx, engine.Flushed, at.lockSet(), func(t *tx) error {
-		current, err := t.openRoleAssignment(at, name, true)
-		if err != nil {
-			return err
-		}
-		if current == nil {
-			return ErrNotFound
-		}
-		if err := check(*current); err != nil {
-			return err
-		}
+// DeleteAssignment removes an assignment that check accepts. engine.ErrNotFound where there
+// is none; otherwise it refuses like PutAssignment.
+func (r *Roles) DeleteAssignment(ctx context.Context, at Scope, name string, check func(Assignment) error) error {
+	open := func(t *transaction.Tx) (*Assignment, error) { return at.openAssignment(t, name, true) }
+	return transaction.Remove(ctx, r.database, at.lockSet(), open, check, func(t *transaction.Tx, current Assignment) error {
 		if err := t.LockScopeChange(at.partition()); err != nil {
 			return err
 		}
-		if err := t.recordRoleAssignment(current, deleteVerb); err != nil {
+		if err := current.record(t, index.DeleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteRoleAssignment, at.partition(), current.ScopeKey, current.Name)
+	})
+}
+
+// record records a change of an assignment.
+func (a *Assignment) record(t *transaction.Tx, verb string) error {
+	const typ = "Microsoft.Authorization/roleAssignments"
+	return t.RecordOwn(a.scope().partition(), events.Told{
+		Resource: ID(a.ScopeID, a.Name), Action: typ + verb, Status: events.Succeeded, ETag: a.ETag,
 	})
 }

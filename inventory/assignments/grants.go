@@ -1,4 +1,13 @@
-package inventory
+// Package assignments keeps the roles that tenants define, and what is assigned of roles to
+// principals: at a scope in a subscription, or at the tenant. Whoever changes an assignment
+// holds the subscription's row, so that names, grants and their number are compared one at
+// a time, and the rows of the group and of the resource at which it stands: it goes with
+// these, moves with them, and goes when the subscription is given to another tenant. A
+// custom role cannot go while it is assigned: whoever assigns it holds its row. What belongs
+// to a tenant stands in place of a subscription under a text that no subscription has
+// ([scopes.OfTenant]), so the change sequence has a row for it, which is also what a change
+// locks.
+package assignments
 
 import (
 	"context"
@@ -9,12 +18,19 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/scopes"
+	"portico/inventory/transaction"
 )
 
-// What these end with says which principals, or which roles: see among.
+// What these end with says which principals, or which roles: see [engine.Among].
 const (
 	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND only_if = ''`
 	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
+)
+
+// grantedSubscriptions ends with which principals; see [engine.Among].
+const (
+	grantedSubscriptions = `SELECT DISTINCT subscription FROM role_assignments WHERE tenant = ? AND subscription > ? AND only_if = ''`
+	subscriptionOrder    = ` ORDER BY subscription LIMIT ?`
 )
 
 // groupsAsked bounds the groups of a caller that count, in the order of their ids: they
@@ -29,10 +45,30 @@ func scanAssigned(scan engine.Scanner) (a assigned, err error) {
 	return a, err
 }
 
+// Roles are the roles of a database, and what is assigned of them.
+type Roles struct {
+	database *transaction.Database
+	limits   Limits
+	builtIn  map[string]*roles.Role // by their ids
+}
+
+// Limits bound what is assigned and defined; 0 means no bound. PerTenant is for the
+// assignments at the tenant itself.
+type Limits struct{ PerSubscription, PerTenant, DefinitionsPerTenant int }
+
+// New returns the roles of a database.
+func New(d *transaction.Database, l Limits) *Roles {
+	r := &Roles{database: d, limits: l, builtIn: map[string]*roles.Role{}}
+	for _, built := range roles.BuiltIn() {
+		r.builtIn[built.ID] = roles.Compile(built)
+	}
+	return r
+}
+
 // Grants returns what a caller has been granted, by its object id and its groups, at,
 // above and below a subscription of a tenant; subscription "" stands for what is granted
 // at the tenant alone. It asks the store.
-func (s *Store) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
+func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
 	partitions := []string{scopes.OfTenant(tenant)}
 	if subscription != "" {
 		partitions = append(partitions, arm.Fold(subscription))
@@ -52,25 +88,36 @@ func (s *Store) Grants(ctx context.Context, tenant, subscription string, who acc
 			},
 		})
 	}
-	if err := s.engine.LookUp(ctx, queries...); err != nil {
+	if err := r.database.LookUp(ctx, queries...); err != nil {
 		return nil, err
 	}
-	known, err := s.rolesNamed(ctx, tenant, found)
+	known, err := r.rolesNamed(ctx, tenant, found)
 	if err != nil {
 		return nil, err
 	}
 	var granted roles.Grants
 	for _, a := range found {
 		if of, ok := known[a.role]; ok && of.countsAt(a.scope) {
-			granted = append(granted, roles.Grant{Scope: a.scope, Role: of.role, Assignment: RoleAssignmentID(a.scopeID, a.name)})
+			granted = append(granted, roles.Grant{Scope: a.scope, Role: of.role, Assignment: ID(a.scopeID, a.name)})
 		}
 	}
 	granted.Sort()
 	return granted, nil
 }
 
-// RoleAssignmentID is the id of an assignment.
-func RoleAssignmentID(scope, name string) string {
+// Subscriptions lists at most limit subscriptions of a tenant, by their ids after one, in
+// which a role is assigned to a caller.
+func (r *Roles) Subscriptions(ctx context.Context, tenant string, who access.Principal, after string, limit int) ([]string, error) {
+	condition, ids := engine.Among("principal", principals(who), principalKey)
+	args := append([]any{arm.Fold(tenant), after}, ids...)
+	return engine.Collect(r.database.Read(ctx), engine.ScanOne[string], grantedSubscriptions+condition+subscriptionOrder, append(args, limit)...)
+}
+
+// subscriptionID is the id of a subscription.
+func subscriptionID(sub string) string { return "/subscriptions/" + sub }
+
+// ID is the id of an assignment.
+func ID(scope, name string) string {
 	if scope == roles.TenantScope {
 		scope = ""
 	}
@@ -104,11 +151,11 @@ func (n namedRole) countsAt(scope string) bool {
 
 // rolesNamed returns the roles of assignments by their ids. A definition that does not
 // exist allows nothing.
-func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (map[string]namedRole, error) {
+func (r *Roles) rolesNamed(ctx context.Context, tenant string, in []assigned) (map[string]namedRole, error) {
 	known := map[string]namedRole{}
 	var custom []string
 	for _, a := range in {
-		switch role := s.builtIn[a.role]; {
+		switch role := r.builtIn[a.role]; {
 		case role != nil:
 			known[a.role] = namedRole{role: role}
 		case !slices.Contains(custom, a.role):
@@ -117,7 +164,7 @@ func (s *Store) rolesNamed(ctx context.Context, tenant string, in []assigned) (m
 	}
 	for ids := range slices.Chunk(custom, engine.AmongAtOnce) {
 		condition, args := engine.Among("id", ids, arm.Fold)
-		found, err := engine.Collect(s.read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{scopes.OfTenant(tenant)}, args...)...)
+		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{scopes.OfTenant(tenant)}, args...)...)
 		if err != nil {
 			return nil, err
 		}

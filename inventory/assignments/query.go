@@ -1,4 +1,4 @@
-package inventory
+package assignments
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"portico/inventory/engine"
 )
 
-// RoleAssignmentQuery selects assignments.
-type RoleAssignmentQuery struct {
-	RoleScope
+// Query selects assignments.
+type Query struct {
+	Scope
 	// Above adds those above the scope, Below those below it. Those of the tenant are
 	// above every subscription; those of subscriptions are not below the tenant.
 	Above, Below bool
@@ -19,7 +19,7 @@ type RoleAssignmentQuery struct {
 	// which the first 1024 count.
 	Principals []string
 	// After is the last assignment of the page before, nil for the first page.
-	After *RoleAssignment
+	After *Assignment
 	Limit int // 0: all
 }
 
@@ -33,26 +33,26 @@ const (
 	roleAssignmentsIn = assignmentsFrom + ` AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY scope, name`
 )
 
-// RoleAssignments lists assignments: the tenant's, then those of the subscription, each
+// Assignments lists assignments: the tenant's, then those of the subscription, each
 // in the order of their scopes and names.
-func (s *Store) RoleAssignments(ctx context.Context, q RoleAssignmentQuery) ([]RoleAssignment, error) {
+func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) {
 	filter, principals := "", []any(nil)
 	if len(q.Principals) > 0 {
 		filter, principals = engine.Among("principal", q.Principals, principalKey)
 	}
 	left := q.Limit
-	var all []RoleAssignment
+	var all []Assignment
 	more := func(statement string, args ...any) error {
 		if q.Limit > 0 && left <= 0 {
 			return nil
 		}
-		page, err := engine.Collect(s.read(ctx), scanRoleAssignment, statement+filter+assignmentOrder,
+		page, err := engine.Collect(r.database.Read(ctx), scanRoleAssignment, statement+filter+assignmentOrder,
 			append(append(args, principals...), engine.AtMost(left))...)
 		all, left = append(all, page...), left-len(page)
 		return err
 	}
 	for _, scope := range q.scopes() {
-		at := RoleScope{TenantID: q.TenantID, Subscription: q.Subscription, ID: scope}
+		at := Scope{TenantID: q.TenantID, Subscription: q.Subscription, ID: scope}
 		if scope == roles.TenantScope {
 			at.Subscription = ""
 		}
@@ -79,13 +79,13 @@ func (s *Store) RoleAssignments(ctx context.Context, q RoleAssignmentQuery) ([]R
 
 // scopes are the scope and, if they are wanted, those above it, in their order, which is
 // also that of what lies in them.
-func (q RoleAssignmentQuery) scopes() []string {
+func (q Query) scopes() []string {
 	scope := arm.Fold(q.ID)
 	if !q.Above || scope == roles.TenantScope {
 		return []string{scope}
 	}
 	all := []string{roles.TenantScope}
-	top := len(subscriptionScope(arm.Fold(q.Subscription)))
+	top := len(subscriptionID(arm.Fold(q.Subscription)))
 	for i := range scope {
 		if scope[i] == '/' && i >= top {
 			all = append(all, scope[:i])
@@ -96,7 +96,7 @@ func (q RoleAssignmentQuery) scopes() []string {
 
 // afterName is the name after which a page goes on at a scope, and whether the pages
 // before have passed the scope.
-func (q RoleAssignmentQuery) afterName(scope string) (after string, passed bool) {
+func (q Query) afterName(scope string) (after string, passed bool) {
 	if q.After == nil {
 		return "", false
 	}
