@@ -148,7 +148,7 @@ func TestActivityLogOfLongAgo(t *testing.T) {
 		for range 50 {
 			telling.Go(func() {
 				for range n / 50 {
-					if err := s.store.RecordEvent(t.Context(), subscription, events.Told{Resource: resource, Action: vms + "/write", Status: events.Succeeded}); err != nil {
+					if err := s.store.Events.Record(t.Context(), subscription, events.Told{Resource: resource, Action: vms + "/write", Status: events.Succeeded}); err != nil {
 						t.Error(err)
 						return
 					}
@@ -158,7 +158,7 @@ func TestActivityLogOfLongAgo(t *testing.T) {
 		telling.Wait()
 		for n := 1; n > 0; {
 			var err error
-			if n, err = s.store.NumberEvents(t.Context(), 5000); err != nil {
+			if n, err = s.store.Events.Number(t.Context(), 5000); err != nil {
 				t.Fatal(err)
 			}
 		}

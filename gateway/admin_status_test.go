@@ -13,7 +13,7 @@ import (
 
 	"portico/config"
 	described "portico/gateway/admin/api"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/operations/webhook"
 	"portico/regions/health"
@@ -241,7 +241,7 @@ func TestStatusOfSinks(t *testing.T) {
 	}}}})
 	s.work()
 	s.within("its job", func() bool {
-		_, err := s.store.Job(t.Context(), "", jobrow.ID(inventory.SinkJob, "audit"))
+		_, err := s.store.Job(t.Context(), "", jobrow.ID(eventlog.SinkJob, "audit"))
 		return err == nil
 	})
 	s.group("g")

@@ -143,7 +143,7 @@ func TestChangeFeedForgets(t *testing.T) {
 	s.group("g")
 	start := s.changes("limit=1").Next
 	s.clock.advance(s.config.Events.Retention + hour)
-	if _, err := s.store.ForgetEvents(t.Context(), 1000); err != nil {
+	if _, err := s.store.Events.Forget(t.Context(), 1000); err != nil {
 		t.Fatal(err)
 	}
 	s.group("h")
@@ -179,7 +179,7 @@ func TestChangeFeedForgetsBehindAReader(t *testing.T) {
 		s.clock.advance(s.config.Events.Retention + hour)
 		ended := make(chan error, 1)
 		go func() {
-			_, err := s.store.ForgetEvents(t.Context(), values-50)
+			_, err := s.store.Events.Forget(t.Context(), values-50)
 			ended <- err
 		}()
 		for forgetting := true; forgetting; s.changes("limit=1000") {

@@ -13,6 +13,7 @@ import (
 	"portico/config"
 	adminapi "portico/gateway/admin/api"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/operations/webhook"
 )
@@ -154,12 +155,12 @@ func TestExplainNamesNoticesAndSinks(t *testing.T) {
 	}
 	stop := s.working()
 	s.within("its job", func() bool {
-		_, err := s.store.Job(t.Context(), "", jobrow.ID(inventory.SinkJob, "audit"))
+		_, err := s.store.Job(t.Context(), "", jobrow.ID(eventlog.SinkJob, "audit"))
 		return err == nil
 	})
 	g := s.group("g")
 	s.within("the sink that is behind", func() bool {
-		_, err := s.store.NumberEvents(t.Context(), 1000)
+		_, err := s.store.Events.Number(t.Context(), 1000)
 		e := s.explained(adminapi.Question{Path: g})
 		return err == nil && slices.ContainsFunc(e.Known.Waiting, func(w adminapi.Waiting) bool {
 			return w.Reason == adminapi.EventsUndelivered && strings.Contains(w.Message, "audit") && w.LastOutcome != "" && !w.Since.IsZero() &&

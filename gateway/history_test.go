@@ -122,7 +122,7 @@ func TestHistoryOfAResource(t *testing.T) {
 			t.Errorf("one of its own is %+v, in the list %+v", got, c)
 		}
 	}
-	events, err := s.store.ResourceEvents(t.Context(), subscription, m, 0, 0)
+	events, err := s.store.Events.OfResource(t.Context(), subscription, m, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"portico/config"
 	"portico/gateway/frontdoor"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/limits"
@@ -53,7 +54,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 		inventory.RegistrationJob: notify.RegistrationCompletion{Map: c.Map, Store: g.store, ETag: frontdoor.RegistrationETag},
 		inventory.EraseJob:        notify.SubscriptionErasure{Store: g.store, Floor: index.PollFloor},
 		sweep.Job:                 g.sweeper,
-		inventory.SinkJob:         g.webhooks,
+		eventlog.SinkJob:          g.webhooks,
 		inventory.GroupDeleteJob: &groupdelete.Deleter{
 			Prober: g.prober, EmptinessCheck: g.deletionCheck, Sender: g.sender, Region: region,
 			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: limits.WholeOf(c.GroupDelete.PerEndpoint, c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,

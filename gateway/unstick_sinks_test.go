@@ -16,7 +16,7 @@ import (
 
 	"portico/config"
 	adminapi "portico/gateway/admin/api"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/operations/webhook"
 )
@@ -180,7 +180,7 @@ func TestUnstickEventsOfASink(t *testing.T) {
 		t.Error("what was given up was sent, or what waited for it was not")
 	}
 	s.keepsEvent(404, "ask", second, "does not wait")
-	job := jobrow.Job{ID: jobrow.ID(inventory.SinkJob, "audit")}
+	job := jobrow.Job{ID: jobrow.ID(eventlog.SinkJob, "audit")}
 	if done := s.unsticks("job", job.Name(), "ask"); done.Target != "sink/audit" {
 		t.Errorf("%+v", done)
 	}
@@ -241,11 +241,11 @@ func TestOrderOfASinkThatNobodyHolds(t *testing.T) {
 	stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := s.gateway.webhooks.Order(ctx, s.gateway.webhooks.Sinks[0], webhook.Order{Event: 1, Step: inventory.GiveUpSink, Reason: "r"})
+	_, err := s.gateway.webhooks.Order(ctx, s.gateway.webhooks.Sinks[0], webhook.Order{Event: 1, Step: eventlog.GiveUpSink, Reason: "r"})
 	if !errors.Is(err, webhook.ErrNotTaken) {
 		t.Errorf("%v", err)
 	}
-	if left, err := s.store.SinkOrders(t.Context(), "audit"); err != nil || len(left) != 0 {
+	if left, err := s.store.Sinks.Orders(t.Context(), "audit"); err != nil || len(left) != 0 {
 		t.Errorf("%+v, %v", left, err)
 	}
 }

@@ -33,11 +33,11 @@ func TestTheEventOfAnAnswerIsExpected(t *testing.T) {
 			_, err = commit(ctx, s, engine.Flushed, settleLocks(&ticket), func(t *tx) (SettleResult, error) { return t.settle(ticket, a, expected) })
 		}
 		if err == nil {
-			_, err = s.NumberEvents(ctx, 100)
+			_, err = s.Events.Number(ctx, 100)
 		}
 		var found []events.Event
 		if err == nil {
-			found, err = s.ResourceEvents(ctx, "s", ticket.Key, 0, 1)
+			found, err = s.Events.OfResource(ctx, "s", ticket.Key, 0, 1)
 		}
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)

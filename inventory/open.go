@@ -11,6 +11,7 @@ import (
 	"portico/inventory/assignments"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
+	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/inventory/locations"
 	"portico/inventory/operations"
@@ -99,11 +100,12 @@ type Store struct {
 	Batches    *operations.Batches
 	Tags       *tags.Tags
 	Roles      *assignments.Roles
+	Events     *eventlog.Log
+	Sinks      *eventlog.Sinks
 
 	options  Options
 	engine   *engine.Engine
 	database *transaction.Database
-	feed     int64
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an engine
@@ -135,6 +137,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.Roles = assignments.New(s.database, assignments.Limits{
 		PerSubscription: o.Limits.RoleAssignmentsPerSubscription, PerTenant: o.Limits.RoleAssignmentsPerTenant, DefinitionsPerTenant: o.Limits.RoleDefinitionsPerTenant,
 	})
+	s.Sinks = eventlog.NewSinks(s.database)
 	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
@@ -149,7 +152,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if err := s.read(ctx).One(selectFeed, "")(&s.feed); err != nil {
+	if s.Events, err = eventlog.New(ctx, s.database, o.EventAge, o.MostEvents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if o.Metrics != nil {
@@ -209,25 +212,6 @@ func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
 	stats.CacheHits, stats.CacheMisses = s.Locations.Counts()
 	return stats
-}
-
-// Feed says which row of numbers events have: after a restore it is another one, because
-// numbers are given again.
-func (s *Store) Feed() int64 { return s.feed }
-
-// Restored is when the store was last restored from a copy, and may have forgotten what it
-// wrote; the zero time: never. Each restoration begins another feed.
-func (s *Store) Restored() time.Time {
-	if s.feed == 0 {
-		return time.Time{}
-	}
-	return engine.Moment(s.feed)
-}
-
-// OfCopy reports whether a row is as the store was restored with it: its resource may have
-// been deleted since, and created in another region.
-func (s *Store) OfCopy(row Resource) bool {
-	return s.feed != 0 && !row.Changed.After(s.Restored())
 }
 
 // read is the reading pool for one call.

@@ -58,14 +58,15 @@ func TestGrantedSubscriptionsUseAKey(t *testing.T) {
 // What a sink has not taken is found by its sink and state, however many others there are.
 func TestSinkEventsUseAKey(t *testing.T) {
 	s := openTest(t, testOptions(t))
+	statements, _ := texts(t)
 	for _, c := range []struct {
 		statement string
 		args      []any
 	}{
-		{listSinkEvents, []any{"s", 0, 0, 10}},
-		{countSinkEvents, []any{"s"}},
-		{anySinkEvents, []any{"s", 10}},
-		{forgottenSinkDead, []any{"s", 1, 5, 10}},
+		{statements["listSinkEvents"], []any{"s", 0, 0, 10}},
+		{statements["countSinkEvents"], []any{"s"}},
+		{statements["anySinkEvents"], []any{"s", 10}},
+		{statements["forgottenSinkDead"], []any{"s", 1, 5, 10}},
 	} {
 		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
 		if err != nil {

@@ -96,12 +96,13 @@ func TestEventPlansAreOfOneSubscription(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	statements, _ := texts(t)
 	plans := func(when string) {
 		for _, c := range []struct{ statement, index, values string }{
-			{subscriptionEvents, "events_pkey", "'other', 900000, 10"},
-			{resourceEvents, "events_by_key", "'other', '/k', 900000, 10"},
-			{oldestEventsOf, "events_pkey", "'other', 10"},
-			{eventsAfter, "events_by_place", "190000, 10"},
+			{statements["subscriptionEvents"], "events_pkey", "'other', 900000, 10"},
+			{statements["resourceEvents"], "events_by_key", "'other', '/k', 900000, 10"},
+			{statements["oldestEventsOf"], "events_pkey", "'other', 10"},
+			{statements["eventsAfter"], "events_by_place", "190000, 10"},
 		} {
 			text := c.statement
 			for n := 1; strings.Contains(text, "?"); n++ {

@@ -194,3 +194,9 @@ func nameIn(id, typ string) string {
 	}
 	return strings.Join(names, "/")
 }
+
+// OfCopy reports whether a row is as a store was restored with it at a time, zero for never:
+// its resource may have been deleted since, and created in another region.
+func (r *Resource) OfCopy(restored time.Time) bool {
+	return !restored.IsZero() && !r.Changed.After(restored)
+}

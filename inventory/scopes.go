@@ -2,12 +2,15 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/access"
 	"portico/access/roles"
+	"portico/arm"
+	"portico/events"
 	"portico/inventory/index"
 	"portico/inventory/scopes"
 )
@@ -122,4 +125,20 @@ func (m *Scopes) registerMetrics(registry prometheus.Registerer) {
 	registry.MustRegister(scopes.Metrics{
 		"subscription": m.subscriptions, "group": m.groups, "registration": m.registrations, "grants": m.grants,
 	})
+}
+
+// Concerns reports whether an event is one of a subscription: its own, or one of a custom
+// role of its tenant that is assignable in it.
+func (m *Scopes) Concerns(ctx context.Context, e *events.Event, sub string) (bool, error) {
+	if e.Subscription == arm.Fold(sub) {
+		return true, nil
+	}
+	if len(e.AssignableIn(sub)) == 0 {
+		return false, nil
+	}
+	found, _, err := m.Subscription(ctx, sub, m.store.Now())
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && e.Subscription == scopes.OfTenant(found.TenantID), err
 }

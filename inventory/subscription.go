@@ -117,7 +117,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	t.ChangesScope(arm.Fold(s.ID))
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), engine.Flag(s.Covered && t.store.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
+		joined(s.Features), engine.Flag(s.Covered && t.store.Events.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
 	return n == 1, err
 }
 
@@ -193,7 +193,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 			return put[Subscription]{}, err
 		}
 		next, recreated, err := p.following(current, t.Now)
-		next.Covered = next.Covered && s.Restored().IsZero()
+		next.Covered = next.Covered && s.Events.Restored().IsZero()
 		if err == nil && recreated {
 			err = t.checkRecreate(next.ID)
 		}

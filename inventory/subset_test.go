@@ -46,7 +46,7 @@ func texts(t *testing.T) (statements map[string]string, pieces []string) {
 	t.Helper()
 	var files []*ast.File
 	var names []string
-	for _, pattern := range []string{"*.go", "engine/*.go", "encryption/*.go", "jobrow/*.go", "operations/*.go", "tags/*.go", "assignments/*.go", "transaction/*.go"} {
+	for _, pattern := range []string{"*.go", "engine/*.go", "encryption/*.go", "jobrow/*.go", "operations/*.go", "tags/*.go", "eventlog/*.go", "assignments/*.go", "transaction/*.go"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(found, err)

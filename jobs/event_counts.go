@@ -29,7 +29,7 @@ func newEventMetrics(registry prometheus.Registerer) *eventMetrics {
 func (r *Runner) countEvents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
-	counts, err := r.Store.CountEvents(ctx)
+	counts, err := r.Store.Events.Count(ctx)
 	if err != nil {
 		return err
 	}

@@ -178,7 +178,7 @@ func (l *look) places(ctx context.Context, touched []inventory.WrittenRegion) ([
 // absence was not seen, and all where the store was restored since the group was made, as
 // it may have forgotten where the group's writes went.
 func (l *look) unseen(ctx context.Context, t *regions.ResourceType) ([]string, error) {
-	if !l.group.Created.After(l.Store.Restored()) {
+	if !l.group.Created.After(l.Store.Events.Restored()) {
 		return t.EffectiveRegions(), nil
 	}
 	return l.Store.Uncovered(ctx, l.subscription.ID, t.Key, t.EffectiveRegions())

@@ -126,7 +126,7 @@ func (r *Recorder) record(ctx context.Context, x *exchange.Exchange, told events
 	told.Resource, told.Began = resourceOf(x.Request), x.Started
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if err := r.store.RecordEvent(ctx, partition, told); err != nil {
+	if err := r.store.Events.Record(ctx, partition, told); err != nil {
 		r.failed.Inc()
 		x.Warn("a request is not in the activity log", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"portico/arm"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 )
 
 // feedPart is what was read of the feed.
@@ -38,13 +38,13 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 		return feedPart{}, ctx.Err()
 	}
 	read := feedPart{last: q.after}
-	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
+	if _, err := l.Store.Events.Number(ctx, largestPage); err != nil {
 		return read, err
 	}
 	for size, examined, begun := 0, 0, 1; ; {
-		found, err := l.Store.EventsAfter(ctx, read.last, min(readAtOnce, q.limit))
+		found, err := l.Store.Events.After(ctx, read.last, min(readAtOnce, q.limit))
 		if err != nil {
-			if forgotten, is := errors.AsType[*inventory.EventsForgottenError](err); is {
+			if forgotten, is := errors.AsType[*eventlog.ForgottenError](err); is {
 				if examined > 0 { // what was read is told; that the next is gone, to who asks for it
 					read.more = true
 					return read, nil
@@ -86,7 +86,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 // latest numbers what has been committed, and returns the number of the last event.
 func (l *listener) latest(ctx context.Context) (int64, error) {
 	for range mostExamined / largestPage {
-		n, err := l.Store.NumberEvents(ctx, largestPage)
+		n, err := l.Store.Events.Number(ctx, largestPage)
 		if err != nil {
 			return 0, err
 		}
@@ -94,13 +94,13 @@ func (l *listener) latest(ctx context.Context) (int64, error) {
 			break
 		}
 	}
-	_, last, err := l.Store.EventNumbers(ctx)
+	_, last, err := l.Store.Events.Numbers(ctx)
 	return last, err
 }
 
 // earliest returns the number behind which no event is forgotten.
 func (l *listener) earliest(ctx context.Context) (int64, error) {
-	first, _, err := l.Store.EventNumbers(ctx)
+	first, _, err := l.Store.Events.Numbers(ctx)
 	return first - 1, err
 }
 

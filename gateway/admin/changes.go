@@ -89,7 +89,7 @@ const (
 )
 
 func (l *listener) feedToken(number int64) string {
-	return tokenVersion + strconv.FormatInt(l.Store.Feed(), 36) + "." + strconv.FormatInt(number, 10)
+	return tokenVersion + strconv.FormatInt(l.Store.Events.Feed(), 36) + "." + strconv.FormatInt(number, 10)
 }
 
 // readToken returns the number in a token of this feed; 410 for another's.
@@ -101,7 +101,7 @@ func (l *listener) readToken(ctx context.Context, token string) (int64, error) {
 	if err != nil || unread != nil || !ok || number < 0 {
 		return 0, arm.NewError(arm.InvalidQueryParameter, "after", "it is a token of this feed, or '"+latestToken+"'").About("after")
 	}
-	if of != l.Store.Feed() {
+	if of != l.Store.Events.Feed() {
 		first, err := l.earliest(ctx)
 		if err != nil {
 			return 0, err
@@ -157,7 +157,7 @@ func (l *listener) wants(ctx context.Context, q feedQuery, e *events.Event, typ 
 	if q.subscription == "" {
 		return true, nil
 	}
-	return l.Store.Concerns(ctx, e, q.subscription)
+	return l.Store.Scopes.Concerns(ctx, e, q.subscription)
 }
 
 func feedWait(query url.Values) (time.Duration, error) {
@@ -194,10 +194,10 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 			return 0, nil, err
 		}
 	}
-	if _, err := l.Store.NumberEvents(ctx, largestPage); err != nil {
+	if _, err := l.Store.Events.Number(ctx, largestPage); err != nil {
 		return 0, nil, err
 	}
-	found, err := l.Store.ResourceEvents(ctx, path.Subscription(), path.String(), before, limit+1) // is there more?
+	found, err := l.Store.Events.OfResource(ctx, path.Subscription(), path.String(), before, limit+1) // is there more?
 	if err != nil {
 		return 0, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"portico/events"
 	"portico/gateway/admin/api"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/operations/reconcile"
 )
@@ -125,9 +126,9 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 		behind := 0
 		w := api.Waiting{Reason: api.EventsUndelivered, LastOutcome: status.Failure, Command: command("sinks", "show", sink.Name)}
 		for _, e := range last { // the newest first
-			kept, err := l.Store.SinkEvent(ctx, e.Subscription, sink.Name, e.Number)
+			kept, err := l.Store.Sinks.Event(ctx, e.Subscription, sink.Name, e.Number)
 			switch {
-			case err == nil && kept.State == inventory.SinkDead:
+			case err == nil && kept.State == eventlog.SinkDead:
 				all = append(all, deadLetter(kept))
 				continue
 			case err == nil:
@@ -149,7 +150,7 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 	return all, nil
 }
 
-func deadLetter(e inventory.SinkEvent) api.Waiting {
+func deadLetter(e eventlog.SinkEvent) api.Waiting {
 	return api.Waiting{
 		Reason: api.EventsUndelivered, Since: e.Since, Attempts: e.Attempts, LastOutcome: e.Failure,
 		Message: fmt.Sprintf("The event %d of it was given up for the sink %s.", e.Number, e.Sink),

@@ -21,7 +21,7 @@ func (l *listener) getResource(_ http.ResponseWriter, r *http.Request) (int, any
 	if err != nil {
 		return 0, nil, err
 	}
-	if _, err := l.Store.NumberEvents(r.Context(), largestPage); err != nil {
+	if _, err := l.Store.Events.Number(r.Context(), largestPage); err != nil {
 		return 0, nil, err
 	}
 	shown, err := l.detailOf(r.Context(), path)
@@ -53,7 +53,7 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 	if err != nil {
 		return shown, err
 	}
-	last, err := l.Store.ResourceEvents(ctx, sub, id, 0, eventsShown)
+	last, err := l.Store.Events.OfResource(ctx, sub, id, 0, eventsShown)
 	if err != nil {
 		return shown, err
 	}

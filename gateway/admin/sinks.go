@@ -13,6 +13,7 @@ import (
 	"portico/events"
 	"portico/gateway/admin/api"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/operations/webhook"
 )
 
@@ -103,16 +104,16 @@ func (l *listener) testSink(_ http.ResponseWriter, r *http.Request) (int, any, e
 
 // listDead lists what a sink was given up for, behind ?after=, an id.
 func (l *listener) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	return sinkPage(l, r, inventory.SinkDead, l.letterOf)
+	return sinkPage(l, r, eventlog.SinkDead, l.letterOf)
 }
 
 // listRetrying lists what a sink has left behind, to be tried again, behind ?after=, an id.
 func (l *listener) listRetrying(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	return sinkPage(l, r, inventory.SinkRetrying, l.retriedOf)
+	return sinkPage(l, r, eventlog.SinkRetrying, l.retriedOf)
 }
 
 // sinkPage is a page of the events of a state.
-func sinkPage[T any](l *listener, r *http.Request, state inventory.SinkEventState, show func(context.Context, inventory.SinkEvent) (T, error)) (int, any, error) {
+func sinkPage[T any](l *listener, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error)) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -128,7 +129,7 @@ func sinkPage[T any](l *listener, r *http.Request, state inventory.SinkEventStat
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of an event").About("after")
 		}
 	}
-	found, err := l.Store.SinkEvents(r.Context(), s.Name, state, after, limit+1)
+	found, err := l.Store.Sinks.Events(r.Context(), s.Name, state, after, limit+1)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -147,14 +148,14 @@ func sinkPage[T any](l *listener, r *http.Request, state inventory.SinkEventStat
 	return http.StatusOK, page, nil
 }
 
-func (l *listener) letterOf(ctx context.Context, e inventory.SinkEvent) (api.DeadLetter, error) {
+func (l *listener) letterOf(ctx context.Context, e eventlog.SinkEvent) (api.DeadLetter, error) {
 	event, err := l.keptEvent(ctx, e.Number)
 	return api.DeadLetter{
 		ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(), Reason: e.Reason, Event: event,
 	}, err
 }
 
-func (l *listener) retriedOf(ctx context.Context, e inventory.SinkEvent) (api.RetriedEvent, error) {
+func (l *listener) retriedOf(ctx context.Context, e eventlog.SinkEvent) (api.RetriedEvent, error) {
 	event, err := l.keptEvent(ctx, e.Number)
 	shown := api.RetriedEvent{ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Event: event}
 	if e.Attempts > 0 {
@@ -167,7 +168,7 @@ func (l *listener) retriedOf(ctx context.Context, e inventory.SinkEvent) (api.Re
 // keptEvent is the event of a number, in the form for readers; nil where it is no longer
 // kept.
 func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEvent, error) {
-	event, err := l.Store.NumberedEvent(ctx, number)
+	event, err := l.Store.Events.Event(ctx, number)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return nil, nil
 	}
@@ -197,7 +198,7 @@ func (l *listener) replayDead(w http.ResponseWriter, r *http.Request) (int, any,
 		return http.StatusAccepted, done, err
 	}
 	for _, number := range numbers {
-		n, err := l.Store.ReplaySinkEvents(r.Context(), s.Name, number)
+		n, err := l.Store.Sinks.Replay(r.Context(), s.Name, number)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -209,7 +210,7 @@ func (l *listener) replayDead(w http.ResponseWriter, r *http.Request) (int, any,
 // replayAll goes on until none is left, and not beyond as many as there may be.
 func (l *listener) replayAll(r *http.Request, s *webhook.Sink) (all int, err error) {
 	for all < s.Sink.Dead {
-		n, err := l.Store.ReplaySinkEvents(r.Context(), s.Name, 0)
+		n, err := l.Store.Sinks.Replay(r.Context(), s.Name, 0)
 		if all += n; err != nil || n == 0 {
 			return all, err
 		}
@@ -231,7 +232,7 @@ func (l *listener) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any,
 }
 
 func (l *listener) forgetDead(ctx context.Context, s *webhook.Sink, number int64) error {
-	found, err := l.Store.DeleteDeadSinkEvent(ctx, s.Name, number)
+	found, err := l.Store.Sinks.DeleteDead(ctx, s.Name, number)
 	if err == nil && !found {
 		err = noLetter()
 	}

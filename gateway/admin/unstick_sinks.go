@@ -8,7 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admin/api"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/operations/webhook"
 )
 
@@ -44,7 +44,7 @@ func (l *listener) stuckSink(name, event, reason string) (*stuck, error) {
 
 // askSink has an event tried now; 0: all that wait.
 func (l *listener) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
-	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: inventory.AskSink})
+	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.AskSink})
 	if err != nil {
 		return done, sinkRefusal(err)
 	}
@@ -63,7 +63,7 @@ func (l *listener) askSink(ctx context.Context, s *webhook.Sink, number int64) (
 
 // giveUpEvent makes a dead letter of an event.
 func (l *listener) giveUpEvent(ctx context.Context, s *webhook.Sink, number int64, reason string) (done api.Unstuck, err error) {
-	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: inventory.GiveUpSink, Reason: reason})
+	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.GiveUpSink, Reason: reason})
 	if err != nil {
 		return done, sinkRefusal(err)
 	}
@@ -85,11 +85,11 @@ func (l *listener) giveUpEvent(ctx context.Context, s *webhook.Sink, number int6
 
 // noWait is the error of an event that does not wait.
 func (l *listener) noWait(ctx context.Context, s *webhook.Sink, number int64) error {
-	dead, err := l.Store.SinkEvents(ctx, s.Name, inventory.SinkDead, number-1, 1)
+	dead, err := l.Store.Sinks.Events(ctx, s.Name, eventlog.SinkDead, number-1, 1)
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(dead, func(e inventory.SinkEvent) bool { return e.Number == number }):
+	case slices.ContainsFunc(dead, func(e eventlog.SinkEvent) bool { return e.Number == number }):
 		return arm.NewError(arm.Conflict).Saying("The event was given up: replay it, or forget it.")
 	}
 	return arm.NewError(arm.ResourceNotFound, "", "").Saying("The event does not wait: the sink has taken it, does not want it, or has not come to it.")

@@ -65,7 +65,7 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if fault != nil {
 		return fault
 	}
-	if _, err := g.store.NumberEvents(r.Context(), eventsAtOnce); err != nil {
+	if _, err := g.store.Events.Number(r.Context(), eventsAtOnce); err != nil {
 		return err
 	}
 	// A subscription that was erased and made anew has nothing to do with the former.

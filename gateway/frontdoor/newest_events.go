@@ -103,9 +103,9 @@ var roleDefinitions = arm.Fold("/providers/Microsoft.Authorization/roleDefinitio
 
 func (o eventSource) readFrom(ctx context.Context, partition, key string, before int64, limit int) ([]events.Event, error) {
 	if key != "" {
-		return o.store.ResourceEvents(ctx, partition, key, before, limit)
+		return o.store.Events.OfResource(ctx, partition, key, before, limit)
 	}
-	return o.store.SubscriptionEvents(ctx, partition, before, limit)
+	return o.store.Events.OfSubscription(ctx, partition, before, limit)
 }
 
 // concerns reports whether an event that was read is one of the subscription, or of the tenant.

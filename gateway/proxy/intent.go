@@ -51,7 +51,7 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved) (
 func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolved) error {
 	row := d.Row
 	// What is under way is asked about by a job.
-	if row == nil || !p.Store.OfCopy(*row) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
+	if row == nil || !row.OfCopy(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
 		return nil
 	}
 	unseen, err := p.Store.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})

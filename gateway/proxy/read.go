@@ -33,7 +33,7 @@ func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 // created in another: the store was restored, and no sweep has seen the region since
 // (see package inventory, rule R17).
 func (p *Proxy) mayBeElsewhere(ctx context.Context, x *exchange.Exchange, d *Resolved) bool {
-	if d.again || p.Store.Restored().IsZero() {
+	if d.again || p.Store.Events.Restored().IsZero() {
 		return false
 	}
 	unseen, err := p.Store.Uncovered(ctx, x.Subscription(), x.Request.Type.Key, []string{d.Region})

@@ -74,5 +74,5 @@ func testDisarmDeniesNothing(t *testing.T, database Database) {
 	b = newBench(t, same)
 	b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{{ID: later, TenantID: "t", Covered: true}}))
 	equal(b, uncovered(b, later), 2)
-	equal(b, b.Restored().Equal(b.clock.Now()), true)
+	equal(b, b.Events.Restored().Equal(b.clock.Now()), true)
 }

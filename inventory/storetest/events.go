@@ -11,6 +11,7 @@ import (
 
 	"portico/events"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/index"
 )
 
@@ -32,13 +33,13 @@ func (b *bench) told(found []events.Event) (all []string) {
 func (b *bench) eventsAfter(number int64) []events.Event {
 	b.Helper()
 	for {
-		n, err := b.NumberEvents(b.ctx, 7)
+		n, err := b.Events.Number(b.ctx, 7)
 		b.ok(err)
 		if n == 0 {
 			break
 		}
 	}
-	found, err := b.EventsAfter(b.ctx, number, 0)
+	found, err := b.Events.After(b.ctx, number, 0)
 	b.ok(err)
 	for i, e := range found {
 		if e.Number != number+int64(i)+1 {
@@ -134,16 +135,16 @@ func testEvents(t *testing.T, database Database) {
 		}
 		all := b.eventsAfter(0)
 		last := all[len(all)-1].Number
-		n, err := b.ForgetEvents(b.ctx, 100)
+		n, err := b.Events.Forget(b.ctx, 100)
 		b.ok(err)
 		equal(b, n, len(all)-3)
-		forgotten := as[*inventory.EventsForgottenError](b, func() error { _, err := b.EventsAfter(b.ctx, 0, 0); return err }())
+		forgotten := as[*eventlog.ForgottenError](b, func() error { _, err := b.Events.After(b.ctx, 0, 0); return err }())
 		equal(b, forgotten.First, last-2)
-		left, err := b.EventsAfter(b.ctx, last-3, 0)
+		left, err := b.Events.After(b.ctx, last-3, 0)
 		b.ok(err)
 		equal(b, len(left), 3)
 		b.clock.Pass(2 * time.Hour)
-		n, err = b.ForgetEvents(b.ctx, 100)
+		n, err = b.Events.Forget(b.ctx, 100)
 		b.ok(err)
 		equal(b, n, 3)
 		b.live("rg", "vm")
@@ -163,32 +164,32 @@ func testEvents(t *testing.T, database Database) {
 		define(noisy, 100)
 		b.live("rg", "vm")
 		all := b.eventsAfter(0)
-		quiet, err := b.SubscriptionEvents(b.ctx, Sub, 0, 0)
+		quiet, err := b.Events.OfSubscription(b.ctx, Sub, 0, 0)
 		b.ok(err)
-		newestOfNoisy, err := b.SubscriptionEvents(b.ctx, noisy, 0, 1)
+		newestOfNoisy, err := b.Events.OfSubscription(b.ctx, noisy, 0, 1)
 		b.ok(err)
 		for { // a few at a time
-			n, err := b.ForgetEvents(b.ctx, 7)
+			n, err := b.Events.Forget(b.ctx, 7)
 			b.ok(err)
 			if n == 0 {
 				break
 			}
 		}
-		left, err := b.SubscriptionEvents(b.ctx, Sub, 0, 0)
+		left, err := b.Events.OfSubscription(b.ctx, Sub, 0, 0)
 		b.ok(err)
 		equal(b, len(left), len(quiet))
-		ofNoisy, err := b.SubscriptionEvents(b.ctx, noisy, 0, 0)
+		ofNoisy, err := b.Events.OfSubscription(b.ctx, noisy, 0, 0)
 		b.ok(err)
 		equal(b, len(left)+len(ofNoisy), most)
 		equal(b, ofNoisy[0].Number, newestOfNoisy[0].Number)
-		counts, err := b.CountEvents(b.ctx)
+		counts, err := b.Events.Count(b.ctx)
 		b.ok(err)
-		equal(b, counts, inventory.EventCounts{Kept: most})
+		equal(b, counts, eventlog.Counts{Kept: most})
 		// Whoever is before what was forgotten is told, though earlier ones are kept, and
 		// whoever is behind it misses nothing.
-		forgotten := as[*inventory.EventsForgottenError](b, func() error { _, err := b.EventsAfter(b.ctx, left[len(left)-1].Number, 0); return err }())
+		forgotten := as[*eventlog.ForgottenError](b, func() error { _, err := b.Events.After(b.ctx, left[len(left)-1].Number, 0); return err }())
 		equal(b, forgotten.First, ofNoisy[len(ofNoisy)-1].Number)
-		behind, err := b.EventsAfter(b.ctx, forgotten.First-1, 0)
+		behind, err := b.Events.After(b.ctx, forgotten.First-1, 0)
 		b.ok(err)
 		for i, e := range behind {
 			equal(b, e.Number, forgotten.First+int64(i))
@@ -197,14 +198,14 @@ func testEvents(t *testing.T, database Database) {
 		// Where several have many, the fewest are as safe as before.
 		define(Sub, 50)
 		for range 20 {
-			_, err := b.ForgetEvents(b.ctx, 5)
+			_, err := b.Events.Forget(b.ctx, 5)
 			b.ok(err)
 		}
-		counts, err = b.CountEvents(b.ctx)
+		counts, err = b.Events.Count(b.ctx)
 		b.ok(err)
 		equal(b, counts.Kept, int64(most))
 		for _, sub := range []string{Sub, noisy} {
-			of, err := b.SubscriptionEvents(b.ctx, sub, 0, 0)
+			of, err := b.Events.OfSubscription(b.ctx, sub, 0, 0)
 			b.ok(err)
 			if len(of) < most/2-1 || len(of) > most/2+1 {
 				t.Errorf("%s keeps %d events of %d", sub, len(of), most)
@@ -219,20 +220,20 @@ func testEvents(t *testing.T, database Database) {
 			b.live("rg", fmt.Sprint("vm", i))
 		}
 		for range 10 {
-			_, err := b.ForgetEvents(b.ctx, 9)
+			_, err := b.Events.Forget(b.ctx, 9)
 			b.ok(err)
 		}
 		b.clock.Pass(time.Hour - 5*time.Minute + time.Second)
-		n, err := b.ForgetEvents(b.ctx, 100)
+		n, err := b.Events.Forget(b.ctx, 100)
 		b.ok(err)
 		equal(b, n, 5) // of ten, one a minute
 		b.clock.Pass(time.Hour)
-		n, err = b.ForgetEvents(b.ctx, 100)
+		n, err = b.Events.Forget(b.ctx, 100)
 		b.ok(err)
 		equal(b, n, 5)
-		counts, err := b.CountEvents(b.ctx)
+		counts, err := b.Events.Count(b.ctx)
 		b.ok(err)
-		equal(b, counts, inventory.EventCounts{})
+		equal(b, counts, eventlog.Counts{})
 	})
 	t.Run("a number is on disk before it is read", func(t *testing.T) {
 		b := newBench(t, database)
@@ -240,7 +241,7 @@ func testEvents(t *testing.T, database Database) {
 		b.eventsAfter(0)
 		b.live("rg", "vm")
 		before := b.Stats().Flushes
-		n, err := b.NumberEvents(b.ctx, 100)
+		n, err := b.Events.Number(b.ctx, 100)
 		b.ok(err)
 		equal(b, n, 1)
 		equal(b, b.Stats().Flushes-before, uint64(1))
@@ -251,7 +252,7 @@ func testEvents(t *testing.T, database Database) {
 		b.group("rg")
 		b.clock.Pass(time.Minute)
 		b.live("rg", "vm")
-		counts, err := b.CountEvents(b.ctx)
+		counts, err := b.Events.Count(b.ctx)
 		b.ok(err)
 		equal(b, counts.Waiting, int64(2))
 		equal(b, counts.Oldest, time.Minute)
@@ -262,11 +263,11 @@ func testEvents(t *testing.T, database Database) {
 		b.live("rg", "vm")
 		b.live("rg", "other")
 		all := b.eventsAfter(0)
-		of, err := b.SubscriptionEvents(b.ctx, Sub, 0, 2)
+		of, err := b.Events.OfSubscription(b.ctx, Sub, 0, 2)
 		b.ok(err)
 		equal(b, of[0].Number, all[len(all)-1].Number)
 		equal(b, len(of), 2)
-		at, err := b.ResourceEvents(b.ctx, Sub, id("rg", "vm"), 0, 10)
+		at, err := b.Events.OfResource(b.ctx, Sub, id("rg", "vm"), 0, 10)
 		b.ok(err)
 		equal(b, len(at), 1)
 		equal(b, at[0].Resource, id("rg", "vm"))
@@ -290,7 +291,7 @@ type follower struct {
 
 func (f *follower) read() {
 	f.b.Helper()
-	found, err := f.b.EventsAfter(f.b.ctx, f.last, 0)
+	found, err := f.b.Events.After(f.b.ctx, f.last, 0)
 	f.b.ok(err)
 	for _, e := range found {
 		if f.last++; e.Number != f.last {
@@ -313,7 +314,7 @@ func (f *follower) during(pair [2]*bench, writers ...func()) {
 	for _, b := range pair {
 		numbering.Go(func() {
 			for {
-				if _, err := b.NumberEvents(b.ctx, 20); err != nil {
+				if _, err := b.Events.Number(b.ctx, 20); err != nil {
 					b.Error(err)
 					return
 				}

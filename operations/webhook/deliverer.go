@@ -12,6 +12,7 @@ import (
 	"portico/events"
 	"portico/internal/timing"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/tracing/spans"
@@ -117,7 +118,7 @@ func (d *Deliverer) missing(ctx context.Context, name string, s state) (jobs.Res
 	if now.Sub(s.AbsentSince) < absentFor {
 		return jobs.Result{Again: timing.Jitter(absentPause)}, nil
 	}
-	if all, err := d.Store.ForgetSink(ctx, name); err != nil || !all {
+	if all, err := d.Store.Sinks.Forget(ctx, name); err != nil || !all {
 		return jobs.Result{Again: soon}, err
 	}
 	return jobs.Result{End: jobrow.Done}, nil
@@ -151,14 +152,14 @@ func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
 			return err
 		}
 	}
-	first, last, err := store.EventNumbers(ctx)
+	first, last, err := store.Events.Numbers(ctx)
 	if err != nil {
 		return err
 	}
 	if from.Progress.Cursor = last; s.Earliest {
 		from.Progress.Cursor = first - 1
 	}
-	_, err = store.AddJob(ctx, jobrow.Job{ID: jobID(s.Name), Kind: inventory.SinkJob, Subject: s.Name, Payload: from.payload()})
+	_, err = store.AddJob(ctx, jobrow.Job{ID: jobID(s.Name), Kind: eventlog.SinkJob, Subject: s.Name, Payload: from.payload()})
 	return err
 }
 
@@ -179,14 +180,14 @@ func resume(ctx context.Context, store *inventory.Store, job jobrow.Job) error {
 // written later.
 func numberAll(ctx context.Context, store *inventory.Store) error {
 	for {
-		n, err := store.NumberEvents(ctx, readAtOnce)
+		n, err := store.Events.Number(ctx, readAtOnce)
 		if err != nil || n < readAtOnce {
 			return err
 		}
 	}
 }
 
-func jobID(sink string) [16]byte { return jobrow.ID(inventory.SinkJob, sink) }
+func jobID(sink string) [16]byte { return jobrow.ID(eventlog.SinkJob, sink) }
 
 func (d *Deliverer) job(ctx context.Context, sink string) (jobrow.Job, error) {
 	return d.Store.Job(ctx, "", jobID(sink))
@@ -239,19 +240,19 @@ func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err erro
 		return s, err
 	}
 	s.Progress, s.Owner = kept.Progress, job.Owner
-	counts, err := d.Store.CountSinkEvents(ctx, name)
+	counts, err := d.Store.Sinks.Count(ctx, name)
 	if err != nil {
 		return s, err
 	}
-	s.Retrying, s.Dead = counts[inventory.SinkRetrying]+counts[inventory.SinkReplayed], counts[inventory.SinkDead]
-	_, last, err := d.Store.EventNumbers(ctx)
+	s.Retrying, s.Dead = counts[eventlog.SinkRetrying]+counts[eventlog.SinkReplayed], counts[eventlog.SinkDead]
+	_, last, err := d.Store.Events.Numbers(ctx)
 	if err != nil {
 		return s, err
 	}
 	if s.Lag = max(0, last-s.Cursor); s.Lag == 0 {
 		return s, nil
 	}
-	next, err := d.Store.KeptEventsAfter(ctx, s.Cursor, 1)
+	next, err := d.Store.Events.KeptAfter(ctx, s.Cursor, 1)
 	if err == nil && len(next) > 0 {
 		s.LagSeconds = max(0, d.Store.Now().Sub(next[0].At).Seconds())
 	}

@@ -10,6 +10,7 @@ import (
 	"portico/events"
 	"portico/internal/timing"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/jobs"
 	"portico/limits"
 	"portico/tracing/spans"
@@ -45,7 +46,7 @@ type delivery struct {
 	pauses  int
 	paused  time.Time // until then nothing is sent
 
-	answered []inventory.SinkOrder // orders, with what the next save records
+	answered []eventlog.SinkOrder // orders, with what the next save records
 
 	look   time.Time // for the next look at the outbox
 	tick   time.Time // for the next look at what operators have changed
@@ -95,13 +96,13 @@ func (x *delivery) run(ctx context.Context) error {
 
 // restore reads what was left behind.
 func (x *delivery) restore(ctx context.Context) error {
-	counts, err := x.Store.CountSinkEvents(ctx, x.sink.Name)
+	counts, err := x.Store.Sinks.Count(ctx, x.sink.Name)
 	if err != nil {
 		return err
 	}
-	x.dead = counts[inventory.SinkDead]
+	x.dead = counts[eventlog.SinkDead]
 	for after := int64(0); ; {
-		rows, err := x.Store.SinkEvents(ctx, x.sink.Name, inventory.SinkRetrying, after, readAtOnce)
+		rows, err := x.Store.Sinks.Events(ctx, x.sink.Name, eventlog.SinkRetrying, after, readAtOnce)
 		if err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (x *delivery) wake() time.Time {
 func (x *delivery) wants(ctx context.Context, e *events.Event) (wanted bool, err error) {
 	concerns := len(x.sink.Subscriptions) == 0
 	for _, sub := range x.sink.Subscriptions {
-		if concerns, err = x.Store.Concerns(ctx, e, sub); concerns || err != nil {
+		if concerns, err = x.Store.Scopes.Concerns(ctx, e, sub); concerns || err != nil {
 			break
 		}
 	}
@@ -184,14 +185,14 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	x.look = now.Add(x.Interval)
-	if _, err := x.Store.NumberEvents(ctx, readAtOnce); err != nil {
+	if _, err := x.Store.Events.Number(ctx, readAtOnce); err != nil {
 		return err
 	}
-	_, last, err := x.Store.EventNumbers(ctx)
+	_, last, err := x.Store.Events.Numbers(ctx)
 	if err != nil {
 		return err
 	}
-	found, err := x.Store.KeptEventsAfter(ctx, x.queue.read, readAtOnce)
+	found, err := x.Store.Events.KeptAfter(ctx, x.queue.read, readAtOnce)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (x *delivery) miss(ctx context.Context, n int64) error {
 		return nil
 	}
 	x.forgot(n)
-	_, err := x.Store.ForgetSinkDead(ctx, x.sink.Name, x.queue.read)
+	_, err := x.Store.Sinks.ForgetDead(ctx, x.sink.Name, x.queue.read)
 	return err
 }
 
@@ -242,8 +243,8 @@ func (x *delivery) recountDead(ctx context.Context) error {
 	if err := x.save(ctx); err != nil { // so that the count knows all
 		return err
 	}
-	counts, err := x.Store.CountSinkEvents(ctx, x.sink.Name)
-	x.dead = counts[inventory.SinkDead]
+	counts, err := x.Store.Sinks.Count(ctx, x.sink.Name)
+	x.dead = counts[eventlog.SinkDead]
 	return err
 }
 
@@ -253,7 +254,7 @@ func (x *delivery) takeReplayed(ctx context.Context) error {
 	if room <= 0 {
 		return nil
 	}
-	rows, err := x.Store.SinkEvents(ctx, x.sink.Name, inventory.SinkReplayed, 0, room)
+	rows, err := x.Store.Sinks.Events(ctx, x.sink.Name, eventlog.SinkReplayed, 0, room)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -323,7 +324,7 @@ func (x *delivery) sendAll(ctx context.Context, items []*item) sent {
 	for _, i := range items {
 		event := i.event
 		if event == nil {
-			found, err := x.Store.NumberedEvent(ctx, i.number)
+			found, err := x.Store.Events.Event(ctx, i.number)
 			if errors.Is(err, inventory.ErrNotFound) {
 				result.missing = append(result.missing, i)
 				continue
@@ -434,10 +435,10 @@ func (x *delivery) failAll(items []*item, o Outcome, now time.Time) {
 		case !x.away():
 			x.queue.leave(i.line)
 			if i.kept {
-				x.queue.changed[i] = inventory.SinkRetrying
+				x.queue.changed[i] = eventlog.SinkRetrying
 			}
 		case i.kept:
-			x.queue.changed[i] = inventory.SinkRetrying
+			x.queue.changed[i] = eventlog.SinkRetrying
 		}
 	}
 }
@@ -468,11 +469,11 @@ func (x *delivery) save(ctx context.Context) error {
 	if !x.unsaved() {
 		return nil
 	}
-	kept := make([]inventory.SinkEvent, 0, len(x.queue.changed))
+	kept := make([]eventlog.SinkEvent, 0, len(x.queue.changed))
 	for i, state := range x.queue.changed {
 		kept = append(kept, i.row(state))
 	}
-	if err := x.Store.SaveSink(ctx, &x.claim.Job, inventory.SinkChanges{Payload: x.state.payload(), Kept: kept, Settled: x.queue.settled, Answered: x.answered}); err != nil {
+	if err := x.Store.Sinks.Save(ctx, &x.claim.Job, eventlog.SinkChanges{Payload: x.state.payload(), Kept: kept, Settled: x.queue.settled, Answered: x.answered}); err != nil {
 		return err
 	}
 	x.queue.saved()

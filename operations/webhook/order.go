@@ -10,6 +10,7 @@ import (
 
 	"portico/internal/timing"
 	"portico/inventory"
+	"portico/inventory/eventlog"
 )
 
 const (
@@ -26,7 +27,7 @@ var ErrNotTaken = errors.New("webhook: nobody who delivers has taken the order")
 // Order is what an operator wants of events that a sink has not taken.
 type Order struct {
 	Event  int64 // the number of one; 0 for all that wait, which can only be asked for
-	Step   inventory.SinkStep
+	Step   eventlog.SinkStep
 	Reason string // why one is given up
 }
 
@@ -54,21 +55,21 @@ func (e *BehindError) Error() string {
 // answer: Taken or Sending, or Behind where the first event of the resource was asked for
 // in place of this one. Nothing is done after an error: *[BehindError], ErrNotTaken.
 func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error) {
-	left, err := d.Store.OrderSink(ctx, inventory.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
+	left, err := d.Store.Sinks.PutOrder(ctx, eventlog.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
 	if err != nil {
 		return "", err
 	}
 	awaited, cancel := context.WithTimeout(ctx, orderTime)
 	defer cancel()
 	for timing.Sleep(awaited, orderPace) == nil {
-		if now, err := d.Store.SinkOrder(awaited, s.Name, left.ID); err != nil || now.Answer != "" {
+		if now, err := d.Store.Sinks.Order(awaited, s.Name, left.ID); err != nil || now.Answer != "" {
 			break
 		}
 	}
 	// Whoever ordered takes the order back in any case, and what it says then counts.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), orderTime)
 	defer cancel()
-	known, err := d.Store.WithdrawSinkOrder(last, s.Name, left.ID)
+	known, err := d.Store.Sinks.WithdrawOrder(last, s.Name, left.ID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return "", ErrNotTaken
@@ -76,7 +77,7 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 		return "", err
 	case known.Answer == "":
 		return "", ErrNotTaken
-	case Answer(known.Answer) == Behind && o.Step == inventory.GiveUpSink:
+	case Answer(known.Answer) == Behind && o.Step == eventlog.GiveUpSink:
 		return Behind, &BehindError{known.Behind}
 	}
 	return Answer(known.Answer), nil
@@ -85,14 +86,14 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 // takeOrders takes what operators have ordered, and answers in the same transaction that
 // records what came of it: only a holder of the job can.
 func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
-	orders, err := x.Store.SinkOrders(ctx, x.sink.Name)
+	orders, err := x.Store.Sinks.Orders(ctx, x.sink.Name)
 	if err != nil {
 		return err
 	}
 	for _, o := range orders {
 		switch {
 		case now.Sub(o.Ordered) > 2*orderTime: // whoever ordered is gone
-			if _, err := x.Store.WithdrawSinkOrder(ctx, x.sink.Name, o.ID); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+			if _, err := x.Store.Sinks.WithdrawOrder(ctx, x.sink.Name, o.ID); err != nil && !errors.Is(err, inventory.ErrNotFound) {
 				return err
 			}
 		case o.Answer == "":
@@ -108,8 +109,8 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 }
 
 // obey takes the step of an order, as far as it may be taken now.
-func (x *delivery) obey(o *inventory.SinkOrder, now time.Time) Answer {
-	if o.Number == 0 && o.Step == inventory.AskSink {
+func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
+	if o.Number == 0 && o.Step == eventlog.AskSink {
 		x.queue.hasten(now)
 		x.paused = now
 		return Taken
@@ -123,7 +124,7 @@ func (x *delivery) obey(o *inventory.SinkOrder, now time.Time) Answer {
 	case i != i.line.head():
 		o.Behind = i.line.head().number
 	}
-	if o.Step == inventory.AskSink {
+	if o.Step == eventlog.AskSink {
 		i.line.head().due = now
 		x.queue.await(i.line)
 		x.paused = now

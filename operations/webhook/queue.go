@@ -6,7 +6,7 @@ import (
 
 	"portico/events"
 	"portico/internal/timing"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 )
 
 // item is an event on its way.
@@ -28,8 +28,8 @@ type item struct {
 }
 
 // row is the item as the store keeps it.
-func (i *item) row(state inventory.SinkEventState) inventory.SinkEvent {
-	return inventory.SinkEvent{
+func (i *item) row(state eventlog.SinkEventState) eventlog.SinkEvent {
+	return eventlog.SinkEvent{
 		Subscription: i.sub, Number: i.number, Key: i.key, State: state,
 		Attempts: int64(i.attempts), Since: i.since, Due: i.due, Status: i.status, Failure: i.failure, Reason: i.reason,
 	}
@@ -57,12 +57,12 @@ type queue struct {
 	ready    byDue // lines of which nothing is being sent
 
 	// What the next save records.
-	changed map[*item]inventory.SinkEventState
-	settled []inventory.SinkEvent
+	changed map[*item]eventlog.SinkEventState
+	settled []eventlog.SinkEvent
 }
 
 func newQueue(cursor int64, mostKept int) *queue {
-	return &queue{read: cursor, mostKept: mostKept, lines: map[string]*line{}, changed: map[*item]inventory.SinkEventState{}}
+	return &queue{read: cursor, mostKept: mostKept, lines: map[string]*line{}, changed: map[*item]eventlog.SinkEventState{}}
 }
 
 // add appends an event that was read. Behind one that was left behind it is, too.
@@ -78,7 +78,7 @@ func (q *queue) add(e *events.Event) {
 }
 
 // restore puts an item back that has a row, at the place of its number.
-func (q *queue) restore(e inventory.SinkEvent) {
+func (q *queue) restore(e eventlog.SinkEvent) {
 	i := &item{
 		number: e.Number, sub: e.Subscription, key: e.Key, attempts: int(e.Attempts), since: e.Since, due: e.Due, status: e.Status, failure: e.Failure,
 		alone: true, kept: true, stored: true,
@@ -94,11 +94,11 @@ func (q *queue) restore(e inventory.SinkEvent) {
 }
 
 // replay is restore for an item that was given up.
-func (q *queue) replay(e inventory.SinkEvent) {
+func (q *queue) replay(e eventlog.SinkEvent) {
 	q.restore(e)
 	for _, i := range q.lines[lineName(e.Subscription, e.Key)].items {
 		if i.number == e.Number {
-			q.changed[i] = inventory.SinkRetrying
+			q.changed[i] = eventlog.SinkRetrying
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (q *queue) keep(i *item) bool {
 	}
 	i.kept, i.event = true, nil
 	q.kept++
-	q.changed[i] = inventory.SinkRetrying
+	q.changed[i] = eventlog.SinkRetrying
 	return true
 }
 
@@ -191,7 +191,7 @@ func (q *queue) drop(i *item) {
 // bury removes an item that was sent: its row says that it was given up.
 func (q *queue) bury(i *item) {
 	q.remove(i)
-	q.changed[i] = inventory.SinkDead
+	q.changed[i] = eventlog.SinkDead
 }
 
 // takeOut is bury for an item of a line of which nothing is being sent.

@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"portico/events"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 )
 
 // outside is what is known outside of the process: what a kill leaves.
 type outside struct {
 	cursor int64
-	rows   map[int64]inventory.SinkEvent
+	rows   map[int64]eventlog.SinkEvent
 	taken  map[int64]bool
 	dead   map[int64]bool
 	last   map[string]int64 // of each resource, the last event that was taken
@@ -30,7 +30,7 @@ func TestQueueLosesNothing(t *testing.T) {
 		event := func(n int64) *events.Event {
 			return &events.Event{Number: n, Subscription: "s", Key: fmt.Sprint("k", n*n%keys)}
 		}
-		o := &outside{rows: map[int64]inventory.SinkEvent{}, taken: map[int64]bool{}, dead: map[int64]bool{}, last: map[string]int64{}}
+		o := &outside{rows: map[int64]eventlog.SinkEvent{}, taken: map[int64]bool{}, dead: map[int64]bool{}, last: map[string]int64{}}
 		mostKept := rapid.IntRange(1, 12).Draw(t, "kept at most")
 		now := time.Unix(1000, 0)
 		var q *queue
@@ -38,7 +38,7 @@ func TestQueueLosesNothing(t *testing.T) {
 		begin := func() {
 			q, under = newQueue(o.cursor, mostKept), nil
 			for _, n := range slices.Sorted(maps.Keys(o.rows)) {
-				if o.rows[n].State == inventory.SinkRetrying {
+				if o.rows[n].State == eventlog.SinkRetrying {
 					q.restore(o.rows[n])
 				}
 			}
@@ -70,7 +70,7 @@ func TestQueueLosesNothing(t *testing.T) {
 					i.alone, i.due, i.attempts = true, now.Add(time.Duration(i.attempts+1)*time.Second), i.attempts+1
 					q.leave(i.line)
 					if i.kept {
-						q.changed[i] = inventory.SinkRetrying
+						q.changed[i] = eventlog.SinkRetrying
 					}
 				case how == 2: // away
 					i.alone, i.due = true, now.Add(time.Second)
@@ -162,7 +162,7 @@ func TestQueueLosesNothing(t *testing.T) {
 			}
 		}
 		for n, row := range o.rows {
-			if row.State != inventory.SinkDead {
+			if row.State != eventlog.SinkDead {
 				t.Fatalf("%d is left", n)
 			}
 		}

@@ -17,7 +17,7 @@ const (
 
 // events finds changes that nobody can read yet.
 func (s Sources) events(ctx context.Context, f *finding) error {
-	counts, err := s.Store.CountEvents(ctx)
+	counts, err := s.Store.Events.Count(ctx)
 	if err == nil && counts.Oldest > eventsWait {
 		f.add(api.Problem{Code: api.EventsWaiting, Count: int(counts.Waiting), Since: since(s.Store.Now().Add(-counts.Oldest)),
 			Summary: "Neither the activity log nor the change feed shows the latest changes."})

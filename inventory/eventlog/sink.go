@@ -1,18 +1,24 @@
-package inventory
+package eventlog
 
 import (
 	"context"
 	"time"
 
 	"portico/arm"
-	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // SinkJob is the kind of the jobs that deliver events to sinks, one for each sink, whose
 // name is its subject.
 const SinkJob = "sink"
+
+// Sinks are the sinks of a database, by their names.
+type Sinks struct{ database *transaction.Database }
+
+// NewSinks returns the sinks of a database.
+func NewSinks(d *transaction.Database) *Sinks { return &Sinks{database: d} }
 
 // SinkEventState is what becomes of an event that a sink has not taken. The numbers are
 // stored.
@@ -80,16 +86,17 @@ type SinkChanges struct {
 	Answered []SinkOrder // orders, with what the rest of this comes from
 }
 
-// SaveSink records how far a sink has come. It is durable where an order was answered: all
+// Save records how far a sink has come. It is durable where an order was answered: all
 // else that is lost is delivered again. After jobrow.ErrLeaseLost another holds the job;
-// ErrNotFound where an order was withdrawn meanwhile: nothing was recorded.
-func (s *Store) SaveSink(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
+// engine.ErrNotFound where an order was withdrawn meanwhile: nothing was recorded.
+func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 	durability := engine.Unflushed
 	if len(c.Answered) > 0 {
 		durability = engine.Flushed
 	}
-	return s.writeForJob(ctx, durability, jobrow.Locks(j.Subscription, j.Subject), j, c.Payload, func(t *tx, held jobrow.Job) error {
-		if err := held.Save(t.Base(), c.Payload); err != nil {
+	held := *j // the write may outlive this call
+	err := s.database.Write(ctx, durability, jobrow.Locks(j.Subscription, j.Subject), func(t *transaction.Tx) error {
+		if err := held.Save(t.Tx, c.Payload); err != nil {
 			return err
 		}
 		for _, o := range c.Answered {
@@ -111,19 +118,23 @@ func (s *Store) SaveSink(ctx context.Context, j *jobrow.Job, c SinkChanges) erro
 		}
 		return nil
 	})
+	if err == nil && c.Payload != "" {
+		j.Payload = c.Payload
+	}
+	return err
 }
 
-// SinkEvents lists events of a state behind a number, in the order of their numbers.
-func (s *Store) SinkEvents(ctx context.Context, sink string, state SinkEventState, after int64, limit int) ([]SinkEvent, error) {
-	return engine.Collect(s.read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.AtMost(limit))
+// Events lists events of a state behind a number, in the order of their numbers.
+func (s *Sinks) Events(ctx context.Context, sink string, state SinkEventState, after int64, limit int) ([]SinkEvent, error) {
+	return engine.Collect(s.database.Read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.AtMost(limit))
 }
 
-// SinkEvent returns an event that a sink has not taken, by its number; ErrNotFound where
+// Event returns an event that a sink has not taken, by its number; engine.ErrNotFound where
 // it is none of those.
-func (s *Store) SinkEvent(ctx context.Context, sub, sink string, number int64) (SinkEvent, error) {
-	found, err := engine.Collect(s.read(ctx), scanSinkEvent, selectSinkEvent, arm.Fold(sub), sink, number)
+func (s *Sinks) Event(ctx context.Context, sub, sink string, number int64) (SinkEvent, error) {
+	found, err := engine.Collect(s.database.Read(ctx), scanSinkEvent, selectSinkEvent, arm.Fold(sub), sink, number)
 	if err == nil && len(found) == 0 {
-		return SinkEvent{}, ErrNotFound
+		return SinkEvent{}, engine.ErrNotFound
 	}
 	if err != nil {
 		return SinkEvent{}, err
@@ -131,9 +142,9 @@ func (s *Store) SinkEvent(ctx context.Context, sub, sink string, number int64) (
 	return found[0], nil
 }
 
-// CountSinkEvents counts the events that a sink has not taken, by their states.
-func (s *Store) CountSinkEvents(ctx context.Context, sink string) (counts [sinkEventStates]int, err error) {
-	return counts, s.read(ctx).Each(func(scan engine.Scanner) error {
+// Count counts the events that a sink has not taken, by their states.
+func (s *Sinks) Count(ctx context.Context, sink string) (counts [sinkEventStates]int, err error) {
+	return counts, s.database.Read(ctx).Each(func(scan engine.Scanner) error {
 		var state SinkEventState
 		var n int
 		if err := scan(&state, &n); err != nil {
@@ -146,36 +157,36 @@ func (s *Store) CountSinkEvents(ctx context.Context, sink string) (counts [sinkE
 	}, countSinkEvents, sink)
 }
 
-// ReplaySinkEvents has events that were given up tried again, and returns how many: the
+// Replay has events that were given up tried again, and returns how many: the
 // one of a number, or with 0 a bounded number of all, the first ones first.
-func (s *Store) ReplaySinkEvents(ctx context.Context, sink string, number int64) (int, error) {
-	return s.changeDead(ctx, sink, number, sinkEventsAtOnce, func(t *tx, e SinkEvent) (int64, error) {
+func (s *Sinks) Replay(ctx context.Context, sink string, number int64) (int, error) {
+	return s.changeDead(ctx, sink, number, sinkEventsAtOnce, func(t *transaction.Tx, e SinkEvent) (int64, error) {
 		now := engine.Micros(t.Now)
 		return t.Exec(replaySinkEvent, SinkReplayed, now, now, now, e.Subscription, sink, e.Number, SinkDead)
 	})
 }
 
-// DeleteDeadSinkEvent forgets the event of a number that was given up, and reports
+// DeleteDead forgets the event of a number that was given up, and reports
 // whether there was one.
-func (s *Store) DeleteDeadSinkEvent(ctx context.Context, sink string, number int64) (bool, error) {
-	n, err := s.changeDead(ctx, sink, number, 1, func(t *tx, e SinkEvent) (int64, error) {
+func (s *Sinks) DeleteDead(ctx context.Context, sink string, number int64) (bool, error) {
+	n, err := s.changeDead(ctx, sink, number, 1, func(t *transaction.Tx, e SinkEvent) (int64, error) {
 		return t.Exec(deleteDeadSinkOne, e.Subscription, sink, e.Number, SinkDead)
 	})
 	return n > 0, err
 }
 
-func (s *Store) changeDead(ctx context.Context, sink string, number int64, limit int, change func(*tx, SinkEvent) (int64, error)) (int, error) {
+func (s *Sinks) changeDead(ctx context.Context, sink string, number int64, limit int, change func(*transaction.Tx, SinkEvent) (int64, error)) (int, error) {
 	after := number - 1
 	if number == 0 {
 		after = 0
 	} else {
 		limit = 1
 	}
-	dead, err := s.SinkEvents(ctx, sink, SinkDead, after, limit)
+	dead, err := s.Events(ctx, sink, SinkDead, after, limit)
 	if err != nil || len(dead) == 0 || number != 0 && dead[0].Number != number {
 		return 0, err
 	}
-	return commit(ctx, s, engine.Flushed, jobrow.Locks("", sink), func(t *tx) (int, error) {
+	return transaction.Commit(ctx, s.database, engine.Flushed, jobrow.Locks("", sink), func(t *transaction.Tx) (int, error) {
 		changed := 0
 		for _, e := range dead {
 			n, err := change(t, e)
@@ -188,33 +199,33 @@ func (s *Store) changeDead(ctx context.Context, sink string, number int64, limit
 	})
 }
 
-// ForgetSinkDead removes what was given up, stands before a number, and is no longer kept:
+// ForgetDead removes what was given up, stands before a number, and is no longer kept:
 // nobody knows what it was.
-func (s *Store) ForgetSinkDead(ctx context.Context, sink string, before int64) (int, error) {
+func (s *Sinks) ForgetDead(ctx context.Context, sink string, before int64) (int, error) {
 	return s.deleteSinkEvents(ctx, sink, forgottenSinkDead, sink, SinkDead, before, sinkEventsAtOnce)
 }
 
-// ForgetSink removes a bounded number of what a sink has not taken, and then the orders
+// Forget removes a bounded number of what a sink has not taken, and then the orders
 // for it; it reports whether that was all.
-func (s *Store) ForgetSink(ctx context.Context, sink string) (all bool, err error) {
+func (s *Sinks) Forget(ctx context.Context, sink string) (all bool, err error) {
 	n, err := s.deleteSinkEvents(ctx, sink, anySinkEvents, sink, sinkEventsAtOnce)
 	if err != nil || n == sinkEventsAtOnce {
 		return false, err
 	}
-	return true, s.write(ctx, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *tx) error {
+	return true, s.database.Write(ctx, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *transaction.Tx) error {
 		return t.Later(deleteSinkOrders, ofNone, sink)
 	})
 }
 
-func (s *Store) deleteSinkEvents(ctx context.Context, sink, which string, args ...any) (int, error) {
-	found, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (e SinkEvent, err error) {
+func (s *Sinks) deleteSinkEvents(ctx context.Context, sink, which string, args ...any) (int, error) {
+	found, err := engine.Collect(s.database.Read(ctx), func(scan engine.Scanner) (e SinkEvent, err error) {
 		err = scan(&e.Subscription, &e.Number)
 		return e, err
 	}, which, args...)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	return len(found), s.write(ctx, engine.Unflushed, jobrow.Locks("", sink), func(t *tx) error {
+	return len(found), s.database.Write(ctx, engine.Unflushed, jobrow.Locks("", sink), func(t *transaction.Tx) error {
 		for _, e := range found {
 			if err := t.Later(deleteSinkEvent, e.Subscription, sink, e.Number); err != nil {
 				return err
@@ -222,16 +233,4 @@ func (s *Store) deleteSinkEvents(ctx context.Context, sink, which string, args .
 		}
 		return nil
 	})
-}
-
-// NumberedEvent returns the event of a number; ErrNotFound where it is no longer kept.
-func (s *Store) NumberedEvent(ctx context.Context, number int64) (events.Event, error) {
-	found, err := s.KeptEventsAfter(ctx, number-1, 1)
-	if err != nil {
-		return events.Event{}, err
-	}
-	if len(found) == 0 || found[0].Number != number {
-		return events.Event{}, ErrNotFound
-	}
-	return found[0], nil
 }

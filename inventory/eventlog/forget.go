@@ -1,4 +1,4 @@
-package inventory
+package eventlog
 
 import (
 	"context"
@@ -17,28 +17,28 @@ const (
 	dropKept       = `DELETE FROM event_counts WHERE subscription = ? AND kept <= 0`
 )
 
-// ForgetEvents deletes at most limit events that are too old or too many, and returns how
+// Forget deletes at most limit events that are too old or too many, and returns how
 // many. It numbers as many first, so that also what nobody reads ends.
-func (s *Store) ForgetEvents(ctx context.Context, limit int) (int, error) {
-	numbered, err := s.NumberEvents(ctx, limit)
+func (l *Log) Forget(ctx context.Context, limit int) (int, error) {
+	numbered, err := l.Number(ctx, limit)
 	if err != nil {
 		return numbered, err
 	}
-	forgotten, err := commit(ctx, s, engine.Unflushed, transaction.RecordLocks(""), func(t *tx) (int, error) { return t.forgetEvents(limit) })
+	forgotten, err := transaction.Commit(ctx, l.database, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) (int, error) { return l.forget(t, limit) })
 	return max(numbered, forgotten), err
 }
 
-func (t *tx) forgetEvents(limit int) (int, error) {
+func (l *Log) forget(t *transaction.Tx, limit int) (int, error) {
 	numbers, err := readEventNumbers(t, lockEventNumbers)
 	if err != nil {
 		return 0, err
 	}
 	kept := numbers.kept
-	if err := t.forgetOldEvents(&numbers, limit); err != nil {
+	if err := l.forgetOld(t, &numbers, limit); err != nil {
 		return 0, err
 	}
-	if most := int64(t.store.options.MostEvents); most > 0 && numbers.kept > most {
-		if err := t.forgetMostEvents(&numbers, min(numbers.kept-most, int64(limit)-(kept-numbers.kept))); err != nil {
+	if most := int64(l.most); most > 0 && numbers.kept > most {
+		if err := forgetMost(t, &numbers, min(numbers.kept-most, int64(limit)-(kept-numbers.kept))); err != nil {
 			return 0, err
 		}
 	}
@@ -48,9 +48,9 @@ func (t *tx) forgetEvents(limit int) (int, error) {
 	return int(kept - numbers.kept), numbers.put(t)
 }
 
-// forgetOldEvents deletes at most limit events whose time is over.
-func (t *tx) forgetOldEvents(numbers *eventNumbers, limit int) error {
-	age := t.store.options.EventAge
+// forgetOld deletes at most limit events whose time is over.
+func (l *Log) forgetOld(t *transaction.Tx, numbers *eventNumbers, limit int) error {
+	age := l.age
 	if age <= 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (t *tx) forgetOldEvents(numbers *eventNumbers, limit int) error {
 		last, of[r.subscription] = r.number, true
 	}
 	for sub := range of {
-		if err := t.deleteEvents(numbers, sub, last); err != nil {
+		if err := numbers.delete(t, sub, last); err != nil {
 			return err
 		}
 	}
@@ -78,9 +78,9 @@ func (t *tx) forgetOldEvents(numbers *eventNumbers, limit int) error {
 // too many.
 const largestAtOnce = 100
 
-// forgetMostEvents deletes n events that are too many: the oldest of the subscriptions
+// forgetMost deletes n events that are too many: the oldest of the subscriptions
 // that have most. So nobody's noise ends the history of another.
-func (t *tx) forgetMostEvents(numbers *eventNumbers, n int64) error {
+func forgetMost(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 	if n <= 0 {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (t *tx) forgetMostEvents(numbers *eventNumbers, n int64) error {
 			return err
 		}
 		if len(rows) > 0 {
-			if err := t.deleteEvents(numbers, subs[i], rows[len(rows)-1].number); err != nil {
+			if err := numbers.delete(t, subs[i], rows[len(rows)-1].number); err != nil {
 				return err
 			}
 		}
@@ -130,8 +130,8 @@ func level(counts []int64, n int64) []int64 {
 	return taken
 }
 
-// deleteEvents deletes a subscription's events up to a number.
-func (t *tx) deleteEvents(numbers *eventNumbers, sub string, last int64) error {
+// delete deletes a subscription's events up to a number.
+func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
 	n, err := t.Exec(deleteEvents, sub, last)
 	if err != nil {
 		return err
@@ -155,12 +155,12 @@ func scanOldEvent(scan engine.Scanner) (e oldEvent, err error) {
 	return e, err
 }
 
-// EventCounts are figures of events.
-type EventCounts struct {
+// Counts are figures of events.
+type Counts struct {
 	// Kept are the numbered ones.
 	Kept int64
 	// Waiting are those that are not numbered yet, as far as they were counted; see
-	// CountEvents. Oldest is how long the first of them has waited.
+	// [Log.Count]. Oldest is how long the first of them has waited.
 	Waiting int64
 	Oldest  time.Duration
 }
@@ -170,19 +170,19 @@ const mostWaiting = 10_000
 
 const waitingEvents = `SELECT COALESCE(SUM(n), 0), COALESCE(MIN(at), 0) FROM (SELECT n, at FROM unnumbered_events ORDER BY at LIMIT ?) AS earliest`
 
-// CountEvents counts events. It costs the same however many are kept, and counts those
+// Count counts events. It costs the same however many are kept, and counts those
 // that wait of the first transactions alone.
-func (s *Store) CountEvents(ctx context.Context) (c EventCounts, err error) {
-	numbers, err := readEventNumbers(s.read(ctx), selectEventNumbers)
+func (l *Log) Count(ctx context.Context) (c Counts, err error) {
+	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	if err != nil {
 		return c, err
 	}
 	var earliest int64
-	if err := s.read(ctx).One(waitingEvents, mostWaiting)(&c.Waiting, &earliest); err != nil {
+	if err := l.database.Read(ctx).One(waitingEvents, mostWaiting)(&c.Waiting, &earliest); err != nil {
 		return c, err
 	}
 	if c.Kept = numbers.kept; c.Waiting > 0 {
-		c.Oldest = max(0, s.engine.Now().Sub(engine.Moment(earliest)))
+		c.Oldest = max(0, l.database.Now().Sub(engine.Moment(earliest)))
 	}
 	return c, nil
 }

@@ -1,4 +1,4 @@
-package inventory
+package eventlog
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
 )
 
 // SinkStep is what an operator orders of an event that a sink has not taken. The numbers
@@ -57,31 +58,31 @@ func scanSinkOrder(scan engine.Scanner) (o SinkOrder, err error) {
 	return o, err
 }
 
-// OrderSink leaves an order for whoever holds the sink's job, and returns it as it is
+// PutOrder leaves an order for whoever holds the sink's job, and returns it as it is
 // known from then on.
-func (s *Store) OrderSink(ctx context.Context, o SinkOrder) (SinkOrder, error) {
-	return commit(ctx, s, engine.Unflushed, jobrow.Locks(ofNone, o.Sink), func(t *tx) (SinkOrder, error) {
+func (s *Sinks) PutOrder(ctx context.Context, o SinkOrder) (SinkOrder, error) {
+	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(ofNone, o.Sink), func(t *transaction.Tx) (SinkOrder, error) {
 		ordered := o
 		ordered.ID, ordered.Ordered = engine.NewID(), t.Now
 		return ordered, t.Later(putSinkOrder, ofNone, o.Sink, ordered.ID[:], o.Number, o.Step, o.Reason, engine.Micros(t.Now), "", 0)
 	})
 }
 
-// SinkOrders lists the orders of a sink, those that were answered among them.
-func (s *Store) SinkOrders(ctx context.Context, sink string) ([]SinkOrder, error) {
-	return engine.Collect(s.read(ctx), scanSinkOrder, listSinkOrders, ofNone, sink, mostSinkOrders)
+// Orders lists the orders of a sink, those that were answered among them.
+func (s *Sinks) Orders(ctx context.Context, sink string) ([]SinkOrder, error) {
+	return engine.Collect(s.database.Read(ctx), scanSinkOrder, listSinkOrders, ofNone, sink, mostSinkOrders)
 }
 
-// SinkOrder returns an order with its answer; ErrNotFound where it was withdrawn.
-func (s *Store) SinkOrder(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
-	o, err := scanSinkOrder(s.read(ctx).One(selectSinkOrder, ofNone, sink, id[:]))
+// Order returns an order with its answer; engine.ErrNotFound where it was withdrawn.
+func (s *Sinks) Order(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
+	o, err := scanSinkOrder(s.database.Read(ctx).One(selectSinkOrder, ofNone, sink, id[:]))
 	return o, engine.OrNotFound(err)
 }
 
-// WithdrawSinkOrder removes an order, and returns it as it was at last: no holder takes it
-// from then on. ErrNotFound where there is none.
-func (s *Store) WithdrawSinkOrder(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
-	return commit(ctx, s, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *tx) (SinkOrder, error) {
+// WithdrawOrder removes an order, and returns it as it was at last: no holder takes it
+// from then on. engine.ErrNotFound where there is none.
+func (s *Sinks) WithdrawOrder(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
+	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *transaction.Tx) (SinkOrder, error) {
 		o, err := scanSinkOrder(t.One(selectSinkOrder+engine.ForUpdate, ofNone, sink, id[:]))
 		if err != nil {
 			return o, engine.OrNotFound(err)
@@ -91,12 +92,12 @@ func (s *Store) WithdrawSinkOrder(ctx context.Context, sink string, id [16]byte)
 }
 
 // answer records what a holder has said to an order, in the transaction that records what
-// it has done. An order that was withdrawn meanwhile is answered ErrNotFound, so that what
+// it has done. An order that was withdrawn meanwhile is answered engine.ErrNotFound, so that what
 // was to be done is not recorded either.
-func (o *SinkOrder) answer(t *tx) error {
+func (o *SinkOrder) answer(t *transaction.Tx) error {
 	n, err := t.Exec(answerSinkOrder, o.Answer, o.Behind, ofNone, o.Sink, o.ID[:])
 	if err == nil && n == 0 {
-		return ErrNotFound
+		return engine.ErrNotFound
 	}
 	return err
 }

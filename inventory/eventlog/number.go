@@ -1,4 +1,4 @@
-package inventory
+package eventlog
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func readEventNumbers(from engine.Source, statement string) (n eventNumbers, err
 	return n, err
 }
 
-func (n eventNumbers) put(t *tx) error {
+func (n eventNumbers) put(t *transaction.Tx) error {
 	return t.ChangeOne(putEventNumbers, n.last, n.first, n.oldest, n.kept, "")
 }
 
@@ -47,16 +47,16 @@ func (n eventNumbers) put(t *tx) error {
 // with one writer all others wait for it.
 const numberedAtOnce = 200
 
-// NumberEvents numbers about limit of the events that have been committed, and returns
+// Number numbers about limit of the events that have been committed, and returns
 // how many. Of one resource the earlier change gets the lower number.
-func (s *Store) NumberEvents(ctx context.Context, limit int) (numbered int, err error) {
+func (l *Log) Number(ctx context.Context, limit int) (numbered int, err error) {
 	for numbered < limit {
 		waiting := false
-		if err := s.read(ctx).One(anyUnnumbered)(&waiting); err != nil || !waiting {
+		if err := l.database.Read(ctx).One(anyUnnumbered)(&waiting); err != nil || !waiting {
 			return numbered, err
 		}
 		room := min(numberedAtOnce, limit-numbered) // the transaction may outlive this call
-		n, err := commit(ctx, s, engine.Flushed, transaction.RecordLocks(""), func(t *tx) (int, error) { return t.numberEvents(room) })
+		n, err := transaction.Commit(ctx, l.database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (int, error) { return number(t, room) })
 		if numbered += n; err != nil || n == 0 {
 			return numbered, err
 		}
@@ -64,12 +64,12 @@ func (s *Store) NumberEvents(ctx context.Context, limit int) (numbered int, err 
 	return numbered, nil
 }
 
-func (t *tx) numberEvents(limit int) (int, error) {
+func number(t *transaction.Tx, limit int) (int, error) {
 	numbers, err := readEventNumbers(t, lockEventNumbers)
 	if err != nil {
 		return 0, err
 	}
-	rows, err := t.unnumbered(limit)
+	rows, err := unnumbered(t, limit)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -110,7 +110,7 @@ type unnumberedRow struct {
 
 // unnumbered returns the rows of the earliest events, of about limit. It runs behind the
 // lock of the numbers: so it sees all that was committed by then.
-func (t *tx) unnumbered(limit int) ([]unnumberedRow, error) {
+func unnumbered(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
 	until, n := int64(0), 0
 	err := t.Each(func(scan engine.Scanner) error {
 		var at int64

@@ -1,4 +1,4 @@
-package inventory
+package eventlog
 
 import (
 	"math/rand/v2"
