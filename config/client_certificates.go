@@ -4,7 +4,6 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 	"portico/internal/pemfile"
 )
 
@@ -46,8 +45,8 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 				}
 			}).AtLeastOne("at least one {subject or san, tenantId, objectId}"),
 	).Check(func(o *setting.Object) {
-		tlsfiles.CheckFile(r, o, "ca", &c.CA)
-		tlsfiles.CheckFile(r, o, "crl", &c.CRL)
+		files.CheckPEM(r, o, "ca", &c.CA)
+		files.CheckPEM(r, o, "crl", &c.CRL)
 	}).IfGiven().Default("none")
 }
 

@@ -6,7 +6,6 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 	"portico/config/yamltree"
 )
 
@@ -39,7 +38,7 @@ func issuerRows(r *files.Reader, issuers *[]Issuer) *setting.Setting {
 	return setting.Mappings("issuers", "Issuers of OpenID Connect whose access tokens callers may bring.",
 		func(i *Issuer) []*setting.Setting { return i.rows() },
 		func(o *setting.Object, i Issuer) {
-			tlsfiles.CheckFile(r, o, "ca", &i.CA)
+			files.CheckPEM(r, o, "ca", &i.CA)
 			if (o.Get("tenantId") == nil) == (o.Get("tenantClaim") == nil) && !o.Broken {
 				o.Fault(o.At("tenantClaim"), o.Path+" needs either tenantId or tenantClaim", "tenantId: GUID for callers of one tenant, or tenantClaim: tid")
 			}

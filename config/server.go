@@ -9,7 +9,6 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 	"portico/config/yamltree"
 )
 
@@ -154,7 +153,7 @@ func (t *TLS) rows(r *files.Reader) *setting.Setting {
 		setting.Value("cert", &t.Cert, rule.PEMFile(), "", "The certificate, followed by those that lead to its root."),
 		setting.Value("key", &t.Key, rule.PEMFile(), "", "The certificate's private key."),
 	).Check(func(o *setting.Object) {
-		tlsfiles.CheckPair(r, o, &t.Cert, &t.Key)
+		files.CheckPEMPair(r, o, &t.Cert, &t.Key)
 		if !o.Broken && o.Get("cert") == nil && o.Get("key") == nil {
 			o.Fault(o.Node, "server.tls names no files", allowed)
 		}

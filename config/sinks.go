@@ -8,7 +8,6 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 	"portico/config/yamltree"
 )
 
@@ -88,9 +87,9 @@ func patterns(key string, into *[]string, doc string) *setting.Setting {
 // check judges the settings of a sink together.
 func (s *Sink) check(r *files.Reader, o *setting.Object) {
 	s.Earliest = s.from == "earliest"
-	tlsfiles.CheckFile(r, o, "ca", &s.CA)
-	tlsfiles.CheckFile(r, o, "secretFile", &s.SecretFile)
-	tlsfiles.CheckFile(r, o, "bearerFile", &s.BearerFile)
+	files.CheckPEM(r, o, "ca", &s.CA)
+	files.CheckPEM(r, o, "secretFile", &s.SecretFile)
+	files.CheckPEM(r, o, "bearerFile", &s.BearerFile)
 	if at := o.Right("url"); at != nil && s.URL.Scheme == "http" && !s.allowHTTP && !rule.LoopbackHost(s.URL.Hostname()) {
 		o.Fault(at, o.Path+".url is neither https nor on this machine", "https://…, or allowHTTP: true beside it")
 	}

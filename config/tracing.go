@@ -7,7 +7,6 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 )
 
 // Tracing says which traces are recorded, and where they go.
@@ -49,7 +48,7 @@ func (t *Tracing) rows(r *files.Reader) *setting.Setting {
 		setting.Value("timeout", &t.Timeout, rule.PositiveDurationTo(time.Minute), 10*time.Second,
 			"How long one attempt to send spans may take. Nothing else waits for it.").RestartOnly(),
 	).Check(func(o *setting.Object) {
-		tlsfiles.CheckFile(r, o, "ca", &t.CA)
+		files.CheckPEM(r, o, "ca", &t.CA)
 		if n := o.Right("headersFile"); n != nil {
 			t.HeadersFile = r.NamedFile(n, "tracing.headersFile", t.HeadersFile)
 			if u, err := url.Parse(t.OTLP); err == nil && u.Scheme == "http" && !rule.LoopbackHost(u.Hostname()) {

@@ -6,7 +6,6 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 	"portico/regions"
 )
 
@@ -31,6 +30,6 @@ func (u *Upstream) rows(r *files.Reader) *setting.Setting {
 			"How long a client's call waits for its turn at an endpoint; then it is answered with 503, or with 429 where the caller has as many calls under way as one caller may have.").RestartOnly(),
 		setting.Value("queuedPerEndpoint", &u.QueuedPerEndpoint, rule.Count(), 1024,
 			"How many reads, and how many writes, wait at one endpoint, and of the gateway's own reads for clients. One caller has a share of that, `limits.callerShare`. Where more would wait, the latest call of the caller with the most is answered with 503.").RestartOnly(),
-		tlsfiles.Rows(r, &u.TLS, "TLS towards providers. The files are read anew when they change.", "the system's", "none"),
+		files.TLSRows(r, &u.TLS, "TLS towards providers. The files are read anew when they change.", "the system's", "none"),
 	)
 }

@@ -13,7 +13,6 @@ import (
 
 	"portico/access"
 	"portico/config"
-	"portico/config/generation"
 	"portico/fanout"
 	"portico/gateway/activity"
 	"portico/gateway/admin"
@@ -67,7 +66,7 @@ type Options struct {
 	// anew; nil where that cannot be.
 	Reload func(context.Context) (admin.Reloaded, error)
 	// Generations are the configurations that there were; nil: they are not kept.
-	Generations *generation.History
+	Generations *config.History
 }
 
 // Registry takes the gateway's metrics and shows them on the admin listener.
@@ -119,7 +118,7 @@ type longLived struct {
 	sender         string // also the owner of the jobs that it works on
 	runner         *jobs.Runner
 	reload         func(context.Context) (admin.Reloaded, error)
-	generations    *generation.History
+	generations    *config.History
 	sessions       *console.Sessions
 	attempts       *console.Attempts
 	batchMemory    *limits.Memory // for the answers of batches
@@ -167,7 +166,7 @@ func New(o Options) *Gateway {
 		tracer:         o.Tracer,
 		sender:         jobs.NewOwner(),
 		reload:         o.Reload,
-		generations:    cmp.Or(o.Generations, new(generation.History)),
+		generations:    cmp.Or(o.Generations, new(config.History)),
 		sessions:       console.NewSessions(time.Now),
 		attempts:       new(console.Attempts),
 		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),

@@ -15,7 +15,6 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/gateway/frontdoor/tags"
 	"portico/inventory"
 	"portico/routing"
@@ -266,7 +265,7 @@ func TestTagsOfAGroupThatClosesMeanwhile(t *testing.T) {
 		t.Fatal(fault)
 	}
 	patch := slices.IndexFunc(tags.Tags{}.Routes(), func(r route.Route) bool { return r.Method == http.MethodPatch })
-	door := tags.Tags{Store: s.store, Scopes: scope.Finder{Map: s.config.Map}, Limit: 50}.Routes()[patch]
+	door := tags.Tags{Store: s.store, Scopes: route.Scopes{Map: s.config.Map}, Limit: 50}.Routes()[patch]
 	err = door.Handle(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/", nil), &exchange.Exchange{Request: q}, route.Request{
 		Decision: routing.Decision{Subscription: inventory.Subscription{ID: subscription}, Group: group},
 		Content:  []byte(`{"operation":"Merge","properties":{"tags":{"a":"b"}}}`),

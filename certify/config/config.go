@@ -17,7 +17,6 @@ import (
 	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 	"portico/config/yamltree"
 	"portico/regions"
 )
@@ -130,8 +129,8 @@ func (r *reader) rows() []*setting.Setting {
 			setting.Value("cert", &c.TLS.Cert, rule.PEMFile(), "", "The certificate by which the provider knows a front door, followed by those that lead to its root.").Default("none is shown"),
 			setting.Value("key", &c.TLS.Key, rule.PEMFile(), "", "The private key of that certificate.").Default("none"),
 		).Check(func(o *setting.Object) {
-			tlsfiles.CheckFile(r.Reader, o, "ca", &c.TLS.CA)
-			tlsfiles.CheckPair(r.Reader, o, &c.TLS.Cert, &c.TLS.Key)
+			files.CheckPEM(r.Reader, o, "ca", &c.TLS.CA)
+			files.CheckPEMPair(r.Reader, o, &c.TLS.Cert, &c.TLS.Key)
 		}).IfGiven(),
 		r.providerRows(),
 		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).Default("none"),

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"portico/config"
-	"portico/config/generation"
 	"portico/fanout"
 	"portico/gateway/admin"
 	"portico/gateway/observe"
@@ -51,7 +50,7 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	removed := s.tellRemoved()
 	if err != nil {
 		s.shown.Refused(time.Now())
-		s.generations.Refused(generation.Entry{Time: time.Now(), Why: why, By: observe.TokenName(ctx)}, err)
+		s.generations.Refused(config.HistoryEntry{Time: time.Now(), Why: why, By: observe.TokenName(ctx)}, err)
 		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation),
 			zap.Int("removedCredentials", removed), zap.Error(err))
 		return admin.Reloaded{}, err
@@ -97,7 +96,7 @@ func (s *service) take(ctx context.Context, next *config.Config, why string) (ad
 	s.towards, s.collector = m.towards, m.collector
 	s.generation++
 	s.shown.Loaded(s.generation, time.Now())
-	s.generations.Taken(generation.Entry{
+	s.generations.Taken(config.HistoryEntry{
 		Number: s.generation, Time: time.Now(), Why: why, By: observe.TokenName(ctx), NeedsRestart: restart,
 	}, old, m.config)
 	s.showCertificates(m)

@@ -16,7 +16,6 @@ import (
 	"portico/access"
 	"portico/access/issuer"
 	"portico/config"
-	"portico/config/generation"
 	"portico/fanout"
 	"portico/gateway"
 	"portico/gateway/admin"
@@ -40,7 +39,7 @@ type service struct {
 	certificate certificate // of the public listener; empty for plain HTTP
 	registry    *meter.Registry
 	shown       *meter.Configuration // which configuration is in use
-	generations generation.History
+	generations config.History
 	expiries    *meter.Certificates
 	signIns     *access.Metrics
 	issuers     *issuer.Registry
@@ -68,7 +67,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	meter.Process(registry)
 	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
 	s.shown.Loaded(1, time.Now())
-	s.generations.Taken(generation.Entry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
+	s.generations.Taken(config.HistoryEntry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
 	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
 	s.foreign = access.NewForeignTokens(log)
 	s.connections = newTables(cfg.Server, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)

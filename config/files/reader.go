@@ -1,5 +1,6 @@
 // Package files reads a configuration's files: one, and what it includes, as
-// one tree, and which files that was. It does not know what the keys mean.
+// one tree, and which files that was. Of the keys it knows those that name files of
+// certificates and keys.
 package files
 
 import (

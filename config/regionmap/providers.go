@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
-	"portico/config/tlsfiles"
 	"portico/config/yamltree"
 	"portico/headers"
 	"portico/regions"
@@ -76,7 +76,7 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 		setting.Value("httpClient", &p.HTTPClient, rule.Enum(regions.HTTPClients()), regions.AutoClient,
 			"What calls the provider's endpoints. `http1`: the gateway's own client, which speaks HTTP/1.1 and costs less. `auto`: the same, but reads over TLS "+
 				"use HTTP/2 where the provider speaks it. `standard`: that of Go's standard library, which reads some answers that the other refuses, such as folded headers."),
-		tlsfiles.Rows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
+		files.TLSRows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
 			"that of `upstream.tls`", "those of `upstream.tls`"),
 		b.credentialRows(&p.Credential),
 		b.typeRows(p),

@@ -19,7 +19,6 @@ import (
 
 	"portico/arm"
 	"portico/config"
-	"portico/config/generation"
 	"portico/events"
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/console"
@@ -64,7 +63,7 @@ type Options struct {
 	// What the console shows of the process, and who is signed in to it.
 	Recent      *observe.Recent
 	Traffic     *observe.Traffic
-	Generations *generation.History
+	Generations *config.History
 	Sessions    *console.Sessions
 	// TokensNow are the admin tokens of the configuration that is in use now. A request
 	// that lasts may have begun under an earlier one, which Config is.

@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
-	"portico/config/generation"
+	"portico/config"
 	"portico/gateway/admin/api"
 	"portico/gateway/observe"
 	"portico/inventory"
@@ -84,7 +84,7 @@ func (l *listener) listConfigurations(http.ResponseWriter, *http.Request) (int, 
 	return http.StatusOK, listOf(l.Generations.Entries(), configurationOf), nil
 }
 
-func configurationOf(e generation.Entry) api.Configuration {
+func configurationOf(e config.HistoryEntry) api.Configuration {
 	c := api.Configuration{
 		Generation: e.Number, Time: e.Time, Outcome: api.ConfigurationTaken, Why: e.Why, By: e.By, NeedsRestart: e.NeedsRestart, Faults: e.Faults, Further: e.Further,
 	}

@@ -17,7 +17,6 @@ import (
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/roles"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/gateway/frontdoor/tags"
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
@@ -50,7 +49,7 @@ type Resource interface{ Routes() []route.Route }
 func (o *Options) resources() []Resource {
 	c, regions := o.Config, o.Config.Map
 	lists := page.Lists{Lister: o.Lister, Public: c.Server.PublicURL}
-	scopes := scope.Finder{Map: regions, Resolver: o.Resolver}
+	scopes := route.Scopes{Map: regions, Resolver: o.Resolver}
 	return []Resource{
 		metadata{c.Metadata, c.Server.PublicURL},
 		tenants{o.Store},

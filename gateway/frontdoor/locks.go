@@ -16,7 +16,6 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/internal/jsonscan"
 	"portico/inventory"
 	"portico/inventory/transaction"
@@ -36,7 +35,7 @@ const (
 // locks are those on subscriptions, groups and resources.
 type locks struct {
 	store    *inventory.Store
-	scopes   scope.Finder
+	scopes   route.Scopes
 	callWait time.Duration // how long a PUT waits for calls that the lock forbids
 }
 
@@ -214,7 +213,7 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 
 // scopeDeleted answers the PUT of a lock whose scope an earlier DELETE removed, with the
 // lock. A scope that was created again since is busy.
-func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s scope.Scope) error {
+func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s route.Scope) error {
 	if err := g.scopes.CheckHost(ctx, x, s); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"portico/cmd/portico/contexts"
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/client"
 )
@@ -21,8 +20,8 @@ const (
 // completeContexts completes names of contexts.
 func completeContexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
-	if path, err := contexts.Path(); err == nil {
-		if file, err := contexts.Load(path); err == nil {
+	if path, err := contextsPath(); err == nil {
+		if file, err := loadContextFile(path); err == nil {
 			for _, c := range file.Contexts {
 				names = append(names, cobra.CompletionWithDesc(c.Name, c.Admin))
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"portico/cmd/portico/contexts"
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/client"
 )
@@ -42,24 +41,24 @@ func contextListCommand(p Program) *cobra.Command {
 				return err
 			}
 			screen := terminal.On(p.Stdout)
-			return terminal.Table[contexts.Context]{Columns: []terminal.Column[contexts.Context]{
-				{Title: "CURRENT", Cell: func(c contexts.Context) string {
+			return terminal.Table[serviceContext]{Columns: []terminal.Column[serviceContext]{
+				{Title: "CURRENT", Cell: func(c serviceContext) string {
 					if c.Name == file.Current {
 						return "*"
 					}
 					return " "
 				}},
-				{Title: "NAME", Cell: func(c contexts.Context) string { return c.Name }},
-				{Title: "ADMIN", Cell: func(c contexts.Context) string { return c.Admin }, Least: 20},
-				{Title: "TOKEN FILE", Cell: func(c contexts.Context) string { return c.TokenFile }, Least: 12, Cut: terminal.CutStart, Drop: 1},
-				{Title: "CA", Cell: func(c contexts.Context) string { return c.CA }, Least: 12, Cut: terminal.CutStart, Drop: 2},
+				{Title: "NAME", Cell: func(c serviceContext) string { return c.Name }},
+				{Title: "ADMIN", Cell: func(c serviceContext) string { return c.Admin }, Least: 20},
+				{Title: "TOKEN FILE", Cell: func(c serviceContext) string { return c.TokenFile }, Least: 12, Cut: terminal.CutStart, Drop: 1},
+				{Title: "CA", Cell: func(c serviceContext) string { return c.CA }, Least: 12, Cut: terminal.CutStart, Drop: 2},
 			}}.Write(screen, screen, file.Contexts)
 		},
 	}
 }
 
 // changeContexts is a command that changes one context.
-func changeContexts(p Program, use, short, done string, change func(f *contexts.File, name string) error) *cobra.Command {
+func changeContexts(p Program, use, short, done string, change func(f *contextFile, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeContexts),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -79,28 +78,28 @@ func changeContexts(p Program, use, short, done string, change func(f *contexts.
 	}
 }
 
-func loadContexts() (f contexts.File, path string, err error) {
-	if path, err = contexts.Path(); err == nil {
-		f, err = contexts.Load(path)
+func loadContexts() (f contextFile, path string, err error) {
+	if path, err = contextsPath(); err == nil {
+		f, err = loadContextFile(path)
 	}
 	return f, path, err
 }
 
 func contextUseCommand(p Program) *cobra.Command {
-	return changeContexts(p, "use NAME", "Have commands ask the service of a context", "Commands ask %s now.", (*contexts.File).Use)
+	return changeContexts(p, "use NAME", "Have commands ask the service of a context", "Commands ask %s now.", (*contextFile).Use)
 }
 
 func contextDeleteCommand(p Program) *cobra.Command {
-	return changeContexts(p, "delete NAME", "Forget a context", "%s is forgotten.", (*contexts.File).Delete)
+	return changeContexts(p, "delete NAME", "Forget a context", "%s is forgotten.", (*contextFile).Delete)
 }
 
 func contextSetCommand(p Program) *cobra.Command {
-	var wanted contexts.Context
-	c := changeContexts(p, "set NAME --admin URL", "Make a context, or replace it", "%s is set.", func(f *contexts.File, name string) error {
+	var wanted serviceContext
+	c := changeContexts(p, "set NAME --admin URL", "Make a context, or replace it", "%s is set.", func(f *contextFile, name string) error {
 		if _, err := client.New(client.Options{URL: wanted.Admin}); err != nil {
 			return fmt.Errorf("--admin: %w", err)
 		}
-		made := contexts.Context{Name: name, Admin: wanted.Admin}
+		made := serviceContext{Name: name, Admin: wanted.Admin}
 		var tokenFile, ca error
 		made.TokenFile, tokenFile = absolute(wanted.TokenFile)
 		made.CA, ca = absolute(wanted.CA)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"portico/cmd/portico/contexts"
 	"portico/config"
 	"portico/gateway/admin/client"
 )
@@ -94,11 +93,11 @@ func (t *Target) find() (s service, err error) {
 }
 
 func (t *Target) findContext() (s service, err error) {
-	path, err := contexts.Path()
+	path, err := contextsPath()
 	if err != nil {
 		return s, err
 	}
-	file, err := contexts.Load(path)
+	file, err := loadContextFile(path)
 	if err != nil {
 		return s, err
 	}

@@ -14,7 +14,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
 	"portico/inventory/assignments"
 )
@@ -27,7 +26,7 @@ const (
 // Assignments are the roles that principals have.
 type Assignments struct {
 	Store      *inventory.Store
-	Scopes     scope.Finder
+	Scopes     route.Scopes
 	Lists      page.Lists
 	Authorizer *authorize.Authorizer
 }

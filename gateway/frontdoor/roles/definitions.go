@@ -13,7 +13,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
 	"portico/inventory/assignments"
 	"portico/regions"
@@ -31,7 +30,7 @@ const (
 type Definitions struct {
 	Store      *inventory.Store
 	Map        *regions.Map
-	Scopes     scope.Finder
+	Scopes     route.Scopes
 	Lists      page.Lists
 	Authorizer *authorize.Authorizer
 }

@@ -5,7 +5,6 @@ import (
 
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 )
 
 // What else grants and denies rights in Azure. Portico has none of it; clients that list
@@ -17,7 +16,7 @@ const (
 
 // None is what a scope has none of: deny assignments, and a subscription's classic
 // administrators.
-type None struct{ Scopes scope.Finder }
+type None struct{ Scopes route.Scopes }
 
 // Routes implements frontdoor.Resource.
 func (g None) Routes() []route.Route {

@@ -8,7 +8,6 @@ import (
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
 )
 
@@ -17,7 +16,7 @@ const permissionsName = "permissions"
 // Permissions are what a caller may do at a scope.
 type Permissions struct {
 	Store      *inventory.Store
-	Scopes     scope.Finder
+	Scopes     route.Scopes
 	Authorizer *authorize.Authorizer
 }
 

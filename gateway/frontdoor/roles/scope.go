@@ -7,7 +7,6 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/inventory/assignments"
 	"portico/routing"
 )
@@ -30,11 +29,11 @@ func path(typeName string, segments int) func(*routing.Request) bool {
 // place is the scope that a request names, with its tenant.
 type place struct {
 	assignments.Scope
-	Host string // as in scope.Scope
+	Host string // as in route.Scope
 }
 
 // find returns the scope of a request, which has to exist.
-func find(ctx context.Context, scopes scope.Finder, x *exchange.Exchange, req route.Request) (p place, err error) {
+func find(ctx context.Context, scopes route.Scopes, x *exchange.Exchange, req route.Request) (p place, err error) {
 	p.TenantID, p.ID = x.Principal.TenantID, rbac.TenantScope
 	if req.Subscription.ID == "" {
 		return p, nil

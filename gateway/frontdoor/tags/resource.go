@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/scope"
+	"portico/gateway/frontdoor/route"
 	"portico/inventory/jobrow"
 	"portico/routing"
 )
@@ -54,7 +54,7 @@ func (m *countedMap) UnmarshalJSON(text []byte) error {
 }
 
 // readResource reads the answer of a provider that has the resource of a scope.
-func readResource(answer *exchange.Captured, s scope.Scope) (t resourceTags, err error) {
+func readResource(answer *exchange.Captured, s route.Scope) (t resourceTags, err error) {
 	var told struct {
 		ID   string     `json:"id"`
 		Tags countedMap `json:"tags"`
@@ -69,7 +69,7 @@ func readResource(answer *exchange.Captured, s scope.Scope) (t resourceTags, err
 	return t, nil
 }
 
-func (g Tags) getResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s scope.Scope) error {
+func (g Tags) getResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s route.Scope) error {
 	answer, err := g.call(r, x, s, http.MethodGet, nil, "")
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (g Tags) getResource(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 
 // respondWith answers with the tags in a provider's answer, or with that answer where
 // it shows no resource.
-func respondWith(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s scope.Scope, answer *exchange.Captured) error {
+func respondWith(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s route.Scope, answer *exchange.Captured) error {
 	if answer.Status != http.StatusOK {
 		answer.SendTo(w)
 		return nil
@@ -91,7 +91,7 @@ func respondWith(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s
 	return respond(w, r, x, tagsOf(now.ID, now.Tags))
 }
 
-func (g Tags) editResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s scope.Scope, e tagEdit) error {
+func (g Tags) editResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s route.Scope, e tagEdit) error {
 	for range mostOvertaken {
 		answer, overtaken, err := g.retagAlone(r, x, s, e)
 		if err != nil {
@@ -107,7 +107,7 @@ func (g Tags) editResource(w http.ResponseWriter, r *http.Request, x *exchange.E
 // retagAlone reads and changes the tags of a resource while no other request does.
 // It returns the answer to the PATCH, or to the GET where that is no resource;
 // overtaken reports that somebody wrote to the resource in between.
-func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s scope.Scope, e tagEdit) (answer *exchange.Captured, overtaken bool, err error) {
+func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s route.Scope, e tagEdit) (answer *exchange.Captured, overtaken bool, err error) {
 	turn, err := g.turn(r.Context(), x, s)
 	if err != nil {
 		return nil, false, err
@@ -142,7 +142,7 @@ func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s scope.Scope, e
 
 // turn waits for the turn to change the tags of a resource. It is held for as
 // long as its two calls can take.
-func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s scope.Scope) (jobrow.AdvisoryLease, error) {
+func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s route.Scope) (jobrow.AdvisoryLease, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
 	hold := 2*g.CallTime + g.CallMargin
@@ -160,7 +160,7 @@ func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s scope.Scope) (jo
 }
 
 // call calls a resource on behalf of a request about its tags.
-func (g Tags) call(r *http.Request, x *exchange.Exchange, s scope.Scope, method string, content []byte, ifMatch string) (*exchange.Captured, error) {
+func (g Tags) call(r *http.Request, x *exchange.Exchange, s route.Scope, method string, content []byte, ifMatch string) (*exchange.Captured, error) {
 	q, fault := routing.Classify(g.Scopes.Map, method, arm.PathOf(s.ID), "api-version="+s.Resource.Type.DefaultAPIVersion())
 	if fault != nil {
 		return nil, fault

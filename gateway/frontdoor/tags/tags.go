@@ -15,7 +15,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/groups"
 	"portico/gateway/frontdoor/route"
-	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/regions"
@@ -31,7 +30,7 @@ const (
 // Tags are all tags of one scope.
 type Tags struct {
 	Store  *inventory.Store
-	Scopes scope.Finder
+	Scopes route.Scopes
 	Limit  int // of the tags of one scope
 
 	// The further members are for the tags of resources.
@@ -175,7 +174,7 @@ func respond(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body 
 
 // taggable is the scope whose tags a request is about. Of resources, the tracked
 // ones have tags (addendum, tracked and proxy-only resources).
-func (g Tags) taggable(ctx context.Context, x *exchange.Exchange) (scope.Scope, error) {
+func (g Tags) taggable(ctx context.Context, x *exchange.Exchange) (route.Scope, error) {
 	s, err := g.Scopes.Find(ctx, x)
 	if err == nil && s.Resource != nil && s.Resource.Type.Kind != regions.Tracked {
 		return s, arm.NewError(arm.TagsNotSupported, s.Resource.Type.FullName).About(s.ID)

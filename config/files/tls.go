@@ -1,40 +1,38 @@
-// Package tlsfiles reads the settings that name files of certificates and keys.
-package tlsfiles
+package files
 
 import (
 	"fmt"
 
-	"portico/config/files"
 	"portico/config/rule"
 	"portico/config/setting"
 	"portico/config/yamltree"
 	"portico/regions"
 )
 
-// Rows are the settings of a tls by which providers are called, with what stands for
+// TLSRows are the settings of a tls by which providers are called, with what stands for
 // those that are left out.
-func Rows(r *files.Reader, t *regions.TLS, doc, otherCA, otherPair string) *setting.Setting {
+func TLSRows(r *Reader, t *regions.TLS, doc, otherCA, otherPair string) *setting.Setting {
 	return setting.Mapping("tls", doc,
 		setting.Value("ca", &t.CA, rule.PEMFile(), "", "The authorities that providers' certificates must come from: one certificate, or several.").Default(otherCA),
 		setting.Value("cert", &t.Cert, rule.PEMFile(), "", "The gateway's own certificate, followed by those that lead to its root, for providers that ask for one.").Default(otherPair),
 		setting.Value("key", &t.Key, rule.PEMFile(), "", "The private key of that certificate.").Default(otherPair),
 	).Check(func(o *setting.Object) {
-		CheckFile(r, o, "ca", &t.CA)
-		CheckPair(r, o, &t.Cert, &t.Key)
+		CheckPEM(r, o, "ca", &t.CA)
+		CheckPEMPair(r, o, &t.Cert, &t.Key)
 	})
 }
 
-// CheckFile resolves the path of a PEM file, and reports one that cannot be read.
-func CheckFile(r *files.Reader, o *setting.Object, key string, path *string) {
+// CheckPEM resolves the path of a PEM file, and reports one that cannot be read.
+func CheckPEM(r *Reader, o *setting.Object, key string, path *string) {
 	if n := o.Right(key); n != nil {
 		*path = r.NamedFile(n, yamltree.Join(o.Path, key), *path)
 	}
 }
 
-// CheckPair is CheckFile for cert and key, of which both or neither must be there.
-func CheckPair(r *files.Reader, o *setting.Object, cert, key *string) {
-	CheckFile(r, o, "cert", cert)
-	CheckFile(r, o, "key", key)
+// CheckPEMPair is CheckPEM for cert and key, of which both or neither must be there.
+func CheckPEMPair(r *Reader, o *setting.Object, cert, key *string) {
+	CheckPEM(r, o, "cert", cert)
+	CheckPEM(r, o, "key", key)
 	hasCert, hasKey := o.Get("cert") != nil, o.Get("key") != nil
 	if hasCert != hasKey {
 		present, missing := "cert", "key"

@@ -1,4 +1,4 @@
-package contexts
+package operator
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 
 func TestFileIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "contexts.yaml")
-	if f, err := Load(path); err != nil || len(f.Contexts) != 0 {
+	if f, err := loadContextFile(path); err != nil || len(f.Contexts) != 0 {
 		t.Fatalf("without a file: %+v, %v", f, err)
 	}
-	var f File
-	for _, c := range []Context{{Name: "prod", Admin: "https://a:1", TokenFile: "/t", CA: "/c"}, {Name: "demo", Admin: "http://b:2"}} {
+	var f contextFile
+	for _, c := range []serviceContext{{Name: "prod", Admin: "https://a:1", TokenFile: "/t", CA: "/c"}, {Name: "demo", Admin: "http://b:2"}} {
 		if err := f.Set(c); err != nil {
 			t.Fatal(err)
 		}
@@ -29,17 +29,17 @@ func TestFileIsKept(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if got, err := Load(path); err != nil || !reflect.DeepEqual(got, f) {
+	if got, err := loadContextFile(path); err != nil || !reflect.DeepEqual(got, f) {
 		t.Errorf("%+v, %v; want %+v", got, err, f)
 	}
 	err := f.Use("wrong")
-	if unknown, ok := errors.AsType[*UnknownError](err); !ok || strings.Join(unknown.Known, " ") != "prod demo" {
+	if unknown, ok := errors.AsType[*unknownContextError](err); !ok || strings.Join(unknown.Known, " ") != "prod demo" {
 		t.Errorf("%v", err)
 	}
 	if err := f.Delete("prod"); err != nil || f.Current != "" || len(f.Contexts) != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if err := f.Set(Context{Name: "a b"}); err == nil {
+	if err := f.Set(serviceContext{Name: "a b"}); err == nil {
 		t.Error("a name with a space is taken")
 	}
 }
@@ -55,11 +55,11 @@ func TestFilesThatAreRefused(t *testing.T) {
 		}
 	}
 	write("contexts: []\n", 0o620)
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := loadContextFile(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a file that others may change: %v", err)
 	}
 	write("contexts:\n- name: a\n  admin: http://a:1\n  token: geheim\n", 0o600)
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "geheim") {
+	if _, err := loadContextFile(path); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("a file with a token: %v", err)
 	}
 }

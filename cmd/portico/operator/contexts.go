@@ -1,6 +1,4 @@
-// Package contexts keeps the services that an operator names: where the admin listener of
-// each is, and which file holds its token. It never keeps a token.
-package contexts
+package operator
 
 import (
 	"bytes"
@@ -16,8 +14,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Context is a service.
-type Context struct {
+// serviceContext is a service that an operator names: where its admin listener is, and which
+// file holds its token, never a token.
+type serviceContext struct {
 	Name  string `yaml:"name"`
 	Admin string `yaml:"admin"` // URL of the admin listener
 	// TokenFile holds the admin token; CA the authorities that sign the listener's
@@ -26,18 +25,18 @@ type Context struct {
 	CA        string `yaml:"ca,omitempty"`
 }
 
-// File is all that is kept.
-type File struct {
+// contextFile is all that is kept.
+type contextFile struct {
 	// Current is the context that counts where none is named; "": none does.
-	Current  string    `yaml:"current,omitempty"`
-	Contexts []Context `yaml:"contexts"`
+	Current  string           `yaml:"current,omitempty"`
+	Contexts []serviceContext `yaml:"contexts"`
 }
 
-// maxBytes is more than any file that people keep has.
-const maxBytes = 1 << 20
+// maxContextBytes is more than any file that people keep has.
+const maxContextBytes = 1 << 20
 
-// Path is where the file is: below $XDG_CONFIG_HOME, or ~/.config.
-func Path() (string, error) {
+// contextsPath is where the file is: below $XDG_CONFIG_HOME, or ~/.config.
+func contextsPath() (string, error) {
 	folder := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(folder) { // a relative one is to be ignored
 		home, err := os.UserHomeDir()
@@ -49,9 +48,9 @@ func Path() (string, error) {
 	return filepath.Join(folder, "portico", "contexts.yaml"), nil
 }
 
-// Load reads the file; where there is none it is empty. One that others may change is
+// loadContextFile reads the file; where there is none it is empty. One that others may change is
 // refused: they could have tokens sent to themselves.
-func Load(path string) (f File, err error) {
+func loadContextFile(path string) (f contextFile, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -60,8 +59,8 @@ func Load(path string) (f File, err error) {
 		return f, err
 	case info.Mode().Perm()&0o022 != 0:
 		return f, fmt.Errorf("%s can be changed by others than its owner: chmod 600 it", path)
-	case info.Size() > maxBytes:
-		return f, fmt.Errorf("%s has more than %d bytes", path, maxBytes)
+	case info.Size() > maxContextBytes:
+		return f, fmt.Errorf("%s has more than %d bytes", path, maxContextBytes)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil || len(bytes.TrimSpace(text)) == 0 {
@@ -81,7 +80,7 @@ func firstLine(err error) string {
 }
 
 // Save puts the file in the place of the former one, readable by its owner alone.
-func (f File) Save(path string) error {
+func (f contextFile) Save(path string) error {
 	text, err := yaml.Marshal(f)
 	if err != nil {
 		return err
@@ -101,13 +100,13 @@ func (f File) Save(path string) error {
 	return os.Rename(made.Name(), path)
 }
 
-// UnknownError is the error of a context that is not there.
-type UnknownError struct {
+// unknownContextError is the error of a context that is not there.
+type unknownContextError struct {
 	Name  string
 	Known []string
 }
 
-func (e *UnknownError) Error() string {
+func (e *unknownContextError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("there is no context %q, and no other: portico context set NAME --admin URL makes one", e.Name)
 	}
@@ -115,30 +114,30 @@ func (e *UnknownError) Error() string {
 }
 
 // Names are those of all contexts.
-func (f File) Names() (names []string) {
+func (f contextFile) Names() (names []string) {
 	for _, c := range f.Contexts {
 		names = append(names, c.Name)
 	}
 	return names
 }
 
-// Find returns a context by its name; *UnknownError where there is none.
-func (f File) Find(name string) (Context, error) {
+// Find returns a context by its name; *unknownContextError where there is none.
+func (f contextFile) Find(name string) (serviceContext, error) {
 	if i := f.index(name); i >= 0 {
 		return f.Contexts[i], nil
 	}
-	return Context{}, &UnknownError{name, f.Names()}
+	return serviceContext{}, &unknownContextError{name, f.Names()}
 }
 
-func (f File) index(name string) int {
-	return slices.IndexFunc(f.Contexts, func(c Context) bool { return c.Name == name })
+func (f contextFile) index(name string) int {
+	return slices.IndexFunc(f.Contexts, func(c serviceContext) bool { return c.Name == name })
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+var validContext = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // Set adds a context, or replaces the one of its name. The first one is current.
-func (f *File) Set(c Context) error {
-	if !validName.MatchString(c.Name) {
+func (f *contextFile) Set(c serviceContext) error {
+	if !validContext.MatchString(c.Name) {
 		return fmt.Errorf("%q is no name of a context: letters, digits, '.', '_' and '-', 63 at most", c.Name)
 	}
 	if i := f.index(c.Name); i >= 0 {
@@ -153,7 +152,7 @@ func (f *File) Set(c Context) error {
 }
 
 // Use makes a context the current one.
-func (f *File) Use(name string) error {
+func (f *contextFile) Use(name string) error {
 	c, err := f.Find(name)
 	if err == nil {
 		f.Current = c.Name
@@ -162,11 +161,11 @@ func (f *File) Use(name string) error {
 }
 
 // Delete forgets a context. If it is the current one there is none then.
-func (f *File) Delete(name string) error {
+func (f *contextFile) Delete(name string) error {
 	if _, err := f.Find(name); err != nil {
 		return err
 	}
-	f.Contexts = slices.DeleteFunc(f.Contexts, func(c Context) bool { return c.Name == name })
+	f.Contexts = slices.DeleteFunc(f.Contexts, func(c serviceContext) bool { return c.Name == name })
 	if f.Current == name {
 		f.Current = ""
 	}

@@ -1,6 +1,4 @@
-// Package scope finds what locks and tags apply to: the subscription, group or
-// resource before the last hop of their path.
-package scope
+package route
 
 import (
 	"context"
@@ -13,8 +11,9 @@ import (
 	"portico/routing"
 )
 
-// Finder finds scopes by the map of one configuration.
-type Finder struct {
+// Scopes finds what locks, tags and roles apply to, by the map of one configuration: the
+// subscription, group or resource before the last hop of a path.
+type Scopes struct {
 	Map      *regions.Map
 	Resolver *resolve.Resolver
 }
@@ -32,7 +31,7 @@ type Scope struct {
 
 // Find returns the scope of a request's last hop. A tracked resource has to exist;
 // whether an extension of it does, only its provider knows.
-func (f Finder) Find(ctx context.Context, x *exchange.Exchange) (Scope, error) {
+func (f Scopes) Find(ctx context.Context, x *exchange.Exchange) (Scope, error) {
 	path := &x.Request.Path
 	text := path.Prefix(path.LastHop().Start())
 	s := Scope{Key: arm.Fold(text), ID: "/subscriptions/" + path.Subscription()}
@@ -56,13 +55,13 @@ func (f Finder) Find(ctx context.Context, x *exchange.Exchange) (Scope, error) {
 	return s, f.CheckHost(ctx, x, s)
 }
 
-func (f Finder) classify(id string) (*routing.Request, *arm.Error) {
+func (f Scopes) classify(id string) (*routing.Request, *arm.Error) {
 	return routing.ClassifyID(f.Map, http.MethodHead, id)
 }
 
 // hostOf returns the nearest tracked resource at or above the one before the last hop
 // of a path.
-func (f Finder) hostOf(path *arm.Path) (string, *arm.Error) {
+func (f Scopes) hostOf(path *arm.Path) (string, *arm.Error) {
 	n := path.Hop(1).Start()
 	q, fault := f.classify(path.Prefix(n))
 	if fault != nil {
@@ -78,7 +77,7 @@ func (f Finder) hostOf(path *arm.Path) (string, *arm.Error) {
 }
 
 // CheckHost returns ARM's answer where the host of a scope does not exist.
-func (f Finder) CheckHost(ctx context.Context, x *exchange.Exchange, s Scope) error {
+func (f Scopes) CheckHost(ctx context.Context, x *exchange.Exchange, s Scope) error {
 	if s.Host == "" {
 		return nil
 	}

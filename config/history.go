@@ -1,7 +1,4 @@
-// Package generation remembers which configurations a gateway has had since it started,
-// what changed from one to the next, and which were refused: a bounded number of each,
-// without secrets.
-package generation
+package config
 
 import (
 	"cmp"
@@ -9,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"portico/config"
 )
 
 // Bounds of what is remembered.
@@ -20,8 +15,8 @@ const (
 	mostFaults      = 20
 )
 
-// Entry is a configuration that was read.
-type Entry struct {
+// HistoryEntry is a configuration that was read.
+type HistoryEntry struct {
 	Number int64 // of the generation; 0: it was refused
 	Time   time.Time
 	Why    string // what had it read
@@ -29,22 +24,23 @@ type Entry struct {
 	// NeedsRestart are the settings that stayed as they were.
 	NeedsRestart []string
 	// Differences are those from the generation before; Further more are left out.
-	Differences []config.Difference
+	Differences []Difference
 	Further     int
 	Faults      []string // why it was refused
 }
 
-// History is what is remembered. The zero value is empty. It is safe for concurrent use.
+// History remembers which configurations a gateway has had since it started, what changed
+// from one to the next, and which were refused: a bounded number of each, without secrets. The zero value is empty. It is safe for concurrent use.
 type History struct {
 	mu             sync.Mutex
-	taken, refused []Entry // the oldest first
+	taken, refused []HistoryEntry // the oldest first
 }
 
 // Taken remembers a configuration that is in use from now on; before is the one that was
 // in use until now, nil at the start.
-func (h *History) Taken(e Entry, before, now *config.Config) {
+func (h *History) Taken(e HistoryEntry, before, now *Config) {
 	if before != nil {
-		e.Differences = config.Differences(before, now)
+		e.Differences = Differences(before, now)
 		if e.Further = max(0, len(e.Differences)-mostDifferences); e.Further > 0 {
 			e.Differences = slices.Clone(e.Differences[:mostDifferences])
 		}
@@ -55,8 +51,8 @@ func (h *History) Taken(e Entry, before, now *config.Config) {
 }
 
 // Refused remembers a configuration that was not taken.
-func (h *History) Refused(e Entry, why error) {
-	if faults, ok := errors.AsType[config.Faults](why); ok {
+func (h *History) Refused(e HistoryEntry, why error) {
+	if faults, ok := errors.AsType[Faults](why); ok {
 		for _, f := range faults[:min(len(faults), mostFaults)] {
 			e.Faults = append(e.Faults, f.Error())
 		}
@@ -69,7 +65,7 @@ func (h *History) Refused(e Entry, why error) {
 	h.refused = appendBounded(h.refused, e)
 }
 
-func appendBounded(all []Entry, e Entry) []Entry {
+func appendBounded(all []HistoryEntry, e HistoryEntry) []HistoryEntry {
 	if len(all) == mostEntries {
 		all = slices.Delete(all, 0, 1)
 	}
@@ -87,10 +83,10 @@ func (h *History) Current() int64 {
 }
 
 // Entries are all that are remembered, the newest first.
-func (h *History) Entries() []Entry {
+func (h *History) Entries() []HistoryEntry {
 	h.mu.Lock()
 	all := slices.Concat(h.taken, h.refused)
 	h.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Number, a.Number)) })
+	slices.SortStableFunc(all, func(a, b HistoryEntry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Number, a.Number)) })
 	return all
 }
