@@ -1,3 +1,13 @@
+// Package jobs runs durable work: it claims the jobs of the inventory, holds
+// each by a lease, makes attempts at it, and decides when the next one is due.
+// It knows no kind of work; a [Kind] is given to the [Runner] under the name of
+// its jobs.
+//
+// Any replica may claim a job. A runner that dies or loses its lease leaves the
+// job to another, and the inventory refuses whatever the former holder still
+// tries to record. So a kind must only be right if its work is done twice. A
+// runner makes a bounded number of attempts at a time, for each kind and of those
+// in each region: one that hangs holds up no other.
 package jobs
 
 import (
@@ -152,4 +162,19 @@ func (r *Runner) pace() time.Duration {
 func (r *Runner) pauseAfter(attempts int64) time.Duration {
 	longest := min(60*r.Floor, max(r.Floor, time.Minute))
 	return max(r.Floor, timing.Jitter(timing.Backoff(2*r.Floor, longest, int(attempts))))
+}
+
+// repeat calls part again and again until ctx ends, after a first pause and then after
+// those that it returns.
+func repeat(ctx context.Context, first time.Duration, part func() time.Duration) {
+	timer := time.NewTimer(first)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(part())
+	}
 }

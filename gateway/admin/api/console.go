@@ -151,3 +151,29 @@ type DeletionMember struct {
 	Why      string     `json:"why,omitempty"`   // the last failure, or what the provider said
 	Due      *time.Time `json:"due,omitempty"`
 }
+
+var deletionOrderOperations = []Operation{
+	{
+		Method: http.MethodGet, Path: "/admin/deleteOrder", Summary: "What deletions of groups have learnt about the order of types in a subscription.",
+		Query: []Parameter{{"subscription", "in which; needed"}}, Answer: Page[TypeOrder]{}, Status: http.StatusOK,
+	},
+}
+
+// TypeOrder says that resources of one type go before those of another.
+type TypeOrder struct {
+	Before string    `json:"before"`
+	After  string    `json:"after"`
+	Seen   time.Time `json:"seen"`
+}
+
+var reloadOperations = []Operation{
+	{Method: http.MethodPost, Path: "/admin/reload", Summary: "Reads the configuration again. One with a fault changes nothing; the error has a detail for each fault.", Answer: Reloaded{}, Status: http.StatusOK},
+}
+
+// Reloaded describes a configuration that was loaded.
+type Reloaded struct {
+	Generation int64 `json:"generation"` // the first is 1
+	// NeedsRestart are the settings that differ from what the gateway was started with, but
+	// cannot change while it runs: they stay as they were.
+	NeedsRestart []string `json:"needsRestart,omitempty"`
+}

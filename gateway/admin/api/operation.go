@@ -1,6 +1,17 @@
+// Package api describes the admin listener: the operations that it has, and the JSON that
+// they take and answer. The listener's handlers, its OpenAPI document, the commands of
+// cmd/portico and the console all follow this one description.
+//
+// A file per resource holds its operations and its values. The values are plain: they
+// import nothing of the gateway.
 package api
 
-import "slices"
+import (
+	_ "embed" // the document
+	"encoding/json"
+	"net/http"
+	"slices"
+)
 
 // Operation is one thing that the admin listener does.
 type Operation struct {
@@ -56,3 +67,20 @@ type Page[T any] struct {
 
 // Parameters of every list that has pages.
 var paging = []Parameter{{"limit", "how many a page has at most: 1 to 1000"}, {"after", "where the page begins, as a nextLink says it"}}
+
+var documentOperations = []Operation{
+	{Method: http.MethodGet, Path: "/admin/openapi.json", Summary: "This description.", Answer: Document{}, Status: http.StatusOK},
+}
+
+// Document is a description of all operations, in OpenAPI 3.0.
+type Document struct{ json.RawMessage }
+
+// Described is any JSON object.
+func (Document) Described() any { return map[string]any{} }
+
+//go:embed openapi.json
+var document []byte
+
+// OpenAPI returns the description of all operations. A test makes it of [Operations]:
+// go test ./gateway/admin/api -update
+func OpenAPI() Document { return Document{document} }
