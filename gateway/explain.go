@@ -25,6 +25,7 @@ import (
 	"portico/gateway/observe"
 	"portico/gateway/resolve"
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/limits/throttle"
 	"portico/locate"
 	"portico/routing"
@@ -42,7 +43,7 @@ const answerShown = 64 << 10
 // if the question has providers asked, what they tell. The error is an *arm.Error where
 // there is no such request, or the store's.
 func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Explanation, error) {
-	ctx, cancel := context.WithTimeout(inventory.Rehearse(ctx), explainTime)
+	ctx, cancel := context.WithTimeout(engine.Rehearse(ctx), explainTime)
 	defer cancel()
 	if fault := whole(&q); fault != nil {
 		return adminapi.Explanation{}, fault
@@ -234,7 +235,7 @@ func explainedRequest(ctx context.Context, q adminapi.Question) (*http.Request, 
 }
 
 // rehearsal returns a gateway whose handlers are those of g and that calls no provider.
-// What its requests write is rolled back, if their contexts say so ([inventory.Rehearse]);
+// What its requests write is rolled back, if their contexts say so ([engine.Rehearse]);
 // they leave nothing in logs, metrics and budgets.
 func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway {
 	r := *g
@@ -273,7 +274,7 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 type inEarnest struct{ resolve.Finder }
 
 func (f inEarnest) Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error {
-	ctx = events.With(inventory.InEarnest(ctx), &events.Cause{Operator: true})
+	ctx = events.With(engine.InEarnest(ctx), &events.Cause{Operator: true})
 	return f.Finder.Find(ctx, caller, sought)
 }
 

@@ -81,12 +81,12 @@ func (b begunWrites) intents() (ids [][16]byte, encrypted []byte) {
 func begunPlace(sub string) []byte { return []byte("begun " + sub) }
 
 // read returns the writes. With a key that is gone nothing is known of them.
-func (b begunWrites) read(ctx context.Context, s *Store, sub string) []begunWrite {
+func (b begunWrites) read(ctx context.Context, d *transaction.Database, sub string) []begunWrite {
 	if b.known || b.none() {
 		return b.all
 	}
 	_, encrypted := b.intents()
-	text, err := s.database.Cipher.Decrypt(ctx, begunPlace(sub), encrypted)
+	text, err := d.Cipher.Decrypt(ctx, begunPlace(sub), encrypted)
 	if err == nil {
 		err = json.Unmarshal(text, &b.all)
 	}
@@ -122,7 +122,7 @@ func (b *begunWrite) appendJSON(behind []byte) ([]byte, error) {
 }
 
 // sealBegun returns writes as the store has them.
-func (s *Store) sealBegun(ctx context.Context, sub string, all []begunWrite) (begunWrites, error) {
+func sealBegun(ctx context.Context, d *transaction.Database, sub string, all []begunWrite) (begunWrites, error) {
 	if len(all) == 0 {
 		return begunWrites{}, nil
 	}
@@ -131,7 +131,7 @@ func (s *Store) sealBegun(ctx context.Context, sub string, all []begunWrite) (be
 	if err != nil {
 		return begunWrites{}, err
 	}
-	encrypted, err := s.database.Cipher.Encrypt(ctx, begunPlace(sub), told)
+	encrypted, err := d.Cipher.Encrypt(ctx, begunPlace(sub), told)
 	text := append(make([]byte, 0, 1+16*len(all)+len(encrypted)), byte(len(all)))
 	for _, b := range all {
 		text = append(text, b.Intent[:]...)
@@ -143,7 +143,7 @@ func (s *Store) sealBegun(ctx context.Context, sub string, all []begunWrite) (be
 // any, of any kind, of which no event says yet how it ended; the zero Cause where there is
 // none, or it cannot be read.
 func (s *Store) BegunBy(ctx context.Context, row Resource, kinds ...index.WriteKind) (cause events.Cause) {
-	for _, b := range row.begun.read(ctx, s, row.Subscription) {
+	for _, b := range row.begun.read(ctx, s.database, row.Subscription) {
 		if len(kinds) == 0 || slices.Contains(kinds, b.Kind) {
 			cause = b.Cause
 		}
@@ -156,7 +156,7 @@ func (h *resourceTx) begun(t *tx) []begunWrite {
 	if h.row == nil {
 		return nil
 	}
-	return h.row.begun.read(t.Context, t.store, h.subscription)
+	return h.row.begun.read(t.Context, t.store.database, h.subscription)
 }
 
 // beginning is a write that is about to begin: its intent, and what the row remembers if it
@@ -167,9 +167,9 @@ type beginning struct {
 	remembered begunWrites
 }
 
-func (s *Store) beginning(ctx context.Context, w *Write) (b beginning, err error) {
+func (w *Write) beginning(ctx context.Context, d *transaction.Database) (b beginning, err error) {
 	b.intent = engine.NewID()
-	b.remembered, err = s.sealBegun(ctx, w.Subscription, []begunWrite{{Intent: b.intent, Kind: w.Kind, Type: w.Type, Cause: events.CauseOf(ctx)}})
+	b.remembered, err = sealBegun(ctx, d, w.Subscription, []begunWrite{{Intent: b.intent, Kind: w.Kind, Type: w.Type, Cause: events.CauseOf(ctx)}})
 	return b, err
 }
 
@@ -185,7 +185,7 @@ func (h *resourceTx) remember(t *tx, b beginning) error {
 
 // setBegun is what the row remembers when it is stored.
 func (h *resourceTx) setBegun(t *tx, all []begunWrite) error {
-	sealed, err := t.store.sealBegun(t.Context, h.subscription, all)
+	sealed, err := sealBegun(t.Context, t.store.database, h.subscription, all)
 	h.remembered = &sealed
 	return err
 }

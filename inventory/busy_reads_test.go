@@ -92,7 +92,7 @@ func occupy(t *testing.T, s *Store, registry *prometheus.Registry) (release func
 	t.Cleanup(release)
 	for range 20 {
 		readers.Go(func() {
-			_ = s.read(t.Context()).Each(func(engine.Scanner) error { <-held; return nil }, `SELECT feed FROM event_numbers WHERE subscription = ?`, "")
+			_ = s.engine.Read(t.Context()).Each(func(engine.Scanner) error { <-held; return nil }, `SELECT feed FROM event_numbers WHERE subscription = ?`, "")
 		})
 	}
 	harness.Await(t, time.Minute, "reads to hold all connections", func() bool {

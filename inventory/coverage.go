@@ -24,7 +24,7 @@ const (
 // are none in a covered subscription, nor where a sweep was complete; in an unknown
 // subscription all are uncovered.
 func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
-	from := s.read(ctx)
+	from := s.engine.Read(ctx)
 	switch known, err := loadSubscription(from, selectSubscription, sub); {
 	case errors.Is(err, ErrNotFound):
 		return slices.Clone(regions), nil
@@ -55,7 +55,7 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 // It asks once, for all regions, unless rows lie in others than those given: for
 // these it asks again.
 func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []string) (regions []string, held bool, err error) {
-	from, group := s.read(ctx), arm.Fold(group)
+	from, group := s.engine.Read(ctx), arm.Fold(group)
 	// Before the first of all names there is none, so that what lies behind it is found.
 	asked := append([]string{""}, given...)
 	for {

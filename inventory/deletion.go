@@ -117,7 +117,7 @@ func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGrou
 		if err := closeGroup(t, j.Subscription, j.Subject, c); err != nil {
 			return err
 		}
-		return s.endDeletion(t, j, jobrow.Done, payload)
+		return t.endDeletion(j, jobrow.Done, payload)
 	})
 }
 
@@ -129,7 +129,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.Stat
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
-			return s.endDeletion(t, j, state, payload)
+			return t.endDeletion(j, state, payload)
 		case err != nil:
 			return err
 		}
@@ -150,14 +150,14 @@ func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.Stat
 		if err := t.recordGroupFailed(g, deleteVerb, events.Failed, why); err != nil {
 			return err
 		}
-		return s.endDeletion(t, j, state, payload)
+		return t.endDeletion(j, state, payload)
 	})
 }
 
 const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
 
-func (s *Store) endDeletion(t *tx, j jobrow.Job, state jobrow.State, payload string) error {
-	if err := j.End(t.Base(), state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
+func (t *tx) endDeletion(j jobrow.Job, state jobrow.State, payload string) error {
+	if err := j.End(t.Base(), state, payload, t.Now.Add(t.store.options.JobRecords)); err != nil {
 		return err
 	}
 	return t.Later(forgetMembers, j.Subscription, j.ID[:])

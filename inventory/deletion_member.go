@@ -31,7 +31,7 @@ const (
 
 // DeletionMembers lists what a deletion remembers, by key, without the errors.
 func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
-	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
+	return engine.Collect(s.engine.Read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
 		return m, err
 	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
@@ -39,7 +39,7 @@ func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string,
 
 // DeletionError returns what the provider said last of a resource, empty for nothing.
 func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
-	err = s.read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
+	err = s.engine.Read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

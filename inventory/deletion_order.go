@@ -41,7 +41,7 @@ func scanTypeOrder(scan engine.Scanner) (o TypeOrder, err error) {
 // TypeOrders lists the orders learnt in a subscription, the newest first.
 func (s *Store) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error) {
 	horizon := s.engine.Now().Add(-typeOrderAge)
-	return engine.Collect(s.read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
+	return engine.Collect(s.engine.Read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
 }
 
 // LearnTypeOrders adds orders, and forgets what is too old or too much; Seen is the

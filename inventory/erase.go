@@ -104,7 +104,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (sub.State != Deleted || sub.Erased):
 			e.Revived = true
-			return e, s.endErasure(t, j)
+			return e, t.endErasure(j)
 		case err != nil:
 			return e, err
 		}
@@ -153,7 +153,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 		}
 		e.More = false
 		e.Done = true
-		return e, s.eraseRest(t, &sub, j)
+		return e, t.eraseRest(&sub, j)
 	})
 }
 
@@ -239,7 +239,7 @@ func (t *tx) eraseTags(sub string) (more bool, err error) {
 	return true, err
 }
 
-func (s *Store) eraseRest(t *tx, sub *Subscription, j jobrow.Job) error {
+func (t *tx) eraseRest(sub *Subscription, j jobrow.Job) error {
 	t.ChangesScope(sub.ID)
 	for _, statement := range erasures {
 		if _, err := t.Exec(statement, sub.ID); err != nil {
@@ -258,9 +258,9 @@ func (s *Store) eraseRest(t *tx, sub *Subscription, j jobrow.Job) error {
 	if _, err := t.Exec(updateSubscriptionTags, `{}`, engine.Micros(t.Now), sub.ID); err != nil {
 		return err
 	}
-	return s.endErasure(t, j)
+	return t.endErasure(j)
 }
 
-func (s *Store) endErasure(t *tx, j jobrow.Job) error {
-	return j.End(t.Base(), jobrow.Done, "", t.Now.Add(s.options.JobRecords))
+func (t *tx) endErasure(j jobrow.Job) error {
+	return j.End(t.Base(), jobrow.Done, "", t.Now.Add(t.store.options.JobRecords))
 }

@@ -106,7 +106,7 @@ func erased(t *testing.T, s *Store, groups, most int, fill func(context.Context)
 		t.Fatal(jobs, err)
 	}
 	left := func() (n int) {
-		if err := s.read(t.Context()).One(`SELECT COUNT(*) FROM resources WHERE subscription = 's'`)(&n); err != nil {
+		if err := s.engine.Read(t.Context()).One(`SELECT COUNT(*) FROM resources WHERE subscription = 's'`)(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -61,7 +61,7 @@ func TestManyTagsAreErasedInSteps(t *testing.T) {
 		t.Fatal(jobs, err)
 	}
 	count := func(sub string) (n int) {
-		if err := s.read(t.Context()).One(`SELECT COUNT(*) FROM resource_tags WHERE subscription = ?`, sub)(&n); err != nil {
+		if err := s.engine.Read(t.Context()).One(`SELECT COUNT(*) FROM resource_tags WHERE subscription = ?`, sub)(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n

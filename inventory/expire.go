@@ -36,7 +36,7 @@ func (e *SkippedError) Unwrap() error { return e.Err }
 // CountTombstones returns how many tombstones a subscription has, but counts no
 // further than limit.
 func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n int, err error) {
-	err = s.read(ctx).One(tombstones, arm.Fold(sub), limit)(&n)
+	err = s.engine.Read(ctx).One(tombstones, arm.Fold(sub), limit)(&n)
 	return n, err
 }
 
@@ -56,7 +56,7 @@ func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 	now := engine.Micros(s.engine.Now())
 	var left skipped
 	for from := int64(0); ; {
-		page, err := engine.Collect(s.read(ctx), scanEndedIntent, endedIntents, from, now, engine.AtMost(limit-lapsed))
+		page, err := engine.Collect(s.engine.Read(ctx), scanEndedIntent, endedIntents, from, now, engine.AtMost(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}

@@ -191,18 +191,18 @@ func (t *tx) watchFence(f Fence) error {
 
 // Fences lists the fences on an ID.
 func (s *Store) Fences(ctx context.Context, sub, key string) ([]Fence, error) {
-	return engine.Collect(s.read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
+	return engine.Collect(s.engine.Read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
 }
 
 // AllFences lists at most limit fences of all subscriptions that follow after; the
 // zero Fence precedes all.
 func (s *Store) AllFences(ctx context.Context, after Fence, limit int) ([]Fence, error) {
-	return engine.Collect(s.read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
 }
 
 // CountFences counts the fences of all subscriptions.
 func (s *Store) CountFences(ctx context.Context) (n int, err error) {
-	err = s.read(ctx).One(countEveryFence)(&n)
+	err = s.engine.Read(ctx).One(countEveryFence)(&n)
 	return n, err
 }
 

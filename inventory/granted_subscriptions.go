@@ -34,7 +34,7 @@ func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who acc
 			return all, nil
 		}
 		among, args := engine.Among("subscription", ids, arm.Fold)
-		found, err := engine.Collect(s.read(ctx), scanSubscription, namedSubscriptions+among+` ORDER BY subscription LIMIT ?`,
+		found, err := engine.Collect(s.engine.Read(ctx), scanSubscription, namedSubscriptions+among+` ORDER BY subscription LIMIT ?`,
 			append(append([]any{arm.Fold(tenant)}, args...), limit-len(all))...)
 		all = append(all, found...)
 		if err != nil || len(all) == limit || len(ids) < limit {

@@ -73,7 +73,7 @@ func TestRolesUseAKey(t *testing.T) {
 		{statements["deleteRoleAssignmentsAt"], "role_assignments", []any{"s", "/a", "/b", "/c"}},
 		{statements["changeScopeOfAssignments"], "sqlite_autoindex_scope_changes_1 (subscription=?)", []any{[]byte{1}, 1, "s", "s", "/a", "/b", "/c"}},
 	} {
-		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,7 @@ func scanGroup(scan engine.Scanner) (Group, error) {
 
 // Group returns one group, or ErrNotFound.
 func (s *Store) Group(ctx context.Context, sub, name string) (Group, error) {
-	return loadGroup(s.read(ctx), selectGroup, sub, name)
+	return loadGroup(s.engine.Read(ctx), selectGroup, sub, name)
 }
 
 func loadGroup(from engine.Source, statement, sub, name string) (Group, error) {
@@ -97,7 +97,7 @@ func loadGroup(from engine.Source, statement, sub, name string) (Group, error) {
 
 // Groups lists groups.
 func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
-	return engine.Collect(s.read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.AtMost(q.Limit))
+	return engine.Collect(s.engine.Read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.AtMost(q.Limit))
 }
 
 // EditGroup creates or changes a group. edit gets the present group, nil when there
@@ -110,26 +110,24 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 // *transaction.QuotaError. The subscription must admit the change: ErrSubscriptionNotFound,
 // *SubscriptionStateError. A lock can forbid it: *LockedError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
-	result, err := commit(ctx, s, engine.Flushed, transaction.NewGroupLocks(sub, name), func(t *tx) (put[Group], error) {
+	return engine.Put(ctx, s.engine, transaction.NewGroupLocks(sub, name), func(t *tx) (stored Group, created bool, err error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
 		switch {
 		case err == nil:
 			if err := current.admitsChange(t); err != nil {
-				return put[Group]{}, err
+				return stored, false, err
 			}
-			changed, err := changeGroup(t, current, edit)
-			return put[Group]{stored: changed}, err
+			stored, err = changeGroup(t, current, edit)
 		case errors.Is(err, ErrNotFound):
 			absent := Group{Subscription: arm.Fold(sub), Key: arm.Fold(name), locked: t.mayBeLocked(arm.Fold(sub))}
 			if err := absent.admitsChange(t); err != nil {
-				return put[Group]{}, err
+				return stored, false, err
 			}
-			created, err := s.createGroup(t, sub, name, edit)
-			return put[Group]{stored: created, created: true}, err
+			created = true
+			stored, err = t.createGroup(sub, name, edit)
 		}
-		return put[Group]{}, err
+		return stored, created, err
 	})
-	return result.stored, result.created, err
 }
 
 // mayBeLocked reports whether there may be locks in a subscription whose row is locked.
@@ -138,7 +136,7 @@ func (t *tx) mayBeLocked(sub string) bool {
 	return known.locked || !asked
 }
 
-func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, error)) (Group, error) {
+func (t *tx) createGroup(sub, name string, edit func(*Group) (*Group, error)) (Group, error) {
 	wanted, err := edit(nil)
 	if err != nil {
 		return Group{}, err
@@ -146,7 +144,7 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 	if wanted == nil {
 		return Group{}, ErrNotFound
 	}
-	if err := t.RaiseUsage(transaction.UsageOfGroups(sub), 1, s.options.Limits.GroupsPerSubscription); err != nil {
+	if err := t.RaiseUsage(transaction.UsageOfGroups(sub), 1, t.store.options.Limits.GroupsPerSubscription); err != nil {
 		return Group{}, err
 	}
 	g := *wanted

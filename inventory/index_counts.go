@@ -28,7 +28,7 @@ type IndexCounts struct {
 func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done bool, err error) {
 	n := 0
 	part := *c
-	err = s.read(ctx).Each(func(scan engine.Scanner) error {
+	err = s.engine.Read(ctx).Each(func(scan engine.Scanner) error {
 		var phase index.Phase
 		var verify bool
 		if err := scan(&part.subscription, &part.key, &phase, &verify); err != nil {
@@ -53,6 +53,6 @@ func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done 
 // CountIntents counts the open writes: under way, or ended with an unknown outcome
 // until their time is over.
 func (s *Store) CountIntents(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx).One(openIntents)(&n)
+	err = s.engine.Read(ctx).One(openIntents)(&n)
 	return n, err
 }

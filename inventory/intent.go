@@ -116,7 +116,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	if w.Kind == index.Put {
 		locks.Rows = append(locks.Rows, engine.Row{Kind: transaction.FenceRow, Name: w.Key})
 	}
-	b, err := s.beginning(ctx, &w)
+	b, err := w.beginning(ctx, s.database)
 	if err != nil {
 		return Ticket{}, err
 	}
@@ -140,13 +140,13 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err != nil {
 			return Ticket{}, err
 		}
-		if err := s.admit(t, w, h, refusal); err != nil {
+		if err := t.admit(w, h, refusal); err != nil {
 			return Ticket{}, h.unlessAssumed(err)
 		}
 		if err := t.recordRegion(writtenRegion{w.Subscription, w.Group, incarnation, w.Type, w.Region}); err != nil {
 			return Ticket{}, err
 		}
-		return s.recordIntent(t, h, w, b)
+		return t.recordIntent(h, w, b)
 	})
 }
 
@@ -174,7 +174,7 @@ func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
 	return group.Incarnation, index.AdmitWrite(&index.Group{State: group.State, Incarnation: group.Incarnation}, w.Incarnation, w.OfGroupDelete)
 }
 
-func (s *Store) admit(t *tx, w Write, h *resourceTx, refusal error) error {
+func (t *tx) admit(w Write, h *resourceTx, refusal error) error {
 	row := h.row
 	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
 		return ErrChanged
@@ -195,7 +195,7 @@ func (s *Store) admit(t *tx, w Write, h *resourceTx, refusal error) error {
 	if err := t.unfenced(w.Subscription, w.Key); err != nil {
 		return err
 	}
-	return t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), 1, s.options.Limits.ResourcesPerTypeAndGroup)
+	return t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), 1, t.store.options.Limits.ResourcesPerTypeAndGroup)
 }
 
 // conflicts reports whether the write goes elsewhere than the row is.
@@ -232,9 +232,9 @@ func (w *Write) lockParent(t *tx) (refusal, err error) {
 	return nil, nil
 }
 
-func (s *Store) recordIntent(t *tx, h *resourceTx, w Write, b beginning) (Ticket, error) {
-	sendBy := t.Now.Add(s.options.SendWithin)
-	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
+func (t *tx) recordIntent(h *resourceTx, w Write, b beginning) (Ticket, error) {
+	sendBy := t.Now.Add(t.store.options.SendWithin)
+	notAfter := t.Now.Add(t.store.options.CallLimit + t.store.options.CallMargin)
 	e := index.Intended{ID: b.intent, Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
 	ticket := Ticket{
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,

@@ -223,7 +223,7 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 			if (strings.Contains(name, "rare") || strings.Contains(name, "absent")) && len(candidates) > 1 {
 				t.Errorf("%s: %d rows are read", name, len(candidates))
 			}
-			list, err := q.fewest(s.read(t.Context()))
+			list, err := q.fewest(s.engine.Read(t.Context()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +336,7 @@ func TestManyNamesFarApart(t *testing.T) {
 					t.Errorf("%+v: %d are found among %d, want %d", also, found, read, want)
 				}
 				q.After = "/1088000"
-				if list, err := q.fewest(s.read(t.Context())); err != nil || list.unordered {
+				if list, err := q.fewest(s.engine.Read(t.Context())); err != nil || list.unordered {
 					t.Errorf("%+v: where the names lie together it goes by %s, %v", also, list.list, err)
 				}
 			}
@@ -346,7 +346,7 @@ func TestManyNamesFarApart(t *testing.T) {
 
 func checkSQLitePlan(t *testing.T, s *Store, list selection, args []any) {
 	t.Helper()
-	plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+list.list, args...)
+	plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+list.list, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

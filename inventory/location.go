@@ -16,7 +16,7 @@ func (s *Store) location(ctx context.Context, sub, key string) (locations.Locate
 	found := locations.Located{Found: true}
 	var generation []byte
 	var provisioningState string
-	err := s.read(ctx).One(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)
+	err := s.engine.Read(ctx).One(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)
 	if errors.Is(err, sql.ErrNoRows) {
 		return locations.Located{}, nil
 	}

@@ -139,7 +139,7 @@ func groupScope(sub, group string) string {
 
 // Lock returns one lock, or ErrNotFound.
 func (s *Store) Lock(ctx context.Context, sub, scope, name string) (Lock, error) {
-	l, err := scanLock(s.read(ctx).One(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
+	l, err := scanLock(s.engine.Read(ctx).One(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
 	return l, engine.OrNotFound(err)
 }
 
@@ -147,10 +147,10 @@ func (s *Store) Lock(ctx context.Context, sub, scope, name string) (Lock, error)
 func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]Lock, error) {
 	sub, scope = arm.Fold(sub), arm.Fold(scope)
 	if !andBelow {
-		return engine.Collect(s.read(ctx), scanLock, listLocks, sub, scope)
+		return engine.Collect(s.engine.Read(ctx), scanLock, listLocks, sub, scope)
 	}
 	from, to := engine.Below(scope)
-	return engine.Collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
+	return engine.Collect(s.engine.Read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
 // CheckLocks returns *LockedError where one of the locks forbids a write that has no
@@ -188,35 +188,38 @@ func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
 // *index.GroupStateError. The locks of a scope are limited: *transaction.QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
-	result, err := commit(ctx, s, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) (put[Lock], error) {
+	return engine.Put(ctx, s.engine, scopeLocks(sub, group, of), func(t *tx) (l Lock, created bool, err error) {
 		current, err := t.openLock(of, group, false)
 		if err != nil {
-			return put[Lock]{}, err
+			return l, false, err
 		}
 		wanted, err := edit(current.lock)
 		if err != nil {
-			return put[Lock]{}, err
+			return l, false, err
 		}
-		l := *wanted
+		l = *wanted
 		l.Subscription, l.Scope, l.Key = of.subscription, of.scope, of.name
 		l.Generation, l.Created, l.Changed = engine.NewID(), t.Now, t.Now
 		if current.lock != nil {
 			l.Created = current.lock.Created
 		} else if err := t.checkNewLock(l, current); err != nil {
-			return put[Lock]{}, err
+			return l, false, err
 		}
-		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
-		if err != nil {
-			return put[Lock]{}, err
+		if err := l.put(t); err != nil {
+			return l, false, err
 		}
-		err = t.Later(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
-			engine.Micros(l.Created), engine.Micros(l.Changed))
-		if err == nil {
-			err = t.recordLock(l, writeVerb)
-		}
-		return put[Lock]{stored: l, created: current.lock == nil}, err
+		return l, current.lock == nil, t.recordLock(l, writeVerb)
 	})
-	return result.stored, result.created, err
+}
+
+// put stores a lock.
+func (l *Lock) put(t *tx) error {
+	properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
+	if err != nil {
+		return err
+	}
+	return t.Later(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
+		engine.Micros(l.Created), engine.Micros(l.Changed))
 }
 
 // lockState is a lock, nil where there is none, and how many there are.

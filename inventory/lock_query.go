@@ -21,14 +21,14 @@ func LockID(scope, name string) string {
 // SubscriptionLocks lists at most limit locks of a subscription, by scope and name, that
 // follow after, of which Scope and Key count; the zero Lock precedes all.
 func (s *Store) SubscriptionLocks(ctx context.Context, sub string, after Lock, limit int) ([]Lock, error) {
-	return engine.Collect(s.read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
 }
 
 // LocksHolding lists the locks that hold at an ID in a subscription: those on it, and those
 // above it.
 func (s *Store) LocksHolding(ctx context.Context, sub, id string) ([]Lock, error) {
 	of, args := engine.Among("scope", scopesOf(arm.Fold(sub), arm.Fold(id)), arm.Fold)
-	return engine.Collect(s.read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
+	return engine.Collect(s.engine.Read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
 }
 
 // scopesOf are the folded ids from a subscription's to one in it.

@@ -28,7 +28,7 @@ const waitPause = 20 * time.Millisecond
 // of a group that was accepted before.
 func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
 	var underWay bool
-	for underWay, err = s.conflictAmongAdmitted(ctx, group, l); err == nil; underWay, err = s.conflictUnderWay(ctx, l) {
+	for underWay, err = l.conflictAmongAdmitted(ctx, s, group); err == nil; underWay, err = l.conflictUnderWay(ctx, s) {
 		if !underWay {
 			return true, nil
 		}
@@ -48,7 +48,7 @@ func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lo
 // reports then whether a call is under way that the lock forbids: a write that was
 // admitted without seeing the lock holds a row until its intent is visible, and later
 // writes read the locks anew.
-func (s *Store) conflictAmongAdmitted(ctx context.Context, group string, l Lock) (underWay bool, err error) {
+func (l Lock) conflictAmongAdmitted(ctx context.Context, s *Store, group string) (underWay bool, err error) {
 	found, err := commit(ctx, s, engine.Unflushed, admissionLocks(l.Subscription, group), func(t *tx) (*bool, error) {
 		found := new(bool) // known when the transaction is over
 		return found, t.LookUpLater(l.conflicts(t.Now, found)...)
@@ -57,7 +57,7 @@ func (s *Store) conflictAmongAdmitted(ctx context.Context, group string, l Lock)
 }
 
 // conflictUnderWay reports whether a call, or a move, that a lock forbids is under way.
-func (s *Store) conflictUnderWay(ctx context.Context, l Lock) (underWay bool, err error) {
+func (l Lock) conflictUnderWay(ctx context.Context, s *Store) (underWay bool, err error) {
 	err = s.engine.LookUp(ctx, l.conflicts(s.engine.Now(), &underWay)...)
 	return underWay, err
 }

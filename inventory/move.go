@@ -150,7 +150,7 @@ const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = 
 // oldest first. Jobs that have ended are known for a while.
 func (s *Store) MovesFrom(ctx context.Context, key string) ([]jobrow.Job, error) {
 	from := groupOf(arm.Fold(key))
-	return engine.Collect(s.read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
+	return engine.Collect(s.engine.Read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
 // groupOf is the group that a folded key lies in.

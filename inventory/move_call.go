@@ -73,7 +73,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 			return err
 		}
 		for _, m := range c.Members {
-			if err := s.recordMoveIntents(t, held, c, m, to.Incarnation); err != nil {
+			if err := t.recordMoveIntents(held, c, m, to.Incarnation); err != nil {
 				return err
 			}
 		}
@@ -81,7 +81,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 	})
 }
 
-func (s *Store) recordMoveIntents(t *tx, j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
+func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
 	rows, err := t.treeOf(c.Source, m)
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func (s *Store) recordMoveIntents(t *tx, j jobrow.Job, c MoveCall, m MoveMember,
 		}
 	}
 	intent := m.intentOf(j)
-	sendBy := t.Now.Add(s.options.SendWithin)
-	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
+	sendBy := t.Now.Add(t.store.options.SendWithin)
+	notAfter := t.Now.Add(t.store.options.CallLimit + t.store.options.CallMargin)
 	for _, row := range rows {
 		for _, at := range [...]struct {
 			GroupName
@@ -156,7 +156,7 @@ func (s *Store) Drained(ctx context.Context, source, target GroupName) (until ti
 	}
 	for _, g := range [...]GroupName{source, target} {
 		var last int64
-		if err := s.read(ctx).One(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
+		if err := s.engine.Read(ctx).One(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
 			return until, false, err
 		}
 		if last > 0 && engine.Moment(last).After(until) {

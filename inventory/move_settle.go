@@ -2,12 +2,10 @@ package inventory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"portico/events"
 
-	"portico/arm"
 	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
@@ -132,7 +130,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	}
 	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
 	var err error
-	if moved.begun, err = t.store.sealBegun(t.Context, moved.Subscription, row.begun.read(t.Context, t.store, row.Subscription)); err != nil {
+	if moved.begun, err = sealBegun(t.Context, t.store.database, moved.Subscription, row.begun.read(t.Context, t.store.database, row.Subscription)); err != nil {
 		return err
 	}
 	if err := t.recordMove(&row, &moved); err != nil {
@@ -248,13 +246,8 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 		if r.LockETag != nil {
 			l.ETag = r.LockETag(l)
 		}
-		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
-		if err != nil {
-			return err
-		}
-		err = t.Later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
-			engine.Micros(l.Created), engine.Micros(t.Now))
-		if err != nil {
+		l.Changed = t.Now
+		if err := l.put(t); err != nil {
 			return err
 		}
 	}

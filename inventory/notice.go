@@ -292,7 +292,7 @@ func (t *tx) resumeErasure(sub Subscription) error {
 // OpenNotices counts the endpoints of a namespace (empty: of all) that may not know
 // the newest version of a subscription.
 func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, error) {
-	return countNotices(s.read(ctx), arm.Fold(sub), arm.Fold(namespace))
+	return countNotices(s.engine.Read(ctx), arm.Fold(sub), arm.Fold(namespace))
 }
 
 func countNotices(from engine.Source, sub, namespace string) (int, error) {
@@ -309,7 +309,7 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 // NotifyNewTargets notifies those of the endpoints that must know a subscription and
 // never heard of it: they have joined the region map.
 func (s *Store) NotifyNewTargets(ctx context.Context, sub string, targets []NotificationTarget) error {
-	known, err := loadTargets(s.read(ctx), arm.Fold(sub))
+	known, err := loadTargets(s.engine.Read(ctx), arm.Fold(sub))
 	if err != nil || !known.misses(targets) {
 		return err
 	}

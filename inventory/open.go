@@ -213,10 +213,3 @@ func (s *Store) Stats() Stats {
 	stats.CacheHits, stats.CacheMisses = s.Locations.Counts()
 	return stats
 }
-
-// read is the reading pool for one call.
-func (s *Store) read(ctx context.Context) engine.Source { return s.engine.Read(ctx) }
-
-// CheckPostgres reports why no store could be opened in a PostgreSQL database, without
-// changing it: an error that wraps ErrUnavailable if it cannot be asked now.
-func CheckPostgres(ctx context.Context, dsn string) error { return engine.CheckPostgres(ctx, dsn) }

@@ -20,7 +20,7 @@ func (s *Store) ResourceAndRemoval(ctx context.Context, sub, key string) (row Re
 	args := append([]any{sub, index.Delete, index.Move}, above...)
 	args = append(args, sub, key)
 	row, err = scanResource(func(dest ...any) error {
-		return s.read(ctx).One(selectWithRemoval(len(above)), args...)(append(dest, &removalOpen)...)
+		return s.engine.Read(ctx).One(selectWithRemoval(len(above)), args...)(append(dest, &removalOpen)...)
 	})
 	return row, removalOpen, engine.OrNotFound(err)
 }

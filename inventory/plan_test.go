@@ -28,7 +28,7 @@ func TestDoubtsUseAKey(t *testing.T) {
 		{passJobsOf, "jobs_1", []any{"s", id, 10}},
 		{jobsOfRow + ` ORDER BY id`, "jobs_1", []any{"s", id, id, id, id}},
 	} {
-		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestGrantedSubscriptionsUseAKey(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	statements, _ := texts(t)
 	condition, principals := engine.Among("principal", []string{"p"}, strings.ToLower)
-	plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements["grantedSubscriptions"]+condition+` ORDER BY subscription LIMIT ?`,
+	plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements["grantedSubscriptions"]+condition+` ORDER BY subscription LIMIT ?`,
 		append(append([]any{"t", "0"}, principals...), 10)...)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestSinkEventsUseAKey(t *testing.T) {
 		{statements["anySinkEvents"], []any{"s", 10}},
 		{statements["forgottenSinkDead"], []any{"s", 1, 5, 10}},
 	} {
-		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestEventsUseAKey(t *testing.T) {
 		{"unnumberedEvents", "unnumbered_events_by_time (at<?)", []any{1}},
 		{"recordEvents", "sqlite_autoindex_unnumbered_events_1 (subscription=? AND at>?)", []any{"s", "s", 1, 1, "i", 1, "r"}},
 	} {
-		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[c.statement], c.args...)
+		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[c.statement], c.args...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestEventsUseAKey(t *testing.T) {
 		}
 	}
 	for statement, index := range map[string]string{"nextUnnumbered": "unnumbered_events_by_time", "largestKept": "event_counts_by_kept"} {
-		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[statement], 10)
+		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[statement], 10)
 		if err != nil {
 			t.Fatal(err)
 		}

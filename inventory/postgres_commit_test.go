@@ -99,7 +99,7 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			var recovering bool
-			if err := s.read(t.Context()).One("SELECT pg_is_in_recovery()")(&recovering); err != nil || recovering {
+			if err := s.engine.Read(t.Context()).One("SELECT pg_is_in_recovery()")(&recovering); err != nil || recovering {
 				t.Errorf("reads go to the standby: %v, %v", recovering, err)
 			}
 		})

@@ -26,7 +26,7 @@ func TestPoolers(t *testing.T) {
 	t.Run("session", func(t *testing.T) {
 		t.Parallel()
 		dsn := through(t, "session")
-		if err := CheckPostgres(t.Context(), dsn); err != nil {
+		if err := engine.CheckPostgres(t.Context(), dsn); err != nil {
 			t.Error(err)
 		}
 		s, other := openPostgres(t, dsn, 4), openPostgres(t, dsn+"&statement_timeout=7000", 4)
@@ -56,7 +56,7 @@ func TestPoolers(t *testing.T) {
 			current_setting('idle_in_transaction_session_timeout') || ' ' || current_setting('random_page_cost') || ' ' || current_setting('synchronous_commit')`
 		for of, want := range map[*Store]string{s: "4s 5s 5s 1.1 on", other: "4s 7s 5s 1.1 on"} {
 			var reading, writing string
-			if err := of.read(t.Context()).One(settings)(&reading); err != nil || reading != want {
+			if err := of.engine.Read(t.Context()).One(settings)(&reading); err != nil || reading != want {
 				t.Errorf("a reading connection has %q, %v; want %q", reading, err, want)
 			}
 			err := of.write(t.Context(), engine.Flushed, engine.LockSet{}, func(t *tx) error { return t.One(settings)(&writing) })
@@ -74,7 +74,7 @@ func TestPoolers(t *testing.T) {
 			if err == nil {
 				t.Error(s.Close())
 			}
-			for _, err := range []error{err, CheckPostgres(t.Context(), o.DSN)} {
+			for _, err := range []error{err, engine.CheckPostgres(t.Context(), o.DSN)} {
 				if err == nil || !strings.Contains(err.Error(), "pool_mode = session") || errors.Is(err, ErrUnavailable) {
 					t.Errorf("%s pooling: %v", mode, err)
 				}

@@ -40,7 +40,7 @@ func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount,
 			return off, err
 		}
 		for _, g := range groups {
-			counted, err := s.usagesOf(ctx, g.Subscription, g.Key)
+			counted, err := usagesOf(s.engine.Read(ctx), g.Subscription, g.Key)
 			if err != nil {
 				return off, err
 			}
@@ -63,8 +63,7 @@ func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount,
 
 // usagesOf names the quotas of a group whose usage seems to differ from its rows;
 // both were not read at one instant.
-func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]transaction.Usage, error) {
-	from := s.read(ctx)
+func usagesOf(from engine.Source, sub, group string) ([]transaction.Usage, error) {
 	type count struct {
 		typ string
 		n   int64
@@ -101,7 +100,7 @@ func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]transaction.
 // the count's own row first: a write that has changed rows and not yet the count has
 // to wait, or has committed both.
 func (s *Store) recount(ctx context.Context, u transaction.Usage, mend bool) (Miscount, error) {
-	found, err := compareUsage(s.read(ctx), u, u.Read)
+	found, err := compareUsage(s.engine.Read(ctx), u, u.Read)
 	if err != nil || !mend || found.Counted == found.Actual {
 		return found, err
 	}

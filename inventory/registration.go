@@ -106,7 +106,7 @@ func scanRegistration(scan engine.Scanner) (Registration, error) {
 // Registration returns the registration of a namespace; NotRegistered where the store
 // has none.
 func (s *Store) Registration(ctx context.Context, sub, namespace string) (Registration, error) {
-	return loadRegistration(s.read(ctx), sub, namespace)
+	return loadRegistration(s.engine.Read(ctx), sub, namespace)
 }
 
 func loadRegistration(from engine.Source, sub, namespace string) (Registration, error) {
@@ -120,7 +120,7 @@ func loadRegistration(from engine.Source, sub, namespace string) (Registration, 
 
 // Registrations lists a subscription's registrations by namespace.
 func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, error) {
-	return engine.Collect(s.read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
+	return engine.Collect(s.engine.Read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
 }
 
 // registration is the state of a namespace, read once for all members of the

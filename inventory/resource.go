@@ -170,7 +170,7 @@ func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
 
 // Resource returns one row from the store, or ErrNotFound.
 func (s *Store) Resource(ctx context.Context, sub, key string) (Resource, error) {
-	return loadResource(s.read(ctx), selectResource, sub, key)
+	return loadResource(s.engine.Read(ctx), selectResource, sub, key)
 }
 
 func loadResource(from engine.Source, statement, sub, key string) (Resource, error) {

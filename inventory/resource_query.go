@@ -112,7 +112,7 @@ func (s *Store) Candidates(ctx context.Context, q ResourceQuery) ([]Resource, er
 }
 
 func (s *Store) candidates(ctx context.Context, q ResourceQuery) (rows []Resource, more bool, err error) {
-	from := s.read(ctx)
+	from := s.engine.Read(ctx)
 	lead, err := q.fewest(from)
 	if err != nil {
 		return nil, false, err

@@ -104,7 +104,7 @@ const (
 // checkNoCalls returns *CallsUnderWayError unless every call to the region has ended.
 func (r *retiring) checkNoCalls(ctx context.Context, sub string) error {
 	var last int64
-	if err := r.read(ctx).One(lastCallIn, sub, r.region, index.Move)(&last); err != nil {
+	if err := r.engine.Read(ctx).One(lastCallIn, sub, r.region, index.Move)(&last); err != nil {
 		return err
 	}
 	if last > engine.Micros(r.engine.Now()) {
@@ -114,7 +114,7 @@ func (r *retiring) checkNoCalls(ctx context.Context, sub string) error {
 }
 
 func (r *retiring) count(ctx context.Context, sub string) error {
-	from := r.read(ctx)
+	from := r.engine.Read(ctx)
 	if _, err := r.waiting(ctx, sub); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 		}
 	}
 	moving := 0
-	if err := r.read(ctx).One(countRegionMoves, sub.ID, r.region, index.Move)(&moving); err != nil {
+	if err := r.engine.Read(ctx).One(countRegionMoves, sub.ID, r.region, index.Move)(&moving); err != nil {
 		return err
 	}
 	r.found.Moving += moving

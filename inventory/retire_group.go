@@ -19,7 +19,7 @@ const (
 // waiting returns the groups of a subscription that are being deleted and have
 // something in the region, and counts them.
 func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, err error) {
-	from := r.read(ctx)
+	from := r.engine.Read(ctx)
 	groups, err := engine.Collect(from, scanGroup, deletingGroups, sub, index.GroupDeleting)
 	if err != nil {
 		return nil, err

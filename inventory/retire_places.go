@@ -69,7 +69,7 @@ func (r *retiring) forgetWrittenRegions(ctx context.Context, sub string) error {
 		return at, err
 	}
 	n, err := forgetPages(ctx, r.Store, func(after touch) ([]touch, error) {
-		return engine.Collect(r.read(ctx), scan, writtenOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
+		return engine.Collect(r.engine.Read(ctx), scan, writtenOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
 	}, func(t *tx, at touch) (bool, error) {
 		n, err := t.Exec(deleteWrittenRegion, sub, at.group, at.incarnation[:], at.typ, r.region)
 		return n > 0, err
@@ -80,7 +80,7 @@ func (r *retiring) forgetWrittenRegions(ctx context.Context, sub string) error {
 
 func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 	there := 0
-	if err := r.read(ctx).One(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
+	if err := r.engine.Read(ctx).One(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
 		return err
 	}
 	n, err := commit(ctx, r.Store, engine.Unflushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
@@ -93,7 +93,7 @@ func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 
 func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.read(ctx), engine.ScanOne[string], straysOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], straysOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
 		moving := false
 		if err := t.One(movingStray, sub, key, r.region, index.Move)(&moving); err != nil || moving {
@@ -110,7 +110,7 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 // find that they have gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.read(ctx), engine.ScanOne[string], fencesOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], fencesOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
 		n, err := t.Exec(dropFences, sub, key, r.region)
 		return n > 0, err
@@ -122,7 +122,7 @@ func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 // forgetOperations forgets the polling URLs that lead there.
 func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.read(ctx), engine.ScanOne[string], operationsOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], operationsOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, token string) (bool, error) {
 		n, err := t.Exec(dropOperation, sub, token, r.region)
 		return n > 0, err
@@ -155,7 +155,7 @@ func (r *retiring) serves(a NotificationTarget) bool { return a.Region == r.regi
 // notified reports whether an endpoint in the region was notified of a subscription,
 // or is to be.
 func (r *retiring) notified(ctx context.Context, sub string) (bool, error) {
-	from := r.read(ctx)
+	from := r.engine.Read(ctx)
 	absent := 0
 	if err := from.One(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
 		return absent > 0, err

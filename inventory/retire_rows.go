@@ -23,7 +23,7 @@ const (
 // types lists the types of a subscription's rows in the region, nested ones before
 // their parents.
 func (r *retiring) types(ctx context.Context, sub string) (types []string, err error) {
-	from := r.read(ctx)
+	from := r.engine.Read(ctx)
 	for at := (WrittenRegion{}); ; {
 		at, err = scanWrittenRegion(from.One(nextPlaceOfRows, sub, at.Type, at.Region))
 		if errors.Is(err, sql.ErrNoRows) {
@@ -49,7 +49,7 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	}
 	for _, typ := range types {
 		err := r.eachMember(ctx, func(limit int) ([]member, error) {
-			return engine.Collect(r.read(ctx), scanMember, rowsOfRegion, sub, typ, r.region, limit)
+			return engine.Collect(r.engine.Read(ctx), scanMember, rowsOfRegion, sub, typ, r.region, limit)
 		}, r.forgetRow)
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 // and to what the index does not know.
 func (r *retiring) forgetIntents(ctx context.Context, sub string) error {
 	return r.eachMember(ctx, func(limit int) ([]member, error) {
-		return engine.Collect(r.read(ctx), scanMember, intentsOfRegion, sub, r.region, index.Move, limit)
+		return engine.Collect(r.engine.Read(ctx), scanMember, intentsOfRegion, sub, r.region, index.Move, limit)
 	}, r.forgetIntentsAt)
 }
 

@@ -48,15 +48,15 @@ func scanStray(scan engine.Scanner) (Stray, error) {
 // subscription, by region and key.
 func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) {
 	if group == "" {
-		return engine.Collect(s.read(ctx), scanStray, listStrays, arm.Fold(sub))
+		return engine.Collect(s.engine.Read(ctx), scanStray, listStrays, arm.Fold(sub))
 	}
-	return engine.Collect(s.read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
+	return engine.Collect(s.engine.Read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
 }
 
 // AllStrays lists at most limit strays of all subscriptions that follow after; the zero
 // Stray precedes all.
 func (s *Store) AllStrays(ctx context.Context, after Stray, limit int) ([]Stray, error) {
-	return engine.Collect(s.read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
 }
 
 // ForgetStrays deletes the strays of a type in a region that were last seen before a
@@ -72,7 +72,7 @@ func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, befor
 
 // CountStrays counts the strays of all subscriptions.
 func (s *Store) CountStrays(ctx context.Context) (n int, err error) {
-	err = s.read(ctx).One(countStrays)(&n)
+	err = s.engine.Read(ctx).One(countStrays)(&n)
 	return n, err
 }
 

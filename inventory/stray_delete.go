@@ -60,7 +60,7 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
-		return s.recordIntent(t, h, w, beginning{intent: engine.NewID()}) // no row has its key
+		return t.recordIntent(h, w, beginning{intent: engine.NewID()}) // no row has its key
 	})
 }
 

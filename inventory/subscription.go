@@ -156,7 +156,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 			if err := t.recordSubscription(seed); err != nil {
 				return err
 			}
-			return s.notifyChange(t, seed.ID, targets)
+			return t.notifyChange(seed.ID, targets)
 		})
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 // once it is erased: ErrErasing before; *UnnotifiedRegionsError while an endpoint
 // that the region map lacked does not know.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...NotificationTarget) (stored Subscription, created bool, err error) {
-	result, err := commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
+	return engine.Put(ctx, s.engine, transaction.SubscriptionLocks(p.ID), func(t *tx) (stored Subscription, created bool, err error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
 		switch {
 		case errors.Is(err, ErrNotFound):
@@ -182,15 +182,15 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 				err = t.recordSubscription(p)
 			}
 			if err == nil {
-				err = s.notifyChange(t, p.ID, targets)
+				err = t.notifyChange(p.ID, targets)
 			}
 			if err != nil {
-				return put[Subscription]{}, err
+				return stored, false, err
 			}
-			stored, err := loadSubscription(t, selectSubscription, p.ID)
-			return put[Subscription]{stored, true}, err
+			stored, err = loadSubscription(t, selectSubscription, p.ID)
+			return stored, true, err
 		case err != nil:
-			return put[Subscription]{}, err
+			return stored, false, err
 		}
 		next, recreated, err := p.following(current, t.Now)
 		next.Covered = next.Covered && s.Events.Restored().IsZero()
@@ -198,25 +198,24 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 			err = t.checkRecreate(next.ID)
 		}
 		if err != nil {
-			return put[Subscription]{}, err
+			return stored, false, err
 		}
 		if err := next.update(t); err != nil {
-			return put[Subscription]{}, err
+			return stored, false, err
 		}
 		if err := t.recordSubscription(next); err != nil {
-			return put[Subscription]{}, err
+			return stored, false, err
 		}
 		if next.TenantID != current.TenantID {
 			if err := assignments.RemoveAll(&t.Tx, next.ID); err != nil {
-				return put[Subscription]{}, err
+				return stored, false, err
 			}
 		}
 		if next.Version != current.Version {
-			err = s.notifyChange(t, next.ID, targets)
+			err = t.notifyChange(next.ID, targets)
 		}
-		return put[Subscription]{next, recreated}, err
+		return next, recreated, err
 	})
-	return result.stored, result.created, err
 }
 
 // following is the version that a PUT makes of the current one, and whether that
@@ -255,7 +254,7 @@ func (s Subscription) notified() string {
 
 // notifyChange notifies providers of a new version of a subscription, and creates the
 // job that erases a Deleted one once they all know.
-func (s *Store) notifyChange(t *tx, id string, targets []NotificationTarget) error {
+func (t *tx) notifyChange(id string, targets []NotificationTarget) error {
 	sub, err := loadSubscription(t, selectSubscription, id)
 	if err != nil {
 		return err
@@ -296,7 +295,7 @@ func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, ta
 
 // Subscription returns one subscription, or ErrNotFound.
 func (s *Store) Subscription(ctx context.Context, id string) (Subscription, error) {
-	return loadSubscription(s.read(ctx), selectSubscription, id)
+	return loadSubscription(s.engine.Read(ctx), selectSubscription, id)
 }
 
 func loadSubscription(from engine.Source, statement, id string) (Subscription, error) {
@@ -307,11 +306,11 @@ func loadSubscription(from engine.Source, statement, id string) (Subscription, e
 // SubscriptionsOf lists the subscriptions of a tenant whose IDs follow after, in
 // the order of their IDs; a limit of 0 means all.
 func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
 // AllSubscriptions lists the subscriptions of every tenant, as SubscriptionsOf those
 // of one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
 }

@@ -59,7 +59,7 @@ func TestTagsOfAnEarlierVersion(t *testing.T) {
 				for _, r := range rows {
 					got = append(got, r.Name)
 				}
-				known, err := q.valued(s.read(t.Context()))
+				known, err := q.valued(s.engine.Read(t.Context()))
 				if err != nil || !slices.Equal(got, want) || known != valued {
 					t.Errorf("%s: got %q by values %v, %v; want %q by values %v", what, got, known, err, want, valued)
 				}

@@ -81,9 +81,3 @@ func (s *Store) writeForJob(ctx context.Context, d engine.Durability, locks engi
 func commit[T any](ctx context.Context, s *Store, d engine.Durability, locks engine.LockSet, run func(*tx) (T, error)) (T, error) {
 	return engine.Commit(ctx, s.engine, d, locks, run)
 }
-
-// put is what create-or-replace returns.
-type put[T any] struct {
-	stored  T
-	created bool
-}

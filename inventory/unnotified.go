@@ -49,7 +49,7 @@ func scanAbsent(scan engine.Scanner) (a NotificationTarget, err error) {
 // UnnotifiedRegions returns, sorted, the regions with endpoints that the region map
 // lacks and that do not know a subscription's newest version.
 func (s *Store) UnnotifiedRegions(ctx context.Context, sub string) ([]string, error) {
-	return unnotifiedRegions(s.read(ctx), arm.Fold(sub))
+	return unnotifiedRegions(s.engine.Read(ctx), arm.Fold(sub))
 }
 
 func unnotifiedRegions(from engine.Source, sub string) (regions []string, err error) {
@@ -140,7 +140,7 @@ func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 // their region, for at most limit subscriptions, and returns how many. present are
 // the endpoints that the map has.
 func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
-	from := s.read(ctx)
+	from := s.engine.Read(ctx)
 	for at := (NotificationTarget{}); notified < limit; {
 		err := from.One(nextAbsent, at.Namespace, at.Region)(&at.Namespace, &at.Region)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -63,17 +63,17 @@ func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page Unverif
 			return UnverifiedPage{}, ErrInvalidCursor
 		}
 	} else {
-		if page, err = s.unverifiedByKey(ctx, q); err != nil || page.Next != "" {
+		if page, err = q.byKey(ctx, s); err != nil || page.Next != "" {
 			return page, err
 		}
 	}
-	err = s.unverifiedByJob(ctx, q, after, &page)
+	err = q.byJob(ctx, s, after, &page)
 	return page, err
 }
 
-// unverifiedByKey lists the resources with open writes.
-func (s *Store) unverifiedByKey(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
-	from := s.read(ctx)
+// byKey lists the resources with open writes.
+func (q UnverifiedQuery) byKey(ctx context.Context, s *Store) (page UnverifiedPage, err error) {
+	from := s.engine.Read(ctx)
 	type pair struct{ subscription, name string }
 	after := pair{name: arm.Fold(q.After)}
 	if after.name != "" {
@@ -117,14 +117,14 @@ func subscriptionOf(key string) (string, error) {
 	return sub, nil
 }
 
-// unverifiedByJob adds the rows that are flagged or followed, and have no open write.
+// byJob adds the rows that are flagged or followed, and have no open write.
 // A row with several jobs is listed by the first of them.
-func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after jobrow.Job, page *UnverifiedPage) error {
+func (q UnverifiedQuery) byJob(ctx context.Context, s *Store, after jobrow.Job, page *UnverifiedPage) error {
 	statement, args := passJobs, []any{after.Subscription, after.ID[:], jobsPassed}
 	if q.Subscription != "" {
 		statement, args = passJobsOf, []any{q.Subscription, after.ID[:], jobsPassed}
 	}
-	jobs, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (j jobrow.Job, err error) {
+	jobs, err := engine.Collect(s.engine.Read(ctx), func(scan engine.Scanner) (j jobrow.Job, err error) {
 		var id []byte
 		err = scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.State)
 		copy(j.ID[:], id)
@@ -160,7 +160,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after jo
 func (s *Store) UnverifiedResource(ctx context.Context, sub, id string) (u Unverified, err error) {
 	sub, key := arm.Fold(sub), arm.Fold(id)
 	u.Subscription, u.Key = sub, key
-	from := s.read(ctx)
+	from := s.engine.Read(ctx)
 	if u.Writes, err = engine.Collect(from, s.scanOpenWrite, openWrites, sub, key, openWritesShown); err != nil {
 		return u, err
 	}

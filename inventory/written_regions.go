@@ -23,5 +23,5 @@ func scanWrittenRegion(scan engine.Scanner) (touch WrittenRegion, err error) {
 // WrittenRegions lists, once each, where an incarnation of a group sent a write, also
 // where nothing came of it; see [DeleteGroupConditions].
 func (s *Store) WrittenRegions(ctx context.Context, g Group) ([]WrittenRegion, error) {
-	return engine.Collect(s.read(ctx), scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
+	return engine.Collect(s.engine.Read(ctx), scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
 }

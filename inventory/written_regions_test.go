@@ -17,7 +17,7 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 			t.Fatal(err)
 		}
 		var ours, all int
-		from := s.read(t.Context())
+		from := s.engine.Read(t.Context())
 		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?`,
 			"s", "rg", g.Incarnation[:])(&ours); err != nil {
 			t.Fatal(err)

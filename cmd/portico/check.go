@@ -13,6 +13,7 @@ import (
 	"portico/config"
 	"portico/config/regionmap"
 	"portico/inventory"
+	"portico/inventory/engine"
 )
 
 func checkCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -45,7 +46,7 @@ func checkStore(ctx context.Context, c *config.Config, stderr io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeCheck)
 	defer cancel()
-	err := inventory.CheckPostgres(ctx, c.Store.DSN)
+	err := engine.CheckPostgres(ctx, c.Store.DSN)
 	if errors.Is(err, inventory.ErrUnavailable) {
 		fmt.Fprintln(stderr, "warning: the database of store.dsn was not checked:", err)
 		return nil

@@ -18,6 +18,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/internal/jsonscan"
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/inventory/transaction"
 	"portico/routing"
 )
@@ -199,7 +200,7 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	if err == nil {
 		err = g.waitForConflictingCalls(r.Context(), x, l)
 	}
-	if err == nil && on.Host != "" && !inventory.Rehearsed(r.Context()) {
+	if err == nil && on.Host != "" && !engine.Rehearsed(r.Context()) {
 		_, err = g.store.Lock(r.Context(), req.Subscription.ID, on.Key, lockName(x))
 	}
 	if errors.Is(err, inventory.ErrNotFound) {

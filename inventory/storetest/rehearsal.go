@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
 )
@@ -14,7 +15,7 @@ func testRehearsal(t *testing.T, database Database) {
 	t.Run("a write is admitted, and not recorded", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		rehearsed := inventory.Rehearse(b.ctx)
+		rehearsed := engine.Rehearse(b.ctx)
 		for range 2 { // each as if it were the first
 			ticket, err := b.Begin(rehearsed, write(index.Put, "rg", "vm"))
 			b.ok(err)
@@ -35,7 +36,7 @@ func testRehearsal(t *testing.T, database Database) {
 		b := newBench(t, database, func(o *inventory.Options) { o.Limits.ResourcesPerTypeAndGroup = 1 })
 		b.group("rg")
 		b.live("rg", "vm")
-		rehearsed := inventory.Rehearse(b.ctx)
+		rehearsed := engine.Rehearse(b.ctx)
 		_, err := b.Begin(rehearsed, write(index.Put, "rg", "other"))
 		refuses[*transaction.QuotaError](b, err)
 		_, err = b.Begin(rehearsed, write(index.Put, "absent", "vm"))
@@ -46,7 +47,7 @@ func testRehearsal(t *testing.T, database Database) {
 	t.Run("what follows in earnest counts", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		_, err := b.Begin(inventory.InEarnest(inventory.Rehearse(b.ctx)), write(index.Put, "rg", "vm"))
+		_, err := b.Begin(engine.InEarnest(engine.Rehearse(b.ctx)), write(index.Put, "rg", "vm"))
 		b.ok(err)
 		_, err = b.Resource(b.ctx, Sub, id("rg", "vm"))
 		b.ok(err)
@@ -64,7 +65,7 @@ func testRehearsal(t *testing.T, database Database) {
 		if !locate() {
 			t.Fatal("the location is not cached")
 		}
-		_, err := b.Begin(inventory.Rehearse(b.ctx), write(index.Delete, "rg", "vm"))
+		_, err := b.Begin(engine.Rehearse(b.ctx), write(index.Delete, "rg", "vm"))
 		b.ok(err)
 		if !locate() {
 			t.Error("a rehearsal had the location forgotten")
@@ -72,7 +73,7 @@ func testRehearsal(t *testing.T, database Database) {
 	})
 	t.Run("a group is not made", func(t *testing.T) {
 		b := newBench(t, database)
-		made, created, err := b.EditGroup(inventory.Rehearse(b.ctx), Sub, "rg", func(*inventory.Group) (*inventory.Group, error) {
+		made, created, err := b.EditGroup(engine.Rehearse(b.ctx), Sub, "rg", func(*inventory.Group) (*inventory.Group, error) {
 			return &inventory.Group{Name: "rg", Location: "westus", ETag: "1"}, nil
 		})
 		b.ok(err)
