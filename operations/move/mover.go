@@ -20,8 +20,8 @@ import (
 	"portico/jobs"
 	"portico/locate"
 	"portico/operations/move/plan"
-	"portico/upstream/answers"
 	"portico/routing"
+	"portico/upstream/answers"
 )
 
 // Mover moves resources from a group to another; neither takes a write meanwhile. It
