@@ -166,7 +166,8 @@ func (r *Roles) PutAssignment(ctx context.Context, at Scope, name string, edit f
 		default:
 			a.CreatedOn, a.CreatedBy = current.CreatedOn, current.CreatedBy
 		}
-		return a, a.put(t)
+		err := a.put(t)
+		return a, err
 	})
 }
 

@@ -137,7 +137,8 @@ func (r *Roles) PutDefinition(ctx context.Context, tenant, id string, edit func(
 		if err := r.checkDefinition(t, d, current == nil); err != nil {
 			return d, err
 		}
-		return d, d.put(t, before)
+		err := d.put(t, before)
+		return d, err
 	})
 }
 

@@ -131,14 +131,14 @@ func level(counts []int64, n int64) []int64 {
 }
 
 // delete deletes a subscription's events up to a number.
-func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
-	n, err := t.Exec(deleteEvents, sub, last)
+func (n *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
+	deleted, err := t.Exec(deleteEvents, sub, last)
 	if err != nil {
 		return err
 	}
-	numbers.kept -= n
-	numbers.first = max(numbers.first, last+1)
-	if err := t.Later(subtractKept, n, sub); err != nil {
+	n.kept -= deleted
+	n.first = max(n.first, last+1)
+	if err := t.Later(subtractKept, deleted, sub); err != nil {
 		return err
 	}
 	return t.Later(dropKept, sub)
