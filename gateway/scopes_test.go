@@ -15,7 +15,7 @@ import (
 // A read of what was read before asks nobody but its provider: it is answered when
 // the store is closed.
 func TestWarmReadsNeedNoStore(t *testing.T) {
-	s := newSite(t, setup{alone: true, hurried: true})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	s.ok(200, "POST", register, "")
 	m := s.machine("g", "m", "westus")

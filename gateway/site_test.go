@@ -89,7 +89,7 @@ type setup struct {
 	keys        *fanout.Keys  // of skip tokens
 	health      upstream.Health
 	sinks       []*webhook.Sink
-	alone       bool // its test has the process alone: it counts allocations, or has to keep ahead of a limit
+	alone       bool // nothing runs beside its test, which counts what the process allocates, or by the second
 }
 
 // site is a gateway over a real store and real providers in two regions and
