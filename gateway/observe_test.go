@@ -16,7 +16,7 @@ import (
 
 // Allocations of observation do not depend on noise: they are held to a bound.
 func TestObservationAllocatesLittle(t *testing.T) {
-	s := newSite(t, setup{alone: true})
+	s := newSite(t, setup{})
 	log, err := logs.New("info", io.Discard)
 	if err != nil {
 		t.Fatal(err)
