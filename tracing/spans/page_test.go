@@ -13,12 +13,12 @@ var update = flag.Bool("update", false, "write the list of spans in docs/traces.
 
 // The page for readers of traces lists the spans that there are.
 func TestPage(t *testing.T) {
-	path := filepath.Join("..", "docs", "traces.md")
+	path := filepath.Join("..", "..", "docs", "traces.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- Written by a test: go test ./spans -run TestPage -update -->\n", "<!-- end -->"
+	const begin, end = "<!-- Written by a test: go test ./tracing/spans -run TestPage -update -->\n", "<!-- end -->"
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
@@ -41,6 +41,6 @@ func TestPage(t *testing.T) {
 		return
 	}
 	if want != string(text) {
-		t.Error("docs/traces.md does not list the spans that there are: go test ./spans -run TestPage -update")
+		t.Error("docs/traces.md does not list the spans that there are: go test ./tracing/spans -run TestPage -update")
 	}
 }
