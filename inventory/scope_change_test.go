@@ -4,9 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -23,15 +21,8 @@ func TestChangesOfScopesAreRecorded(t *testing.T) {
 			watched[name] = true
 		}
 	}
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := 0
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
+	for _, name := range storeFiles(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +36,7 @@ func TestChangesOfScopesAreRecorded(t *testing.T) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if id, ok := n.(*ast.Ident); ok && watched[id.Name] {
 					changes = id.Name
-				} else if ok && (id.Name == "changesScope" || id.Name == "changesRoles") {
+				} else if ok && (id.Name == "ChangesScope" || id.Name == "LockScopeChange") {
 					says = true
 				}
 				return true
@@ -54,11 +45,11 @@ func TestChangesOfScopesAreRecorded(t *testing.T) {
 				continue
 			}
 			if found++; !says {
-				t.Errorf("%s: %s uses %s and does not call changesScope", name, f.Name.Name, changes)
+				t.Errorf("%s: %s uses %s and does not call ChangesScope", name, f.Name.Name, changes)
 			}
 		}
 	}
-	if found < 9 {
+	if found < 16 {
 		t.Errorf("only %d functions change scopes", found)
 	}
 }

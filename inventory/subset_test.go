@@ -40,12 +40,9 @@ var acrossSubscriptions = []string{
 var outsideSubset = regexp.MustCompile(`(?i)\b(LIKE|ILIKE|MERGE|SERIAL|SEQUENCE|NEXTVAL|AUTOINCREMENT|TRIGGER|LISTEN|NOTIFY|PG_ADVISORY\w*|ADVISORY|` +
 	`SKIP LOCKED|NOWAIT|REFERENCES|FOREIGN|ARRAY|JSONB?|UNNEST|NOW|CURRENT_TIMESTAMP|RANDOM|GEN_RANDOM_UUID|WITH|UNION|LATERAL|OVER|REPLACE INTO|OFFSET|TRUNCATE)\b|::|->|@>|~`)
 
-// texts are the constants of the store that hold SQL, by name, and the
-// further pieces of which statements are made.
-func texts(t *testing.T) (statements map[string]string, pieces []string) {
+// storeFiles are the files of the packages that have statements, without tests.
+func storeFiles(t *testing.T) (names []string) {
 	t.Helper()
-	var files []*ast.File
-	var names []string
 	for _, pattern := range []string{"*.go", "engine/*.go", "encryption/*.go", "jobrow/*.go", "operations/*.go", "tags/*.go", "eventlog/*.go", "assignments/*.go", "transaction/*.go"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
@@ -53,10 +50,15 @@ func texts(t *testing.T) (statements map[string]string, pieces []string) {
 		}
 		names = append(names, found...)
 	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+}
+
+// texts are the constants of the store that hold SQL, by name, and the
+// further pieces of which statements are made.
+func texts(t *testing.T) (statements map[string]string, pieces []string) {
+	t.Helper()
+	var files []*ast.File
+	for _, name := range storeFiles(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
