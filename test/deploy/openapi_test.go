@@ -137,7 +137,7 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 		"/admin/status", "/admin/regions", "/admin/regions?limit=1", "/admin/providers", "/admin/resources" + of, "/admin/resources" + of + "&limit=1",
 		"/admin/resource?id=" + url.QueryEscape(vm), "/admin/resource?id=" + url.QueryEscape(w.GroupPath("gone")), "/admin/resource?id=" + url.QueryEscape(w.ResourcePath("rg", "Contoso.Compute/virtualMachines/doubtful")),
 		"/admin/resource?id=" + url.QueryEscape(w.ResourcePath("gone", "Contoso.Compute/virtualMachines/late")),
-		"/admin/jobs", "/admin/jobs?kind=follow&limit=1", "/admin/doubts", "/admin/doubts" + of + "&limit=1", "/admin/fences", "/admin/locks" + of, "/admin/locks" + of + "&scope=" + url.QueryEscape(vm),
+		"/admin/jobs", "/admin/jobKinds", "/admin/jobs?kind=follow&limit=1", "/admin/doubts", "/admin/doubts" + of + "&limit=1", "/admin/fences", "/admin/locks" + of, "/admin/locks" + of + "&scope=" + url.QueryEscape(vm),
 		"/admin/roles" + of, "/admin/deleteOrder" + of, "/admin/changes", "/admin/changes?limit=1&wait=1s&type=x", "/admin/changes?resource=" + url.QueryEscape(vm) + "&limit=1", "/admin/sinks", "/admin/sinks/h", "/admin/openapi.json",
 		"/admin/traffic", "/admin/errors", "/admin/errors?limit=1", "/admin/configuration", "/admin/configurations", "/admin/strays",
 	} {
