@@ -2,28 +2,25 @@ package polling
 
 import (
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/zap"
 
-	"portico/config/configtest"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/operations"
-	"portico/inventory/storetest"
+	"portico/jobs/jobstest"
 	"portico/routing"
 )
 
 const (
-	subscription = "00000000-0000-0000-0000-000000000001"
+	subscription = jobstest.Subscription
 	other        = "00000000-0000-0000-0000-0000000000aa"
 
 	inSubscription = "/subscriptions/" + subscription
 	machines       = inSubscription + "/providers/Contoso.Compute/virtualMachines"
-	machine        = inSubscription + "/resourceGroups/g/providers/Contoso.Compute/virtualMachines/m"
+	machine        = jobstest.Machine
 
 	api = "?api-version=2024-01-01"
 
@@ -59,29 +56,10 @@ type fixture struct {
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	c := configtest.Load(t, configuration)
-	path := filepath.Join(t.TempDir(), "portico.db")
-	storetest.CreateDatabase(t, path)
-	store, err := inventory.Open(t.Context(), inventory.Options{
-		DSN: path, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour,
-		PollFloor: 5 * time.Millisecond, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 100,
-		Limits: inventory.Limits{ResourcesPerTypeAndGroup: 10, GroupsPerSubscription: 10},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	f := fixture{t: t, Forwarded: &Forwarded{
-		Operations: &Operations{Store: store, Public: c.Server.PublicURL, Settings: &c.Operations}, Config: c, Log: zap.NewNop(),
+	b := jobstest.New(t, configuration, inventory.Subscription{ID: subscription, DisplayName: "First", Covered: true})
+	return fixture{t: t, Forwarded: &Forwarded{
+		Operations: &Operations{Store: b.Store, Public: b.Public, Settings: &b.Config.Operations}, Config: b.Config, Log: zap.NewNop(),
 	}}
-	if err := store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: subscription, DisplayName: "First", Covered: true}}); err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 // put is a PUT of the machine.

@@ -17,39 +17,21 @@ import (
 
 const (
 	subscription = "00000000-0000-0000-0000-000000000001"
-	other        = "00000000-0000-0000-0000-0000000000aa"
-
-	inSubscription = "/subscriptions/" + subscription
-	machines       = inSubscription + "/providers/Contoso.Compute/virtualMachines"
-	machine        = inSubscription + "/resourceGroups/g/providers/Contoso.Compute/virtualMachines/m"
-
-	api = "?api-version=2024-01-01"
-
-	// inWestus is the provider's endpoint in westus.
-	inWestus = "http://127.0.0.1:7"
+	machine      = "/subscriptions/" + subscription + "/resourceGroups/g/providers/Contoso.Compute/virtualMachines/m"
 )
 
 const configuration = `
 server: {publicURL: "http://portico.example", region: westus, listen: "127.0.0.1:8080"}
 auth: {mode: none}
-regions:
-  - {name: westus, displayName: West US}
-  - {name: eastus, displayName: East US}
+regions: [{name: westus}, {name: eastus}]
 providers:
   - namespace: Contoso.Compute
     registration: automatic
-    endpoints: {westus: ["` + inWestus + `"], global: ["http://127.0.0.1:9"], eastus: ["http://127.0.0.1:8"]}
-    resourceTypes:
-      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}
-      - {name: virtualMachines/runCommands, kind: proxyOnly, apiVersions: ["2024-01-01"]}
-  - namespace: Contoso.Insight
-    registration: automatic
-    endpoints: {westus: ["` + inWestus + `"], global: ["http://127.0.0.1:9"]}
-    resourceTypes:
-      - {name: workspaces, kind: tracked, apiVersions: ["2024-01-01"]}
+    endpoints: {westus: ["http://127.0.0.1:7"], global: ["http://127.0.0.1:9"], eastus: ["http://127.0.0.1:8"]}
+    resourceTypes: [{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}]
 `
 
-// fixture is a proxy over a real store that calls nobody.
+// fixture is a proxy over a real store that makes no call.
 type fixture struct {
 	*Proxy
 	t *testing.T
@@ -93,7 +75,7 @@ func (f fixture) ok(err error) {
 // put is a PUT of the machine.
 func (f fixture) put() *routing.Request {
 	f.t.Helper()
-	q, fault := routing.Classify(f.Config.Map, http.MethodPut, machine, api[1:])
+	q, fault := routing.Classify(f.Config.Map, http.MethodPut, machine, "api-version=2024-01-01")
 	if fault != nil {
 		f.t.Fatal(fault)
 	}

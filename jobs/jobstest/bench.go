@@ -1,5 +1,5 @@
 // Package jobstest is a bench for tests of jobs and of their kinds: a store with a
-// resource group, a provider that answers as it is told, and runners.
+// resource group, a provider with scripted answers, and runners.
 package jobstest
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/config"
 	"portico/config/configtest"
 	"portico/inventory"
 	"portico/inventory/index"
@@ -58,7 +59,8 @@ type Bench struct {
 	T      *testing.T
 	Path   string
 	Store  *inventory.Store
-	Map    *regions.Map
+	Config *config.Config
+	Map    *regions.Map // of Config
 	Client *upstream.Client
 	Public *url.URL
 }
@@ -67,7 +69,7 @@ type Bench struct {
 func New(t *testing.T, yaml string, subscriptions ...inventory.Subscription) *Bench {
 	t.Helper()
 	cfg := configtest.Load(t, yaml)
-	b := &Bench{T: t, Path: filepath.Join(t.TempDir(), "portico.db"), Map: cfg.Map, Public: cfg.Server.PublicURL}
+	b := &Bench{T: t, Path: filepath.Join(t.TempDir(), "portico.db"), Config: cfg, Map: cfg.Map, Public: cfg.Server.PublicURL}
 	b.Store = b.Open()
 	b.Client = upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20})
 	t.Cleanup(b.Client.Close)
