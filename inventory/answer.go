@@ -18,7 +18,6 @@ type Answer struct {
 	Outcome           index.Outcome
 	Status            int    // of the provider's answer; a refusal's decides
 	ProvisioningState string // as the body says, empty when it does not
-	ID                string // as the request wrote it; empty: as given to Begin
 	Details           *Details
 	// Error is what the client was told where the write failed; nil where that is not
 	// known.
@@ -60,10 +59,6 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 
 // settle is [Store.Settle] in its transaction.
 func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResult, error) {
-	id := a.ID
-	if id == "" {
-		id = ticket.ID
-	}
 	h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
 	if err != nil {
 		return SettleResult{}, err
@@ -83,7 +78,7 @@ func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResu
 		}
 	}
 	err = h.store(t, after, did, func(row *Resource) {
-		row.respell(id)
+		row.respell(ticket.ID)
 		if a.Outcome == index.Succeeded || a.ProvisioningState != "" {
 			row.ProvisioningState = a.ProvisioningState
 		}
