@@ -52,8 +52,12 @@ type Credentials struct {
 // Hash returns the token's SHA-256. Looked up by it, a token reveals nothing by the time
 // that the look-up takes.
 func (c Credentials) Hash() [sha256.Size]byte {
-	// Without a copy of the token: nothing writes to the bytes.
-	return sha256.Sum256(unsafe.Slice(unsafe.StringData(c.Token), len(c.Token)))
+	return sha256.Sum256(bytesOf(c.Token))
+}
+
+// bytesOf returns the bytes of a credential without a copy. Nothing may write to them.
+func bytesOf(credential string) []byte {
+	return unsafe.Slice(unsafe.StringData(credential), len(credential))
 }
 
 // Refusal is why a request is not authenticated.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
@@ -61,7 +60,7 @@ func NewRemembered() *Remembered {
 
 // of returns the hash of a credential, in memory that the lock guards.
 func (m *Remembered) of(credential string) mac {
-	m.mac.Seal(m.scratch[:0], oneNonce[:], nil, unsafe.Slice(unsafe.StringData(credential), len(credential))) // nobody writes to the bytes
+	m.mac.Seal(m.scratch[:0], oneNonce[:], nil, bytesOf(credential))
 	return m.scratch
 }
 
