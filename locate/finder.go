@@ -131,8 +131,9 @@ const searchRounds = 2
 
 func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sought) error {
 	for round := range searchRounds {
-		// Until what was removed before this search counts as removed before it.
-		if err := timing.Sleep(ctx, time.Duration(round)*f.prober.Store.ClockSlack()); err != nil {
+		// Until what was removed before this search counts as removed before it: that has to
+		// be older by the slack, and the clock may have been ahead by as much when it was.
+		if err := timing.Sleep(ctx, 2*time.Duration(round)*f.prober.Store.ClockSlack()); err != nil {
 			return err
 		}
 		seen, err := f.discoverAll(ctx, caller, sought)
