@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"context"
 	"net/http"
 	"slices"
@@ -103,11 +104,17 @@ func TestTagsThatNobodyAsksFor(t *testing.T) {
 		soon(t, "the PATCH before to be known", func() bool {
 			return len(e.Portico.Admin(t, harness.Request{Path: "/admin/doubts"}).Want(t, 200).Values(t)) == 0
 		})
-		e.callProvider(t, "westus", http.MethodPatch, machines+"vm", `{"tags":{"stage":"three"}}`).Want(t, 200)
-		if r := e.sweep(t, 0, "--dry-run"); r.ChangedTags.Count != 1 || shows("three")() {
-			t.Errorf("%+v", r)
-		}
-		if r := e.sweep(t, 0); r.ChangedTags.Count != 1 || !shows("three")() {
+		stage := ""
+		// A row whose PATCH is still followed is left alone by a sweep, and a GET that
+		// follows or verifies it may read the change first: then another change is made.
+		change := 0
+		soon(t, "a rehearsed sweep to find a change that the index does not show", func() bool {
+			change++
+			stage = fmt.Sprintf("three-%d", change)
+			e.callProvider(t, "westus", http.MethodPatch, machines+"vm", `{"tags":{"stage":"`+stage+`"}}`).Want(t, 200)
+			return e.sweep(t, 0, "--dry-run").ChangedTags.Count == 1 && !shows(stage)()
+		})
+		if r := e.sweep(t, 0); r.ChangedTags.Count != 1 || !shows(stage)() {
 			t.Errorf("%+v", r)
 		}
 		if r := e.sweep(t, 0); r.ChangedTags.Count != 0 {
