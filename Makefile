@@ -9,11 +9,13 @@ SHELL := bash
 # dependencies that nobody else should have to fetch.
 MODULES := . test/sdk test/deploy test/console deploy/release
 
-# Packages that run the programs as processes. The go command cannot see that
-# their results depend on the programs, so they are never taken from its cache. The
-# suite for providers is among them for another reason: its tests run it a hundred times
-# against servers in their own process, and with the race detector that takes six times as
-# long; test-long has it.
+# The same bytes from the same source, in whatever folder: results of tests are kept for as
+# long as the programs are the same.
+export GOFLAGS := $(if $(filter -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLAGS) -trimpath))
+
+# Packages that run the programs as processes. The suite for providers is among them for
+# another reason: its tests run it a hundred times against servers in their own process,
+# and with the race detector that takes six times as long; test-long has it.
 OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./certify/contract
 
 # The race detector, but not in SQLite's own code: that is C, put into Go by a
@@ -21,26 +23,38 @@ OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... 
 # another package, which the detector does see.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
-# The programs that tests run as processes, each built once for all suites.
-PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1)contoso PORTICO_FAILPOINTS_BIN=$(CURDIR)/.bin/$(1)portico-failpoints
+# The programs that tests run as processes, each built once for all suites. The go command
+# keeps the results of a suite until its inputs change: these programs, and the files named
+# with them, which no test opens itself, but what it starts.
+PROGRAMS = inputs=$$(test/inputs.sh .bin/$(1) $(2)); PORTICO_INPUTS=$$inputs PORTICO_BIN=$(CURDIR)/.bin/$(1)/portico CONTOSO_BIN=$(CURDIR)/.bin/$(1)/contoso PORTICO_FAILPOINTS_BIN=$(CURDIR)/.bin/$(1)/portico-failpoints
+
+# Databases of tests lie in memory where there is enough: that a write outlasts the machine
+# no test can show, and disks are what the tests would wait for.
+MEMORY := $(shell test "$$(df --output=avail -BG /dev/shm 2>/dev/null | tr -dc '0-9\n' | tail -1)" -ge 8 2>/dev/null && echo TMPDIR=/dev/shm GOTMPDIR=$${TMPDIR:-/tmp})
 
 # All other packages. The two that wait longest begin first.
 UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
+
+# Those of them that begin no goroutine: the race detector is for test-long.
+PURE := ^portico/(access/roles|arm|arm/filter|certify/(config|sample)|config(/(regionmap|rule|setting|yamltree))?|headers(/grammar)?|internal/json(scan|write)|inventory/(index|jobrow)|operations/(groupdelete|move)/plan|routing|test/docs)$$$$
 
 .PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos bench bench-peers release clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
 
-programs: build # and the gateway with points to fail at
-	go build -o .bin/portico-failpoints -tags failpoints ./cmd/portico
+programs: # for tests: without the commit, which would make each of them another one
+	mkdir -p .bin/test
+	go build -buildvcs=false -o .bin/test/ ./cmd/...
+	go build -buildvcs=false -o .bin/test/portico-failpoints -tags failpoints ./cmd/portico
 
 race-programs:
 	mkdir -p .bin/race
-	go build $(RACE) -o .bin/race/ ./cmd/...
-	go build $(RACE) -o .bin/race/portico-failpoints -tags failpoints ./cmd/portico
+	go build $(RACE) -buildvcs=false -o .bin/race/ ./cmd/...
+	go build $(RACE) -buildvcs=false -o .bin/race/portico-failpoints -tags failpoints ./cmd/portico
 
-demo: build ## the gateway and three regions of the reference provider, in one process
+demo: ## the gateway and three regions of the reference provider, in one process
+	go build -o .bin/ ./cmd/portico
 	.bin/portico demo
 
 # Those that wait more than they work are run at a time; what is measured, alone.
@@ -64,16 +78,16 @@ beside: ## the walk and the fuzz targets, while others wait
 
 test-long: programs ## the longer forms of what has a shorter one in test: an hour
 	$(MAKE) --no-print-directory chaos
-	$(call PROGRAMS) go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad|TestGroupDeleteOfManyResources)$$' -e2e.long
-	$(call PROGRAMS) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
-	PORTICO_HTTP_CLIENT=standard PORTICO_HTTP_SERVER=standard $(call PROGRAMS) go test ./test/wire ./test/hostile -count=1 -timeout 30m
-	go test $(RACE) ./certify/contract -count=1 -timeout 30m
+	$(call PROGRAMS,test) go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad|TestGroupDeleteOfManyResources)$$' -e2e.long
+	$(call PROGRAMS,test) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
+	$(call PROGRAMS,test) PORTICO_HTTP_CLIENT=standard PORTICO_HTTP_SERVER=standard go test ./test/wire ./test/hostile -count=1 -timeout 30m
+	go test $(RACE) ./certify/contract $$(go list $(UNIT) | grep -E '$(PURE)') -count=1 -timeout 30m
 	go test ./inventory/index -count=1 -timeout 60m -run '^TestWalk$$' -v -walk.long | grep -v '^=== '
 	test/fuzz.sh 2m
 
 # Without the walk, and on one of the two engines.
-quick: format-check vet ## what one runs while working: at most a minute and a half
-	go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -parallel 4 $(UNIT)
+quick: format-check vet ## what one runs while working: about a minute
+	$(MEMORY) go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
 	test/prepare.sh
@@ -105,8 +119,9 @@ staticcheck: .bin/.tools ## staticcheck's default checks alone
 golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
-unit: ## the packages' own tests, with the race detector
-	go test $(RACE) -timeout 15m -p 3 -parallel 4 $(UNIT)
+unit: ## the packages' own tests, with the race detector where there is more than one goroutine
+	$(MEMORY) go test $(RACE) -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -v -E '$(PURE)')
+	go test -timeout 15m -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' $$(go list $(UNIT) | grep -E '$(PURE)')
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	RAPID_CHECKS=2000 go test ./inventory/index -timeout 20m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
@@ -114,10 +129,10 @@ walk: ## the index's protocol explored in full, the states counted: too much for
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
 outside: race-programs ## the programs as their users meet them, built with the race detector
-	$(call PROGRAMS,race/) go test -count=1 -timeout 20m -parallel 4 $(OUTSIDE)
+	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 20m -parallel 4 $(OUTSIDE)
 
 sdk: race-programs ## the Azure SDK for Go as the client
-	$(call PROGRAMS,race/) go test -C test/sdk -count=1 -timeout 15m ./...
+	$(call PROGRAMS,race) $(MEMORY) go test -C test/sdk -timeout 15m ./...
 
 # A client does little but wait, for Portico and for the time between two polls:
 # more of them at a time than processors.
@@ -130,15 +145,14 @@ clients-js: ## of these, the Azure SDK for JavaScript alone
 	test/clients/js/prepare.sh
 	go test -count=1 -timeout 15m -run '^TestAzureSDKForJavaScript$$' ./test/clients
 
-# The go command cannot see either that results depend on files of another
-# module, such as the chart.
+# The go command sees no files of another module, such as the chart.
 deploy: programs ## what Portico is deployed with: image, chart, Compose file, unit, schema, releases
-	$(call PROGRAMS) go test -C test/deploy -count=1 -timeout 5m ./...
+	$(call PROGRAMS,test,certify cmd configs deploy docs go.mod internal README.md) go test -C test/deploy -timeout 5m ./...
 	go test -C deploy/release -timeout 5m ./...
 
 packaging: programs .bin/kube-apiserver ## the unit in a systemd that boots, the image by buildah, the chart at Kubernetes' API server: as root, a minute, and the first time a quarter of an hour to build that server; it installs the rest
 	test/packaging/prepare.sh
-	$(call PROGRAMS) go test ./test/packaging -count=1 -timeout 20m -v | grep -v '^=== '
+	$(call PROGRAMS,test) go test ./test/packaging -count=1 -timeout 20m -v | grep -v '^=== '
 	KUBE_APISERVER_BIN=$(CURDIR)/.bin/kube-apiserver go test -C test/deploy -tags apiserver -count=1 -timeout 10m -v -run APIServer . | grep -v '^=== '
 
 .bin/kube-apiserver: test/packaging/apiserver/go.mod test/packaging/apiserver/go.sum test/packaging/apiserver/main.go
@@ -146,22 +160,22 @@ packaging: programs .bin/kube-apiserver ## the unit in a systemd that boots, the
 	go build -C test/packaging/apiserver -o $(CURDIR)/.bin/kube-apiserver .
 
 dashboards: programs ## every panel's query and every alert, with a real Prometheus, within three minutes
-	$(call PROGRAMS) go test ./test/dashboards -count=1 -timeout 10m -v | grep -v '^=== '
+	$(call PROGRAMS,test,deploy docs) $(MEMORY) go test ./test/dashboards -timeout 10m -v | grep -v '^=== '
 
 console: programs ## the console's pages in Chromium, within a minute
-	$(call PROGRAMS) go test -C test/console -count=1 -timeout 5m ./...
+	$(call PROGRAMS,test,docs) $(MEMORY) go test -C test/console -timeout 5m ./...
 
 console-pictures: programs ## makes the pictures of docs/operations.md anew
-	$(call PROGRAMS) go test -C test/console -count=1 -timeout 5m -run TestPictures . -write
+	$(call PROGRAMS,test) go test -C test/console -count=1 -timeout 5m -run TestPictures . -write
 
 pictures: ## the same, and writes the example of deploy/runbook.md with its pictures anew
 	go test ./test/dashboards -count=1 -timeout 10m -run TestLive -write
 
 chaos-short: programs ## 2,000 writes through two replicas and 6 kills, within three minutes
-	$(call PROGRAMS) go test ./test/chaos -count=1 -timeout 15m -v | grep -v '^=== '
+	$(call PROGRAMS,test) go test ./test/chaos -timeout 15m -v | grep -v '^=== '
 
 chaos: programs ## 20,000 writes and 30 kills of gateways, a quarter of an hour
-	$(call PROGRAMS) go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
+	$(call PROGRAMS,test) go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
 
 fuzz-short: ## 20,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 20000x

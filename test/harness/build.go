@@ -68,6 +68,7 @@ func Main(m *testing.M) int {
 }
 
 func build() (Binaries, error) {
+	_ = os.Getenv("PORTICO_INPUTS") // the go command keeps a result for as long as this says the same
 	b := Binaries{Portico: os.Getenv("PORTICO_BIN"), Contoso: os.Getenv("CONTOSO_BIN")}
 	if b.Portico != "" && b.Contoso != "" {
 		return b, nil

@@ -20,6 +20,8 @@
 //
 //	PORTICO_BIN, CONTOSO_BIN   programs to use instead of building them
 //	PORTICO_FAILPOINTS_BIN     likewise, for the Portico with failpoints
+//	PORTICO_INPUTS             a hash of all that results depend on, such as the programs:
+//	                           the go command takes no result from before it changed
 //	PORTICO_HTTP_CLIENT        the httpClient of all providers, such as standard
 //	PORTICO_HTTP_SERVER        the httpServer of all gateways, such as standard
 package harness
