@@ -1,3 +1,24 @@
+// Package upstream calls the regional endpoints of resource providers over HTTP.
+//
+// [Client.Do] makes exactly one attempt and streams the answer: it forwards the calls
+// of clients, whose writes must never be sent twice. [Client.Read] is for Portico's
+// own reads: it retries what is safe to retry, through hashicorp/go-retryablehttp and
+// within a budget per endpoint, and buffers the whole answer, bounded.
+//
+// Both take one of a limited number of slots of the endpoint; one caller has
+// at most a share. Waiting callers are served in turn, for a bounded time.
+//
+// Both choose an address by package health, which learns from calls and from the
+// probes of [Client.Run], and move on to another one as long as nothing was sent.
+//
+// Package http1 makes most calls. Reads over TLS, which may use HTTP/2, and all calls
+// of endpoints whose providers want it are made by net/http. Writes go over HTTP/1.1 in
+// either case: only a connection that carries one request at a time shows whether a
+// byte of it has left (package sendguard).
+//
+// The client never follows redirects, never decompresses an answer that its caller
+// streams, and never dials a URL out of an answer: a call names an endpoint of the
+// region map and gives path and query.
 package upstream
 
 import (
@@ -211,3 +232,45 @@ func (c *Client) attemptInSlot(ctx context.Context, t *target, call *Call, now t
 
 // ErrTooLarge is returned if an answer is longer than the bound.
 var ErrTooLarge = errors.New("the answer exceeds the bound")
+
+// Auditor receives each call that durable work made: when it began, and the status
+// of its answer or its error. It must not keep the call.
+type Auditor func(call Call, began time.Time, status int, err error)
+
+// Audit sets the auditor of calls with a Job.
+func (c *Client) Audit(a Auditor) { c.audit.Store(&a) }
+
+func (c *Client) auditCall(call *Call, began time.Time, response *http.Response, err error) {
+	auditor := c.audit.Load()
+	if auditor == nil {
+		return
+	}
+	status := 0
+	if err == nil {
+		status = response.StatusCode
+	}
+	(*auditor)(*call, began, status, err)
+}
+
+// maxSendAnswer bounds the answer to a write of Portico's own, of which the status and
+// an error count.
+const maxSendAnswer = 1 << 20
+
+// Send makes a call like [Client.Do] and reads its answer whole, decompressed. Without
+// an answer the Status is 0, and the error is that of Do. With one, an error says that
+// the body broke off, or [ErrTooLarge] that it exceeds 1 MiB; there is no Body then.
+func (c *Client) Send(ctx context.Context, call Call) (Answer, error) {
+	response, err := c.Do(ctx, call)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer response.Body.Close()
+	body, err := ReadAll(response.Header, response.Body, maxSendAnswer)
+	return Answer{response.StatusCode, response.Header, body}, err
+}
+
+// Unsent reports whether err says that no byte of a call has left.
+func Unsent(err error) bool {
+	fault, ok := errors.AsType[*Fault](err)
+	return ok && !fault.Sent
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
@@ -87,4 +88,15 @@ func (t Target) locked(by *inventory.LockedError) *arm.Error {
 	scopes := by.Scopes()
 	scopes = scopes[:min(len(scopes), mostScopes)]
 	return arm.NewError(arm.ScopeLocked, t.ID, what, strings.Join(scopes, ",")).About(t.ID)
+}
+
+// ConflictRetry is when a client may retry after a conflict that passes by itself.
+const ConflictRetry = 10 * time.Second
+
+// Busy is the error of a resource that somebody else is changing, or whose state its
+// provider has yet to confirm.
+func Busy(id string) *arm.Error {
+	fault := arm.NewError(arm.Conflict).About(id)
+	fault.RetryAfter = ConflictRetry
+	return fault
 }

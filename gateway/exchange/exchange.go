@@ -1,3 +1,12 @@
+// Package exchange holds what one request carries through the gateway: its ids,
+// its caller, what it addresses and what became of it. It reads a request's
+// content and writes the answers that Portico makes itself.
+//
+// [Begin] gives each request an [Exchange]; [From] returns it. Handlers return
+// errors, and [Fail] alone turns them into answers. Whatever an answer is, its
+// client has a bounded time to take it.
+//
+// The package knows no handler and imports nothing else of the gateway.
 package exchange
 
 import (
@@ -199,4 +208,21 @@ func (x *Exchange) LogFields(fields ...zap.Field) []zap.Field {
 // Warn logs a failure that the client is not told of.
 func (x *Exchange) Warn(what string, err error) {
 	x.settings.Log.Warn(what, zap.Error(err), zap.String("correlationId", x.Identity.Correlation))
+}
+
+// cause is the request as the cause of what it changes.
+func (x *Exchange) cause() *events.Cause {
+	p := x.Principal
+	c := &events.Cause{
+		TenantID: p.TenantID, ObjectID: p.ObjectID, AppID: p.AppID, Name: p.Name, Issuer: p.Issuer,
+		Application: p.Kind() == "Application",
+		Correlation: x.Identity.Correlation, Request: x.Identity.Request, ClientRequest: x.Identity.Client, URI: x.Path,
+	}
+	if x.Client.Address.IsValid() {
+		c.Address = x.Client.AddressText()
+	}
+	if x.Request != nil {
+		c.Method = x.Request.Method
+	}
+	return c
 }

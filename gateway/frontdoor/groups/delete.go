@@ -15,6 +15,7 @@ import (
 	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/jobs"
 	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/routing"
@@ -114,3 +115,14 @@ func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req rou
 
 // errDeleting is for a group whose deletion is under way.
 var errDeleting = errors.New("the group is being deleted")
+
+// commission names a request to the job that goes on with it, by its caller as it is in a
+// tenant.
+func commission(x *exchange.Exchange, tenant string) jobs.Commission {
+	return jobs.Commission{
+		Correlation: x.Identity.Correlation, Caller: x.Principal.In(tenant),
+		Request: jobs.Request{
+			ID: x.Identity.Request, Client: x.Identity.Client, Address: x.ClientAddress(), Method: x.Request.Method, URI: x.Path,
+		},
+	}
+}
