@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"time"
 
 	"portico/arm"
 	"portico/events"
@@ -161,4 +163,133 @@ func (t *tx) endDeletion(j jobrow.Job, state jobrow.State, payload string) error
 		return err
 	}
 	return t.Later(forgetMembers, j.Subscription, j.ID[:])
+}
+
+// DeletionMember is what a deletion remembers of a resource: Payload is JSON of its
+// own, Error what the provider said last, empty for nothing.
+type DeletionMember struct {
+	Key            string // a row's, or [Stray.MemberKey]
+	Payload, Error string
+}
+
+const (
+	listMembers = `SELECT member, payload FROM deletion_members WHERE subscription = ? AND job = ? AND member > ?
+		ORDER BY member LIMIT ?`
+	selectMemberError = `SELECT error FROM deletion_members WHERE subscription = ? AND job = ? AND member = ?`
+	putMember         = `INSERT INTO deletion_members (subscription, job, member, payload, error) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, job, member) DO UPDATE SET payload = excluded.payload,
+			error = CASE WHEN excluded.error = '' THEN deletion_members.error ELSE excluded.error END`
+	putMemberError = `INSERT INTO deletion_members (subscription, job, member, payload, error) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, job, member) DO UPDATE SET error = excluded.error`
+)
+
+// DeletionMembers lists what a deletion remembers, by key, without the errors.
+func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
+	return engine.Collect(s.engine.Read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
+		err = scan(&m.Key, &m.Payload)
+		return m, err
+	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
+}
+
+// DeletionError returns what the provider said last of a resource, empty for nothing.
+func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
+	err = s.engine.Read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
+}
+
+// SaveDeletionProgress records what a deletion remembers of some resources, where an
+// empty Error keeps the last one, and its payload unless that is empty. It need not
+// be durable: what is lost is tried again. jobrow.ErrLeaseLost when the caller no
+// longer holds the job.
+func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
+	return s.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
+		if err := held.CheckHeld(t.Base()); err != nil {
+			return err
+		}
+		if payload != "" {
+			if err := held.Save(t.Base(), payload); err != nil {
+				return err
+			}
+		}
+		for _, m := range members {
+			if err := t.Later(putMember, held.Subscription, held.ID[:], m.Key, m.Payload, m.Error); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// RecordDeletionError keeps what a provider said of a resource whose accepted delete
+// failed, if a deletion of its group is under way.
+func (s *Store) RecordDeletionError(ctx context.Context, sub, group, key, text string) error {
+	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
+		g, err := t.group(sub, group)
+		if errors.Is(err, ErrNotFound) || err == nil && g.State != index.GroupDeleting {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return t.Later(putMemberError, g.Subscription, g.Generation[:], arm.Fold(key), "", text)
+	})
+}
+
+// TypeOrder says that resources of one type could not be deleted while resources of
+// another existed: a hint for later deletions, and nothing else.
+type TypeOrder struct {
+	Before, After string // folded full types
+	Seen          time.Time
+}
+
+const (
+	listTypeOrder = `SELECT before_type, after_type, seen FROM deletion_order WHERE subscription = ? AND seen > ?
+		ORDER BY seen DESC, after_type, before_type LIMIT ?`
+	putTypeOrder = `INSERT INTO deletion_order (subscription, after_type, before_type, seen) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, after_type, before_type) DO UPDATE SET seen = excluded.seen`
+	forgetTypeOrder = `DELETE FROM deletion_order WHERE subscription = ? AND seen <= ?`
+
+	// mostTypeOrders bounds what is kept of a subscription.
+	mostTypeOrders = 1000
+	// typeOrderAge is how long an order counts after it was seen last. Deletions keep
+	// to an order, so one that holds is hardly ever seen again; but nobody would notice
+	// that it holds no longer.
+	typeOrderAge = 30 * 24 * time.Hour
+)
+
+func scanTypeOrder(scan engine.Scanner) (o TypeOrder, err error) {
+	var seen int64
+	err = scan(&o.Before, &o.After, &seen)
+	o.Seen = engine.Moment(seen)
+	return o, err
+}
+
+// TypeOrders lists the orders learnt in a subscription, the newest first.
+func (s *Store) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error) {
+	horizon := s.engine.Now().Add(-typeOrderAge)
+	return engine.Collect(s.engine.Read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
+}
+
+// LearnTypeOrders adds orders, and forgets what is too old or too much; Seen is the
+// store's.
+func (s *Store) LearnTypeOrders(ctx context.Context, sub string, learnt []TypeOrder) error {
+	return s.write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *tx) error {
+		for _, o := range learnt[:min(len(learnt), mostTypeOrders)] {
+			if err := t.Later(putTypeOrder, arm.Fold(sub), arm.Fold(o.After), arm.Fold(o.Before), engine.Micros(t.Now)); err != nil {
+				return err
+			}
+		}
+		kept, err := engine.Collect(t, scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(t.Now.Add(-typeOrderAge)), mostTypeOrders+1)
+		if err != nil {
+			return err
+		}
+		horizon := t.Now.Add(-typeOrderAge)
+		if len(kept) > mostTypeOrders {
+			horizon = kept[mostTypeOrders].Seen
+		}
+		return t.Later(forgetTypeOrder, arm.Fold(sub), engine.Micros(horizon))
+	})
 }

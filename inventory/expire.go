@@ -25,6 +25,8 @@ type SkippedError struct {
 	Resources int
 	Key       string // of the first of them
 	Err       error  // what is wrong with it
+
+	members map[member]bool
 }
 
 func (e *SkippedError) Error() string {
@@ -32,6 +34,14 @@ func (e *SkippedError) Error() string {
 }
 
 func (e *SkippedError) Unwrap() error { return e.Err }
+
+func (e *SkippedError) add(m member, err error) {
+	if e.Resources == 0 {
+		e.Key, e.Err = m.key, err
+	}
+	e.members[m] = true
+	e.Resources = len(e.members)
+}
 
 // CountTombstones returns how many tombstones a subscription has, but counts no
 // further than limit.
@@ -54,30 +64,33 @@ func (s *Store) ForgetTombstones(ctx context.Context, limit int) (int, error) {
 // It pages past the intents that it had to skip, as these are always the first.
 func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 	now := engine.Micros(s.engine.Now())
-	var left skipped
+	left := &SkippedError{members: map[member]bool{}}
 	for from := int64(0); ; {
 		page, err := engine.Collect(s.engine.Read(ctx), scanEndedIntent, endedIntents, from, now, engine.AtMost(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}
-		before := left.count()
-		n, err := s.expireSkipping(ctx, page, &left)
+		before := left.Resources
+		n, err := s.expireSkipping(ctx, page, left)
 		if lapsed += n; err != nil {
 			return lapsed, err
 		}
-		if left.count() == before || lapsed >= limit || page[len(page)-1].ends == from {
-			return lapsed, left.failure()
+		switch done := left.Resources == before || lapsed >= limit || page[len(page)-1].ends == from; {
+		case done && left.Resources > 0:
+			return lapsed, left
+		case done:
+			return lapsed, nil
 		}
 		from = page[len(page)-1].ends
 	}
 }
 
-// lapseSkipping ends intents, and skips those that it cannot end.
-func (s *Store) expireSkipping(ctx context.Context, page []endedIntent, left *skipped) (lapsed int, err error) {
+// expireSkipping ends intents, and skips those that it cannot end.
+func (s *Store) expireSkipping(ctx context.Context, page []endedIntent, left *SkippedError) (lapsed int, err error) {
 	run := func(t *tx, piece []member) (int, error) { return len(piece), expire(t, piece) }
 	var all []member
 	for _, e := range page {
-		if !left.has(e.member) {
+		if !left.members[e.member] {
 			all = append(all, e.member)
 		}
 	}
@@ -102,7 +115,7 @@ func (s *Store) expireSkipping(ctx context.Context, page []endedIntent, left *sk
 	return lapsed, nil
 }
 
-// lapseGroup ends a group's intents whose time is over.
+// expireGroup ends a group's intents whose time is over.
 func expireGroup(t *tx, sub, group string) error {
 	ended, err := engine.Collect(t, scanMember, endedInGroup, sub, group, engine.Micros(t.Now))
 	if err != nil {
@@ -111,7 +124,7 @@ func expireGroup(t *tx, sub, group string) error {
 	return expire(t, ended)
 }
 
-// lapsing is the intent of a resource, with the end of its time.
+// endedIntent is the intent of a resource, with the end of its time.
 type endedIntent struct {
 	member
 	ends int64
@@ -120,31 +133,6 @@ type endedIntent struct {
 func scanEndedIntent(scan engine.Scanner) (e endedIntent, err error) {
 	err = scan(&e.subscription, &e.group, &e.key, &e.ends)
 	return e, err
-}
-
-// skipped are the resources that were skipped.
-type skipped struct {
-	members map[member]bool
-	first   *SkippedError
-}
-
-func (s *skipped) add(m member, err error) {
-	if s.members == nil {
-		s.members, s.first = map[member]bool{}, &SkippedError{Key: m.key, Err: err}
-	}
-	s.members[m] = true
-}
-
-func (s *skipped) has(m member) bool { return s.members[m] }
-
-func (s *skipped) count() int { return len(s.members) }
-
-func (s *skipped) failure() error {
-	if s.first == nil {
-		return nil
-	}
-	s.first.Resources = s.count()
-	return s.first
 }
 
 // member names a resource, and the group that it lies in.

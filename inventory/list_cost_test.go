@@ -216,7 +216,7 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 				t.Errorf("%s between %q: got %q, want %q", name, between, got, want)
 			}
 			q.Limit = 1000
-			candidates, err := s.Candidates(t.Context(), q)
+			candidates, _, err := s.Candidates(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +318,7 @@ func TestManyNamesFarApart(t *testing.T) {
 				q.Subscription, q.NamePrefix, q.Limit = "s", "Apart", 1000
 				found, read := 0, 0
 				for {
-					candidates, err := s.Candidates(t.Context(), q)
+					candidates, _, err := s.Candidates(t.Context(), q)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"portico/arm"
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
@@ -41,23 +43,23 @@ func (l LockLevel) forbids(kind index.WriteKind) bool {
 }
 
 // Lock is a management lock on a subscription, a group or a resource, and on all that
-// lies below.
+// lies below. Its JSON is what no statement looks at.
 type Lock struct {
-	Subscription string // folded
-	Scope        string // the folded id of what it stands on
-	Key          string // the folded name
-	ScopeID      string // the id as the latest PUT wrote it
-	Name         string // likewise
-	Level        LockLevel
-	Notes        string
-	Owners       json.RawMessage // as they came
-	Generation   [16]byte
-	ETag         string
-	Created      time.Time
-	Changed      time.Time
+	Subscription string          `json:"-"`     // folded
+	Scope        string          `json:"-"`     // the folded id of what it stands on
+	Key          string          `json:"-"`     // the folded name
+	ScopeID      string          `json:"scope"` // the id as the latest PUT wrote it
+	Name         string          `json:"name"`  // likewise
+	Level        LockLevel       `json:"-"`
+	Notes        string          `json:"notes,omitempty"`
+	Owners       json.RawMessage `json:"owners,omitempty"` // as they came
+	Generation   [16]byte        `json:"-"`
+	ETag         string          `json:"-"`
+	Created      time.Time       `json:"-"`
+	Changed      time.Time       `json:"-"`
 	// Host is the key of the tracked resource that the lock goes with: the scope or its
 	// ancestor. Only EditLock's caller sets it; empty: there is none.
-	Host string
+	Host string `json:"-"`
 }
 
 // LockedError names the locks, at least one, that forbid something.
@@ -78,14 +80,6 @@ func (e *LockedError) Scopes() []string {
 		}
 	}
 	return scopes
-}
-
-// lockProperties are those that no statement looks at.
-type lockProperties struct {
-	ScopeID string          `json:"scope"`
-	Name    string          `json:"name"`
-	Notes   string          `json:"notes,omitempty"`
-	Owners  json.RawMessage `json:"owners,omitempty"`
 }
 
 const (
@@ -119,11 +113,9 @@ func scanLock(scan engine.Scanner) (Lock, error) {
 	if err != nil {
 		return Lock{}, err
 	}
-	var p lockProperties
-	if err := json.Unmarshal([]byte(properties), &p); err != nil {
+	if err := json.Unmarshal([]byte(properties), &l); err != nil {
 		return Lock{}, fmt.Errorf("properties of the lock %s: %w", l.Key, err)
 	}
-	l.ScopeID, l.Name, l.Notes, l.Owners = p.ScopeID, p.Name, p.Notes, p.Owners
 	copy(l.Generation[:], generation)
 	l.Created, l.Changed = engine.Moment(created), engine.Moment(changed)
 	return l, nil
@@ -214,7 +206,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 
 // put stores a lock.
 func (l *Lock) put(t *tx) error {
-	properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
+	properties, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
@@ -402,4 +394,96 @@ func (g Group) dropLocks(t *tx) error {
 func dropLocksAt(t *tx, sub, scope string) error {
 	from, to := engine.Below(scope)
 	return t.Later(deleteLocks, sub, scope, from, to)
+}
+
+const (
+	locksFrom      = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ?`
+	listLocksAfter = locksFrom + ` AND (scope, name) > (?, ?) ORDER BY scope, name LIMIT ?`
+)
+
+// LockID is the ID of a lock on a scope.
+func LockID(scope, name string) string {
+	return scope + "/providers/Microsoft.Authorization/locks/" + name
+}
+
+// SubscriptionLocks lists at most limit locks of a subscription, by scope and name, that
+// follow after, of which Scope and Key count; the zero Lock precedes all.
+func (s *Store) SubscriptionLocks(ctx context.Context, sub string, after Lock, limit int) ([]Lock, error) {
+	return engine.Collect(s.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
+}
+
+// LocksHolding lists the locks that hold at an ID in a subscription: those on it, and those
+// above it.
+func (s *Store) LocksHolding(ctx context.Context, sub, id string) ([]Lock, error) {
+	of, args := engine.Among("scope", assignments.ScopesTo(arm.Fold(sub), arm.Fold(id)), arm.Fold)
+	return engine.Collect(s.engine.Read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
+}
+
+// callUnderWay finds a call that may still be running: its sender has not recorded
+// its end, and its time has not passed. The deletion of a group was accepted as a
+// whole, and goes on.
+const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
+	WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND ended = 0 AND not_after > ?
+		AND NOT EXISTS (SELECT 1 FROM resource_groups
+			WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.grp AND state = ?))`
+
+// waitPause is the time between two looks for conflicting calls.
+const waitPause = 20 * time.Millisecond
+
+// WaitForConflictingWrites waits for the calls under way that a stored lock forbids,
+// and for moves where it forbids them, but no longer than ctx allows; it reports
+// whether all have ended. group is the lock's, "" for one on a subscription. It does
+// not wait for writes whose call has ended without a definite answer, which may be
+// applied until their intents end, nor for what takes no intent, nor for the deletion
+// of a group that was accepted before.
+func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
+	var underWay bool
+	for underWay, err = l.conflictAmongAdmitted(ctx, s, group); err == nil; underWay, err = l.conflictUnderWay(ctx, s) {
+		if !underWay {
+			return true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, nil
+		case <-time.After(waitPause):
+		}
+	}
+	if ctx.Err() != nil {
+		err = nil // it failed because the time is over
+	}
+	return false, err
+}
+
+// conflictAmongAdmitted waits for the row locks of the groups that a lock concerns, and
+// reports then whether a call is under way that the lock forbids: a write that was
+// admitted without seeing the lock holds a row until its intent is visible, and later
+// writes read the locks anew.
+func (l Lock) conflictAmongAdmitted(ctx context.Context, s *Store, group string) (underWay bool, err error) {
+	found, err := commit(ctx, s, engine.Unflushed, admissionLocks(l.Subscription, group), func(t *tx) (*bool, error) {
+		found := new(bool) // known when the transaction is over
+		return found, t.LookUpLater(l.conflicts(t.Now, found)...)
+	})
+	return err == nil && *found, err
+}
+
+// conflictUnderWay reports whether a call, or a move, that a lock forbids is under way.
+func (l Lock) conflictUnderWay(ctx context.Context, s *Store) (underWay bool, err error) {
+	err = s.engine.LookUp(ctx, l.conflicts(s.engine.Now(), &underWay)...)
+	return underWay, err
+}
+
+// conflicts asks whether a call, or a move, that the lock forbids is under way.
+func (l Lock) conflicts(now time.Time, found *bool) []engine.Lookup {
+	first, last := index.Delete, index.Delete
+	var queries []engine.Lookup
+	if l.Level == LockReadOnly {
+		first, last = 0, math.MaxUint8
+		// No lock can be set in a group that is Moving, but above it.
+		if l.Scope == subscriptionScope(l.Subscription) {
+			queries = append(queries, engine.LookupOf(countMoving, func(moving int) { *found = *found || moving > 0 }, engine.ScanOne, l.Subscription, index.GroupMoving))
+		}
+	}
+	from, to := engine.Below(l.Scope)
+	return append(queries, engine.LookupOf(callUnderWay, func(underWay bool) { *found = *found || underWay }, engine.ScanOne,
+		l.Subscription, l.Scope, from, to, first, last, engine.Micros(now), index.GroupDeleting))
 }

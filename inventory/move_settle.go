@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"portico/events"
-
 	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"

@@ -2,8 +2,11 @@ package inventory
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"io/fs"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -77,8 +80,7 @@ type Limits struct {
 	GroupsPerSubscription    int
 	LocksPerSubscription     int
 	TagNamesPerSubscription  int // their values count as well
-	// RoleAssignmentsPerTenant bounds those at the tenant itself.
-	RoleAssignmentsPerSubscription, RoleAssignmentsPerTenant, RoleDefinitionsPerTenant int
+	Roles                    assignments.Limits
 	// LearnedOperations bounds those of one subscription that belong to nobody.
 	LearnedOperations int
 }
@@ -134,9 +136,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.Operations = operations.NewRecords(s.database, o.Limits.LearnedOperations)
 	s.Batches = operations.NewBatches(s.database)
 	s.Tags = tags.New(s.database, o.Limits.TagNamesPerSubscription)
-	s.Roles = assignments.New(s.database, assignments.Limits{
-		PerSubscription: o.Limits.RoleAssignmentsPerSubscription, PerTenant: o.Limits.RoleAssignmentsPerTenant, DefinitionsPerTenant: o.Limits.RoleDefinitionsPerTenant,
-	})
+	s.Roles = assignments.New(s.database, o.Limits.Roles)
 	s.Sinks = eventlog.NewSinks(s.database)
 	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {
@@ -212,4 +212,28 @@ func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
 	stats.CacheHits, stats.CacheMisses = s.Locations.Counts()
 	return stats
+}
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// releasedForms prove of a database, for each migration that was changed before its
+// release, that it got the released form. A database with another one is refused, for it
+// lacks what no later migration adds. Released files do not change.
+var releasedForms = map[int64]string{
+	1:  `SELECT name FROM secrets WHERE 1 = 0`,
+	6:  `SELECT job FROM request_batches WHERE 1 = 0`, // the number was another file's
+	7:  `SELECT accepted FROM fences WHERE 1 = 0`,
+	17: `SELECT feed FROM event_numbers WHERE 1 = 0`,
+}
+
+// Layout is the number of the last migration that this version knows.
+func Layout() int64 {
+	files, err := migrations.ReadDir("migrations")
+	if err != nil || len(files) == 0 {
+		return 0 // they are part of the program
+	}
+	number, _, _ := strings.Cut(files[len(files)-1].Name(), "_")
+	n, _ := strconv.ParseInt(number, 10, 64) // as goose reads it
+	return n
 }

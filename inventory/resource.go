@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/locations"
 )
 
 // Resource is one row of the index.
@@ -199,4 +202,23 @@ func nameIn(id, typ string) string {
 // its resource may have been deleted since, and created in another region.
 func (r *Resource) OfCopy(restored time.Time) bool {
 	return !restored.IsZero() && !r.Changed.After(restored)
+}
+
+const selectLocation = `SELECT region, type, generation, phase, verify, provisioning_state FROM resources WHERE subscription = ? AND key = ?`
+
+// location is what the cache reads.
+func (s *Store) location(ctx context.Context, sub, key string) (locations.Located, error) {
+	found := locations.Located{Found: true}
+	var generation []byte
+	var provisioningState string
+	err := s.engine.Read(ctx).One(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)
+	if errors.Is(err, sql.ErrNoRows) {
+		return locations.Located{}, nil
+	}
+	if err != nil {
+		return locations.Located{}, err
+	}
+	copy(found.Generation[:], generation)
+	found.Unfinished = !index.Terminal(provisioningState)
+	return found, nil
 }

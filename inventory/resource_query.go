@@ -84,7 +84,7 @@ const (
 func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
 	var all []Resource
 	for {
-		rows, more, err := s.candidates(ctx, q)
+		rows, more, err := s.Candidates(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -104,14 +104,10 @@ func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, err
 }
 
 // Candidates lists rows among which all matches of the query are, by the condition
-// that the fewest rows meet. The caller decides by [ResourceQuery.Match]. It returns
-// less than the query's limit, at most 1001, only at the end.
-func (s *Store) Candidates(ctx context.Context, q ResourceQuery) ([]Resource, error) {
-	rows, _, err := s.candidates(ctx, q)
-	return rows, err
-}
-
-func (s *Store) candidates(ctx context.Context, q ResourceQuery) (rows []Resource, more bool, err error) {
+// that the fewest rows meet, and reports whether there may be more. The caller decides by
+// [ResourceQuery.Match]. It returns less than the query's limit, at most 1001, only at the
+// end.
+func (s *Store) Candidates(ctx context.Context, q ResourceQuery) (rows []Resource, more bool, err error) {
 	from := s.engine.Read(ctx)
 	lead, err := q.fewest(from)
 	if err != nil {

@@ -106,27 +106,27 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	return err
 }
 
+// forgetKeyed forgets the records of the region that are found by their keys.
+func (r *retiring) forgetKeyed(ctx context.Context, sub, list, remove string) (int, error) {
+	return forgetPages(ctx, r.Store, func(after string) ([]string, error) {
+		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], list, sub, r.region, after, pageOfRegion)
+	}, func(t *tx, key string) (bool, error) {
+		n, err := t.Exec(remove, sub, key, r.region)
+		return n > 0, err
+	})
+}
+
 // forgetFences forgets the fences of writes that went there. The jobs of those IDs
 // find that they have gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
-	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], fencesOfRegion, sub, r.region, after, pageOfRegion)
-	}, func(t *tx, key string) (bool, error) {
-		n, err := t.Exec(dropFences, sub, key, r.region)
-		return n > 0, err
-	})
+	n, err := r.forgetKeyed(ctx, sub, fencesOfRegion, dropFences)
 	r.found.Fences += n
 	return err
 }
 
 // forgetOperations forgets the polling URLs that lead there.
 func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
-	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], operationsOfRegion, sub, r.region, after, pageOfRegion)
-	}, func(t *tx, token string) (bool, error) {
-		n, err := t.Exec(dropOperation, sub, token, r.region)
-		return n > 0, err
-	})
+	n, err := r.forgetKeyed(ctx, sub, operationsOfRegion, dropOperation)
 	r.found.Operations += n
 	return err
 }
@@ -205,5 +205,55 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 		return int(absent) + len(notices), err
 	})
 	r.found.Notices += n
+	return err
+}
+
+const (
+	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
+	// These report whether a group has, or ever had, anything there.
+	writtenInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
+	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND grp = ? AND region = ?)`
+	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND grp = ? AND region = ?)`
+)
+
+// waiting returns the groups of a subscription that are being deleted and have
+// something in the region, and counts them.
+func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, err error) {
+	from := r.engine.Read(ctx)
+	groups, err := engine.Collect(from, scanGroup, deletingGroups, sub, index.GroupDeleting)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		waits := false
+		for _, statement := range [...]string{writtenInRegion, rowsInRegion, straysInRegion} {
+			if waits {
+				break
+			}
+			if err := from.One(statement, sub, g.Key, r.region)(&waits); err != nil {
+				return nil, err
+			}
+		}
+		if !waits {
+			continue
+		}
+		waiting = append(waiting, g)
+		if r.found.Groups++; len(r.found.Waiting) < waitingShown {
+			r.found.Waiting = append(r.found.Waiting, GroupName{Subscription: sub, Name: g.Name})
+		}
+	}
+	return waiting, nil
+}
+
+// resume makes the deletions of groups due at once.
+func (r *retiring) resume(ctx context.Context, groups []Group) error {
+	_, err := engine.InPieces(ctx, r.engine, groups, func(t *tx, piece []Group) (int, error) {
+		for _, g := range piece {
+			if err := jobrow.BringForward(t.Base(), g.Subscription, g.Generation, t.Now); err != nil {
+				return 0, err
+			}
+		}
+		return len(piece), nil
+	})
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"portico/events"
-
 	"portico/inventory/engine"
 	"portico/inventory/index"
 )

@@ -2,12 +2,14 @@ package inventory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"portico/access"
 	"portico/arm"
 	"portico/inventory/assignments"
 	"portico/inventory/engine"
@@ -313,4 +315,97 @@ func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit
 // of one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
 	return engine.Collect(s.engine.Read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
+}
+
+// namedSubscriptions ends with which subscriptions; see [engine.Among].
+const namedSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE tenant = ?`
+
+// GrantedSubscriptions lists, as SubscriptionsOf, those of a tenant in which a role is
+// assigned to a caller, and those that are named. It returns less than the limit, of at
+// most 1024, only at the end.
+func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int) (all []Subscription, err error) {
+	after = max(arm.Fold(after), "0") // behind what belongs to tenants
+	for {
+		ids, err := s.Roles.Subscriptions(ctx, tenant, who, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range named {
+			if id = arm.Fold(id); id > after {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		ids = ids[:min(limit, len(ids))]
+		if len(ids) == 0 {
+			return all, nil
+		}
+		among, args := engine.Among("subscription", ids, arm.Fold)
+		found, err := engine.Collect(s.engine.Read(ctx), scanSubscription, namedSubscriptions+among+` ORDER BY subscription LIMIT ?`,
+			append(append([]any{arm.Fold(tenant)}, args...), limit-len(all))...)
+		all = append(all, found...)
+		if err != nil || len(all) == limit || len(ids) < limit {
+			return all, err
+		}
+		after = ids[len(ids)-1] // assignments can outlive a subscription, or its tenant
+	}
+}
+
+const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
+
+// EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the
+// present tags and returns all wanted ones; it runs inside the writing transaction
+// and must be pure, and its error is returned as it is. The subscription must admit a
+// change of the kind, and no lock on it forbid it: ErrSubscriptionNotFound,
+// *SubscriptionStateError, *LockedError. etag makes the entity tag of the result, which is
+// told of; nil: none.
+func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string) (map[string]string, error) {
+	sub = arm.Fold(sub)
+	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (map[string]string, error) {
+		current, err := t.openSubscription(sub, kind == index.Delete)
+		if err != nil {
+			return nil, err
+		}
+		locks, err := engine.Collect(t, scanLock, listLocks, sub, subscriptionScope(sub))
+		if err != nil {
+			return nil, err
+		}
+		if err := forbidden(locks, kind, subscriptionScope(sub)); err != nil {
+			return nil, err
+		}
+		tags, err := edit(current.Tags)
+		if err != nil {
+			return nil, err
+		}
+		text, err := storedTags(tags)
+		if err != nil {
+			return nil, err
+		}
+		t.ChangesScope(sub)
+		if err := t.recordSubscriptionTags(sub, kind, tagOf(etag, tags)); err != nil {
+			return nil, err
+		}
+		return tags, t.Later(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
+	})
+}
+
+// tagOf makes an entity tag, "" where nothing makes one.
+func tagOf[T any](etag func(T) string, of T) string {
+	if etag == nil {
+		return ""
+	}
+	return etag(of)
+}
+
+// readTags reads stored tags. Most subscriptions have none, and every request reads
+// one.
+func readTags(text, of string) (tags map[string]string, err error) {
+	if text == "{}" || text == "null" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &tags); err != nil {
+		return nil, fmt.Errorf("tags of %s: %w", of, err)
+	}
+	return tags, nil
 }

@@ -22,6 +22,7 @@ import (
 	"portico/internal/logs"
 	"portico/internal/meter"
 	"portico/inventory"
+	"portico/inventory/assignments"
 	"portico/operations/notify"
 	"portico/regions/health"
 	"portico/upstream"
@@ -203,10 +204,9 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 			LocksPerSubscription:     cfg.Limits.LocksPerSubscription,
 			TagNamesPerSubscription:  cfg.Limits.TagNamesPerSubscription,
 			LearnedOperations:        cfg.Operations.Learned,
-
-			RoleAssignmentsPerSubscription: cfg.Limits.RoleAssignmentsPerSubscription,
-			RoleAssignmentsPerTenant:       cfg.Limits.RoleAssignmentsPerTenant,
-			RoleDefinitionsPerTenant:       cfg.Limits.RoleDefinitionsPerTenant,
+			Roles: assignments.Limits{
+				PerSubscription: cfg.Limits.RoleAssignmentsPerSubscription, PerTenant: cfg.Limits.RoleAssignmentsPerTenant, DefinitionsPerTenant: cfg.Limits.RoleDefinitionsPerTenant,
+			},
 		},
 		SendWithin:      cfg.Index.SendWithin,
 		CallLimit:       cfg.Upstream.CallTimeout,

@@ -34,7 +34,7 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 	region := arm.Location(query.Get("region"))
 	page := api.Page[api.Resource]{Value: []api.Resource{}}
 	for passed := 0; ; {
-		rows, err := l.Store.Candidates(r.Context(), wanted)
+		rows, _, err := l.Store.Candidates(r.Context(), wanted)
 		if err != nil {
 			return 0, nil, err
 		}

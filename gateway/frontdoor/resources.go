@@ -179,7 +179,7 @@ func (g resources) candidates(ctx context.Context, queries []inventory.ResourceQ
 	var all []inventory.Resource
 	for _, query := range queries {
 		query.After, query.Limit = after, limit
-		rows, err := g.store.Candidates(ctx, query)
+		rows, _, err := g.store.Candidates(ctx, query)
 		if err != nil {
 			return nil, err
 		}

@@ -29,40 +29,34 @@ func (e *ExistsError) Error() string {
 	return "inventory: the role assignment exists by the name " + e.Name
 }
 
-// Assignment gives a role to a principal at a scope, and at all that lies below.
+// Assignment gives a role to a principal at a scope, and at all that lies below. Its JSON
+// is what no statement looks at.
 type Assignment struct {
-	TenantID     string // folded
-	Subscription string // folded; "" at the tenant
-	ScopeKey     string // the folded id of the scope
-	ScopeID      string // the id as the latest PUT wrote it
-	Name         string // a GUID in lower case
+	TenantID     string `json:"-"` // folded
+	Subscription string `json:"-"` // folded; "" at the tenant
+	ScopeKey     string `json:"-"` // the folded id of the scope
+	ScopeID      string `json:"-"` // the id as the latest PUT wrote it
+	Name         string `json:"-"` // a GUID in lower case
 
-	PrincipalID    string // an object id, in lower case if it is a GUID
-	PrincipalType  string
-	RoleDefinition string // the GUID of the definition, in lower case
-	Description    string
+	PrincipalID    string `json:"-"` // an object id, in lower case if it is a GUID
+	PrincipalType  string `json:"principalType,omitempty"`
+	RoleDefinition string `json:"-"` // the GUID of the definition, in lower case
+	Description    string `json:"description,omitempty"`
 	// An assignment with a condition grants nothing: conditions are not judged.
-	Condition, ConditionVersion string
+	Condition        string `json:"-"`
+	ConditionVersion string `json:"conditionVersion,omitempty"`
 	// DelegatedManagedIdentity is kept for clients.
-	DelegatedManagedIdentity string
+	DelegatedManagedIdentity string `json:"delegatedManagedIdentity,omitempty"`
 
-	CreatedOn, UpdatedOn time.Time
-	CreatedBy, UpdatedBy string
-	Generation           [16]byte
-	ETag                 string
+	CreatedOn  time.Time `json:"-"`
+	UpdatedOn  time.Time `json:"-"`
+	CreatedBy  string    `json:"createdBy,omitempty"`
+	UpdatedBy  string    `json:"updatedBy,omitempty"`
+	Generation [16]byte  `json:"-"`
+	ETag       string    `json:"-"`
 	// Host is the key of the tracked resource that the assignment goes with: the scope or
 	// its ancestor. Only PutAssignment's caller sets it; empty: there is none.
-	Host string
-}
-
-// assignmentProperties are those that no statement looks at.
-type assignmentProperties struct {
-	PrincipalType            string `json:"principalType,omitempty"`
-	Description              string `json:"description,omitempty"`
-	ConditionVersion         string `json:"conditionVersion,omitempty"`
-	DelegatedManagedIdentity string `json:"delegatedManagedIdentity,omitempty"`
-	CreatedBy                string `json:"createdBy,omitempty"`
-	UpdatedBy                string `json:"updatedBy,omitempty"`
+	Host string `json:"-"`
 }
 
 const (
@@ -90,15 +84,12 @@ func scanRoleAssignment(scan engine.Scanner) (Assignment, error) {
 	if err != nil {
 		return Assignment{}, err
 	}
-	var p assignmentProperties
-	if err := json.Unmarshal([]byte(properties), &p); err != nil {
+	if err := json.Unmarshal([]byte(properties), &a); err != nil {
 		return Assignment{}, fmt.Errorf("properties of the role assignment %s: %w", a.Name, err)
 	}
 	if a.ScopeKey == roles.TenantScope {
 		a.Subscription = ""
 	}
-	a.PrincipalType, a.Description, a.ConditionVersion = p.PrincipalType, p.Description, p.ConditionVersion
-	a.DelegatedManagedIdentity, a.CreatedBy, a.UpdatedBy = p.DelegatedManagedIdentity, p.CreatedBy, p.UpdatedBy
 	copy(a.Generation[:], generation)
 	a.CreatedOn, a.UpdatedOn = engine.Moment(created), engine.Moment(changed)
 	return a, nil
@@ -111,9 +102,7 @@ func (a *Assignment) scope() Scope {
 
 // put stores an assignment, and has what is remembered of its subscription forgotten.
 func (a *Assignment) put(t *transaction.Tx) error {
-	properties, err := json.Marshal(assignmentProperties{
-		a.PrincipalType, a.Description, a.ConditionVersion, a.DelegatedManagedIdentity, a.CreatedBy, a.UpdatedBy,
-	})
+	properties, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}

@@ -84,14 +84,17 @@ func (q Query) scopes() []string {
 	if !q.Above || scope == roles.TenantScope {
 		return []string{scope}
 	}
-	all := []string{roles.TenantScope}
-	top := len(subscriptionID(arm.Fold(q.Subscription)))
-	for i := range scope {
-		if scope[i] == '/' && i >= top {
-			all = append(all, scope[:i])
+	return append([]string{roles.TenantScope}, ScopesTo(arm.Fold(q.Subscription), scope)...)
+}
+
+// ScopesTo are the folded ids from a subscription's to one in it.
+func ScopesTo(sub, id string) (all []string) {
+	for i := len(subscriptionID(sub)); i < len(id); i++ {
+		if id[i] == '/' {
+			all = append(all, id[:i])
 		}
 	}
-	return append(all, scope)
+	return append(all, id)
 }
 
 // afterName is the name after which a page goes on at a scope, and whether the pages

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"portico/internal/failpoint"
@@ -204,4 +205,55 @@ func (r *Rows) EndJob(ctx context.Context, j Job, state State, payload string) e
 	return r.write(ctx, engine.Flushed, Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
 		return j.End(t, state, payload, t.Now.Add(r.records))
 	})
+}
+
+const (
+	spreadJobs = `SELECT subscription, id FROM jobs WHERE shard > ? ORDER BY shard, kind, due LIMIT ?`
+	unifyJob   = `UPDATE jobs SET shard = ? WHERE subscription = ? AND id = ? AND shard > ?`
+)
+
+// Unify moves at most limit open jobs to the one shard that claims look at, and
+// returns how many it moved. An earlier release made them in others, and may still
+// make some on another replica, which finds them here as well.
+func (r *Rows) Unify(ctx context.Context, limit int) (int, error) {
+	spread, err := engine.Collect(r.engine.Read(ctx), scanKey, spreadJobs, openShard, engine.AtMost(limit))
+	if err != nil {
+		return 0, err
+	}
+	slices.SortFunc(spread, jobKey.compare)
+	return engine.InPieces(ctx, r.engine, spread, func(u engine.Unit, piece []jobKey) (int, error) {
+		for _, k := range piece {
+			if err := u.Base().Later(unifyJob, openShard, k.subscription, k.id, openShard); err != nil {
+				return 0, err
+			}
+		}
+		return len(piece), nil
+	})
+}
+
+// firstDue is a column of a question about several kinds at once: each is one step in
+// the index, however many jobs there are.
+const firstDue = `(SELECT MIN(due) FROM jobs WHERE shard = ? AND kind = ?)`
+
+// DueKinds returns those of the kinds that have a job which is due and not held. It
+// costs one round trip, and claims nothing.
+func (r *Rows) DueKinds(ctx context.Context, kinds []string) (due []string, err error) {
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	columns, args := make([]string, len(kinds)), make([]any, 0, 2*len(kinds))
+	first, into := make([]*int64, len(kinds)), make([]any, len(kinds))
+	for i, kind := range kinds {
+		columns[i], args, into[i] = firstDue, append(args, openShard, kind), &first[i]
+	}
+	now := engine.Micros(r.engine.Now())
+	if err := r.engine.Read(ctx).One("SELECT "+strings.Join(columns, ", "), args...)(into...); err != nil {
+		return nil, err
+	}
+	for i, kind := range kinds {
+		if first[i] != nil && *first[i] <= now {
+			due = append(due, kind)
+		}
+	}
+	return due, nil
 }

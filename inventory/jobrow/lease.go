@@ -2,6 +2,8 @@ package jobrow
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -58,4 +60,87 @@ func (r *Rows) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error)
 	}
 	left, err := engine.DeletePassed(ctx, r.engine, leftLeases, forgetLease, r.engine.Now(), limit)
 	return dead + left, err
+}
+
+// Replicas show that they are alive by leases on their own names, which they renew. These
+// belong to no subscription.
+const (
+	noSubscription = ""
+	presencePrefix = "replica "
+	presenceEnd    = "replica!" // the first text after all that begin with the prefix
+
+	showPresence = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, key) DO UPDATE SET until = excluded.until`
+	countPresent = `SELECT COUNT(*) FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
+	listDead     = `SELECT key, until FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
+	forgetDead   = `DELETE FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
+	endPresence  = `DELETE FROM turns WHERE subscription = ? AND key = ?`
+)
+
+// Present shows other replicas for a time that the one of this name is alive, and returns
+// how many are, itself included. SQLite has one alone, and is not asked.
+func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (replicas int, err error) {
+	if !r.shared {
+		return 1, nil
+	}
+	return engine.Commit(ctx, r.engine, engine.Unflushed, records(noSubscription), func(u engine.Unit) (n int, err error) {
+		t := u.Base()
+		token := engine.NewID()
+		if err := t.Later(showPresence, noSubscription, presencePrefix+name, token[:], engine.Micros(t.Now.Add(hold))); err != nil {
+			return 0, err
+		}
+		return Replicas(t)
+	})
+}
+
+// Replicas returns how many replicas show that they are alive.
+func Replicas(t *engine.Tx) (n int, err error) {
+	err = t.One(countPresent, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now))(&n)
+	return n, err
+}
+
+// DeadReplica is a replica that ended without leaving.
+type DeadReplica struct {
+	Name string
+	Died time.Time // it showed nothing since then, or shortly before
+}
+
+// Those that ended without leaving are remembered for a while, and so many are listed.
+const (
+	deadFor  = time.Hour
+	mostDead = 100
+)
+
+// DeadReplicas lists the replicas that ended within the last hour without leaving.
+func (r *Rows) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
+	now := r.engine.Now()
+	dead, err := engine.Collect(r.engine.Read(ctx), func(scan engine.Scanner) (d DeadReplica, err error) {
+		var until int64
+		err = scan(&d.Name, &until)
+		d.Name, d.Died = strings.TrimPrefix(d.Name, presencePrefix), engine.Moment(until)
+		return d, err
+	}, listDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(now), mostDead)
+	return slices.DeleteFunc(dead, func(d DeadReplica) bool { return now.Sub(d.Died) > deadFor }), err
+}
+
+// forgetDeadReplicas forgets those that ended longer ago, and returns how many.
+func (r *Rows) forgetDeadReplicas(ctx context.Context) (int, error) {
+	if !r.shared {
+		return 0, nil
+	}
+	return engine.Commit(ctx, r.engine, engine.Unflushed, records(noSubscription), func(u engine.Unit) (int, error) {
+		t := u.Base()
+		n, err := t.Exec(forgetDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadFor)))
+		return int(n), err
+	})
+}
+
+// Leave ends what Present showed.
+func (r *Rows) Leave(ctx context.Context, name string) error {
+	if !r.shared {
+		return nil
+	}
+	return r.write(ctx, engine.Unflushed, records(noSubscription), func(t *engine.Tx) error {
+		return t.Later(endPresence, noSubscription, presencePrefix+name)
+	})
 }

@@ -158,11 +158,8 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 	var until int64
 	err = from.One(selectRequestBatch, "", job[:])(&found.Content, &until)
 	found.Until = engine.Moment(until)
-	if errors.Is(err, sql.ErrNoRows) {
-		return found, engine.ErrNotFound
-	}
 	if err != nil {
-		return found, err
+		return found, engine.OrNotFound(err)
 	}
 	if len(found.Content) > 0 {
 		if found.Content, err = b.database.Cipher.Decrypt(ctx, partPlace(job, contentPlace), found.Content); err != nil {
@@ -256,11 +253,8 @@ func (b *Batches) Room(ctx context.Context, tenant, object string, limits BatchL
 func (b *Batches) Answer(ctx context.Context, job [16]byte, number int) ([]byte, error) {
 	var encrypted []byte
 	err := b.database.Read(ctx).One(selectPart, "", job[:], number)(&encrypted)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, engine.ErrNotFound
-	}
 	if err != nil {
-		return nil, err
+		return nil, engine.OrNotFound(err)
 	}
 	return b.database.Cipher.Decrypt(ctx, partPlace(job, number), encrypted)
 }

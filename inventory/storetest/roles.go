@@ -181,7 +181,7 @@ func testRoleAssignments(t *testing.T, database Database) {
 	})
 	t.Run("so many in a subscription, and at a tenant", func(t *testing.T) {
 		b := newBench(t, database, func(o *inventory.Options) {
-			o.Limits.RoleAssignmentsPerSubscription, o.Limits.RoleAssignmentsPerTenant = 2, 1
+			o.Limits.Roles = assignments.Limits{PerSubscription: 2, PerTenant: 1}
 		})
 		b.group("rg")
 		b.ok(b.assign(groupID, 1, alice, roles.Reader))
@@ -297,7 +297,7 @@ func testRoleDefinitions(t *testing.T, database Database) {
 		b.is(remove(), inventory.ErrNotFound)
 	})
 	t.Run("what is refused", func(t *testing.T) {
-		b := newBench(t, database, func(o *inventory.Options) { o.Limits.RoleDefinitionsPerTenant = 1 })
+		b := newBench(t, database, func(o *inventory.Options) { o.Limits.Roles.DefinitionsPerTenant = 1 })
 		_, _, err := put(b, "t", strings.ToUpper(roles.Reader), "Mine")
 		b.is(err, assignments.ErrBuiltIn)
 		b.is(b.Roles.DeleteDefinition(b.ctx, "t", roles.Reader, nil), assignments.ErrBuiltIn)
@@ -500,7 +500,7 @@ func testRolesAtOnce(t *testing.T, database Database) {
 		wait.Wait()
 		return errs
 	}
-	pair := newPair(t, database, func(o *inventory.Options) { o.Limits.RoleAssignmentsPerTenant = 1 })
+	pair := newPair(t, database, func(o *inventory.Options) { o.Limits.Roles.PerTenant = 1 })
 	pair[0].group("rg")
 	for n := range 15 {
 		for _, scope := range []string{roles.TenantScope, subscriptionID, groupID} {

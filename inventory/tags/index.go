@@ -1,12 +1,16 @@
 package tags
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"unicode/utf8"
 
 	"portico/arm"
+	"portico/inventory/engine"
 	"portico/inventory/transaction"
 )
 
@@ -66,4 +70,148 @@ func Digest(value string) int64 {
 	}
 	sum := sha256.Sum256([]byte(value))
 	return max(int64(binary.BigEndian.Uint64(sum[:])&math.MaxInt64), UnknownValue+1)
+}
+
+// The details are asked for one by one: an engine that joins may read all resources.
+const countTagValues = `SELECT value, n,
+		COALESCE((SELECT details FROM resources WHERE resources.subscription = counted.subscription AND key = of_first), '')
+	FROM (SELECT subscription, value, COUNT(*) AS n, MIN(resource) AS of_first FROM resource_tags
+		WHERE subscription = ? AND tag = ? GROUP BY subscription, value) AS counted`
+
+// tagged is what the details of a resource say of its tags.
+type tagged struct {
+	Tags map[string]string `json:"tags"`
+}
+
+// Use is how many resources have a tag with a value.
+type Use struct {
+	Name, Value string // as one of the resources spells the name
+	Resources   int
+}
+
+// Uses counts the resources of a subscription that have a tag, for each of its values.
+// It reads an entry of an index for each of them, and one resource for each value. It
+// reports whether the index knows all values: it does not where an earlier version has
+// written some, or where a resource has the tag in several casings. Then there are no
+// counts, and the resources have to be read.
+func (d *Tags) Uses(ctx context.Context, sub, name string) (uses []Use, known bool, err error) {
+	known, name = true, arm.Fold(name)
+	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
+		var value int64
+		var n int
+		var text string
+		if err := scan(&value, &n, &text); err != nil {
+			return err
+		}
+		use, found := useOf(name, value, text)
+		known = known && found
+		use.Resources = n
+		uses = append(uses, use)
+		return nil
+	}, countTagValues, arm.Fold(sub), name)
+	if err != nil || !known {
+		return nil, false, err
+	}
+	return uses, true, nil
+}
+
+// useOf finds the tag with the value of a digest in the details of a resource.
+func useOf(name string, digest int64, text string) (use Use, found bool) {
+	var details tagged
+	if digest == UnknownValue || json.Unmarshal([]byte(text), &details) != nil {
+		return Use{}, false
+	}
+	for spelling, value := range details.Tags {
+		if arm.Fold(spelling) == name && Digest(value) == digest {
+			return Use{Name: spelling, Value: value}, true
+		}
+	}
+	return Use{}, false
+}
+
+const (
+	// The details are asked for one by one: an engine that joins may read all resources.
+	checkedTags = `SELECT subscription, tag, resource, value,
+			COALESCE((SELECT details FROM resources WHERE resources.subscription = resource_tags.subscription AND key = resource), '')
+		FROM resource_tags WHERE (subscription, tag, resource) > (?, ?, ?) ORDER BY subscription, tag, resource LIMIT ` + mostChecked
+	mendTag = `UPDATE resource_tags SET value = ? WHERE subscription = ? AND tag = ? AND resource = ? AND value = ?`
+
+	mostChecked = `1000`
+	tagsChecked = 1000
+)
+
+// Check is how far a comparison of the index of tags' values with the resources has
+// come. The zero value begins one.
+type Check struct {
+	after  tagRow
+	Mended int // values that were wrong, or not known yet
+}
+
+// tagRow is a row of the index of tags, with what the resource says.
+type tagRow struct {
+	subscription, name, resource string
+	value, wanted                int64
+}
+
+func (r tagRow) compare(other tagRow) int {
+	return cmp.Or(cmp.Compare(r.subscription, other.subscription), cmp.Compare(r.name, other.name), cmp.Compare(r.resource, other.resource))
+}
+
+// Continue continues a comparison by a bounded number of tags, and reports whether it is
+// complete. It writes the values that an earlier version left out, or changed without
+// saying so here.
+func (d *Tags) Continue(ctx context.Context, c *Check) (done bool, err error) {
+	after, n := c.after, 0
+	var wrong []tagRow
+	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
+		row, err := scanTagRow(scan)
+		if err != nil {
+			return err
+		}
+		if n++; row.compare(after) > 0 {
+			after = row
+		}
+		if row.value != row.wanted {
+			wrong = append(wrong, row)
+		}
+		return nil
+	}, checkedTags, c.after.subscription, c.after.name, c.after.resource)
+	if err != nil {
+		return false, err
+	}
+	// Each only if nobody has changed it meanwhile.
+	mended, err := transaction.InPieces(ctx, d.database, wrong, func(t *transaction.Tx, piece []tagRow) (int, error) {
+		for _, row := range piece {
+			if err := t.Later(mendTag, row.wanted, row.subscription, row.name, row.resource, row.value); err != nil {
+				return 0, err
+			}
+		}
+		return len(piece), nil
+	})
+	c.Mended += mended
+	if err != nil {
+		return false, err
+	}
+	c.after = after
+	return n < tagsChecked, nil
+}
+
+func scanTagRow(scan engine.Scanner) (row tagRow, err error) {
+	var text string
+	if err := scan(&row.subscription, &row.name, &row.resource, &row.value, &text); err != nil {
+		return row, err
+	}
+	var details tagged
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &details); err != nil {
+			row.wanted = row.value // it stays as it is; who reads the resource says so
+			return row, nil        //nolint:nilerr // one that cannot be read holds up no other
+		}
+	}
+	wanted, has := digests(details.Tags)[row.name]
+	if !has {
+		wanted = Digest("") // any will do, as the resource is left out anyway
+	}
+	row.wanted = wanted
+	return row, nil
 }

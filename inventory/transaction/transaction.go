@@ -10,9 +10,13 @@ package transaction
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"portico/arm"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
+	"portico/inventory/scopes"
 )
 
 // Database is an open database with the cipher of what is kept in it.
@@ -109,4 +113,105 @@ func Remove[T any](ctx context.Context, d *Database, locks engine.LockSet, open 
 // InPieces is [engine.InPieces] for writes of a database.
 func InPieces[T any](ctx context.Context, d *Database, all []T, run func(t *Tx, piece []T) (int, error)) (ended int, err error) {
 	return engine.InPieces(ctx, d.Engine, all, func(u engine.Unit, piece []T) (int, error) { return run(of(u), piece) })
+}
+
+// The kinds of rows in lock sets. Every transaction locks them in this order; where
+// writes share one, a resource and its parent come before those of the next write.
+const (
+	SubscriptionRow uint8 = iota // the subscription's own
+	EveryGroup                   // all groups of the subscription, so that no intent is just being recorded
+	GroupRow                     // one group, which is read with the state of its subscription
+	LockRow                      // a lock on a scope, with how many there are
+	RegistrationRow              // of a namespace; read alone
+	FenceRow                     // of a resource; read alone
+	ParentRow                    // the resource above, which is not changed
+	ResourceRow                  // a resource and its open intents
+)
+
+// RowsOf makes a lock set of a subscription; names of rows are folded.
+func RowsOf(sub string, rows ...engine.Row) engine.LockSet {
+	return engine.LockSet{Partition: arm.Fold(sub), Rows: rows}
+}
+
+// GroupLocks are those of a write that locks a group.
+func GroupLocks(sub, group string) engine.LockSet {
+	locks := RowsOf(sub, engine.Row{Kind: GroupRow, Name: arm.Fold(group)})
+	locks.Place[0] = locks.Rows[0].Name
+	return locks
+}
+
+// NewGroupLocks are those of a write that may create a group: a new one must not slip
+// in behind a transaction that has locked all groups.
+func NewGroupLocks(sub, group string) engine.LockSet {
+	locks := GroupLocks(sub, group)
+	locks.Rows = append([]engine.Row{{Kind: SubscriptionRow}}, locks.Rows...)
+	return locks
+}
+
+// SubscriptionLocks are those of a write that locks the subscription's own row.
+func SubscriptionLocks(sub string) engine.LockSet {
+	return RowsOf(sub, engine.Row{Kind: SubscriptionRow})
+}
+
+// RecordLocks are those of a write that locks neither the subscription nor a group,
+// and changes only its own records.
+func RecordLocks(sub string) engine.LockSet {
+	return engine.LockSet{Partition: arm.Fold(sub), ChangesOwnOnly: true}
+}
+
+const (
+	putScopeChange = `INSERT INTO scope_changes (subscription, generation, changed) VALUES (?, ?, ?)
+		ON CONFLICT (subscription) DO UPDATE SET generation = excluded.generation, changed = excluded.changed`
+	recentScopeChanges = `SELECT subscription, generation FROM scope_changes WHERE changed >= ?`
+)
+
+// ChangesScope says that the transaction changes the subscription, one of its groups
+// or registrations, or whatever else is remembered of it: all replicas forget that once
+// this commits. sub is folded.
+func (t *Tx) ChangesScope(sub string) {
+	if !slices.Contains(t.changed, sub) {
+		t.changed = append(t.changed, sub)
+	}
+}
+
+// ChangedScopes are those of which the transaction has said so.
+func (t *Tx) ChangedScopes() []string { return t.changed }
+
+// RecordScopeChanges tells other replicas. It runs at the end of the transaction, in
+// the order of the subscriptions: whoever holds one of these rows waits for no other
+// row, but for those of roles.
+func (t *Tx) RecordScopeChanges() error {
+	slices.Sort(t.changed)
+	for _, sub := range t.changed {
+		if err := t.putScopeChange(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tx) putScopeChange(sub string) error {
+	generation := engine.NewID()
+	return t.Later(putScopeChange, sub, generation[:], engine.Micros(t.Now))
+}
+
+// LockScopeChange is [Tx.ChangesScope] that locks the scope's row in the change sequence
+// at once: one transaction at a time changes what this locks.
+func (t *Tx) LockScopeChange(sub string) error {
+	t.ChangesScope(sub)
+	return t.putScopeChange(sub)
+}
+
+// ScopeChanges returns the changes of scopes that are no older than that.
+func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []scopes.Change, err error) {
+	since := engine.Micros(d.Now().Add(-ago))
+	err = d.Ask(ctx, func(scan engine.Scanner) error {
+		var c scopes.Change
+		var generation []byte
+		err := scan(&c.Subscription, &generation)
+		copy(c.Generation[:], generation)
+		changes = append(changes, c)
+		return err
+	}, recentScopeChanges, since)
+	return changes, err
 }
