@@ -147,26 +147,21 @@
 // call has ended without a definite answer, and the deletion of a group that was
 // accepted before goes on. Locks go with what they stand on.
 //
-// A batch of requests that is too long to be answered at once is a job of its own
-// kind, see Store.BeginRequestBatch. Its requests and answers are encrypted. A
-// request that changes something is recorded before it is sent, once for all time,
-// so that the next holder of the job never sends it again. Its bytes count as
-// quotas do, for its caller and for all, until they go.
-//
 // # Where things are
 //
-// The rule, with its walk, is package index; how statements get to a database,
-// package engine; the rows of jobs, package jobrow; the cache of locations,
-// package locations; memory of subscriptions, groups, registrations and grants,
-// package scopes; the keys of what is encrypted, package encryption.
-// What is left here is larger than those, as all of it shares one transaction:
-// a write holds a group's row, a resource, quotas, locks and jobs at once (tx
-// in transaction.go, resourceTx in resource_tx.go). Its files go by their
-// subjects: intent, answer, expire, adopt, stray and fence for writes and what
-// becomes of them; group and deletion; move; subscription, registration, notice
-// and erase; retire; unstick; lock; role_scope, role_assignment, role_definition and grants;
-// operation and request_batch; lock_set, locked_state and resource_reads for what a
-// write locks, and what is read behind that.
+// The rule, with its walk, is package index; how statements get to a database, package
+// engine; what a transaction records at its end, package transaction. What needs no more
+// of a transaction than that has a package of its own, and the Store has it as a field:
+// polling URLs and batches (operations), tag names and the index of tags (tags), roles and
+// what is assigned of them (assignments), events and sinks (eventlog), random keys
+// (encryption). So have the rows of jobs with the leases (jobrow), the cache of locations
+// (locations) and the memory of subscriptions, groups, registrations and grants (scopes).
+// What is left here is larger than those, as all of it shares one transaction: a write
+// holds a group's row, a resource, quotas, locks and jobs at once (tx in transaction.go,
+// resourceTx in resource_tx.go). Its files go by their subjects: intent, answer, expire,
+// adopt, stray and fence for writes and what becomes of them; group and deletion; move;
+// subscription, registration, notice and erase; retire; unstick; lock; locked_state and
+// resource_reads for what a write locks, and what is read behind that.
 //
 // # How it is stored
 //

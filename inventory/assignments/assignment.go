@@ -123,17 +123,16 @@ func (r *Roles) Assignment(ctx context.Context, at Scope, name string) (Assignme
 	return a, engine.OrNotFound(err)
 }
 
-// PutAssignment creates or changes the assignment with a name, a GUID. edit is as
-// for [Store.EditGroup], but always returns an assignment or an error; it decides on
+// PutAssignment creates or changes the assignment with a name, a GUID. edit is as for
+// the inventory's EditGroup, but always returns an assignment or an error; it decides on
 // ScopeID, PrincipalID, PrincipalType, RoleDefinition, Description, Condition,
 // ConditionVersion, DelegatedManagedIdentity, CreatedBy, UpdatedBy, ETag and Host.
 //
-// *ExistsError where another assignment grants the same,
-// ErrUpdate where the name stands for another grant in the subscription,
-// ErrDefinitionNotFound without a role in the tenant that may be assigned there,
-// *transaction.QuotaError where there are all the assignments that there may be. engine.ErrNotFound if the
-// host does not exist; the subscription and the group must admit the change, as for
-// [Store.EditLock].
+// *ExistsError where another assignment grants the same, ErrUpdate where the name stands
+// for another grant in the subscription, ErrDefinitionNotFound without a role in the
+// tenant that may be assigned there, *transaction.QuotaError where there are all the
+// assignments that there may be. engine.ErrNotFound if the host does not exist; the
+// subscription and the group must admit the change, as for the inventory's EditLock.
 func (r *Roles) PutAssignment(ctx context.Context, at Scope, name string, edit func(current *Assignment) (*Assignment, error)) (stored Assignment, created bool, err error) {
 	open := func(t *transaction.Tx) (*Assignment, error) { return at.openAssignment(t, name, false) }
 	return transaction.Edit(ctx, r.database, at.lockSet(), open, edit, func(t *transaction.Tx, current *Assignment, a Assignment) (Assignment, error) {

@@ -120,11 +120,12 @@ func (r *Roles) Definitions(ctx context.Context, tenant, after string, limit int
 		scopes.OfTenant(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
-// PutDefinition creates or changes the custom role with an id, a GUID. edit is as
-// for [Store.EditGroup], but always returns a definition or an error; it decides on
+// PutDefinition creates or changes the custom role with an id, a GUID. edit is as for
+// the inventory's EditGroup, but always returns a definition or an error; it decides on
 // Name, Description, Permissions, AssignableScopes, CreatedBy, UpdatedBy and ETag.
-// ErrBuiltIn for a role that is built in, ErrNameExists where another role of the
-// tenant has its name, *transaction.QuotaError where the tenant has all the roles that it may have.
+// ErrBuiltIn for a role that is built in, ErrNameExists where another role of the tenant
+// has its name, *transaction.QuotaError where the tenant has all the roles that it may
+// have.
 func (r *Roles) PutDefinition(ctx context.Context, tenant, id string, edit func(current *Definition) (*Definition, error)) (stored Definition, created bool, err error) {
 	open := func(t *transaction.Tx) (*Definition, error) { return r.openDefinition(t, tenant, id) }
 	return transaction.Edit(ctx, r.database, tenantLocks(tenant), open, edit, func(t *transaction.Tx, current *Definition, d Definition) (Definition, error) {

@@ -1,12 +1,12 @@
-// Package assignments keeps the roles that tenants define, and what is assigned of roles to
-// principals: at a scope in a subscription, or at the tenant. Whoever changes an assignment
-// holds the subscription's row, so that names, grants and their number are compared one at
-// a time, and the rows of the group and of the resource at which it stands: it goes with
-// these, moves with them, and goes when the subscription is given to another tenant. A
-// custom role cannot go while it is assigned: whoever assigns it holds its row. What belongs
-// to a tenant stands in place of a subscription under a text that no subscription has
-// ([scopes.OfTenant]), so the change sequence has a row for it, which is also what a change
-// locks.
+// Package assignments keeps the roles that tenants define, and what is assigned of roles
+// to principals: at a scope in a subscription, or at the tenant. Whoever changes an
+// assignment holds the subscription's row, so that names, grants and their number are
+// compared one at a time, and the rows of the group and of the resource at which it
+// stands: it goes with these, moves with them, and goes when the subscription is given
+// to another tenant. A custom role cannot go while it is assigned: whoever assigns it
+// holds its row. What belongs to a tenant stands in place of a subscription under a text
+// that no subscription has ([scopes.OfTenant]), so the change sequence has a row for it,
+// which is also what a change locks.
 package assignments
 
 import (

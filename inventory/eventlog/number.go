@@ -39,8 +39,8 @@ func readEventNumbers(from engine.Source, statement string) (n eventNumbers, err
 	return n, err
 }
 
-func (n eventNumbers) put(t *transaction.Tx) error {
-	return t.ChangeOne(putEventNumbers, n.last, n.first, n.oldest, n.kept, "")
+func (numbers *eventNumbers) put(t *transaction.Tx) error {
+	return t.ChangeOne(putEventNumbers, numbers.last, numbers.first, numbers.oldest, numbers.kept, "")
 }
 
 // numberedAtOnce is about how many events are numbered in one transaction: on an engine

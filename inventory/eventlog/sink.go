@@ -311,9 +311,9 @@ func (s *Sinks) WithdrawOrder(ctx context.Context, sink string, id [16]byte) (Si
 	})
 }
 
-// answer records what a holder has said to an order, in the transaction that records what
-// it has done. An order that was withdrawn meanwhile is answered engine.ErrNotFound, so that what
-// was to be done is not recorded either.
+// answer records what a holder has said to an order, in the transaction that records
+// what it has done. An order that was withdrawn meanwhile is answered
+// engine.ErrNotFound, so that what was to be done is not recorded either.
 func (o *SinkOrder) answer(t *transaction.Tx) error {
 	n, err := t.Exec(answerSinkOrder, o.Answer, o.Behind, ofNone, o.Sink, o.ID[:])
 	if err == nil && n == 0 {

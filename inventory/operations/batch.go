@@ -19,7 +19,10 @@ const BatchJob = "batch"
 // ErrTooManyBatches refuses another batch of a caller with too many unfinished ones.
 var ErrTooManyBatches = errors.New("inventory: the caller has too many batches under way")
 
-// Batches are the batches of a database.
+// Batches are the batches of a database, each with the job that runs it. Their requests
+// and answers are encrypted. A request that changes something is recorded before it is
+// sent, once for all time, so that the next holder of the job never sends it again. The
+// bytes of a batch count as quotas do, for its caller and for all, until they go.
 type Batches struct{ database *transaction.Database }
 
 // NewBatches returns the batches of a database.

@@ -48,12 +48,13 @@ const (
 )
 
 // Define defines a tag name or, unless it is empty, a value for a defined name;
-// engine.ErrNotFound where the name is not defined. It returns the name as it is then, and
-// whether what was asked for is new. check judges the name as it was, the zero Name
+// engine.ErrNotFound where the name is not defined. It returns the name as it is then,
+// and whether what was asked for is new. check judges the name as it was, the zero Name
 // where it was not defined: it runs inside the writing transaction and must be pure, and
 // its error is returned as it is. The subscription must admit the change:
-// inventory.ErrSubscriptionNotFound, *inventory.SubscriptionStateError. The number of names and values is
-// limited: *transaction.QuotaError. etag is as for inventory.Store.EditSubscriptionTags.
+// inventory.ErrSubscriptionNotFound, *inventory.SubscriptionStateError. The number of
+// names and values is limited: *transaction.QuotaError. etag is as for
+// inventory.Store.EditSubscriptionTags.
 func (d *Tags) Define(ctx context.Context, sub, name, value string, check func(Name) error, etag func(Name) string) (Name, bool, error) {
 	return transaction.Put(ctx, d.database, transaction.SubscriptionLocks(sub), func(t *transaction.Tx) (defined Name, created bool, err error) {
 		sub := arm.Fold(sub)
