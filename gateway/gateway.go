@@ -14,7 +14,6 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/fanout"
-	"portico/gateway/activity"
 	"portico/gateway/admin"
 	"portico/gateway/admin/console"
 	"portico/gateway/admission"
@@ -126,7 +125,7 @@ type longLived struct {
 	counts         *admission.Counts
 	levels         *throttle.Levels
 	throttled      *throttle.Metrics
-	activity       *activity.Recorder
+	activity       *observe.Activity
 	started        time.Time
 	draining       *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
@@ -174,7 +173,7 @@ func New(o Options) *Gateway {
 		counts:         admission.NewCounts(),
 		levels:         throttle.NewLevels(time.Now()),
 		throttled:      throttle.NewMetrics(o.Metrics),
-		activity:       activity.New(o.Store, o.Metrics),
+		activity:       observe.NewActivity(o.Store, o.Metrics),
 		started:        time.Now(),
 		draining:       new(atomic.Bool),
 		current:        new(atomic.Pointer[access.Authenticator]),

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"portico/headers/grammar"
 )
 
 // Encodings are the codings that a client takes an answer in, of those that the gateway
@@ -30,9 +28,9 @@ func AcceptedEncodings(h http.Header) Encodings {
 			switch {
 			case !ok:
 				return Encodings{Identity: true}
-			case grammar.EqualFold(name, "gzip"), grammar.EqualFold(name, "x-gzip"):
+			case EqualFold(name, "gzip"), EqualFold(name, "x-gzip"):
 				gzip = max(gzip, weight)
-			case grammar.EqualFold(name, "identity"):
+			case EqualFold(name, "identity"):
 				identity = weight
 			case name == "*":
 				rest = weight
@@ -50,14 +48,14 @@ func AcceptedEncodings(h http.Header) Encodings {
 // element has none.
 func weighted(element string) (name string, weight float64, ok bool) {
 	name, parameter, has := strings.Cut(element, ";")
-	name = grammar.TrimSpace(name)
+	name = TrimSpace(name)
 	if !has {
 		return name, 1, true
 	}
 	key, value, _ := strings.Cut(parameter, "=")
-	if !grammar.EqualFold(grammar.TrimSpace(key), "q") {
+	if !EqualFold(TrimSpace(key), "q") {
 		return name, 0, false
 	}
-	weight, err := strconv.ParseFloat(grammar.TrimSpace(value), 64)
+	weight, err := strconv.ParseFloat(TrimSpace(value), 64)
 	return name, weight, err == nil && weight >= 0 && weight <= 1
 }

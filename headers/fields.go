@@ -1,4 +1,5 @@
-// Package headers decides which headers pass between clients and providers.
+// Package headers decides which headers pass between clients and providers, and knows
+// which bytes may stand where in a message of HTTP/1.1 (grammar.go).
 //
 // Only named headers pass, in both directions: those that HTTP and ARM define for such
 // messages, x-ms-* outside the gateway's reserved families, and those that the region

@@ -5,7 +5,7 @@ import (
 	"net/textproto"
 	"strings"
 
-	"portico/headers/grammar"
+	"portico/headers"
 )
 
 // frame decides where the content of a request ends, whether another reader could see
@@ -13,14 +13,14 @@ import (
 func (x *exchange) frame() error {
 	r := &x.request
 	old := r.ProtoMinor == 0
-	closes := grammar.HasToken(r.Header["Connection"], "close")
-	r.Close = closes || old && !grammar.HasToken(r.Header["Connection"], "keep-alive")
+	closes := headers.HasToken(r.Header["Connection"], "close")
+	r.Close = closes || old && !headers.HasToken(r.Header["Connection"], "keep-alive")
 	x.last = closes || old || saysClose(r.Header["Connection"]) // what stays open in HTTP/1.0 may be read otherwise in between
 	chunked, err := isChunked(r)
 	if err != nil {
 		return err
 	}
-	length, ok := grammar.ContentLength(r.Header)
+	length, ok := headers.ContentLength(r.Header)
 	if !ok {
 		return errLength
 	}
@@ -45,7 +45,7 @@ func saysClose(values []string) bool {
 		return false
 	}
 	for word := range strings.FieldsFuncSeq(values[0], func(c rune) bool { return c == ' ' || c == '\t' || c == ',' }) {
-		if grammar.EqualFold(word, "close") {
+		if headers.EqualFold(word, "close") {
 			return true
 		}
 	}
@@ -59,7 +59,7 @@ func isChunked(r *http.Request) (bool, error) {
 		return false, nil
 	case r.ProtoMinor == 0:
 		return false, errOldEncoding
-	case len(encodings) != 1 || !grammar.EqualFold(encodings[0], "chunked"):
+	case len(encodings) != 1 || !headers.EqualFold(encodings[0], "chunked"):
 		return false, errEncoding
 	}
 	delete(r.Header, "Transfer-Encoding")
@@ -70,7 +70,7 @@ func isChunked(r *http.Request) (bool, error) {
 func dropTrailers(h http.Header) error {
 	for _, value := range h["Trailer"] {
 		for name := range strings.SplitSeq(value, ",") {
-			switch textproto.CanonicalMIMEHeaderKey(grammar.TrimSpace(name)) {
+			switch textproto.CanonicalMIMEHeaderKey(headers.TrimSpace(name)) {
 			case "Transfer-Encoding", "Trailer", "Content-Length":
 				return errTrailer
 			}
@@ -86,7 +86,7 @@ func (x *exchange) expects() error {
 	if len(expected) == 0 || expected[0] == "" {
 		return nil
 	}
-	if !grammar.HasToken(expected[:1], "100-continue") {
+	if !headers.HasToken(expected[:1], "100-continue") {
 		return errExpectation
 	}
 	x.body.awaited = x.request.ProtoMinor > 0 && x.request.ContentLength != 0

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/headers/grammar"
+	"portico/headers"
 )
 
 // maxLines bounds the lines of a head; each costs more than its bytes.
@@ -75,11 +75,11 @@ func checkRequestLine(line []byte) error {
 	method, rest, ok := bytes.Cut(line, []byte{' '})
 	target, version, ok2 := bytes.Cut(rest, []byte{' '})
 	switch {
-	case !ok || !ok2 || !grammar.IsToken(method) || len(target) == 0:
+	case !ok || !ok2 || !headers.IsToken(method) || len(target) == 0:
 		return errRequestLine
 	case string(version) == "HTTP/1.1", string(version) == "HTTP/1.0":
 		return nil
-	case len(version) == len("HTTP/1.1") && string(version[:5]) == "HTTP/" && grammar.IsDigits(version[5:6]) && version[6] == '.' && grammar.IsDigits(version[7:]):
+	case len(version) == len("HTTP/1.1") && string(version[:5]) == "HTTP/" && headers.IsDigits(version[5:6]) && version[6] == '.' && headers.IsDigits(version[7:]):
 		return errVersion
 	}
 	return errRequestLine
@@ -92,7 +92,7 @@ func checkField(line []byte) (colon int, err error) {
 		return 0, errFolded
 	}
 	colon = bytes.IndexByte(line, ':')
-	if colon < 0 || !grammar.IsToken(line[:colon]) || !grammar.IsFieldValue(line[colon+1:]) {
+	if colon < 0 || !headers.IsToken(line[:colon]) || !headers.IsFieldValue(line[colon+1:]) {
 		return 0, errFieldLine
 	}
 	return colon, nil
@@ -112,7 +112,7 @@ func (c *conn) parseHead(head []byte, r *http.Request, u *url.URL) error {
 	r.Header = parseFields(text, c.lines)
 	host := r.Header["Host"]
 	switch {
-	case len(host) > 1, len(host) == 1 && !grammar.IsHost(host[0]):
+	case len(host) > 1, len(host) == 1 && !headers.IsHost(host[0]):
 		return errHost
 	case len(host) == 0 && r.ProtoMinor > 0:
 		return errNoHost
@@ -130,7 +130,7 @@ func (c *conn) parseHead(head []byte, r *http.Request, u *url.URL) error {
 func parseFields(text string, lines []span) http.Header {
 	header, values := make(http.Header, len(lines)), make([]string, len(lines))
 	for _, l := range lines {
-		name, value := textproto.CanonicalMIMEHeaderKey(text[l.from:l.colon]), grammar.TrimSpace(text[l.colon+1:l.to])
+		name, value := textproto.CanonicalMIMEHeaderKey(text[l.from:l.colon]), headers.TrimSpace(text[l.colon+1:l.to])
 		if known := header[name]; known != nil {
 			header[name] = append(known, value)
 			continue
@@ -180,7 +180,7 @@ func plainTarget(target string) (path, query string, ok bool) {
 	switch {
 	case end == len(target):
 		return target, "", true
-	case target[end] != '?', end == len(target)-1, !grammar.IsVisible(target[end:]):
+	case target[end] != '?', end == len(target)-1, !headers.IsVisible(target[end:]):
 		return "", "", false
 	}
 	return target[:end], target[end+1:], true

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"portico/headers"
-	"portico/headers/grammar"
 )
 
 // maxHeld is how much of an answer is held until the handler has returned or has
@@ -102,7 +101,7 @@ func (w *response) writeHead() {
 			w.declare(values)
 			continue
 		case "Connection":
-			w.x.last = w.x.last || grammar.HasToken(values, "close")
+			w.x.last = w.x.last || headers.HasToken(values, "close")
 			continue
 		case "Transfer-Encoding", "Trailer":
 			continue // what frames the answer is decided here
@@ -113,7 +112,7 @@ func (w *response) writeHead() {
 		case "Date":
 			dated = true
 		}
-		if !grammar.IsToken(name) {
+		if !headers.IsToken(name) {
 			continue
 		}
 		for _, value := range values {
@@ -137,7 +136,7 @@ func (w *response) declare(values []string) {
 	if w.bodyless || len(values) == 0 {
 		return
 	}
-	n, err := strconv.ParseInt(grammar.TrimSpace(values[0]), 10, 64)
+	n, err := strconv.ParseInt(headers.TrimSpace(values[0]), 10, 64)
 	if err != nil || n < 0 {
 		w.x.conn.server.logf("http: invalid Content-Length of %q", values[0])
 		return
@@ -147,7 +146,7 @@ func (w *response) declare(values []string) {
 
 // appendValue appends a header's value. Nothing of it ends the line.
 func appendValue(out []byte, value string) []byte {
-	value = grammar.TrimSpace(value)
+	value = headers.TrimSpace(value)
 	if strings.IndexByte(value, '\n') < 0 && strings.IndexByte(value, '\r') < 0 {
 		return append(out, value...)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"portico/gateway/exchange"
 	"portico/headers"
-	"portico/headers/grammar"
 	"portico/limits"
 )
 
@@ -40,7 +39,7 @@ func (a *answer) WriteHeader(status int) {
 		return
 	}
 	a.status = status
-	if n, ok := grammar.ContentLength(a.Header()); ok {
+	if n, ok := headers.ContentLength(a.Header()); ok {
 		a.length = n
 	}
 	switch {
@@ -72,7 +71,7 @@ func compressible(h http.Header, status int) bool {
 		return false
 	}
 	kind, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
-	kind = grammar.TrimSpace(kind)
+	kind = headers.TrimSpace(kind)
 	return kind == "application/json" || strings.HasSuffix(kind, "+json") ||
 		strings.HasPrefix(kind, "text/") && kind != "text/event-stream"
 }
@@ -81,7 +80,7 @@ func compressible(h http.Header, status int) bool {
 func (a *answer) begin(compress bool) {
 	a.begun = true
 	h := a.Header()
-	if !grammar.HasToken(h["Vary"], "accept-encoding") && !grammar.HasToken(h["Vary"], "*") {
+	if !headers.HasToken(h["Vary"], "accept-encoding") && !headers.HasToken(h["Vary"], "*") {
 		h["Vary"] = append(append([]string(nil), h["Vary"]...), vary...) // the provider's own is there
 	}
 	if compress {

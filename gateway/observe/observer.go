@@ -4,7 +4,8 @@
 // An [Observer] does this once per request, after its answer, on the goroutine
 // that made it. An [Audit] also takes the lines of others: those of the calls that
 // Portico makes by itself, and those of the admin listener. No line says what a
-// request or a resource held.
+// request or a resource held. An [Activity] gives events to requests that changed nothing
+// of which Portico keeps a record: refused ones, and those that were only passed on.
 package observe
 
 import (

@@ -23,10 +23,10 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/fanout"
-	"portico/gateway/activity"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
+	"portico/gateway/observe"
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
 	"portico/headers"
@@ -49,8 +49,8 @@ type Proxy struct {
 	Admission  *admission.Admission
 	Lister     *fanout.Lister
 	Polls      *polling.Forwarded
-	Activity   *activity.Recorder // nil: what is only passed on leaves no event
-	Sender     string             // in whose name intents are recorded
+	Activity   *observe.Activity // nil: what is only passed on leaves no event
+	Sender     string            // in whose name intents are recorded
 	Tracer     *spans.Tracer
 	Log        *zap.Logger
 }

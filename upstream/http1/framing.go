@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"portico/headers/grammar"
+	"portico/headers"
 )
 
 // bodyKind says where an answer's body ends.
@@ -33,7 +33,7 @@ func frame(response *http.Response, method string) (kind bodyKind, length int64,
 	if err != nil {
 		return 0, 0, false, err
 	}
-	length, ok := grammar.ContentLength(h)
+	length, ok := headers.ContentLength(h)
 	if !ok {
 		return 0, 0, false, errLength
 	}
@@ -68,9 +68,9 @@ func frame(response *http.Response, method string) (kind bodyKind, length int64,
 func closes(response *http.Response) bool {
 	connection := response.Header["Connection"]
 	if response.ProtoMinor == 0 {
-		return grammar.HasToken(connection, "close") || !grammar.HasToken(connection, "keep-alive")
+		return headers.HasToken(connection, "close") || !headers.HasToken(connection, "keep-alive")
 	}
-	if grammar.HasToken(connection, "close") {
+	if headers.HasToken(connection, "close") {
 		delete(response.Header, "Connection")
 		return true
 	}
@@ -83,7 +83,7 @@ func isChunked(response *http.Response) (bool, error) {
 		return false, nil
 	}
 	delete(response.Header, "Transfer-Encoding")
-	if response.ProtoMinor == 0 || len(encodings) != 1 || !grammar.EqualFold(encodings[0], "chunked") {
+	if response.ProtoMinor == 0 || len(encodings) != 1 || !headers.EqualFold(encodings[0], "chunked") {
 		return false, errEncoding
 	}
 	return true, nil
@@ -97,7 +97,7 @@ func checkTrailers(h http.Header, chunked bool) error {
 	}
 	delete(h, "Trailer")
 	for _, framing := range [...]string{"Transfer-Encoding", "Trailer", "Content-Length"} {
-		if grammar.HasToken(named, framing) {
+		if headers.HasToken(named, framing) {
 			return errTrailer
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"portico/headers/grammar"
+	"portico/headers"
 )
 
 // Bounds of what comes before an answer's body.
@@ -90,9 +90,9 @@ func checkStatusLine(line []byte) error {
 	switch {
 	case len(line) < status+3,
 		string(line[:len(protocol)]) != protocol,
-		!grammar.IsDigits(line[len(protocol) : len(protocol)+1]),
+		!headers.IsDigits(line[len(protocol) : len(protocol)+1]),
 		line[status-1] != ' ',
-		!grammar.IsDigits(line[status : status+3]),
+		!headers.IsDigits(line[status : status+3]),
 		len(line) > status+3 && line[status+3] != ' ':
 		return errStatusLine
 	}
@@ -106,7 +106,7 @@ func checkField(line []byte) error {
 		return errFolded
 	}
 	colon := bytes.IndexByte(line, ':')
-	if colon < 0 || !grammar.IsToken(line[:colon]) || !grammar.IsFieldValue(line[colon+1:]) {
+	if colon < 0 || !headers.IsToken(line[:colon]) || !headers.IsFieldValue(line[colon+1:]) {
 		return errFieldLine
 	}
 	return nil
@@ -126,7 +126,7 @@ func parseHead(head []byte, lines int, response *http.Response) {
 	for range lines {
 		line, text = cutLine(text)
 		name, value, _ := strings.Cut(line, ":")
-		name, value = http.CanonicalHeaderKey(name), grammar.TrimSpace(value)
+		name, value = http.CanonicalHeaderKey(name), headers.TrimSpace(value)
 		if known := header[name]; known != nil {
 			header[name] = append(known, value)
 			continue

@@ -6,34 +6,34 @@ import (
 	"net/http"
 	"strconv"
 
-	"portico/headers/grammar"
+	"portico/headers"
 )
 
 var errBadTarget = errors.New("the path or the query holds what may not stand in a request line")
 
 // check refuses what would not be one request on the wire.
 func (r *Request) check() error {
-	if !grammar.IsToken(r.Method) {
+	if !headers.IsToken(r.Method) {
 		return fmt.Errorf("%q is no method", r.Method)
 	}
-	if r.Path == "" || r.Path[0] != '/' || !grammar.IsVisible(r.Path) || !grammar.IsVisible(r.Query) {
+	if r.Path == "" || r.Path[0] != '/' || !headers.IsVisible(r.Path) || !headers.IsVisible(r.Query) {
 		return errBadTarget
 	}
 	for name, values := range r.Header {
-		if !grammar.IsToken(name) {
+		if !headers.IsToken(name) {
 			return badName(name)
 		}
 		for _, value := range values {
-			if !grammar.IsFieldValue(value) {
+			if !headers.IsFieldValue(value) {
 				return badValue(name)
 			}
 		}
 	}
 	for i := range r.Own {
 		switch own := &r.Own[i]; {
-		case !grammar.IsToken(own.Name):
+		case !headers.IsToken(own.Name):
 			return badName(own.Name)
-		case !grammar.IsFieldValue(own.Value):
+		case !headers.IsFieldValue(own.Value):
 			return badValue(own.Name)
 		}
 	}
@@ -89,7 +89,7 @@ func framesRequest(name string) bool {
 	switch len(name) {
 	case len("Host"), len("Trailer"), len("User-Agent"), len("Content-Length"), len("Transfer-Encoding"):
 		for _, own := range [...]string{"Host", "Trailer", "User-Agent", "Content-Length", "Transfer-Encoding"} {
-			if grammar.EqualFold(name, own) {
+			if headers.EqualFold(name, own) {
 				return true
 			}
 		}
@@ -100,6 +100,6 @@ func framesRequest(name string) bool {
 func appendField(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	b = append(b, ": "...)
-	b = append(b, grammar.TrimSpace(value)...)
+	b = append(b, headers.TrimSpace(value)...)
 	return append(b, "\r\n"...)
 }

@@ -1,11 +1,4 @@
-// Package activity records what the activity log shows besides changes: requests that were
-// refused, and what providers answered to requests that were only passed on to them.
-//
-// The events of changes are recorded in the transactions that make them. These have none;
-// a [Recorder] gives each one of its own, before the client has its answer. Nothing depends
-// on it: if the store does not take the event, the answer goes out, and a counter says so.
-// What one caller is refused in a minute makes a bounded number of events.
-package activity
+package observe
 
 import (
 	"context"
@@ -26,29 +19,36 @@ import (
 // recordTime bounds for how long an answer waits for its event.
 const recordTime = 2 * time.Second
 
-// Recorder records events of requests. It is safe for concurrent use.
-type Recorder struct {
+// Activity records what the activity log shows besides changes: requests that were refused,
+// and what providers answered to requests that were only passed on to them.
+//
+// The events of changes are recorded in the transactions that make them. These have none;
+// Activity gives each one of its own, before the client has its answer. Nothing depends on
+// it: if the store does not take the event, the answer goes out, and a counter says so.
+// What one caller is refused in a minute makes a bounded number of events. It is safe for
+// concurrent use.
+type Activity struct {
 	store    *inventory.Store
 	refusals *budget
 	// Events that were not recorded, as their caller has too many, or the store failed.
 	overBudget, failed prometheus.Counter
 }
 
-// New returns a recorder. It registers its metrics.
-func New(store *inventory.Store, registry prometheus.Registerer) *Recorder {
+// NewActivity returns a recorder of events. It registers its metrics.
+func NewActivity(store *inventory.Store, registry prometheus.Registerer) *Activity {
 	unrecorded := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_activity_unrecorded_total",
 		Help: "Refused requests, and requests that were passed on to a provider, of which the activity log has no event: budget (their caller is refused too often), or store (it did not take the event).",
 	}, []string{"why"})
 	registry.MustRegister(unrecorded)
-	return &Recorder{
+	return &Activity{
 		store: store, refusals: newBudget(refusalsPerMinute),
 		overBudget: unrecorded.WithLabelValues("budget"), failed: unrecorded.WithLabelValues("store"),
 	}
 }
 
 // Refused records that Portico itself refuses the request of x, if that belongs in the log.
-func (r *Recorder) Refused(ctx context.Context, x *exchange.Exchange, fault *arm.Error) {
+func (a *Activity) Refused(ctx context.Context, x *exchange.Exchange, fault *arm.Error) {
 	if x.Request == nil || !exchange.Changes(x.Request.Method) || !logged(fault) {
 		return
 	}
@@ -56,10 +56,10 @@ func (r *Recorder) Refused(ctx context.Context, x *exchange.Exchange, fault *arm
 	if action == "" {
 		action = x.Request.Action()
 	}
-	if action == "" || strings.HasSuffix(action, "/read") || !r.concerns(ctx, x) {
+	if action == "" || strings.HasSuffix(action, "/read") || !a.concerns(ctx, x) {
 		return // it leads nowhere
 	}
-	r.record(ctx, x, events.Told{Action: action, Status: events.Failed, Origin: events.Decided, HTTPStatus: fault.Status, Error: fault})
+	a.record(ctx, x, events.Told{Action: action, Status: events.Failed, Origin: events.Decided, HTTPStatus: fault.Status, Error: fault})
 }
 
 // logged reports whether a refusal belongs in the log: somebody was not allowed, or found
@@ -77,7 +77,7 @@ func logged(fault *arm.Error) bool {
 
 // Answered records what a provider answered to the request of x, which was only passed on.
 // why is the provider's error, nil where it gave none.
-func (r *Recorder) Answered(ctx context.Context, x *exchange.Exchange, status int, accepted bool, why *arm.Error) {
+func (a *Activity) Answered(ctx context.Context, x *exchange.Exchange, status int, accepted bool, why *arm.Error) {
 	told := events.Told{Action: x.Request.Action(), Origin: events.Answered, HTTPStatus: status, Status: events.Succeeded, Error: why}
 	switch {
 	case status >= http.StatusBadRequest:
@@ -87,34 +87,34 @@ func (r *Recorder) Answered(ctx context.Context, x *exchange.Exchange, status in
 	case accepted:
 		told.Status = events.Accepted
 	}
-	r.record(ctx, x, told)
+	a.record(ctx, x, told)
 }
 
 // Unanswered records that a request that was only passed on got no answer but Portico's
 // own. In doubt it may have been carried out all the same.
-func (r *Recorder) Unanswered(ctx context.Context, x *exchange.Exchange, fault *arm.Error, inDoubt bool) {
-	r.record(ctx, x, events.Told{
+func (a *Activity) Unanswered(ctx context.Context, x *exchange.Exchange, fault *arm.Error, inDoubt bool) {
+	a.record(ctx, x, events.Told{
 		Action: x.Request.Action(), Status: events.Failed, Origin: events.Answered, HTTPStatus: fault.Status, Error: fault, InDoubt: inDoubt,
 	})
 }
 
 // concerns reports whether the request of x is in a subscription of its caller's, or in none:
 // no caller writes into the log of others, nor of what does not exist.
-func (r *Recorder) concerns(ctx context.Context, x *exchange.Exchange) bool {
+func (a *Activity) concerns(ctx context.Context, x *exchange.Exchange) bool {
 	id := x.Subscription()
 	if id == "" {
 		return x.Principal.TenantID != ""
 	}
-	found, _, err := r.store.Scopes.Subscription(ctx, id, x.Started)
+	found, _, err := a.store.Scopes.Subscription(ctx, id, x.Started)
 	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
 }
 
 // record records an event of the request of x, at its scope.
-func (r *Recorder) record(ctx context.Context, x *exchange.Exchange, told events.Told) {
+func (a *Activity) record(ctx context.Context, x *exchange.Exchange, told events.Told) {
 	if told.Status == events.Failed {
-		ok, omitted := r.refusals.take(x.Caller(), time.Now())
+		ok, omitted := a.refusals.take(x.Caller(), time.Now())
 		if !ok {
-			r.overBudget.Inc()
+			a.overBudget.Inc()
 			return
 		}
 		told.Omitted = omitted
@@ -126,8 +126,8 @@ func (r *Recorder) record(ctx context.Context, x *exchange.Exchange, told events
 	told.Resource, told.Began = resourceOf(x.Request), x.Started
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if err := r.store.Events.Record(ctx, partition, told); err != nil {
-		r.failed.Inc()
+	if err := a.store.Events.Record(ctx, partition, told); err != nil {
+		a.failed.Inc()
 		x.Warn("a request is not in the activity log", err)
 	}
 }

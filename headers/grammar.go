@@ -1,10 +1,12 @@
-// Package grammar knows which bytes may stand where in a message of HTTP/1.1 (RFC 9110
-// and 9112), for whoever reads or writes one.
-package grammar
+package headers
 
-import "strings"
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
 
-// Classes of bytes, as bits of classes.
+// Classes of the bytes in a message of HTTP/1.1 (RFC 9110 and 9112), as bits of classes.
 const (
 	tokenByte = 1 << iota // may stand in a name
 	valueByte             // may stand in a value
@@ -147,4 +149,26 @@ func lower(c byte) byte {
 		c += 'a' - 'A'
 	}
 	return c
+}
+
+// ContentLength reads the length that a message declares: -1 where it declares none. The
+// same one twice becomes one; ok is false for what is not one number.
+func ContentLength(h http.Header) (n int64, ok bool) {
+	sent := h["Content-Length"]
+	if len(sent) == 0 {
+		return -1, true
+	}
+	for _, other := range sent[1:] {
+		if other != sent[0] {
+			return 0, false
+		}
+	}
+	if len(sent) > 1 {
+		h["Content-Length"] = sent[:1]
+	}
+	if !IsDigits(sent[0]) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(sent[0], 10, 64)
+	return n, err == nil
 }
