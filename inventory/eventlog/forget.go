@@ -131,13 +131,13 @@ func level(counts []int64, n int64) []int64 {
 }
 
 // delete deletes a subscription's events up to a number.
-func (n *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
+func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
 	deleted, err := t.Exec(deleteEvents, sub, last)
 	if err != nil {
 		return err
 	}
-	n.kept -= deleted
-	n.first = max(n.first, last+1)
+	numbers.kept -= deleted
+	numbers.first = max(numbers.first, last+1)
 	if err := t.Later(subtractKept, deleted, sub); err != nil {
 		return err
 	}
