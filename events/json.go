@@ -1,10 +1,10 @@
 package events
 
-import "portico/internal/jsonwrite"
+import "portico/internal/jsontext"
 
 // AppendJSON appends what json.Marshal returns of it.
 func (t *Told) AppendJSON(behind []byte) ([]byte, error) {
-	o := jsonwrite.Begin(behind)
+	o := jsontext.BeginObject(behind)
 	o.Text("resource", t.Resource)
 	o.Text("action", t.Action)
 	o.Text("status", string(t.Status))
@@ -28,7 +28,7 @@ func (t *Told) AppendJSON(behind []byte) ([]byte, error) {
 
 // AppendJSON appends what json.Marshal returns of it.
 func (c *Cause) AppendJSON(behind []byte) ([]byte, error) {
-	o := jsonwrite.Begin(behind)
+	o := jsontext.BeginObject(behind)
 	o.OptionalText("tenantId", c.TenantID)
 	o.OptionalText("objectId", c.ObjectID)
 	o.OptionalText("appId", c.AppID)

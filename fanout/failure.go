@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/internal/timing"
 	"portico/upstream"
 )
@@ -53,16 +53,16 @@ func unknownScope(body []byte) bool {
 // errorOf reads code and message of an ARM error body; both are "" for any other
 // body.
 func errorOf(body []byte) (code, message string) {
-	err := jsonscan.Object(body, func(m jsonscan.Member) error {
+	err := jsontext.Object(body, func(m jsontext.Member) error {
 		if string(m.Key) != "error" {
 			return nil
 		}
-		_ = jsonscan.Object(m.Value, func(m jsonscan.Member) error {
+		_ = jsontext.Object(m.Value, func(m jsontext.Member) error {
 			switch string(m.Key) {
 			case "code":
-				code, _ = jsonscan.Text(m.Value)
+				code, _ = jsontext.Text(m.Value)
 			case "message":
-				message, _ = jsonscan.Text(m.Value)
+				message, _ = jsontext.Text(m.Value)
 			}
 			return nil
 		})

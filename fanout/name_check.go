@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/limits"
 	"portico/tracing"
 	"portico/upstream"
@@ -97,7 +97,7 @@ func (c NameCheck) ask(ctx context.Context, call upstream.Call) (r nameReply) {
 
 // nameAvailable reads whether a name is free; known is false for any other body.
 func nameAvailable(body []byte) (free, known bool) {
-	err := jsonscan.Object(body, func(m jsonscan.Member) error {
+	err := jsontext.Object(body, func(m jsontext.Member) error {
 		if bytes.EqualFold(m.Key, []byte("nameAvailable")) {
 			free, known = string(m.Value) == "true", string(m.Value) == "true" || string(m.Value) == "false"
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/regions"
 	"portico/upstream/answers"
 )
@@ -23,10 +23,10 @@ type NextLinks struct {
 // member's JSON value, nil if absent; null and "" count as absent. A link to any
 // other path or host is an error.
 func (l NextLinks) Query(link []byte) (string, error) {
-	if jsonscan.Null(link) {
+	if jsontext.Null(link) {
 		return "", nil
 	}
-	text, ok := jsonscan.Text(link)
+	text, ok := jsontext.Text(link)
 	if !ok {
 		return "", fmt.Errorf("its nextLink is no string")
 	}

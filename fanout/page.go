@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 )
 
 // Page is a buffered provider page: its text, and the positions of the members that
@@ -37,7 +37,7 @@ type Member struct {
 
 // ID returns the element's id, "" if it has none.
 func (p Page) ID(e Element) string {
-	id, _ := jsonscan.Text(p.Text[e.id:e.idEnd])
+	id, _ := jsontext.Text(p.Text[e.id:e.idEnd])
 	return id
 }
 
@@ -76,7 +76,7 @@ func parsePage(text []byte, elements []Element) (Page, error) {
 		return page, errTooLong
 	}
 	var value []byte
-	err := jsonscan.Elements(text, "value", "id", func(m jsonscan.Member) error {
+	err := jsontext.Elements(text, "value", "id", func(m jsontext.Member) error {
 		switch {
 		case string(m.Key) == "value" && value == nil:
 			value = m.Value
@@ -86,7 +86,7 @@ func parsePage(text []byte, elements []Element) (Page, error) {
 			return page.addMember(m)
 		}
 		return nil
-	}, func(e jsonscan.Element) error {
+	}, func(e jsontext.Element) error {
 		if len(page.Elements) == maxElements {
 			return errTooMany
 		}
@@ -107,11 +107,11 @@ func parsePage(text []byte, elements []Element) (Page, error) {
 // nextLink.
 func ParseLink(text []byte) (Page, error) {
 	page := Page{Text: text}
-	err := jsonscan.Object(text, page.addLink)
+	err := jsontext.Object(text, page.addLink)
 	return page, err
 }
 
-func (p *Page) addMember(m jsonscan.Member) error {
+func (p *Page) addMember(m jsontext.Member) error {
 	if key := string(m.Key); !strings.EqualFold(key, "nextLink") {
 		if len(p.OtherMembers) < maxOtherMembers {
 			p.OtherMembers = append(p.OtherMembers, Member{key, m.Value})
@@ -122,7 +122,7 @@ func (p *Page) addMember(m jsonscan.Member) error {
 }
 
 // addLink records the link and ignores every other member.
-func (p *Page) addLink(m jsonscan.Member) error {
+func (p *Page) addLink(m jsontext.Member) error {
 	switch key := string(m.Key); {
 	case key == "nextLink" && p.NextLink == nil:
 		p.NextLink, p.NextLinkOffset = m.Value, m.Offset

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/upstream/answers"
 )
 
@@ -109,7 +109,7 @@ func singlePage(text []byte) (Page, error) {
 	page := Page{Text: text}
 	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
 	e := Element{begin: uint32(begin), end: uint32(len(bytes.TrimRight(text, " \t\r\n")))} //nolint:gosec // a bounded answer
-	err := jsonscan.Object(text, func(m jsonscan.Member) error {
+	err := jsontext.Object(text, func(m jsontext.Member) error {
 		if string(m.Key) == "id" && len(m.Value) > 0 && m.Value[0] == '"' && e.idEnd == 0 {
 			e.id, e.idEnd = uint32(m.Offset), uint32(m.Offset+len(m.Value)) //nolint:gosec // within the text
 		}

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 )
 
 // visibility decides which elements of a list are shown: to everybody those alone that
@@ -44,12 +44,12 @@ func (v visibility) visible(page *Page, e Element, path *arm.Path, usual *spelli
 		// Without a copy of the id: nobody writes to the page, or keeps the id.
 		id = unsafe.String(&quoted[1], len(quoted)-2)
 	} else {
-		id, _ = jsonscan.Text(quoted)
+		id, _ = jsontext.Text(quoted)
 	}
 	if v.shows == nil {
 		return usual.of(id) || v.lies(id, path, usual) || !namesResource(id)
 	}
-	return v.shows(id) && v.listed(id, path) && jsonscan.Once(page.Text[e.begin:e.end], "id")
+	return v.shows(id) && v.listed(id, path) && jsontext.Once(page.Text[e.begin:e.end], "id")
 }
 
 // listed reports whether an id is the one spelling of that of a resource that the list

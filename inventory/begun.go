@@ -7,7 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/internal/jsonwrite"
+	"portico/internal/jsontext"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
@@ -110,7 +110,7 @@ func appendBegun(text []byte, all []begunWrite) ([]byte, error) {
 }
 
 func (b *begunWrite) appendJSON(behind []byte) ([]byte, error) {
-	o := jsonwrite.Begin(behind)
+	o := jsontext.BeginObject(behind)
 	o.Bytes("intent", b.Intent[:])
 	o.Number("kind", int(b.Kind))
 	o.Text("type", b.Type)

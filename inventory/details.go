@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 )
 
 // ReadObservation reads the JSON of a resource that was found.
@@ -20,7 +20,7 @@ func ReadObservation(text []byte) Observation {
 // gives no state, and nil. A member of the wrong kind, such as a tag that is a
 // number, takes the details away, and so do more tags than [arm.MaxTags]; the state
 // stays, as it says whether the resource is still being worked on. What is nested deeper
-// than [jsonscan] reads is other text.
+// than [jsontext] reads is other text.
 func ReadDetails(text []byte) (provisioningState string, _ *Details) {
 	said := readResource(text)
 	return said.State, said.details()
@@ -42,20 +42,20 @@ type resourceText struct {
 func readResource(text []byte) resourceText {
 	said := resourceText{readable: true}
 	switch {
-	case jsonscan.Object(text, said.member) == nil:
+	case jsontext.Object(text, said.member) == nil:
 		return said
 	case !utf8.Valid(text):
 		said = readResource(bytes.ToValidUTF8(text, []byte("\uFFFD")))
 		said.Tags.misfit = said.Tags.misfit || said.Tags.replaced()
 		return said
 	}
-	return resourceText{readable: string(bytes.TrimSpace(text)) == "null" && jsonscan.Valid(text) == nil}
+	return resourceText{readable: string(bytes.TrimSpace(text)) == "null" && jsontext.Valid(text) == nil}
 }
 
 // resourceMembers are the names of what is read.
 var resourceMembers = [...]string{"id", "location", "kind", "managedBy", "tags", "properties", "sku", "plan", "identity", "zones"}
 
-func (said *resourceText) member(m jsonscan.Member) error {
+func (said *resourceText) member(m jsontext.Member) error {
 	switch memberNamed(m.Key, resourceMembers[:]) {
 	case "id":
 		said.ID.read(m.Value)
@@ -99,18 +99,18 @@ func memberNamed(key []byte, names []string) string {
 var stateMember = []string{"provisioningState"}
 
 func (said *resourceText) properties(text []byte) {
-	if jsonscan.Null(text) {
+	if jsontext.Null(text) {
 		return
 	}
 	if text[0] != '{' {
 		said.readable = false
 		return
 	}
-	_ = jsonscan.Object(text, func(m jsonscan.Member) error { // it is well-formed
-		if memberNamed(m.Key, stateMember) == "" || jsonscan.Null(m.Value) {
+	_ = jsontext.Object(text, func(m jsontext.Member) error { // it is well-formed
+		if memberNamed(m.Key, stateMember) == "" || jsontext.Null(m.Value) {
 			return nil
 		}
-		state, is := jsonscan.Text(m.Value)
+		state, is := jsontext.Text(m.Value)
 		if is {
 			said.State = state
 		}
@@ -135,9 +135,9 @@ type textMember struct {
 }
 
 func (m *textMember) read(text []byte) {
-	if said, ok := jsonscan.Text(text); ok {
+	if said, ok := jsontext.Text(text); ok {
 		m.text = strings.ToValidUTF8(said, "\uFFFD")
-	} else if !jsonscan.Null(text) {
+	} else if !jsontext.Null(text) {
 		m.misfit = true
 	}
 }
@@ -153,7 +153,7 @@ type tagsMember struct {
 const mostSeen = 16
 
 func (m *tagsMember) read(text []byte) {
-	if jsonscan.Null(text) {
+	if jsontext.Null(text) {
 		m.tags = nil
 		return
 	}
@@ -164,12 +164,12 @@ func (m *tagsMember) read(text []byte) {
 	if m.tags == nil {
 		m.tags = map[string]string{}
 	}
-	m.misfit = jsonscan.Object(text, m.add) != nil
+	m.misfit = jsontext.Object(text, m.add) != nil
 }
 
-func (m *tagsMember) add(tag jsonscan.Member) error {
-	value, ok := jsonscan.Text(tag.Value)
-	if len(m.tags) == arm.MaxTags || !ok && !jsonscan.Null(tag.Value) {
+func (m *tagsMember) add(tag jsontext.Member) error {
+	value, ok := jsontext.Text(tag.Value)
+	if len(m.tags) == arm.MaxTags || !ok && !jsontext.Null(tag.Value) {
 		return errMisfit
 	}
 	m.tags[string(tag.Key)] = value

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 )
 
 // Body is what the front door reads of a request's content; the bytes go on to the
@@ -40,7 +40,7 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 	var body Body
 	var fault *arm.Error
 	seenLocation, seenTags := false, false
-	err := jsonscan.Object(content, func(m jsonscan.Member) error {
+	err := jsontext.Object(content, func(m jsontext.Member) error {
 		key, value := m.Key, m.Value
 		switch {
 		case bytes.EqualFold(key, []byte("location")):
@@ -48,14 +48,14 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 				return fault
 			}
 			seenLocation = true
-			if jsonscan.Null(value) {
+			if jsontext.Null(value) {
 				return nil
 			}
 			if len(value) > longestLocation {
 				fault = badContent(fmt.Sprintf("The location has %d bytes, and may have %d. Path 'location'", len(value), longestLocation)).About("location")
 				return fault
 			}
-			text, ok := jsonscan.Text(value)
+			text, ok := jsontext.Text(value)
 			if !ok {
 				fault = badContent("The location is no string. Path 'location'").About("location")
 				return fault
@@ -66,7 +66,7 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 				return fault
 			}
 			seenTags = true
-			if jsonscan.Null(value) {
+			if jsontext.Null(value) {
 				body.NullTags = true
 				return nil
 			}
@@ -104,7 +104,7 @@ func (b Body) CheckTagCount(limit int) *arm.Error {
 }
 
 func readTags(value []byte, body *Body) *arm.Error {
-	err := jsonscan.Object(value, func(m jsonscan.Member) error {
+	err := jsontext.Object(value, func(m jsontext.Member) error {
 		body.TagCount++
 		if m.Value[0] != '"' {
 			return errNoText
@@ -127,13 +127,13 @@ func readTags(value []byte, body *Body) *arm.Error {
 
 // keepTags reads tags that have been checked.
 func keepTags(value []byte, body *Body) (fault *arm.Error) {
-	_ = jsonscan.Object(value, func(m jsonscan.Member) error {
+	_ = jsontext.Object(value, func(m jsontext.Member) error {
 		name := string(m.Key)
 		if _, seen := body.Tags[name]; seen {
 			fault = badContent("The tag name '" + name + "' occurs twice. Path 'tags'").About("tags")
 			return fault
 		}
-		body.Tags[name], _ = jsonscan.Text(m.Value)
+		body.Tags[name], _ = jsontext.Text(m.Value)
 		return nil
 	})
 	return fault
@@ -148,7 +148,7 @@ func CheckJSON(content []byte) *arm.Error {
 	if len(content) == 0 {
 		return nil
 	}
-	if err := jsonscan.Valid(content); err != nil {
+	if err := jsontext.Valid(content); err != nil {
 		return badContent(err.Error())
 	}
 	return nil

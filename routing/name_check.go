@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/regions"
 )
 
@@ -26,9 +26,9 @@ func ReadNameCheck(content []byte) (Body, *arm.Error) {
 		return Body{}, fault
 	}
 	var body Body
-	_ = jsonscan.Object(content, func(m jsonscan.Member) error { // other JSON names no type
+	_ = jsontext.Object(content, func(m jsontext.Member) error { // other JSON names no type
 		if arm.EqualFold(string(m.Key), "type") {
-			body.NamedType, _ = jsonscan.Text(m.Value)
+			body.NamedType, _ = jsontext.Text(m.Value)
 		}
 		return nil
 	})

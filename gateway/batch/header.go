@@ -8,7 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 )
 
 // headers is an object of headers by name, each value a text or a list of texts. Its
@@ -25,7 +25,7 @@ func (h *headers) check(path string) (fault *arm.Error) {
 	default:
 		return misplaced(*h, path)
 	}
-	_ = jsonscan.Object(*h, func(m jsonscan.Member) error {
+	_ = jsontext.Object(*h, func(m jsontext.Member) error {
 		if !textOrTexts(m.Value) {
 			fault = invalid(path, fmt.Sprintf("the header '%s' is neither a text nor a list of texts", exchange.ShownName(m.Key)))
 			return fault
@@ -42,7 +42,7 @@ func textOrTexts(value []byte) bool {
 		return text(value)
 	}
 	all := true
-	_ = jsonscan.Array(value, func(e jsonscan.Element) error {
+	_ = jsontext.Array(value, func(e jsontext.Element) error {
 		all = all && text(e.Text)
 		return nil
 	})
@@ -70,7 +70,7 @@ func (q *Request) Header(defaults http.Header) (http.Header, *arm.Error) {
 		if len(from) == 0 {
 			continue
 		}
-		if err := jsonscan.Object(from, h.add); err != nil {
+		if err := jsontext.Object(from, h.add); err != nil {
 			return nil, h.fault
 		}
 	}
@@ -96,9 +96,9 @@ type headerReader struct {
 }
 
 // add reads one header. The error is the fault.
-func (h *headerReader) add(m jsonscan.Member) error {
+func (h *headerReader) add(m jsontext.Member) error {
 	var values []string
-	value := func(e jsonscan.Element) error {
+	value := func(e jsontext.Element) error {
 		one, fault := h.value(m.Key, e.Text)
 		if fault != nil {
 			h.fault = fault
@@ -110,9 +110,9 @@ func (h *headerReader) add(m jsonscan.Member) error {
 	var err error
 	switch m.Value[0] {
 	case '"':
-		err = value(jsonscan.Element{Text: m.Value})
+		err = value(jsontext.Element{Text: m.Value})
 	case '[':
-		err = jsonscan.Array(m.Value, value)
+		err = jsontext.Array(m.Value, value)
 	}
 	if err == nil && len(values) > 0 {
 		h.header[headerName(m.Key)] = values
@@ -131,7 +131,7 @@ func (h *headerReader) value(key, text []byte) (string, *arm.Error) {
 		return "", tooMuch("bytes", longestHeader)
 	}
 	name := headerName(key)
-	value, _ := jsonscan.Text(text)
+	value, _ := jsontext.Text(text)
 	if !validName(name) || !validValue(value) {
 		return "", arm.NewError(arm.InvalidRequestHeader, name, "it holds what no header may hold").About(name)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 )
 
 // Request is one request of a batch. Its name, content and headers are slices of the
@@ -45,7 +45,7 @@ func Read(content []byte, most int) ([]Request, *arm.Error) {
 		return nil, fault
 	}
 	n := 0
-	_ = jsonscan.Array(list, func(jsonscan.Element) error { n++; return nil })
+	_ = jsontext.Array(list, func(jsontext.Element) error { n++; return nil })
 	switch {
 	case n == 0:
 		return nil, invalid("requests", "requests holds no request")
@@ -53,7 +53,7 @@ func Read(content []byte, most int) ([]Request, *arm.Error) {
 		return nil, invalid("requests", fmt.Sprintf("requests holds %d requests, and may hold %d", n, most))
 	}
 	requests := make([]Request, 0, n)
-	err := jsonscan.Array(list, func(e jsonscan.Element) error {
+	err := jsontext.Array(list, func(e jsontext.Element) error {
 		var q Request
 		if fault = q.read(e.Text, fmt.Sprintf("requests[%d]", len(requests))); fault != nil {
 			return fault
@@ -73,10 +73,10 @@ func findRequests(content []byte) (list []byte, fault *arm.Error) {
 	if content = bytes.TrimSpace(content); kindOf(content) == "array" {
 		return nil, misplaced(content, "")
 	}
-	err := jsonscan.Object(content, func(m jsonscan.Member) error {
+	err := jsontext.Object(content, func(m jsontext.Member) error {
 		switch {
 		case !bytes.EqualFold(m.Key, []byte("requests")):
-		case jsonscan.Null(m.Value):
+		case jsontext.Null(m.Value):
 			list = []byte("[]")
 		case kindOf(m.Value) != "array":
 			fault = misplaced(m.Value, "requests")
@@ -132,7 +132,7 @@ func (q *Request) read(text []byte, path string) (fault *arm.Error) {
 		return misplaced(text, path)
 	}
 	var texts [3][]byte
-	_ = jsonscan.Object(text, func(m jsonscan.Member) error { // well-formed, as a part of what is
+	_ = jsontext.Object(text, func(m jsontext.Member) error { // well-formed, as a part of what is
 		if fault = q.member(m, path, &texts); fault != nil {
 			return fault
 		}
@@ -151,9 +151,9 @@ func (q *Request) read(text []byte, path string) (fault *arm.Error) {
 var textMembers = [3]string{"httpMethod", "url", "relativeUrl"}
 
 // member notes a member of a request.
-func (q *Request) member(m jsonscan.Member, path string, texts *[3][]byte) *arm.Error {
+func (q *Request) member(m jsontext.Member, path string, texts *[3][]byte) *arm.Error {
 	for i, name := range textMembers {
-		if !bytes.EqualFold(m.Key, []byte(name)) || jsonscan.Null(m.Value) {
+		if !bytes.EqualFold(m.Key, []byte(name)) || jsontext.Null(m.Value) {
 			continue
 		}
 		if m.Value[0] != '"' {
@@ -183,19 +183,19 @@ func (q *Request) member(m jsonscan.Member, path string, texts *[3][]byte) *arm.
 
 // check reads the texts, and refuses a request that lacks what it needs.
 func (q *Request) check(texts [3][]byte) error {
-	if jsonscan.Null(q.Name) {
+	if jsontext.Null(q.Name) {
 		q.Name = nil
 	}
-	if jsonscan.Null(q.Content) {
+	if jsontext.Null(q.Content) {
 		q.Content = nil
 	}
 	if len(texts[0]) > longestMethod {
 		return errors.New("httpMethod is too long")
 	}
-	method, _ := jsonscan.Text(texts[0])
+	method, _ := jsontext.Text(texts[0])
 	q.Method = strings.ToUpper(method)
-	q.URL, _ = jsonscan.Text(texts[1])
-	q.RelativeURL, _ = jsonscan.Text(texts[2])
+	q.URL, _ = jsontext.Text(texts[1])
+	q.RelativeURL, _ = jsontext.Text(texts[2])
 	switch {
 	case q.Method == "":
 		return errors.New("httpMethod is missing")

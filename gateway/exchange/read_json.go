@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/internal/logs"
 )
 
@@ -46,7 +46,7 @@ func ReadJSON(content []byte, into any) *arm.Error {
 
 // atPlace adds the position in content to a message that ends with a path.
 func atPlace(fault *arm.Error, content []byte, offset int) *arm.Error {
-	line, position := jsonscan.Place(content, offset)
+	line, position := jsontext.Place(content, offset)
 	return fault.Saying("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
 }
 
@@ -72,7 +72,7 @@ func misfit(err error, content []byte) *arm.Error {
 // more memory than the text takes: each member of an object has a field, and
 // nothing is longer than it may be. The decoder refuses values of another kind.
 func fits(text []byte, t reflect.Type) error {
-	if err := jsonscan.Valid(text); err != nil {
+	if err := jsontext.Valid(text); err != nil {
 		return err
 	}
 	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
@@ -94,7 +94,7 @@ func fitsAt(value []byte, t reflect.Type, at int, path string) error {
 	case t.Kind() == reflect.Struct && value[0] == '{':
 		return fitsMembers(value, t, at, path)
 	case t.Kind() == reflect.Map && value[0] == '{':
-		return fitsCount(value, jsonscan.Object, at, path, "members", mostElements)
+		return fitsCount(value, jsontext.Object, at, path, "members", mostElements)
 	case t.Kind() == reflect.Slice && value[0] == '[':
 		return fitsElements(value, t.Elem(), at, path)
 	}
@@ -103,18 +103,18 @@ func fitsAt(value []byte, t reflect.Type, at int, path string) error {
 
 // fitsElements checks a list; where it holds objects, these are looked into.
 func fitsElements(value []byte, of reflect.Type, at int, path string) error {
-	if err := fitsCount(value, jsonscan.Array, at, path, "elements", mostElements); err != nil || of.Kind() != reflect.Struct {
+	if err := fitsCount(value, jsontext.Array, at, path, "elements", mostElements); err != nil || of.Kind() != reflect.Struct {
 		return err
 	}
-	return jsonscan.Array(value, func(e jsonscan.Element) error { return fitsAt(e.Text, of, at+e.Offset, path) })
+	return jsontext.Array(value, func(e jsontext.Element) error { return fitsAt(e.Text, of, at+e.Offset, path) })
 }
 
 func fitsMembers(value []byte, t reflect.Type, at int, path string) error {
-	if err := fitsCount(value, jsonscan.Object, at, path, "members", mostMembers); err != nil {
+	if err := fitsCount(value, jsontext.Object, at, path, "members", mostMembers); err != nil {
 		return err
 	}
 	fields := fieldsOf(t)
-	return jsonscan.Object(value, func(m jsonscan.Member) error {
+	return jsontext.Object(value, func(m jsontext.Member) error {
 		i := slices.IndexFunc(fields, func(f field) bool { return bytes.EqualFold(f.name, m.Key) })
 		if i < 0 {
 			name := ShownName(m.Key)
@@ -125,7 +125,7 @@ func fitsMembers(value []byte, t reflect.Type, at int, path string) error {
 }
 
 // fitsCount counts what an object, a list or a map holds.
-func fitsCount[of jsonscan.Member | jsonscan.Element](value []byte, each func([]byte, func(of) error) error, at int, path, what string, most int) error {
+func fitsCount[of jsontext.Member | jsontext.Element](value []byte, each func([]byte, func(of) error) error, at int, path, what string, most int) error {
 	n := 0
 	if err := each(value, func(of) error { n++; return nil }); err != nil || n <= most {
 		return err

@@ -16,7 +16,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/inventory"
 	"portico/inventory/engine"
 	"portico/inventory/transaction"
@@ -156,7 +156,7 @@ func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock
 	if n := len(sent.Properties.Owners); n > longestOwners {
 		return l, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The owners take %d bytes, and may take %d. Path 'properties.owners'", n, longestOwners)).About("properties.owners")
 	}
-	if jsonscan.Null(sent.Properties.Owners) {
+	if jsontext.Null(sent.Properties.Owners) {
 		sent.Properties.Owners = nil
 	}
 	l = inventory.Lock{ScopeID: id, Name: lockName(x), Notes: sent.Properties.Notes, Owners: sent.Properties.Owners}

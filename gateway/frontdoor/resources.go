@@ -14,7 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/routing"
@@ -273,6 +273,6 @@ func (i resourceItem) Value(f filter.Field) string {
 
 // memberOf returns the text of an object's member, "" where it has none.
 func memberOf(object json.RawMessage, name string) string {
-	text, _ := jsonscan.Text(jsonscan.Value(object, name))
+	text, _ := jsontext.Text(jsontext.Value(object, name))
 	return text
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/upstream/answers"
 )
 
@@ -56,8 +56,8 @@ func (p *poll) answerByStatus(answer *http.Response) error {
 // deliverFailure delivers the error of an operation's status as the answer that the
 // synchronous call would have got.
 func (p *poll) deliverFailure(answer *http.Response, status []byte) error {
-	fault := jsonscan.Value(status, "error")
-	if jsonscan.Null(fault) {
+	fault := jsontext.Value(status, "error")
+	if jsontext.Null(fault) {
 		return failed(stateFailed, "The resource operation ended as '%s'.", answers.StateWord(status)).fault
 	}
 	return p.deliverPart(answer, http.StatusConflict, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
@@ -66,8 +66,8 @@ func (p *poll) deliverFailure(answer *http.Response, status []byte) error {
 // deliverOutput delivers what an action returned: the properties of its status, or
 // nothing (async reference, Azure-AsyncOperation Resource format).
 func (p *poll) deliverOutput(answer *http.Response, status []byte) error {
-	output := jsonscan.Value(status, "properties")
-	if jsonscan.Null(output) {
+	output := jsontext.Value(status, "properties")
+	if jsontext.Null(output) {
 		return p.x.Answer(p.w, http.StatusNoContent, nil)
 	}
 	return p.deliverPart(answer, http.StatusOK, output)

@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/gateway/exchange"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -78,7 +78,7 @@ func parsePage(x *exchange.Exchange, text []byte) (page fanout.Page, shown int, 
 func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved, link []byte) (string, error) {
 	links := fanout.NextLinks{Public: p.Public, Endpoint: d.Endpoint, Path: x.Request.Path.String()}
 	path, bare := x.Request.Path.Escaped(), false
-	if text, ok := jsonscan.Text(link); ok && x.Request.Class == routing.Poll {
+	if text, ok := jsontext.Text(link); ok && x.Request.Class == routing.Poll {
 		if to, own := p.resultPath(d, text); own {
 			bare = to.String() != links.Path && !strings.Contains(text, "?")
 			links.Path, path = to.String(), to.Escaped()

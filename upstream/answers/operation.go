@@ -10,7 +10,7 @@ import (
 
 	"portico/access"
 	"portico/arm"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/index"
@@ -106,7 +106,7 @@ func MayHaveEnded(status int, text []byte) bool {
 // State finds the state in a poll's body: an operation's status, or the
 // provisioningState of the resource that a finished Location shows.
 func State(text []byte) string {
-	if status, _ := jsonscan.Text(jsonscan.Value(text, "status")); status != "" {
+	if status, _ := jsontext.Text(jsontext.Value(text, "status")); status != "" {
 		return status
 	}
 	state, _ := inventory.ReadDetails(text)
@@ -143,7 +143,7 @@ func PollFailure(ofStatus bool, answer upstream.Answer) string {
 	if answer.Status != http.StatusOK || state != "failed" && state != "canceled" && state != "cancelled" {
 		return ""
 	}
-	fault := jsonscan.Value(answer.Body, "error")
+	fault := jsontext.Value(answer.Body, "error")
 	if fault == nil {
 		return FaultText("OperationFailed", "The operation ended as "+StateWord(answer.Body)+".")
 	}

@@ -16,7 +16,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
-	"portico/internal/jsonscan"
+	"portico/internal/jsontext"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
@@ -113,7 +113,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		return sent, fault
 	}
-	_ = jsonscan.Object(content, func(m jsonscan.Member) error {
+	_ = jsontext.Object(content, func(m jsontext.Member) error {
 		sent.hasLocation = sent.hasLocation || string(m.Key) == "location"
 		sent.hasTags = sent.hasTags || string(m.Key) == "tags"
 		// The decoder takes the member in any casing.

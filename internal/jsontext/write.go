@@ -1,7 +1,4 @@
-// Package jsonwrite writes JSON objects member by member: the bytes that encoding/json
-// would write for a struct, at a fraction of the cost. It is for what is stored with
-// every change; all else uses encoding/json.
-package jsonwrite
+package jsontext
 
 import (
 	"encoding/json"
@@ -9,21 +6,21 @@ import (
 	"time"
 )
 
-// Object is a JSON object that is being written. A member that is optional is left out
-// where its value is the zero value.
-type Object struct {
+// ObjectWriter writes one JSON object. It leaves out an optional member where its value is
+// the zero value.
+type ObjectWriter struct {
 	text []byte
 	err  error
 }
 
-// Begin begins an object behind a text.
-func Begin(behind []byte) *Object { return &Object{text: append(behind, '{')} }
+// BeginObject begins an object behind a text.
+func BeginObject(behind []byte) *ObjectWriter { return &ObjectWriter{text: append(behind, '{')} }
 
 // End ends the object and returns it, behind the text that it was begun behind.
-func (o *Object) End() ([]byte, error) { return append(o.text, '}'), o.err }
+func (o *ObjectWriter) End() ([]byte, error) { return append(o.text, '}'), o.err }
 
 // Text writes a text.
-func (o *Object) Text(name, value string) {
+func (o *ObjectWriter) Text(name, value string) {
 	if !isPlain(value) {
 		o.Value(name, value)
 		return
@@ -35,14 +32,14 @@ func (o *Object) Text(name, value string) {
 }
 
 // OptionalText writes a text.
-func (o *Object) OptionalText(name, value string) {
+func (o *ObjectWriter) OptionalText(name, value string) {
 	if value != "" {
 		o.Text(name, value)
 	}
 }
 
 // OptionalTrue writes a value that is true or left out.
-func (o *Object) OptionalTrue(name string, value bool) {
+func (o *ObjectWriter) OptionalTrue(name string, value bool) {
 	if value {
 		o.name(name)
 		o.text = append(o.text, "true"...)
@@ -50,20 +47,20 @@ func (o *Object) OptionalTrue(name string, value bool) {
 }
 
 // Number writes a number.
-func (o *Object) Number(name string, value int) {
+func (o *ObjectWriter) Number(name string, value int) {
 	o.name(name)
 	o.text = strconv.AppendInt(o.text, int64(value), 10)
 }
 
 // OptionalNumber writes a number.
-func (o *Object) OptionalNumber(name string, value int) {
+func (o *ObjectWriter) OptionalNumber(name string, value int) {
 	if value != 0 {
 		o.Number(name, value)
 	}
 }
 
 // OptionalTime writes a time.
-func (o *Object) OptionalTime(name string, value time.Time) {
+func (o *ObjectWriter) OptionalTime(name string, value time.Time) {
 	if value.IsZero() {
 		return
 	}
@@ -74,7 +71,7 @@ func (o *Object) OptionalTime(name string, value time.Time) {
 }
 
 // Bytes writes an array of bytes, as numbers.
-func (o *Object) Bytes(name string, value []byte) {
+func (o *ObjectWriter) Bytes(name string, value []byte) {
 	o.name(name)
 	separator := byte('[')
 	for _, b := range value {
@@ -85,20 +82,20 @@ func (o *Object) Bytes(name string, value []byte) {
 }
 
 // Append writes a value by a function that appends it to a text.
-func (o *Object) Append(name string, value func(behind []byte) ([]byte, error)) {
+func (o *ObjectWriter) Append(name string, value func(behind []byte) ([]byte, error)) {
 	o.name(name)
 	o.extend(value(o.text))
 }
 
 // Value writes any value, by encoding/json.
-func (o *Object) Value(name string, value any) {
+func (o *ObjectWriter) Value(name string, value any) {
 	o.name(name)
 	text, err := json.Marshal(value)
 	o.extend(append(o.text, text...), err)
 }
 
 // extend takes the text with what was appended to it.
-func (o *Object) extend(text []byte, err error) {
+func (o *ObjectWriter) extend(text []byte, err error) {
 	if err != nil {
 		o.err = err
 		return
@@ -106,7 +103,7 @@ func (o *Object) extend(text []byte, err error) {
 	o.text = text
 }
 
-func (o *Object) name(name string) {
+func (o *ObjectWriter) name(name string) {
 	if o.text[len(o.text)-1] != '{' {
 		o.text = append(o.text, ',')
 	}
@@ -115,8 +112,8 @@ func (o *Object) name(name string) {
 	o.text = append(o.text, '"', ':')
 }
 
-// escaped are the bytes that encoding/json may write otherwise than as they are.
-var escaped = func() (all [256]bool) {
+// escapedBytes are the bytes that encoding/json may write otherwise than as they are.
+var escapedBytes = func() (all [256]bool) {
 	for c := range all {
 		all[c] = c < ' ' || c > '~'
 	}
@@ -129,7 +126,7 @@ var escaped = func() (all [256]bool) {
 // isPlain reports whether encoding/json writes a text as it is.
 func isPlain(text string) bool {
 	for i := range len(text) {
-		if escaped[text[i]] {
+		if escapedBytes[text[i]] {
 			return false
 		}
 	}

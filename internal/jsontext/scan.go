@@ -1,11 +1,17 @@
-// Package jsonscan reads JSON text without decoding it. It checks the whole
-// text for well-formedness in one pass and hands out the members of the
-// outermost object, or the elements of the outermost array, as the bytes that
+// Package jsontext reads JSON text without decoding it, and writes objects member by
+// member.
+//
+// Reading checks the whole text for well-formedness in one pass and hands out the members
+// of the outermost object, or the elements of the outermost array, as the bytes that
 // they are: numbers, key order and escapes stay unchanged, and a resource of a
 // megabyte costs no more memory than itself. On the way of a request only a few
 // top-level members matter (location, tags, value, nextLink); decoding into
 // maps for their sake would cost several times as much.
-package jsonscan
+//
+// [ObjectWriter] writes the bytes that encoding/json would write for a struct, at a
+// fraction of the cost. It is for what is stored with every change; all else uses
+// encoding/json.
+package jsontext
 
 import (
 	"bytes"

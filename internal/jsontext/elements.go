@@ -1,4 +1,4 @@
-package jsonscan
+package jsontext
 
 // Element is one element of the array that [Elements] looks into.
 type Element struct {

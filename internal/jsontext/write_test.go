@@ -1,4 +1,4 @@
-package jsonwrite
+package jsontext
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ type written struct {
 }
 
 func (w *written) appendJSON(behind []byte) ([]byte, error) {
-	o := Begin(behind)
+	o := BeginObject(behind)
 	o.Text("text", w.Text)
 	o.OptionalText("left", w.Left)
 	o.OptionalTrue("true", w.True)
@@ -31,7 +31,7 @@ func (w *written) appendJSON(behind []byte) ([]byte, error) {
 	o.OptionalNumber("count", w.Count)
 	o.OptionalTime("time", w.Time)
 	o.Bytes("bytes", w.Bytes[:])
-	o.Append("nested", func(behind []byte) ([]byte, error) { return Begin(behind).End() })
+	o.Append("nested", func(behind []byte) ([]byte, error) { return BeginObject(behind).End() })
 	o.Value("anything", w.Anything)
 	return o.End()
 }
@@ -61,7 +61,7 @@ func TestObjectsAreAsEncodingJSONWritesThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Begin(nil)
+		o := BeginObject(nil)
 		o.Text("t", string(every[c:c+1]))
 		if got, err := o.End(); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%#x: %s, want %s", c, got, want)
@@ -71,12 +71,12 @@ func TestObjectsAreAsEncodingJSONWritesThem(t *testing.T) {
 
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	broken := errors.New("broken")
-	for name, write := range map[string]func(*Object){
-		"a time":  func(o *Object) { o.OptionalTime("a", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) },
-		"a value": func(o *Object) { o.Value("a", math.NaN()) },
-		"a part":  func(o *Object) { o.Append("a", func([]byte) ([]byte, error) { return nil, broken }) },
+	for name, write := range map[string]func(*ObjectWriter){
+		"a time":  func(o *ObjectWriter) { o.OptionalTime("a", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) },
+		"a value": func(o *ObjectWriter) { o.Value("a", math.NaN()) },
+		"a part":  func(o *ObjectWriter) { o.Append("a", func([]byte) ([]byte, error) { return nil, broken }) },
 	} {
-		o := Begin(nil)
+		o := BeginObject(nil)
 		write(o)
 		o.Text("b", "c")
 		if text, err := o.End(); err == nil {
