@@ -189,7 +189,7 @@ vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh
 
 bench-short: ## that the index costs the same with ten times the rows, as ratios; allocations
-	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory/locations
+	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory/memory
 	go test -timeout 10m -run '^$$' -bench '^(BenchmarkCreate|BenchmarkScale)' -benchtime 10x ./inventory
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkWrite' -benchtime 100x ./test/bench
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkObservation' -benchtime 100x ./test/bench

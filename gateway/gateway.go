@@ -28,7 +28,7 @@ import (
 	"portico/gateway/resolve"
 	"portico/internal/logs"
 	"portico/inventory"
-	"portico/inventory/locations"
+	"portico/inventory/memory"
 	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/limits"
@@ -251,7 +251,7 @@ func (g *Gateway) newFrontDoor() http.Handler {
 type storeIndex struct {
 	*inventory.Store
 	*operations.Records
-	*locations.Cache
+	*memory.Locations
 }
 
 // Public returns the handler of the public listener.

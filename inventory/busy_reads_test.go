@@ -13,7 +13,7 @@ import (
 	"portico/access/roles"
 	"portico/inventory/assignments"
 	"portico/inventory/engine"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/test/harness"
 )
 
@@ -58,7 +58,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 			if err := other.Roles.DeleteAssignment(t.Context(), scope, reader, func(assignments.Assignment) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
-			now.Add((scopes.Bound + time.Microsecond).Microseconds())
+			now.Add((memory.Bound + time.Microsecond).Microseconds())
 			asked := make(chan error, 1)
 			go func() { asked <- s.Scopes.Ask(t.Context()) }()
 			select {

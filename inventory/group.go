@@ -13,7 +13,7 @@ import (
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/inventory/transaction"
 )
 
@@ -281,7 +281,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 // forgottenEverywhere reports whether a group was marked so long ago that no replica
 // takes it for an Active one.
 func (t *tx) forgottenEverywhere(g Group) bool {
-	return g.State == index.GroupDeleting && t.Now.Sub(g.Changed) > scopes.Bound+t.store.engine.ClockSlack()
+	return g.State == index.GroupDeleting && t.Now.Sub(g.Changed) > memory.Bound+t.store.engine.ClockSlack()
 }
 
 // dropAbsent removes the rows of a group whose resources do not exist, and returns

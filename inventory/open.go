@@ -16,7 +16,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
-	"portico/inventory/locations"
+	"portico/inventory/memory"
 	"portico/inventory/operations"
 	"portico/inventory/tags"
 	"portico/inventory/transaction"
@@ -95,7 +95,7 @@ type rows = jobrow.Rows
 type Store struct {
 	*rows
 	Secrets   encryption.Secrets // random keys that all processes share
-	Locations *locations.Cache   // in front of the index
+	Locations *memory.Locations  // in front of the index
 	Scopes    *Scopes            // what requests ask first from memory
 
 	Operations *operations.Records
@@ -121,7 +121,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o}
-	s.Locations, err = locations.New(locations.Options{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
+	s.Locations, err = memory.NewLocations(memory.LocationOptions{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
 	if err != nil {
 		return nil, err
 	}

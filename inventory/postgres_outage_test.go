@@ -16,7 +16,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/inventory/storetest"
 	"portico/test/harness"
 )
@@ -112,7 +112,7 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		harness.Await(t, patience, "memory to answer without the store, once that is known to be "+name, func() bool {
 			asked := time.Now()
 			_, remembered, err := store.Scopes.Subscription(t.Context(), storetest.Sub, asked)
-			return err == nil && remembered && asked.Sub(since) > scopes.Bound
+			return err == nil && remembered && asked.Sub(since) > memory.Bound
 		})
 		wait.Wait()
 		outage.end(t)

@@ -13,7 +13,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/locations"
+	"portico/inventory/memory"
 )
 
 // Resource is one row of the index.
@@ -207,16 +207,16 @@ func (r *Resource) OfCopy(restored time.Time) bool {
 const selectLocation = `SELECT region, type, generation, phase, verify, provisioning_state FROM resources WHERE subscription = ? AND key = ?`
 
 // location is what the cache reads.
-func (s *Store) location(ctx context.Context, sub, key string) (locations.Located, error) {
-	found := locations.Located{Found: true}
+func (s *Store) location(ctx context.Context, sub, key string) (memory.Located, error) {
+	found := memory.Located{Found: true}
 	var generation []byte
 	var provisioningState string
 	err := s.engine.Read(ctx).One(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)
 	if errors.Is(err, sql.ErrNoRows) {
-		return locations.Located{}, nil
+		return memory.Located{}, nil
 	}
 	if err != nil {
-		return locations.Located{}, err
+		return memory.Located{}, err
 	}
 	copy(found.Generation[:], generation)
 	found.Unfinished = !index.Terminal(provisioningState)

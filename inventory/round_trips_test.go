@@ -13,7 +13,7 @@ import (
 	"portico/access"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/test/harness"
 )
 
@@ -170,7 +170,7 @@ func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
 	if ask() {
 		t.Fatal("memory knows what nobody has read")
 	}
-	for _, pause := range []time.Duration{scopes.Bound + time.Microsecond, scopes.Window / 2} {
+	for _, pause := range []time.Duration{memory.Bound + time.Microsecond, memory.Window / 2} {
 		asked = asked.Add(pause)
 		now.Store(asked.UnixMicro())
 		trips.Take()

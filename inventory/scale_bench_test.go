@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"portico/inventory/engine"
-	"portico/inventory/locations"
+	"portico/inventory/memory"
 	"portico/inventory/tags"
 )
 
@@ -52,7 +52,7 @@ var questions = []struct {
 	}},
 	{"uncached", 200, func(ctx context.Context, e *estate, i int) error {
 		key := e.keys[i%len(e.keys)]
-		e.Locations.Forget([]locations.Place{e.Locations.Place(string(key))})
+		e.Locations.Forget([]memory.Key{e.Locations.KeyOf(string(key))})
 		found, err := e.Locations.Locate(ctx, estateSub, key, e.opened)
 		return e.found(found.Found && !found.Cached, err)
 	}},

@@ -13,12 +13,12 @@ import (
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 )
 
 // Scopes are subscriptions, groups, registrations and grants as requests use them, and
 // writes where the transaction of their intent judges them again: from memory, at most
-// [scopes.Bound] behind what other replicas committed, and never behind this one.
+// [memory.Bound] behind what other replicas committed, and never behind this one.
 //
 // Memory holds only what admits a read: no absence, no Deleted subscription, only
 // Active groups, only registered namespaces. What it denies is asked of the store. Of
@@ -36,11 +36,11 @@ import (
 // reads through other replicas may find it as it was, for up to the bound.
 type Scopes struct {
 	store         *Store
-	changes       *scopes.Changes
-	subscriptions *scopes.Table[Subscription]
-	groups        *scopes.Table[Group]
-	registrations *scopes.Table[Registration]
-	grants        *scopes.Joint[roles.Grants]
+	changes       *memory.Changes
+	subscriptions *memory.ScopeTable[Subscription]
+	groups        *memory.ScopeTable[Group]
+	registrations *memory.ScopeTable[Registration]
+	grants        *memory.Joint[roles.Grants]
 }
 
 // bytesPerGrants is what the grants of one principal may take in memory, on average.
@@ -48,17 +48,17 @@ const bytesPerGrants = 1 << 10
 
 func newScopes(s *Store) (*Scopes, error) {
 	o := s.options
-	m := &Scopes{store: s, changes: scopes.NewChanges(scopes.Options{Ask: s.database.ScopeChanges, Now: o.clock(), TTL: o.CacheTTL})}
+	m := &Scopes{store: s, changes: memory.NewChanges(memory.ChangesOptions{Ask: s.database.ScopeChanges, Now: o.clock(), TTL: o.CacheTTL})}
 	var err error
-	m.subscriptions, err = scopes.NewTable(m.changes, o.ScopeEntries, m.briefSubscription, func(s Subscription) bool { return s.State != Deleted })
+	m.subscriptions, err = memory.NewScopeTable(m.changes, o.ScopeEntries, m.briefSubscription, func(s Subscription) bool { return s.State != Deleted })
 	if err == nil {
-		m.groups, err = scopes.NewTable(m.changes, o.ScopeEntries, m.briefGroup, func(g Group) bool { return g.State == index.GroupActive })
+		m.groups, err = memory.NewScopeTable(m.changes, o.ScopeEntries, m.briefGroup, func(g Group) bool { return g.State == index.GroupActive })
 	}
 	if err == nil {
-		m.registrations, err = scopes.NewTable(m.changes, o.ScopeEntries, s.Registration, func(r Registration) bool { return r.State.Permits() })
+		m.registrations, err = memory.NewScopeTable(m.changes, o.ScopeEntries, s.Registration, func(r Registration) bool { return r.State.Permits() })
 	}
 	if err == nil {
-		m.grants, err = scopes.NewJoint(m.changes, o.ScopeEntries, o.ScopeEntries*bytesPerGrants, roles.Grants.Size)
+		m.grants, err = memory.NewJoint(m.changes, o.ScopeEntries, o.ScopeEntries*bytesPerGrants, roles.Grants.Size)
 	}
 	if err != nil {
 		m.changes.Close()
@@ -108,7 +108,7 @@ func (m *Scopes) Registration(ctx context.Context, sub, namespace string, asked 
 // what it denies has to be asked of the store. asked is when it is decided by them. What
 // memory answers allocates nothing; callers share it, and must not change it.
 func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error) {
-	q := scopes.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
+	q := memory.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
 	return m.grants.Get(ctx, q, asked, func(ctx context.Context) (roles.Grants, error) {
 		return m.store.Roles.Grants(ctx, tenant, subscription, who)
 	})
@@ -123,7 +123,7 @@ func (m *Scopes) Asked() uint64 { return m.changes.Asked() }
 
 // registerMetrics registers what the tables count anyway.
 func (m *Scopes) registerMetrics(registry prometheus.Registerer) {
-	registry.MustRegister(scopes.Metrics{
+	registry.MustRegister(memory.ScopeMetrics{
 		"subscription": m.subscriptions, "group": m.groups, "registration": m.registrations, "grants": m.grants,
 	})
 }
@@ -141,7 +141,7 @@ func (m *Scopes) Concerns(ctx context.Context, e *events.Event, sub string) (boo
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && e.Subscription == scopes.OfTenant(found.TenantID), err
+	return err == nil && e.Subscription == memory.TenantPartition(found.TenantID), err
 }
 
 // Question names what a request is about. What is empty is not asked for.
@@ -192,7 +192,7 @@ func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 func (m *Scopes) Target(ctx context.Context, q Question, asked time.Time) (t Target, remembered bool, err error) {
 	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(q.Subscription, "", asked)
 	inGroup, knowsGroup, ofGroup := m.groups.Find(q.Subscription, q.Group, asked)
-	registration, registered, ofRegistration := Registration{}, q.Namespace == "", scopes.Place[Registration]{}
+	registration, registered, ofRegistration := Registration{}, q.Namespace == "", memory.Place[Registration]{}
 	if !registered {
 		registration, registered, ofRegistration = m.registrations.Find(q.Subscription, q.Namespace, asked)
 	}

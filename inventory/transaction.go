@@ -6,7 +6,7 @@ import (
 	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
-	"portico/inventory/locations"
+	"portico/inventory/memory"
 	"portico/inventory/transaction"
 )
 
@@ -16,7 +16,7 @@ type tx struct {
 	store  *Store
 	locked *lockedState
 	// written are the places whose cached locations are out of date once this commits.
-	written []locations.Place
+	written []memory.Key
 	// unassigned is what has gone: what is assigned there goes at the end.
 	unassigned assignments.Removals
 }
@@ -54,7 +54,7 @@ func (t *tx) Ended() {
 
 // dropLocation has the cache forget a resource's location after the commit.
 func (t *tx) dropLocation(key string) {
-	t.written = append(t.written, t.store.Locations.Place(key))
+	t.written = append(t.written, t.store.Locations.KeyOf(key))
 }
 
 // write runs a write and waits for its commit; see [engine.Engine.Do].

@@ -10,17 +10,17 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/locations"
+	"portico/inventory/memory"
 	"portico/inventory/operations"
 )
 
-// memory is an index made of a few maps.
-type memory struct {
+// mapIndex is an index made of a few maps.
+type mapIndex struct {
 	subscriptions map[string]inventory.Subscription
 	groups        map[string]inventory.Group // by folded name
 	registrations map[string]inventory.RegistrationState
 	rows          map[string]inventory.Resource
-	cached        map[string]locations.Located
+	cached        map[string]memory.Located
 	operations    map[string]operations.Operation
 	removalOpen   map[string]bool
 	uncovered     map[string][]string // by type key
@@ -36,9 +36,9 @@ const (
 	moonSub = "00000000-0000-0000-0000-00000000000b"
 )
 
-// newMemory has a registered subscription with a group of two regions.
-func newMemory() *memory {
-	m := &memory{
+// newMapIndex has a registered subscription with a group of two regions.
+func newMapIndex() *mapIndex {
+	m := &mapIndex{
 		subscriptions: map[string]inventory.Subscription{
 			subID:   {ID: subID, TenantID: tenant, Covered: true},
 			moonSub: {ID: moonSub, TenantID: tenant, Covered: true},
@@ -49,7 +49,7 @@ func newMemory() *memory {
 		},
 		registrations: map[string]inventory.RegistrationState{"contoso.compute": inventory.Registered},
 		rows:          map[string]inventory.Resource{},
-		cached:        map[string]locations.Located{},
+		cached:        map[string]memory.Located{},
 		operations:    map[string]operations.Operation{},
 		removalOpen:   map[string]bool{},
 		uncovered:     map[string][]string{},
@@ -63,7 +63,7 @@ func newMemory() *memory {
 }
 
 // add enters a row whose location is its region.
-func (m *memory) add(id, typeKey, region string) {
+func (m *mapIndex) add(id, typeKey, region string) {
 	var p arm.Path
 	if err := p.Parse(id); err != nil {
 		panic(err)
@@ -76,18 +76,18 @@ func (m *memory) add(id, typeKey, region string) {
 }
 
 // change edits the row of an id.
-func (m *memory) change(id string, edit func(*inventory.Resource)) {
+func (m *mapIndex) change(id string, edit func(*inventory.Resource)) {
 	row := m.rows[arm.Fold(id)]
 	edit(&row)
 	m.rows[row.Key] = row
 }
 
 // cache makes memory say that a resource lies in region.
-func (m *memory) cache(id, region string) {
-	m.cached[arm.Fold(id)] = locations.Located{Region: region, Found: true, Cached: true, Phase: index.Live, Generation: [16]byte{99}}
+func (m *mapIndex) cache(id, region string) {
+	m.cached[arm.Fold(id)] = memory.Located{Region: region, Found: true, Cached: true, Phase: index.Live, Generation: [16]byte{99}}
 }
 
-func lookup[V any](m *memory, method string, from map[string]V, key string) (V, error) {
+func lookup[V any](m *mapIndex, method string, from map[string]V, key string) (V, error) {
 	value, ok := from[key]
 	switch {
 	case m.failing == method:
@@ -98,11 +98,11 @@ func lookup[V any](m *memory, method string, from map[string]V, key string) (V, 
 	return value, nil
 }
 
-func (m *memory) Subscription(_ context.Context, id string) (inventory.Subscription, error) {
+func (m *mapIndex) Subscription(_ context.Context, id string) (inventory.Subscription, error) {
 	return lookup(m, "Subscription", m.subscriptions, id)
 }
 
-func (m *memory) Group(_ context.Context, subscription, name string) (inventory.Group, error) {
+func (m *mapIndex) Group(_ context.Context, subscription, name string) (inventory.Group, error) {
 	group, err := lookup(m, "Group", m.groups, arm.Fold(name))
 	if err == nil && group.Subscription != subscription {
 		return inventory.Group{}, inventory.ErrNotFound
@@ -110,7 +110,7 @@ func (m *memory) Group(_ context.Context, subscription, name string) (inventory.
 	return group, err
 }
 
-func (m *memory) Registration(_ context.Context, _, namespace string) (inventory.Registration, error) {
+func (m *mapIndex) Registration(_ context.Context, _, namespace string) (inventory.Registration, error) {
 	state, err := lookup(m, "Registration", m.registrations, namespace)
 	if errors.Is(err, inventory.ErrNotFound) {
 		err = nil
@@ -118,7 +118,7 @@ func (m *memory) Registration(_ context.Context, _, namespace string) (inventory
 	return inventory.Registration{Namespace: namespace, State: state}, err
 }
 
-func (m *memory) Resource(_ context.Context, subscription, key string) (inventory.Resource, error) {
+func (m *mapIndex) Resource(_ context.Context, subscription, key string) (inventory.Resource, error) {
 	row, err := lookup(m, "Resource", m.rows, key)
 	if err == nil && row.Subscription != subscription {
 		return inventory.Resource{}, inventory.ErrNotFound
@@ -126,7 +126,7 @@ func (m *memory) Resource(_ context.Context, subscription, key string) (inventor
 	return row, err
 }
 
-func (m *memory) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
+func (m *mapIndex) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
 	var t inventory.Target
 	var failed []error
 	subscription, namespace, key := arm.Fold(q.Subscription), arm.Fold(q.Namespace), arm.Fold(q.Key)
@@ -151,12 +151,12 @@ func (m *memory) Target(ctx context.Context, q inventory.Question) (inventory.Ta
 	return t, errors.Join(failed...)
 }
 
-func (m *memory) ResourceAndRemoval(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
+func (m *mapIndex) ResourceAndRemoval(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
 	row, err := m.Resource(ctx, subscription, key)
 	return row, m.removalOpen[key], err
 }
 
-func (m *memory) Uncovered(_ context.Context, _, typeKey string, all []string) ([]string, error) {
+func (m *mapIndex) Uncovered(_ context.Context, _, typeKey string, all []string) ([]string, error) {
 	if m.failing == "Uncovered" {
 		return nil, errDown
 	}
@@ -169,18 +169,18 @@ func (m *memory) Uncovered(_ context.Context, _, typeKey string, all []string) (
 	return uncovered, nil
 }
 
-func (m *memory) Locate(_ context.Context, _ string, key []byte, _ time.Time) (locations.Located, error) {
+func (m *mapIndex) Locate(_ context.Context, _ string, key []byte, _ time.Time) (memory.Located, error) {
 	if m.failing == "Locate" {
-		return locations.Located{}, errDown
+		return memory.Located{}, errDown
 	}
 	if located, ok := m.cached[string(key)]; ok {
 		return located, nil
 	}
 	row, ok := m.rows[string(key)]
-	return locations.Located{Region: row.Region, Type: row.Type, Generation: row.Generation, Phase: row.Phase, Found: ok}, nil
+	return memory.Located{Region: row.Region, Type: row.Type, Generation: row.Generation, Phase: row.Phase, Found: ok}, nil
 }
 
-func (m *memory) MayHold(_ context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error) {
+func (m *mapIndex) MayHold(_ context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error) {
 	if m.failing == "MayHold" {
 		return nil, false, errDown
 	}
@@ -198,7 +198,7 @@ func (m *memory) MayHold(_ context.Context, subscription, group, typeKey string,
 	return slices.Sorted(maps.Keys(found)), held, nil
 }
 
-func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own operations.Operation, others bool, err error) {
+func (m *mapIndex) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own operations.Operation, others bool, err error) {
 	if m.failing == "OperationByIdentity" {
 		return own, false, errDown
 	}
@@ -215,6 +215,6 @@ func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, obj
 	return own, false, err
 }
 
-func (m *memory) OperationFor(_ context.Context, _, token, _, _ string) (operations.Operation, error) {
+func (m *mapIndex) OperationFor(_ context.Context, _, token, _, _ string) (operations.Operation, error) {
 	return lookup(m, "Operation", m.operations, token)
 }

@@ -13,7 +13,7 @@ import (
 
 // scout searches for existing resources, and records its searches.
 type scout struct {
-	index  *memory
+	index  *mapIndex
 	exists map[string]string // region by id
 	fails  error
 	asked  []string
@@ -38,7 +38,7 @@ func (s *scout) search(sought Sought) error {
 
 // newScout has a subscription without coverage, whose rows memory holds.
 func newScout(holds map[string]string) *scout {
-	index := newMemory()
+	index := newMapIndex()
 	s := index.subscriptions[subID]
 	s.Covered = false
 	index.subscriptions[subID] = s
@@ -143,7 +143,7 @@ func TestNothingIsLookedForThatWasSeen(t *testing.T) {
 		t.Errorf("%s after %q", got, s.asked)
 	}
 	s = newScout(map[string]string{vms + "/old": "eastus"})
-	s.index.subscriptions[subID] = newMemory().subscriptions[subID]
+	s.index.subscriptions[subID] = newMapIndex().subscriptions[subID]
 	for _, method := range []string{"GET", "HEAD", "DELETE"} {
 		s.resolve(t, method, vms+"/old", "")
 	}
@@ -179,7 +179,7 @@ func TestSearchThatFails(t *testing.T) {
 
 // swept is an index that a sweep completes during the call of Uncovered.
 type swept struct {
-	*memory
+	*mapIndex
 	found func()
 }
 
@@ -190,7 +190,7 @@ func (s swept) Uncovered(context.Context, string, string, []string) ([]string, e
 
 func (s swept) MayHold(ctx context.Context, subscription, group, typeKey string, given []string) ([]string, bool, error) {
 	s.found()
-	return s.memory.MayHold(ctx, subscription, group, typeKey, given)
+	return s.mapIndex.MayHold(ctx, subscription, group, typeKey, given)
 }
 
 func TestSweepBetweenRowAndCoverage(t *testing.T) {
@@ -240,7 +240,7 @@ func TestListsAskWhereAbsenceWasNotSeen(t *testing.T) {
 
 // HEAD does not answer for a row that a DELETE may have ended.
 func TestHeadOfARowBeingRemoved(t *testing.T) {
-	index := newMemory()
+	index := newMapIndex()
 	index.removalOpen[arm.Fold(vms+"/east")] = true
 	checkRoutes(t, index, []route{
 		{"HEAD", vms + "/east", "", eastCompute},
@@ -255,7 +255,7 @@ func TestHeadOfARowBeingRemoved(t *testing.T) {
 // Nothing that may change something uses the cache, neither for its own region nor for
 // its parent's; the decision names the resource that it used.
 func TestMemoryServesReadsAlone(t *testing.T) {
-	index := newMemory()
+	index := newMapIndex()
 	index.cache(vms+"/east", "westus")
 	index.cache(vms+"/east/disks/d", "westus")
 	index.add(vms+"/east/disks/d", "contoso.compute/virtualmachines/disks", "eastus")

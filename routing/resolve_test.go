@@ -16,7 +16,7 @@ import (
 )
 
 // resolve classifies, checks and resolves a request, with an api-version.
-func resolve(t *testing.T, known *memory, method, path, content string) (*Decision, error) {
+func resolve(t *testing.T, known *mapIndex, method, path, content string) (*Decision, error) {
 	t.Helper()
 	m := sample(t)
 	path, query, _ := strings.Cut(path, "?")
@@ -78,7 +78,7 @@ const (
 
 type route struct{ method, path, content, want string }
 
-func checkRoutes(t *testing.T, known *memory, routes []route) {
+func checkRoutes(t *testing.T, known *mapIndex, routes []route) {
 	t.Helper()
 	for _, c := range routes {
 		if got := describe(resolve(t, known, c.method, c.path, c.content)); got != c.want {
@@ -88,7 +88,7 @@ func checkRoutes(t *testing.T, known *memory, routes []route) {
 }
 
 func TestTrackedInstances(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	known.add(vms+"/doubtful", "contoso.compute/virtualmachines", "eastus")
 	known.change(vms+"/doubtful", func(r *inventory.Resource) { r.Verify = true })
 	known.add(vms+"/pending", "contoso.compute/virtualmachines", "eastus")
@@ -157,7 +157,7 @@ func TestTrackedInstances(t *testing.T) {
 }
 
 func TestDecisionsOfInstances(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	known.cache(vms+"/east", "westus")
 	decide := func(method, path, content string) *Decision {
 		t.Helper()
@@ -202,7 +202,7 @@ func TestDecisionsOfInstances(t *testing.T) {
 }
 
 func TestUntrackedInstances(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	known.cache(vms+"/east", "westus")
 	checkRoutes(t, known, []route{
 		{"GET", rg + compute + "/catalogs/c", "", northCompute},
@@ -223,7 +223,7 @@ func TestUntrackedInstances(t *testing.T) {
 }
 
 func TestExtensions(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	const lock = rg + "/providers/Microsoft.Authorization/locks/l"
 	checkRoutes(t, known, []route{
 		{"PUT", vms + "/west" + guard + "/guards/g", "{}", westGuard},
@@ -264,7 +264,7 @@ func TestExtensions(t *testing.T) {
 }
 
 func TestBelowAndBeside(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	known.cache(vms+"/east", "westus")
 	checkRoutes(t, known, []route{
 		{"POST", vms + "/east/start", "", eastCompute}, // actions use the store
@@ -297,7 +297,7 @@ func TestBelowAndBeside(t *testing.T) {
 }
 
 func TestCollections(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	known.groups["one"] = inventory.Group{Subscription: subID, Name: "one", Key: "one"}
 	known.add(sub+"/resourceGroups/one"+compute+"/virtualMachines/a", "contoso.compute/virtualmachines", "eastus")
 	known.cache(vms+"/east", "westus")
@@ -339,7 +339,7 @@ func TestCollections(t *testing.T) {
 
 // Rows in a region without endpoint are an outage, never an absence.
 func TestRegionThatLeftTheMap(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	known.add(vms+"/moon", "contoso.compute/virtualmachines", "moon")
 	checkRoutes(t, known, []route{
 		{"GET", vms + "/moon", "", "503 NoRegisteredProviderFound"},
@@ -354,7 +354,7 @@ func TestRegionThatLeftTheMap(t *testing.T) {
 }
 
 func TestPolls(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	record := func(path, query string, o operations.Operation) {
 		known.operations[PollToken(path, Query{Raw: query})] = o
 	}
@@ -414,7 +414,7 @@ func TestPolls(t *testing.T) {
 // door's own; its record decides, whatever else the path says.
 func TestPollsOfAnySpelling(t *testing.T) {
 	ann := access.Principal{TenantID: tenant, ObjectID: "ann"}
-	known := newMemory()
+	known := newMapIndex()
 	record := func(path string, o operations.Operation) {
 		o.Namespace, o.Type, o.Region = "contoso.compute", "virtualMachines", "eastus"
 		known.operations[PollToken(path, Query{})] = o
@@ -486,7 +486,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 // Another spelling of an operation's URL serves the caller that started it, by the
 // record if the path does not contradict it; it serves nobody else, by any method.
 func TestPollsByIdentity(t *testing.T) {
-	known := newMemory()
+	known := newMapIndex()
 	record := func(target, object string, o operations.Operation) {
 		path, query, _ := strings.Cut(target, "?")
 		r, fault := Classify(sample(t), "GET", path, query)
@@ -553,12 +553,12 @@ func TestIndexFailures(t *testing.T) {
 
 		"OperationByIdentity": {"DELETE", sub + compute + "/locations/westus/operations/o", "", ""},
 	} {
-		known := newMemory()
+		known := newMapIndex()
 		known.failing = failing
 		c.want = errDown.Error()
 		checkRoutes(t, known, []route{c})
 	}
-	known := newMemory()
+	known := newMapIndex()
 	known.failing = "Resource"
 	checkRoutes(t, known, []route{
 		{"PUT", vms + "/west/disks/new", "{}", errDown.Error()},
@@ -583,7 +583,7 @@ func TestNotFoundWordings(t *testing.T) {
 		{"POST", vms + "/None/disks/d/start", "", "The Resource 'Contoso.Compute/virtualMachines/None/disks/d' under resource group 'Rg' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix", vms + "/None/disks/d"},
 		{"GET", vms + "/None" + guard + "/guards/g", "", "The Resource 'Contoso.Compute/virtualMachines/None' under resource group 'Rg' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix", vms + "/None"},
 	} {
-		_, err := resolve(t, newMemory(), c.method, c.path, c.content)
+		_, err := resolve(t, newMapIndex(), c.method, c.path, c.content)
 		var fault *arm.Error
 		if !errors.As(err, &fault) || fault.Message != c.message || fault.Target != c.target {
 			t.Errorf("%s %s:\n got %+v\nwant %s about %s", c.method, c.path, fault, c.message, c.target)

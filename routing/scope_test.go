@@ -27,7 +27,7 @@ func TestScopes(t *testing.T) {
 		{inventory.Deleted, "404 SubscriptionNotFound", "404 SubscriptionNotFound", "404 SubscriptionNotFound"},
 	} {
 		t.Run(c.state.String(), func(t *testing.T) {
-			known := newMemory()
+			known := newMapIndex()
 			known.subscriptions[subID] = inventory.Subscription{ID: subID, TenantID: tenant, State: c.state}
 			checkRoutes(t, known, []route{
 				{"GET", vms + "/west", "", c.reads},
@@ -39,7 +39,7 @@ func TestScopes(t *testing.T) {
 		})
 	}
 	t.Run("tenants", func(t *testing.T) {
-		known := newMemory()
+		known := newMapIndex()
 		known.subscriptions[arm.Fold(other[len("/subscriptions/"):])] = inventory.Subscription{TenantID: "another"}
 		checkRoutes(t, known, []route{
 			{"GET", other + compute + "/virtualMachines", "", "404 SubscriptionNotFound"},
@@ -47,7 +47,7 @@ func TestScopes(t *testing.T) {
 		})
 	})
 	t.Run("groups", func(t *testing.T) {
-		known := newMemory()
+		known := newMapIndex()
 		known.groups["rg"] = inventory.Group{Subscription: subID, Name: "rG", Key: "rg", State: index.GroupDeleting}
 		checkRoutes(t, known, []route{
 			{"GET", sub + "/resourceGroups/none" + compute + "/virtualMachines/a", "", "404 ResourceGroupNotFound"},
@@ -61,7 +61,7 @@ func TestScopes(t *testing.T) {
 		})
 	})
 	t.Run("own routes", func(t *testing.T) {
-		rt := Router{Map: sample(t), Index: newMemory()}
+		rt := Router{Map: sample(t), Index: newMapIndex()}
 		for path, want := range map[string]string{
 			rg:                                    "",
 			sub + "/resourceGroups/none":          "", // its handler decides whether it must exist
@@ -97,7 +97,7 @@ func TestRegistrations(t *testing.T) {
 		{inventory.Unregistered, false, list.want},
 	} {
 		t.Run(c.state.String(), func(t *testing.T) {
-			known := newMemory()
+			known := newMapIndex()
 			known.registrations["contoso.compute"] = c.state
 			write, remove := westCompute, westCompute
 			if !c.writes {
@@ -124,7 +124,7 @@ func TestRegistrations(t *testing.T) {
 // recalled is a memory that knows what is there. It asks the store for what is not.
 type recalled struct {
 	Scopes
-	known *memory
+	known *mapIndex
 }
 
 func (r recalled) Subscription(ctx context.Context, id string, _ time.Time) (inventory.Subscription, bool, error) {
@@ -139,7 +139,7 @@ func (r recalled) Group(ctx context.Context, subscription, name string, _ time.T
 
 // What memory denies is asked of the store, but not what the store has denied.
 func TestAbsenceIsAskedForOnce(t *testing.T) {
-	known, store := newMemory(), newMemory()
+	known, store := newMapIndex(), newMapIndex()
 	store.failing = "Subscription"
 	rt := Router{Map: sample(t), Index: store, Scopes: recalled{known: known}}
 	for _, c := range []struct{ tenant, want string }{

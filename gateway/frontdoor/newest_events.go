@@ -14,7 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/page"
 	"portico/inventory"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 )
 
 // eventsAtOnce bounds how many events are numbered on a request's time.
@@ -70,7 +70,7 @@ func (o eventSource) partition() string {
 	if o.subscription != "" {
 		return o.subscription
 	}
-	return scopes.OfTenant(o.tenant)
+	return memory.TenantPartition(o.tenant)
 }
 
 func (o eventSource) read(ctx context.Context, key string, before int64, limit int) ([]events.Event, error) {
@@ -85,7 +85,7 @@ func (o eventSource) read(ctx context.Context, key string, before int64, limit i
 			return own, nil
 		}
 	}
-	roles, err := o.readFrom(ctx, scopes.OfTenant(o.tenant), roleKey, before, limit)
+	roles, err := o.readFrom(ctx, memory.TenantPartition(o.tenant), roleKey, before, limit)
 	if len(roles) == 0 || err != nil {
 		return own, err
 	}

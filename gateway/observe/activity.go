@@ -12,7 +12,7 @@ import (
 	"portico/events"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/routing"
 )
 
@@ -121,7 +121,7 @@ func (a *Activity) record(ctx context.Context, x *exchange.Exchange, told events
 	}
 	partition := x.Subscription()
 	if partition == "" {
-		partition = scopes.OfTenant(x.Principal.TenantID)
+		partition = memory.TenantPartition(x.Principal.TenantID)
 	}
 	told.Resource, told.Began = resourceOf(x.Request), x.Started
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)

@@ -13,7 +13,7 @@ import (
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/inventory/transaction"
 )
 
@@ -94,7 +94,7 @@ func (d *Definition) put(t *transaction.Tx, before []string) error {
 	if err != nil {
 		return err
 	}
-	partition := scopes.OfTenant(d.TenantID)
+	partition := memory.TenantPartition(d.TenantID)
 	t.ChangesScope(partition)
 	if err := d.record(t, before, index.WriteVerb); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *Roles) Definition(ctx context.Context, tenant, id string) (Definition, 
 }
 
 func loadRoleDefinition(from engine.Source, statement, tenant, id string) (Definition, error) {
-	d, err := scanRoleDefinition(tenant)(from.One(statement, scopes.OfTenant(tenant), arm.Fold(id)))
+	d, err := scanRoleDefinition(tenant)(from.One(statement, memory.TenantPartition(tenant), arm.Fold(id)))
 	return d, engine.OrNotFound(err)
 }
 
@@ -117,7 +117,7 @@ func loadRoleDefinition(from engine.Source, statement, tenant, id string) (Defin
 // them; a limit of 0 means all.
 func (r *Roles) Definitions(ctx context.Context, tenant, after string, limit int) ([]Definition, error) {
 	return engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), listRoleDefinitions,
-		scopes.OfTenant(tenant), arm.Fold(after), engine.AtMost(limit))
+		memory.TenantPartition(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
 // PutDefinition creates or changes the custom role with an id, a GUID. edit is as for
@@ -167,7 +167,7 @@ func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) e
 		}
 	}
 	taken := false
-	if err := t.One(roleNameTaken, scopes.OfTenant(d.TenantID), arm.Fold(d.Name), d.ID)(&taken); err != nil {
+	if err := t.One(roleNameTaken, memory.TenantPartition(d.TenantID), arm.Fold(d.Name), d.ID)(&taken); err != nil {
 		return err
 	}
 	if taken {
@@ -177,7 +177,7 @@ func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) e
 	if !created || limit <= 0 {
 		return nil
 	}
-	if err := t.One(countRoleDefinitions, scopes.OfTenant(d.TenantID), limit)(&n); err != nil || n < limit {
+	if err := t.One(countRoleDefinitions, memory.TenantPartition(d.TenantID), limit)(&n); err != nil || n < limit {
 		return err
 	}
 	return &transaction.QuotaError{Kind: transaction.QuotaRoleDefinitions, Limit: limit, Current: n}
@@ -210,11 +210,11 @@ func (r *Roles) DeleteDefinition(ctx context.Context, tenant, id string, check f
 		if assigned {
 			return ErrAssigned
 		}
-		t.ChangesScope(scopes.OfTenant(tenant))
+		t.ChangesScope(memory.TenantPartition(tenant))
 		if err := current.record(t, nil, index.DeleteVerb); err != nil {
 			return err
 		}
-		return t.Later(deleteRoleDefinition, scopes.OfTenant(tenant), current.ID)
+		return t.Later(deleteRoleDefinition, memory.TenantPartition(tenant), current.ID)
 	})
 }
 
@@ -224,7 +224,7 @@ func (d *Definition) record(t *transaction.Tx, before []string, verb string) err
 	const typ = "Microsoft.Authorization/roleDefinitions"
 	at := slices.Concat(d.AssignableScopes, before)
 	slices.Sort(at)
-	return t.RecordOwn(scopes.OfTenant(d.TenantID), events.Told{
+	return t.RecordOwn(memory.TenantPartition(d.TenantID), events.Told{
 		Resource: "/providers/" + typ + "/" + d.ID, Action: typ + verb, Status: events.Succeeded, ETag: d.ETag,
 		AssignableAt: strings.Join(slices.Compact(at), " "),
 	})

@@ -5,7 +5,7 @@
 // stands: it goes with these, moves with them, and goes when the subscription is given
 // to another tenant. A custom role cannot go while it is assigned: whoever assigns it
 // holds its row. What belongs to a tenant stands in place of a subscription under a text
-// that no subscription has ([scopes.OfTenant]), so the change sequence has a row for it,
+// that no subscription has ([memory.TenantPartition]), so the change sequence has a row for it,
 // which is also what a change locks.
 package assignments
 
@@ -17,7 +17,7 @@ import (
 	"portico/access/roles"
 	"portico/arm"
 	"portico/inventory/engine"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/inventory/transaction"
 )
 
@@ -69,7 +69,7 @@ func New(d *transaction.Database, l Limits) *Roles {
 // above and below a subscription of a tenant; subscription "" stands for what is granted
 // at the tenant alone. It asks the store.
 func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
-	partitions := []string{scopes.OfTenant(tenant)}
+	partitions := []string{memory.TenantPartition(tenant)}
 	if subscription != "" {
 		partitions = append(partitions, arm.Fold(subscription))
 	}
@@ -164,7 +164,7 @@ func (r *Roles) rolesNamed(ctx context.Context, tenant string, in []assigned) (m
 	}
 	for ids := range slices.Chunk(custom, engine.AmongAtOnce) {
 		condition, args := engine.Among("id", ids, arm.Fold)
-		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{scopes.OfTenant(tenant)}, args...)...)
+		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{memory.TenantPartition(tenant)}, args...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 	"portico/access/roles"
 	"portico/arm"
 	"portico/inventory/engine"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/inventory/transaction"
 )
 
@@ -23,7 +23,7 @@ type Scope struct {
 
 func (at Scope) partition() string {
 	if at.Subscription == "" {
-		return scopes.OfTenant(at.TenantID)
+		return memory.TenantPartition(at.TenantID)
 	}
 	return arm.Fold(at.Subscription)
 }
@@ -51,14 +51,14 @@ func (at Scope) lockSet() engine.LockSet {
 
 // tenantLocks are those of a write about what belongs to a tenant, which calls lockTenant.
 func tenantLocks(tenant string) engine.LockSet {
-	return engine.LockSet{Partition: scopes.OfTenant(tenant)}
+	return engine.LockSet{Partition: memory.TenantPartition(tenant)}
 }
 
 // lockTenant lets one transaction at a time change what belongs to a tenant. A tenant
 // has no row of its own but that in the change sequence. Whoever removes a resource takes
 // the row in the change sequence before those of assignments too.
 func lockTenant(t *transaction.Tx, tenant string) error {
-	return t.LockScopeChange(scopes.OfTenant(tenant))
+	return t.LockScopeChange(memory.TenantPartition(tenant))
 }
 
 // open locks what holds a scope, after that admits the write: the subscription's row for

@@ -8,11 +8,11 @@ import (
 	"portico/inventory/engine"
 )
 
-// Reads shares readings of one key between callers. A caller never gets the result of a
+// sharedReads shares readings of one key between callers. A caller never gets the result of a
 // reading that had begun before it asked: it would miss what was written between, and
 // what was acknowledged would be called absent. So a caller that finds a reading under
 // way shares the next one. The zero value is ready for use.
-type Reads[T any] struct {
+type sharedReads[T any] struct {
 	mu    sync.Mutex
 	under map[Key]*underWay[T]
 }
@@ -36,7 +36,7 @@ var errNotMade = errors.New("inventory: whoever was to read has gone")
 // Do returns what read returns, or what the read of another caller returns that began
 // after Do was called. ctx bounds the wait for others, and read by itself. Where that
 // ends a read which others share, one of them reads anew.
-func (r *Reads[T]) Do(ctx context.Context, at Key, read func() (T, error)) (value T, err error) {
+func (r *sharedReads[T]) Do(ctx context.Context, at Key, read func() (T, error)) (value T, err error) {
 	for {
 		mine, before, first := r.join(at)
 		if first {
@@ -55,7 +55,7 @@ func (r *Reads[T]) Do(ctx context.Context, at Key, read func() (T, error)) (valu
 
 // join returns the next reading of a key, what it has to wait for, nil if nothing, and
 // whether the caller has to make it.
-func (r *Reads[T]) join(at Key) (mine, before *reading[T], first bool) {
+func (r *sharedReads[T]) join(at Key) (mine, before *reading[T], first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	busy := r.under[at]
@@ -80,7 +80,7 @@ func newReading[T any]() *reading[T] {
 }
 
 // lead waits for the reading before, and makes its own.
-func (r *Reads[T]) lead(ctx context.Context, at Key, mine, before *reading[T], read func() (T, error)) (value T, err error) {
+func (r *sharedReads[T]) lead(ctx context.Context, at Key, mine, before *reading[T], read func() (T, error)) (value T, err error) {
 	defer r.end(at, mine)
 	if before != nil {
 		select {
@@ -97,7 +97,7 @@ func (r *Reads[T]) lead(ctx context.Context, at Key, mine, before *reading[T], r
 }
 
 // end ends a reading, and lets the next one begin.
-func (r *Reads[T]) end(at Key, mine *reading[T]) {
+func (r *sharedReads[T]) end(at Key, mine *reading[T]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	busy := r.under[at]

@@ -12,7 +12,7 @@ var errRefused = errors.New("refused")
 
 // reader reads numbers in sequence, each when it is told to.
 type reader struct {
-	Reads[int]
+	sharedReads[int]
 	t    *testing.T
 	made int // readings that have begun
 	goOn chan error
@@ -121,7 +121,7 @@ func TestCallerThatGoesTakesNobodyAlong(t *testing.T) {
 
 // A reading that panics leaves nothing behind that others would wait for.
 func TestReadingThatPanics(t *testing.T) {
-	var r Reads[int]
+	var r sharedReads[int]
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = r.Do(t.Context(), Key{1}, func() (int, error) { panic("on purpose") })

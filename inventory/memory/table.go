@@ -1,178 +1,53 @@
-// Package memory remembers values by keys, in bounded memory and for a bounded time. A
-// lookup takes no string and allocates nothing. What the values are, and when they no
-// longer hold, its users say. What is not remembered several callers can read together:
-// see [Reads].
 package memory
 
 import (
-	"fmt"
-	"hash/maphash"
-	"math/rand/v2"
-	"sync"
-	"sync/atomic"
+	"context"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"portico/arm"
 )
 
-// Table remembers values of one kind. It is safe for concurrent use.
-type Table[T any] struct {
-	options Options
-	seeds   [2]maphash.Seed
-	shards  [shards]shard[T]
-	answers [shards]answers
+// ScopeTable remembers values of one kind, each by its subscription and a name. It never
+// remembers an absence.
+type ScopeTable[T any] struct {
+	recall[T]
+	read func(ctx context.Context, subscription, name string) (T, error)
 }
 
-// shard is a part of a table, with a lock of its own.
-type shard[T any] struct {
-	*lru.Cache[uint64, *entry[T]]
-	exchanging sync.Mutex   // entries that have sizes: one that is replaced is not counted out
-	bytes      atomic.Int64 // of all entries
-}
-
-// Options bound a table.
-type Options struct {
-	Entries int
-	// Bytes bounds the sizes of all values, as KeepSized says them; 0: nothing does.
-	Bytes int
-	// TTL bounds the age of a value; 0: nothing is remembered.
-	TTL time.Duration
-	// Begun is when the table was made, by the clock that also says when requests arrived.
-	// Ages count from there.
-	Begun time.Time
-}
-
-// shards are the parts of a table.
-const shards = 16
-
-// answers are counted by shard, on cache lines of their own, as all processors count.
-type answers struct {
-	hits, misses atomic.Uint64
-	_            [48]byte
-}
-
-// entry is what memory holds under a key. It is never changed.
-type entry[T any] struct {
-	at    Key
-	value T
-	size  int64
-	until time.Duration // since Options.Begun
-}
-
-// Key is a text in 128 bits. The hashes are keyed, with new keys in each table: nobody
-// outside can look for two texts of one key.
-type Key [2]uint64
-
-func (k Key) shard() uint64 { return k[1] % shards }
-
-// New makes an empty table.
-func New[T any](o Options) (*Table[T], error) {
-	t := &Table[T]{options: o, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-	for i := range t.shards {
-		s := &t.shards[i]
-		var err error
-		s.Cache, err = lru.NewWithEvict(max(o.Entries/shards, 1), func(_ uint64, e *entry[T]) { s.bytes.Add(-e.size) })
-		if err != nil {
-			return nil, fmt.Errorf("inventory: %w", err)
-		}
+// NewScopeTable makes an empty table of at most so many entries. read reads a value from
+// the store; its subscription and name are folded. What keep refuses is not
+// remembered.
+func NewScopeTable[T any](c *Changes, entries int, read func(ctx context.Context, subscription, name string) (T, error), keep func(T) bool) (*ScopeTable[T], error) {
+	known, err := newLRUTable[counted[T]](tableBounds{Entries: entries, TTL: c.options.TTL, Begun: c.begun})
+	if err != nil {
+		return nil, err
 	}
-	return t, nil
+	return &ScopeTable[T]{recall: recall[T]{changes: c, known: known, keep: keep, size: unmeasured[T]}, read: read}, nil
 }
 
-// Key returns the key of a text.
-func (t *Table[T]) Key(text []byte) Key {
-	return Key{maphash.Bytes(t.seeds[0], text), maphash.Bytes(t.seeds[1], text)}
+// Find returns a value if memory may answer for it, and otherwise where to keep it once
+// it is read. Subscription and name may have any casing. asked is when the request
+// arrived, by the clock of ChangesOptions.Now.
+func (t *ScopeTable[T]) Find(subscription, name string, asked time.Time) (value T, remembered bool, missing Place[T]) {
+	var buffer [192]byte
+	key := arm.AppendFold(buffer[:0], subscription)
+	count := t.changes.count(key)
+	key = arm.AppendFold(append(key, '/'), name)
+	return t.find(t.known.Key(key), counts{count, &t.changes.never}, asked)
 }
 
-// KeyOf is Key for a string.
-func (t *Table[T]) KeyOf(text string) Key {
-	return Key{maphash.String(t.seeds[0], text), maphash.String(t.seeds[1], text)}
+// Get is Find, and reads from the store what memory may not answer. It says whether
+// memory did. What memory answers allocates nothing. Callers share the value, and must
+// not change what it points to.
+func (t *ScopeTable[T]) Get(ctx context.Context, subscription, name string, asked time.Time) (value T, remembered bool, err error) {
+	var buffer [192]byte
+	key := arm.AppendFold(buffer[:0], subscription)
+	length, count := len(key), t.changes.count(key)
+	key = arm.AppendFold(append(key, '/'), name)
+	return t.get(ctx, t.known.Key(key), counts{count, &t.changes.never}, asked, func() (T, error) {
+		return t.read(ctx, string(key[:length]), string(key[length+1:]))
+	})
 }
 
-// KeyBefore is Key for a text that goes on with another one. It copies neither.
-func (t *Table[T]) KeyBefore(text []byte, rest string) (k Key) {
-	for i, seed := range t.seeds {
-		var h maphash.Hash
-		h.SetSeed(seed)
-		_, _ = h.Write(text)
-		_, _ = h.WriteString(rest)
-		k[i] = h.Sum64()
-	}
-	return k
-}
-
-// Get returns the value of a key, which nobody may change; nil if it is not remembered.
-// asked is when the request arrived: ages are measured by that, since reading a clock
-// would cost half as much as all the rest.
-func (t *Table[T]) Get(at Key, asked time.Time) *T {
-	known, found := t.shards[at.shard()].Get(at[0])
-	// Before the table was made, as at the zero time, nothing was in it.
-	if age := asked.Sub(t.options.Begun); !found || known.at != at || age < 0 || age >= known.until {
-		return nil
-	}
-	return &known.value
-}
-
-// Keep remembers a value that was read for a request that arrived at asked.
-func (t *Table[T]) Keep(at Key, value T, asked time.Time) { t.KeepSized(at, value, 0, asked) }
-
-// KeepSized is Keep for a value of so many bytes.
-func (t *Table[T]) KeepSized(at Key, value T, size int, asked time.Time) {
-	if t.options.TTL <= 0 {
-		return
-	}
-	// A quarter of the age varies, so that what was read at once is not read again at
-	// once.
-	ttl := t.options.TTL - rand.N(t.options.TTL/4+1)
-	e := &entry[T]{at: at, value: value, size: int64(size), until: asked.Sub(t.options.Begun) + ttl}
-	s := &t.shards[at.shard()]
-	if t.options.Bytes <= 0 {
-		s.Add(at[0], e)
-		return
-	}
-	s.exchange(e, int64(t.options.Bytes/shards))
-}
-
-// exchange keeps an entry in place of the one that is there, and of the oldest ones where
-// there is no room. What alone is larger than all may be is not kept.
-func (s *shard[T]) exchange(e *entry[T], bytes int64) {
-	s.exchanging.Lock()
-	defer s.exchanging.Unlock()
-	s.Remove(e.at[0])
-	if e.size > bytes {
-		return
-	}
-	s.bytes.Add(e.size)
-	s.Add(e.at[0], e)
-	for more := true; more && s.bytes.Load() > bytes; {
-		_, _, more = s.RemoveOldest()
-	}
-}
-
-// Forget forgets the value of a key.
-func (t *Table[T]) Forget(at Key) { t.shards[at.shard()].Remove(at[0]) }
-
-// Count counts a question that memory has answered, or has not.
-func (t *Table[T]) Count(at Key, answered bool) {
-	if a := &t.answers[at.shard()]; answered {
-		a.hits.Add(1)
-	} else {
-		a.misses.Add(1)
-	}
-}
-
-// Counts returns how many questions memory has answered, and how many it has not.
-func (t *Table[T]) Counts() (hits, misses uint64) {
-	for i := range t.answers {
-		hits, misses = hits+t.answers[i].hits.Load(), misses+t.answers[i].misses.Load()
-	}
-	return hits, misses
-}
-
-// Entries is how many values are remembered, outdated ones included.
-func (t *Table[T]) Entries() (n int) {
-	for i := range t.shards {
-		n += t.shards[i].Len()
-	}
-	return n
-}
+// unmeasured is the size of values that only their number bounds.
+func unmeasured[T any](T) int { return 0 }

@@ -7,7 +7,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 )
 
 // closes deletes the group, with the resources that Portico's own GETs did not find.
@@ -151,7 +151,7 @@ func testFences(t *testing.T, database Database) {
 		}
 		refused() // Active: any replica may hold it
 		b.marks("rg")
-		b.clock.Pass(scopes.Bound)
+		b.clock.Pass(memory.Bound)
 		refused()
 		equal(b, b.row("rg", "vm").Generation, generation)
 		b.clock.Pass(forgotten)

@@ -7,7 +7,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/locations"
+	"portico/inventory/memory"
 )
 
 func testResources(t *testing.T, database Database) {
@@ -155,13 +155,13 @@ func testLocations(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
 	key := []byte(b.live("rg", "vm").Key)
-	locate := func() locations.Located {
+	locate := func() memory.Located {
 		t.Helper()
 		found, err := b.Locations.Locate(b.ctx, Sub, key, b.clock.Now())
 		b.ok(err)
 		return found
 	}
-	want := locations.Located{Region: "westus", Type: vmType, Generation: b.row("rg", "vm").Generation, Phase: index.Live, Found: true}
+	want := memory.Located{Region: "westus", Type: vmType, Generation: b.row("rg", "vm").Generation, Phase: index.Live, Found: true}
 	equal(b, locate(), want)
 	want.Cached = true
 	equal(b, locate(), want)

@@ -12,7 +12,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 )
 
 // remembers asserts what a store says of its subscription, and from where.
@@ -49,7 +49,7 @@ func testScopesRemembered(t *testing.T, database Database) {
 		a.remembers("u", false)
 		a.remembers("u", true)
 		b.tenant("v")
-		a.clock.Pass(scopes.Bound + time.Millisecond)
+		a.clock.Pass(memory.Bound + time.Millisecond)
 		a.remembers("v", false)
 	})
 	t.Run("R11 memory holds no no", func(t *testing.T) {
@@ -166,7 +166,7 @@ func (r *replicas) judge(i int, fact, got string, remembered bool) {
 	}
 	for version, h := range r.past {
 		latest := version == len(r.past)-1
-		if latest || remembered && version >= floor && r.now().Sub(h.until) <= scopes.Bound {
+		if latest || remembered && version >= floor && r.now().Sub(h.until) <= memory.Bound {
 			allowed = append(allowed, h.facts[fact])
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"portico/arm"
 	"portico/inventory/assignments"
 	"portico/inventory/index"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 )
 
 // Where the model of two replicas assigns a role to one principal: for its first tenant,
@@ -193,7 +193,7 @@ func testGrantsRemembered(t *testing.T, database Database) {
 		a.ok(a.Scopes.Ask(a.ctx))
 		a.knows(false, "Reader at /")
 		b.ok(b.unassign(roles.TenantScope, 1))
-		a.clock.Pass(scopes.Bound + time.Millisecond)
+		a.clock.Pass(memory.Bound + time.Millisecond)
 		a.knows(false)
 	})
 }

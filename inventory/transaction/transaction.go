@@ -16,7 +16,7 @@ import (
 	"portico/arm"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 )
 
 // Database is an open database with the cipher of what is kept in it.
@@ -203,10 +203,10 @@ func (t *Tx) LockScopeChange(sub string) error {
 }
 
 // ScopeChanges returns the changes of scopes that are no older than that.
-func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []scopes.Change, err error) {
+func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []memory.Change, err error) {
 	since := engine.Micros(d.Now().Add(-ago))
 	err = d.Ask(ctx, func(scan engine.Scanner) error {
-		var c scopes.Change
+		var c memory.Change
 		var generation []byte
 		err := scan(&c.Subscription, &generation)
 		copy(c.Generation[:], generation)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory/scopes"
+	"portico/inventory/memory"
 	"portico/test/harness"
 )
 
@@ -60,7 +60,7 @@ func TestBurstAfterAPauseAsksOnce(t *testing.T) {
 	})
 	// What jobs change in the pause is read anew: a later burst finds nothing new.
 	harness.Await(t, 2*time.Minute, "a burst after a pause that asks once", func() bool {
-		time.Sleep(2 * scopes.Bound)
+		time.Sleep(2 * memory.Bound)
 		taken()
 		begun := time.Now()
 		var all sync.WaitGroup
@@ -69,7 +69,7 @@ func TestBurstAfterAPauseAsksOnce(t *testing.T) {
 		}
 		all.Wait()
 		// While it lasts it asks again, no more than once an interval.
-		got, most := taken(), 1+int(time.Since(begun)/scopes.Interval)
+		got, most := taken(), 1+int(time.Since(begun)/memory.Interval)
 		if len(got) == 0 || len(got) > most {
 			t.Logf("%d GETs after a pause took %d round trips, of at most %d:\n%s", burst, len(got), most, describe(got[:min(len(got), 10)]))
 			return false

@@ -1,11 +1,10 @@
-package scopes
+package memory
 
 import (
 	"context"
 	"time"
 
 	"portico/arm"
-	"portico/inventory/memory"
 )
 
 // Joint remembers values of one kind, each of which changes with its subscription and
@@ -17,9 +16,9 @@ type Joint[T any] struct {
 // ofTenants begins the rows of tenants.
 const ofTenants = "/tenants/"
 
-// OfTenant is what stands in place of a subscription where something belongs to a tenant.
+// TenantPartition is what stands in place of a subscription where something belongs to a tenant.
 // No subscription has such an id, so one change sequence serves both.
-func OfTenant(tenant string) string { return ofTenants + arm.Fold(tenant) }
+func TenantPartition(tenant string) string { return ofTenants + arm.Fold(tenant) }
 
 // Question says which value is meant.
 type Question struct {
@@ -32,7 +31,7 @@ type Question struct {
 // NewJoint makes an empty table of at most so many entries and bytes, by what size says
 // of a value.
 func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T], error) {
-	known, err := memory.New[counted[T]](memory.Options{
+	known, err := newLRUTable[counted[T]](tableBounds{
 		Entries: entries, TTL: c.options.TTL, Begun: c.begun, Bytes: bytes,
 	})
 	if err != nil {
@@ -43,7 +42,7 @@ func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T
 
 // Get returns the value that a question means, and whether memory said so; else what
 // read returns, which it remembers. asked is when it is asked, by the clock of
-// Options.Now. What memory answers allocates nothing. Callers share the value, and must
+// ChangesOptions.Now. What memory answers allocates nothing. Callers share the value, and must
 // not change what it points to.
 func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read func(context.Context) (T, error)) (value T, remembered bool, err error) {
 	var buffer [192]byte

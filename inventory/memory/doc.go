@@ -1,10 +1,17 @@
-// Package scopes remembers, in bounded memory, what every request asks for first: its
-// subscription, its group, a registration, what its caller was granted. What these are,
-// its users say: a [Table] holds values of one kind, each of one subscription, a [Joint]
-// those that depend on a tenant as well, and [Changes] says whether they still hold.
+// Package memory is what a replica remembers of the store, in bounded memory and for a
+// bounded time: which region holds a resource ([Locations]), and what every request asks
+// for first, its subscription, its group, a registration, what its caller was granted.
+// What these are, its users say: a [ScopeTable] holds values of one kind, each of one
+// subscription, a [Joint] those that depend on a tenant as well, and [Changes] says whether
+// they still hold. Under all of them a lookup takes no string and allocates nothing, and
+// callers share reads of the store, but never one that began before they asked.
+//
+// [Locations] serves reads alone, and never remembers an absence. What a replica writes it
+// forgets at once; what others write it does not follow, so a location can be outdated by as
+// much as the TTL. The rest of this comment is about the other tables.
 //
 // What belongs to a tenant has a row in the change sequence like a subscription's, by
-// another name: see [OfTenant].
+// another name: see [TenantPartition].
 //
 // # Coherence
 //
@@ -55,4 +62,4 @@
 // before it is said.
 // Which stale yes could be seen, and what keeps it from being seen, users of the
 // tables have to say: see the scopes of package inventory.
-package scopes
+package memory

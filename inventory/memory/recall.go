@@ -1,4 +1,4 @@
-package scopes
+package memory
 
 import (
 	"context"
@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"portico/inventory/engine"
-	"portico/inventory/memory"
 )
 
 // recall is memory that answers while what it holds has not changed.
 type recall[T any] struct {
 	changes *Changes
-	known   *memory.Table[counted[T]]
-	reads   memory.Reads[T]
+	known   *lruTable[counted[T]]
+	reads   sharedReads[T]
 	keep    func(T) bool // whether a value is remembered
 	size    func(T) int  // in bytes
 }
@@ -34,7 +33,7 @@ func (c counts) sum() uint64 { return c[0].Load() + c[1].Load() }
 // Place is where a value is kept that is about to be read.
 type Place[T any] struct {
 	recall *recall[T]
-	at     memory.Key
+	at     Key
 	before uint64 // the sum of the counts before the value is read
 	asked  time.Time
 	found  *T // an older answer of memory, for when the store is down
@@ -42,14 +41,14 @@ type Place[T any] struct {
 
 // find returns the value of a key if memory may answer for it, and otherwise where to
 // keep it once it is read.
-func (r *recall[T]) find(at memory.Key, of counts, asked time.Time) (value T, remembered bool, missing Place[T]) {
+func (r *recall[T]) find(at Key, of counts, asked time.Time) (value T, remembered bool, missing Place[T]) {
 	vouched, _ := r.changes.vouch(asked)
 	return r.look(at, of, asked, vouched)
 }
 
 // look is find, once it is known whether memory may answer: before, as the counts may
 // change with that.
-func (r *recall[T]) look(at memory.Key, of counts, asked time.Time, vouched bool) (value T, remembered bool, missing Place[T]) {
+func (r *recall[T]) look(at Key, of counts, asked time.Time, vouched bool) (value T, remembered bool, missing Place[T]) {
 	known, before := r.holds(at, of, asked)
 	r.known.Count(at, known != nil && vouched)
 	if known != nil && vouched {
@@ -64,7 +63,7 @@ func (r *recall[T]) look(at memory.Key, of counts, asked time.Time, vouched bool
 
 // holds returns what is remembered under a key, nil for what has changed since, and the
 // sum of the counts.
-func (r *recall[T]) holds(at memory.Key, of counts, asked time.Time) (known *counted[T], before uint64) {
+func (r *recall[T]) holds(at Key, of counts, asked time.Time) (known *counted[T], before uint64) {
 	known = r.known.Get(at, asked)
 	if before = of.sum(); known != nil && known.count != before {
 		known = nil
@@ -83,7 +82,7 @@ func (p Place[T]) Keep(value T) {
 // Where memory holds a value but is too far behind, it waits for the question that brings
 // memory up to date: one for all, instead of a reading for each. Those who have to read
 // share a reading that begins after they asked.
-func (r *recall[T]) get(ctx context.Context, at memory.Key, of counts, asked time.Time, read func() (T, error)) (value T, remembered bool, err error) {
+func (r *recall[T]) get(ctx context.Context, at Key, of counts, asked time.Time, read func() (T, error)) (value T, remembered bool, err error) {
 	vouched, behind := r.changes.vouch(asked)
 	if behind {
 		if known, _ := r.holds(at, of, asked); known != nil {

@@ -1,4 +1,4 @@
-package scopes
+package memory
 
 import (
 	"context"
@@ -30,12 +30,12 @@ func TestJointChangesWithBoth(t *testing.T) {
 	one := Question{Tenant: "T", Subscription: "S", Name: "Name", More: "more"}
 	ask(one, 0, false)
 	ask(Question{Tenant: "t", Subscription: "s", Name: "Name", More: "more"}, 0, true)
-	for value, changed := range []string{"s", OfTenant("T"), "s", OfTenant("t")} {
+	for value, changed := range []string{"s", TenantPartition("T"), "s", TenantPartition("t")} {
 		d.change("", false)
 		ask(one, value, true)
 		c.Forget("other")
 		c.Forget("t")
-		c.Forget(OfTenant("s"))
+		c.Forget(TenantPartition("s"))
 		ask(one, value, true)
 		c.Forget(changed)
 		ask(one, value+1, false)

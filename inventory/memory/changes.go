@@ -1,4 +1,4 @@
-package scopes
+package memory
 
 import (
 	"context"
@@ -36,8 +36,8 @@ type Change struct {
 // Changes is the change sequence as one replica knows it. It is safe for concurrent
 // use.
 type Changes struct {
-	options Options
-	begun   time.Time // by Options.Now; ages of values count from there
+	options ChangesOptions
+	begun   time.Time // by ChangesOptions.Now; ages of values count from there
 	seed    maphash.Seed
 	// counts are those of changes, per class of subscriptions: what was kept under
 	// another count is out of date.
@@ -65,8 +65,8 @@ type question struct {
 	down bool      // a later one has not reached the store
 }
 
-// Options say how a Changes asks.
-type Options struct {
+// ChangesOptions say how a Changes asks.
+type ChangesOptions struct {
 	// Ask returns the rows that were written as long ago as that, or since. What requests
 	// do to the store must not delay it. An error that wraps [engine.ErrUnreachable] says
 	// that the store is down; after any other it is asked again.
@@ -77,7 +77,7 @@ type Options struct {
 }
 
 // NewChanges begins to follow the change sequence; Close ends that.
-func NewChanges(o Options) *Changes {
+func NewChanges(o ChangesOptions) *Changes {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Changes{options: o, begun: o.Now(), seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), stop: stop}
 	c.last.Store(&question{at: c.begun}) // nothing was remembered before

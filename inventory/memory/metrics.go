@@ -1,4 +1,4 @@
-package scopes
+package memory
 
 import "github.com/prometheus/client_golang/prometheus"
 
@@ -8,8 +8,8 @@ type Counted interface {
 	Entries() int
 }
 
-// Metrics shows what tables count anyway, by the kind of their values.
-type Metrics map[string]Counted
+// ScopeMetrics shows what tables count anyway, by the kind of their values.
+type ScopeMetrics map[string]Counted
 
 var (
 	hitsDesc    = prometheus.NewDesc("portico_scope_cache_hits_total", "Questions for a subscription, a group, a registration or the grants of a principal that memory answered.", []string{"kind"}, nil)
@@ -18,18 +18,33 @@ var (
 )
 
 // Describe implements [prometheus.Collector].
-func (m Metrics) Describe(to chan<- *prometheus.Desc) {
+func (m ScopeMetrics) Describe(to chan<- *prometheus.Desc) {
 	to <- hitsDesc
 	to <- missesDesc
 	to <- entriesDesc
 }
 
 // Collect implements [prometheus.Collector].
-func (m Metrics) Collect(to chan<- prometheus.Metric) {
+func (m ScopeMetrics) Collect(to chan<- prometheus.Metric) {
 	for kind, table := range m {
 		hits, misses := table.Counts()
 		to <- prometheus.MustNewConstMetric(hitsDesc, prometheus.CounterValue, float64(hits), kind)
 		to <- prometheus.MustNewConstMetric(missesDesc, prometheus.CounterValue, float64(misses), kind)
 		to <- prometheus.MustNewConstMetric(entriesDesc, prometheus.GaugeValue, float64(table.Entries()), kind)
 	}
+}
+
+// RegisterMetrics registers what the cache counts anyway.
+func (c *Locations) RegisterMetrics(registry prometheus.Registerer) {
+	registry.MustRegister(
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "portico_index_cache_hits_total", Help: "Questions where a resource lies that memory answered.",
+		}, func() float64 { hits, _ := c.Counts(); return float64(hits) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "portico_index_cache_misses_total", Help: "Questions where a resource lies that the store had to answer.",
+		}, func() float64 { _, misses := c.Counts(); return float64(misses) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "portico_index_cache_entries", Help: "Locations in memory, of at most index.cacheEntries.",
+		}, func() float64 { return float64(c.Entries()) }),
+	)
 }

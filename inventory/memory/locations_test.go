@@ -1,4 +1,4 @@
-package locations
+package memory
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 const ttl = time.Minute
 
 // newCache makes a cache of a store that holds every resource.
-func newCache(t testing.TB, entries int) *Cache {
+func newCache(t testing.TB, entries int) *Locations {
 	t.Helper()
 	return newCacheFor(t, entries, ttl)
 }
 
-func newCacheFor(t testing.TB, entries int, ttl time.Duration) *Cache {
+func newCacheFor(t testing.TB, entries int, ttl time.Duration) *Locations {
 	t.Helper()
-	c, err := New(Options{
+	c, err := NewLocations(LocationOptions{
 		Read: func(context.Context, string, string) (Located, error) {
 			return Located{Found: true, Region: "westus"}, nil
 		},
@@ -56,7 +56,7 @@ func TestCachedLookupAllocatesNothing(t *testing.T) {
 func TestCacheIsBounded(t *testing.T) {
 	c := newCache(t, 50)
 	for i := range 5000 {
-		at := c.Place(fmt.Sprint(i))
+		at := c.KeyOf(fmt.Sprint(i))
 		c.keep(at, Located{Found: true}, c.change(at).Load(), time.Now())
 	}
 	if n := c.Entries(); n == 0 || n > 50 {
@@ -71,7 +71,7 @@ func TestCacheMemoryIsBounded(t *testing.T) {
 	c := newCache(t, entries)
 	fill := func(from, to int) (heap int64) {
 		for i := from; i < to; i++ {
-			at := c.Place(fmt.Sprint(i))
+			at := c.KeyOf(fmt.Sprint(i))
 			// As from the store, with texts of its own.
 			row := Located{Found: true, Region: fmt.Sprint("region-", i%8), Type: fmt.Sprint("contoso.compute/virtualmachines-", i%8)}
 			c.keep(at, row, c.change(at).Load(), time.Now())
@@ -100,7 +100,7 @@ func TestCacheMemoryIsBounded(t *testing.T) {
 // A reading that was begun before a write must not outlive it in the cache.
 func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
 	c := newCache(t, 1000)
-	at := c.Place("k")
+	at := c.KeyOf("k")
 	before := c.change(at).Load()
 	c.forget(at)
 	c.keep(at, Located{Region: "old", Found: true}, before, time.Now())

@@ -1,4 +1,4 @@
-package scopes
+package memory
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 type burst struct {
 	*database
 	changes *Changes
-	table   *Table[int]
+	table   *ScopeTable[int]
 	asking  chan struct{} // a question has been asked
 	answer  chan struct{} // closed: they are answered
 	fail    chan error    // fails one of them
@@ -22,7 +22,7 @@ type burst struct {
 func newBurst(t *testing.T) *burst {
 	t.Helper()
 	b := &burst{database: &database{now: time.Now()}, asking: make(chan struct{}, 100), answer: make(chan struct{}), fail: make(chan error)}
-	b.changes = NewChanges(Options{Now: b.clock, TTL: ttl, Ask: func(ctx context.Context, ago time.Duration) ([]Change, error) {
+	b.changes = NewChanges(ChangesOptions{Now: b.clock, TTL: ttl, Ask: func(ctx context.Context, ago time.Duration) ([]Change, error) {
 		b.asking <- struct{}{}
 		select {
 		case <-b.answer:
@@ -35,7 +35,7 @@ func newBurst(t *testing.T) *burst {
 	}})
 	t.Cleanup(b.changes.Close)
 	var err error
-	if b.table, err = NewTable(b.changes, 1000, b.read, func(int) bool { return true }); err != nil {
+	if b.table, err = NewScopeTable(b.changes, 1000, b.read, func(int) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, b.table, b.clock(), 0, false)
@@ -125,13 +125,13 @@ func TestWaitForAQuestionEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &database{now: time.Now()}
 			answer := make(chan struct{})
-			c := NewChanges(Options{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
+			c := NewChanges(ChangesOptions{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
 				<-answer // whatever its context says
 				return nil, nil
 			}})
 			defer c.Close()
 			defer close(answer)
-			table, err := NewTable(c, 1000, d.read, func(int) bool { return true })
+			table, err := NewScopeTable(c, 1000, d.read, func(int) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,12 +207,12 @@ func TestLateAnswerVouchesForNothingLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &database{now: time.Now()}
 		const takes = Bound + time.Second // the process was stopped meanwhile
-		c := NewChanges(Options{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
+		c := NewChanges(ChangesOptions{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
 			time.Sleep(takes)
 			return nil, nil
 		}})
 		defer c.Close()
-		table, err := NewTable(c, 1000, d.read, func(int) bool { return true })
+		table, err := NewScopeTable(c, 1000, d.read, func(int) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,12 +229,12 @@ func TestLateAnswerVouchesForNothingLater(t *testing.T) {
 func TestAnswerThatIsOldWhenItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &database{now: time.Now()}
-		c := NewChanges(Options{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
+		c := NewChanges(ChangesOptions{Now: time.Now, TTL: ttl, Ask: func(context.Context, time.Duration) ([]Change, error) {
 			time.Sleep(Bound + time.Second)
 			return nil, nil // as it was when it was asked
 		}})
 		defer c.Close()
-		table, err := NewTable(c, 1000, d.read, func(int) bool { return true })
+		table, err := NewScopeTable(c, 1000, d.read, func(int) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}

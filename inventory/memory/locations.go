@@ -1,7 +1,4 @@
-// Package locations remembers, in bounded memory, which region holds a resource.
-// It serves reads alone, and never remembers an absence. Reads of the store are
-// shared between callers, but never one that was begun before the caller asked.
-package locations
+package memory
 
 import (
 	"context"
@@ -10,15 +7,14 @@ import (
 
 	"portico/arm"
 	"portico/inventory/index"
-	"portico/inventory/memory"
 )
 
-// Cache is the index as reads use it. It is never more than its TTL behind, and
+// Locations is the index as reads use it. It is never more than its TTL behind, and
 // forgets a place as soon as Forget says so.
-type Cache struct {
+type Locations struct {
 	read  func(ctx context.Context, sub, key string) (Located, error)
-	known *memory.Table[Located]
-	reads memory.Reads[Located]
+	known *lruTable[Located]
+	reads sharedReads[Located]
 	clock func() time.Time
 	// changes counts, per class of places, what was forgotten: a reading that began
 	// before is not kept.
@@ -26,10 +22,10 @@ type Cache struct {
 }
 
 // Counts returns how many questions memory has answered, and how many it has not.
-func (c *Cache) Counts() (hits, misses uint64) { return c.known.Counts() }
+func (c *Locations) Counts() (hits, misses uint64) { return c.known.Counts() }
 
 // Entries is how many locations are remembered.
-func (c *Cache) Entries() int { return c.known.Entries() }
+func (c *Locations) Entries() int { return c.known.Entries() }
 
 // Located is where a resource is.
 type Located struct {
@@ -46,14 +42,11 @@ type Located struct {
 // NeedsVerify reports whether a GET may settle something about the resource.
 func (l Located) NeedsVerify() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
 
-// Place is the key of a resource, which begins with its subscription.
-type Place = memory.Key
+// KeyOf returns the table's key of a resource, by the folded key of the index.
+func (c *Locations) KeyOf(key string) Key { return c.known.KeyOf(key) }
 
-// Place returns the place of a folded key.
-func (c *Cache) Place(key string) Place { return c.known.KeyOf(key) }
-
-// Options say what a cache reads, and bound it.
-type Options struct {
+// LocationOptions say what a Locations reads, and bound it.
+type LocationOptions struct {
 	// Read finds a resource in the store; Found is false where there is none.
 	Read    func(ctx context.Context, sub, key string) (Located, error)
 	Now     func() time.Time
@@ -61,19 +54,19 @@ type Options struct {
 	Entries int
 }
 
-// New makes an empty cache.
-func New(o Options) (*Cache, error) {
-	known, err := memory.New[Located](memory.Options{Entries: o.Entries, TTL: o.TTL, Begun: o.Now()})
+// NewLocations makes an empty Locations.
+func NewLocations(o LocationOptions) (*Locations, error) {
+	known, err := newLRUTable[Located](tableBounds{Entries: o.Entries, TTL: o.TTL, Begun: o.Now()})
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{read: o.Read, known: known, clock: o.Now}, nil
+	return &Locations{read: o.Read, known: known, clock: o.Now}, nil
 }
 
 // Locate returns where a resource is, from memory if that knows. key is folded.
-// asked is when the request arrived, by the clock of Options.Now. A lookup that memory
+// asked is when the request arrived, by the clock of LocationOptions.Now. A lookup that memory
 // answers allocates nothing.
-func (c *Cache) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
+func (c *Locations) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
 	at := c.known.Key(key)
 	known := c.known.Get(at, asked)
 	c.known.Count(at, known != nil)
@@ -86,9 +79,9 @@ func (c *Cache) Locate(ctx context.Context, sub string, key []byte, asked time.T
 // Refresh returns where a resource is by the store, whatever memory says, and
 // corrects memory. Calls for one resource share reads, but never one that began
 // before the call.
-func (c *Cache) Refresh(ctx context.Context, sub, key string) (Located, error) {
+func (c *Locations) Refresh(ctx context.Context, sub, key string) (Located, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
-	at := c.Place(key)
+	at := c.KeyOf(key)
 	found, err := c.load(ctx, at, sub, key, c.clock())
 	if err == nil && !found.Found {
 		c.forget(at)
@@ -96,22 +89,22 @@ func (c *Cache) Refresh(ctx context.Context, sub, key string) (Located, error) {
 	return found, err
 }
 
-func (c *Cache) forget(at Place) {
+func (c *Locations) forget(at Key) {
 	c.change(at).Add(1)
 	c.known.Forget(at)
 }
 
 // Forget forgets what was written, once others can see the write.
-func (c *Cache) Forget(written []Place) {
+func (c *Locations) Forget(written []Key) {
 	for _, at := range written {
 		c.forget(at)
 	}
 }
 
-func (c *Cache) change(at Place) *atomic.Uint64 { return &c.changes[at[0]%uint64(len(c.changes))] }
+func (c *Locations) change(at Key) *atomic.Uint64 { return &c.changes[at[0]%uint64(len(c.changes))] }
 
 // load reads from the store, or shares a reading that begins after the call.
-func (c *Cache) load(ctx context.Context, at Place, sub, key string, asked time.Time) (Located, error) {
+func (c *Locations) load(ctx context.Context, at Key, sub, key string, asked time.Time) (Located, error) {
 	return c.reads.Do(ctx, at, func() (Located, error) {
 		changes := c.change(at).Load()
 		row, err := c.read(ctx, sub, key)
@@ -126,7 +119,7 @@ func (c *Cache) load(ctx context.Context, at Place, sub, key string, asked time.
 // keep remembers a reading. A Forget of the place may run while it is read, or right
 // now: it counts before it forgets, so looking at the count after keeping misses
 // none.
-func (c *Cache) keep(at Place, row Located, changes uint64, asked time.Time) {
+func (c *Locations) keep(at Key, row Located, changes uint64, asked time.Time) {
 	row.Cached = true
 	c.known.Keep(at, row, asked)
 	if c.change(at).Load() != changes {
