@@ -16,7 +16,7 @@ import (
 
 	"portico/access/roles"
 	"portico/events"
-	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
 )
 
 const activityLog = inSubscription + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01"
@@ -175,7 +175,7 @@ func TestActivityLogOfLongAgo(t *testing.T) {
 	tell(50, m)
 	s.clock.advance(3 * hour)
 	past := s.clock.now().Add(-2 * hour).UTC().Format(time.RFC3339)
-	tell(page.MostExamined+500, machinePath("g", "busy"))
+	tell(route.MostExamined+500, machinePath("g", "busy"))
 	for _, filter := range []string{"eventTimestamp le '" + past + "' and resourceProvider eq 'Contoso.Compute'", "resourceUri eq '" + m + "'"} {
 		if found, pages := count(filter); found != 50 || pages != 1 {
 			t.Errorf("%s: %d events on %d pages", filter, found, pages)

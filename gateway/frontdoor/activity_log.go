@@ -9,7 +9,6 @@ import (
 	"portico/events"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/internal/timing"
 	"portico/inventory"
@@ -18,7 +17,7 @@ import (
 // activityLog serves the events of a subscription: changes, their callers and outcomes.
 type activityLog struct {
 	store *inventory.Store
-	lists page.Lists
+	lists route.Lists
 }
 
 // readEvents is what a caller must be allowed in order to see events, at the resources

@@ -27,7 +27,6 @@ import (
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/groups"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/roles"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/tags"
@@ -61,7 +60,7 @@ type Resource interface{ Routes() []route.Route }
 // resources are all of them. Where two routes match a request, the first is taken.
 func (o *Options) resources() []Resource {
 	c, regions := o.Config, o.Config.Map
-	lists := page.Lists{Lister: o.Lister, Public: c.Server.PublicURL}
+	lists := route.Lists{Lister: o.Lister, Public: c.Server.PublicURL}
 	scopes := route.Scopes{Map: regions, Resolver: o.Resolver}
 	return []Resource{
 		metadata{c.Metadata, c.Server.PublicURL},

@@ -10,7 +10,6 @@ import (
 	"portico/arm"
 	"portico/events"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/internal/timing"
 	"portico/inventory"
@@ -24,7 +23,7 @@ const changesType = "Microsoft.Resources/changes"
 // resource, whether or not it still exists. That of a group is not that of its members.
 type history struct {
 	store *inventory.Store
-	lists page.Lists
+	lists route.Lists
 }
 
 // Routes implements Resource. A history outlives its group.

@@ -12,7 +12,7 @@ import (
 	"portico/arm"
 	"portico/events"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/inventory/memory"
 )
@@ -33,9 +33,9 @@ type newestEvents struct {
 }
 
 // answer answers with a page of the list.
-func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists page.Lists, p page.Page) error {
+func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists route.Lists, p route.Page) error {
 	over := false
-	return page.Source[events.Event]{
+	return route.ListSource[events.Event]{
 		Read: func(after string, limit int) ([]events.Event, error) {
 			if over {
 				return nil, nil

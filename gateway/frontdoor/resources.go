@@ -12,7 +12,6 @@ import (
 	"portico/arm"
 	"portico/arm/filter"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/internal/jsontext"
 	"portico/inventory"
@@ -23,7 +22,7 @@ import (
 // resources are lists of tracked resources, of all types and regions.
 type resources struct {
 	store *inventory.Store
-	lists page.Lists
+	lists route.Lists
 }
 
 // Routes implements Resource.
@@ -121,7 +120,7 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	}
 	scope := inventory.ResourceQuery{Subscription: req.Subscription.ID, Group: x.Request.Path.Group(), Visible: true}
 	queries := narrowed(wanted, scope)
-	source := page.Source[inventory.Resource]{
+	source := route.ListSource[inventory.Resource]{
 		Read: func(after string, limit int) ([]inventory.Resource, error) {
 			return g.candidates(r.Context(), queries, after, limit)
 		},
@@ -143,13 +142,13 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 
 // restrict limits a source to what its caller may see: the resources that the caller may
 // read.
-func (g resources) restrict(ctx context.Context, s *page.Source[inventory.Resource], q *routing.Request, req route.Request, queries []inventory.ResourceQuery) {
+func (g resources) restrict(ctx context.Context, s *route.ListSource[inventory.Resource], q *routing.Request, req route.Request, queries []inventory.ResourceQuery) {
 	matches := s.Keep
 	s.Keep = func(row inventory.Resource) bool {
 		return matches(row) && req.Readable.Allows(row.TypeName+"/read", row.ID)
 	}
-	s.Ranges = page.AtAndBelow(req.Readable.Within(q.Scope()), isResource)
-	s.ReadIn = func(in page.Range, after string, limit int) ([]inventory.Resource, error) {
+	s.Ranges = route.KeysAtAndBelow(req.Readable.Within(q.Scope()), isResource)
+	s.ReadIn = func(in route.KeyRange, after string, limit int) ([]inventory.Resource, error) {
 		if in.One() {
 			return g.candidate(ctx, req.Subscription.ID, in.First)
 		}

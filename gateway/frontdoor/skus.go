@@ -6,7 +6,6 @@ import (
 
 	"portico/arm/filter"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/regions"
@@ -14,7 +13,7 @@ import (
 )
 
 // skus are lists of what new resources can be made in.
-type skus struct{ lists page.Lists }
+type skus struct{ lists route.Lists }
 
 // Routes implements Resource. Package routing knows the types from the map.
 func (g skus) Routes() []route.Route {
@@ -85,13 +84,13 @@ func (g skus) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange,
 		return err
 	}
 	all := offeredSKUs(x, req.Subscription, wanted)
-	return page.Source[offeredSKU]{
+	return route.ListSource[offeredSKU]{
 		Read: func(after string, limit int) ([]offeredSKU, error) {
 			begin := 0
 			if after != "" {
 				place, err := strconv.Atoi(after)
 				if err != nil {
-					return nil, page.InvalidToken()
+					return nil, route.InvalidSkipToken()
 				}
 				for begin < len(all) && all[begin].place <= place {
 					begin++

@@ -5,7 +5,6 @@ import (
 
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 )
@@ -14,7 +13,7 @@ import (
 type subscriptions struct {
 	store      *inventory.Store
 	authorizer *authorize.Authorizer
-	lists      page.Lists
+	lists      route.Lists
 }
 
 // Routes implements Resource.
@@ -67,7 +66,7 @@ func (g subscriptions) list(w http.ResponseWriter, r *http.Request, x *exchange.
 	if err != nil {
 		return err
 	}
-	return page.Source[inventory.Subscription]{
+	return route.ListSource[inventory.Subscription]{
 		Read: func(after string, limit int) ([]inventory.Subscription, error) {
 			switch {
 			case !all:

@@ -14,7 +14,6 @@ import (
 	"portico/arm/filter"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/internal/jsontext"
 	"portico/inventory"
@@ -34,7 +33,7 @@ const (
 type Groups struct {
 	Store    *inventory.Store
 	Map      *regions.Map
-	Lists    page.Lists
+	Lists    route.Lists
 	TagLimit int
 }
 
@@ -244,7 +243,7 @@ func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil {
 		return err
 	}
-	source := page.Source[inventory.Group]{
+	source := route.ListSource[inventory.Group]{
 		Read: func(after string, limit int) ([]inventory.Group, error) {
 			return g.Store.Groups(r.Context(), inventory.GroupQuery{Subscription: req.Subscription.ID, After: after, Limit: limit})
 		},
@@ -253,8 +252,8 @@ func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 		Show: func(group inventory.Group) any { return represent(group) },
 	}
 	if req.Readable != nil {
-		source.Ranges = page.Keys(groupsAmong(req.Readable.Within(x.Request.Scope())))
-		source.ReadIn = func(in page.Range, _ string, _ int) ([]inventory.Group, error) {
+		source.Ranges = route.SingleKeys(groupsAmong(req.Readable.Within(x.Request.Scope())))
+		source.ReadIn = func(in route.KeyRange, _ string, _ int) ([]inventory.Group, error) {
 			group, err := g.Store.Group(r.Context(), req.Subscription.ID, in.First)
 			if errors.Is(err, inventory.ErrNotFound) {
 				return nil, nil

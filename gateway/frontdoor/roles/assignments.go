@@ -24,7 +24,6 @@ import (
 	"portico/arm"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/inventory/assignments"
@@ -39,7 +38,7 @@ const (
 type Assignments struct {
 	Store      *inventory.Store
 	Scopes     route.Scopes
-	Lists      page.Lists
+	Lists      route.Lists
 	Authorizer *authorize.Authorizer
 }
 
@@ -187,7 +186,7 @@ func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	return page.Source[assignments.Assignment]{
+	return route.ListSource[assignments.Assignment]{
 		Read: func(after string, limit int) ([]assignments.Assignment, error) {
 			return g.read(r.Context(), at, selected, after, limit)
 		},
@@ -222,7 +221,7 @@ func (g Assignments) read(ctx context.Context, at place, s selection, after stri
 	var parts [4]string
 	if after != "" {
 		if err := json.Unmarshal([]byte(after), &parts); err != nil {
-			return nil, page.InvalidToken()
+			return nil, route.InvalidSkipToken()
 		}
 	}
 	var found []assignments.Assignment

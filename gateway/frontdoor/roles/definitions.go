@@ -11,7 +11,6 @@ import (
 	"portico/arm"
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/inventory/assignments"
@@ -31,7 +30,7 @@ type Definitions struct {
 	Store      *inventory.Store
 	Map        *regions.Map
 	Scopes     route.Scopes
-	Lists      page.Lists
+	Lists      route.Lists
 	Authorizer *authorize.Authorizer
 }
 
@@ -196,7 +195,7 @@ func (g Definitions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	return page.Source[assignments.Definition]{
+	return route.ListSource[assignments.Definition]{
 		Read: func(after string, limit int) ([]assignments.Definition, error) {
 			return g.read(r.Context(), at, after, limit)
 		},

@@ -1,7 +1,8 @@
 // Package route says what a resource of the front door is made of: routes, and
 // handlers that are given a request whose content is read and whose subscription and
-// group are resolved. It helps them to read content and to answer, and finds what locks
-// and tags apply to.
+// group are resolved. It helps them to read content and to answer, also with pages of
+// lists that it cuts from an ordered store (package fanout merges those of providers), and
+// finds what locks and tags apply to.
 package route
 
 import (

@@ -11,7 +11,6 @@ import (
 	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/inventory/tags"
@@ -21,7 +20,7 @@ import (
 // Names are the names and values of tags that subscriptions define or use.
 type Names struct {
 	Store *inventory.Store
-	Lists page.Lists
+	Lists route.Lists
 }
 
 // Routes implements frontdoor.Resource.
@@ -127,7 +126,7 @@ func (u *tagUses) countResources(ctx context.Context, use *tagUse, name string) 
 }
 
 func (u *tagUses) readResources(ctx context.Context, use *tagUse, name string) error {
-	query := inventory.ResourceQuery{Subscription: u.subscription.ID, Tag: name, Visible: true, Limit: page.Largest}
+	query := inventory.ResourceQuery{Subscription: u.subscription.ID, Tag: name, Visible: true, Limit: route.LargestPage}
 	for {
 		rows, err := u.store.Resources(ctx, query)
 		if err != nil {
@@ -236,7 +235,7 @@ func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 			rest = ""
 			break
 		}
-		if len(bodies) == p.Top || uses.examined >= page.MostExamined {
+		if len(bodies) == p.Top || uses.examined >= route.MostExamined {
 			break
 		}
 		body, err := g.one(r.Context(), req.Subscription.ID, uses, name)

@@ -1,4 +1,4 @@
-package page
+package route
 
 import (
 	"net/http"
@@ -6,24 +6,24 @@ import (
 	"portico/gateway/exchange"
 )
 
-// Source is an ordered store of elements.
-type Source[T any] struct {
+// ListSource is an ordered store of elements.
+type ListSource[T any] struct {
 	// Read returns at most limit elements behind the key after.
 	Read func(after string, limit int) ([]T, error)
 	// Ranges, unless nil, are in order all that may be kept; none overlaps another. ReadIn
 	// is then called instead of Read: as that, within a range.
-	Ranges []Range
-	ReadIn func(in Range, after string, limit int) ([]T, error)
+	Ranges []KeyRange
+	ReadIn func(in KeyRange, after string, limit int) ([]T, error)
 	Key    func(T) string
 	Keep   func(T) bool // nil keeps all
 	Show   func(T) any
 }
 
 // rangeCost is what a range costs, in elements that are examined.
-const rangeCost = MostExamined / Largest
+const rangeCost = MostExamined / LargestPage
 
 // Answer answers with page p of the source.
-func (s Source[T]) Answer(w http.ResponseWriter, x *exchange.Exchange, l Lists, p Page) error {
+func (s ListSource[T]) Answer(w http.ResponseWriter, x *exchange.Exchange, l Lists, p Page) error {
 	elements, rest, err := s.cut(p)
 	if err != nil {
 		return err
@@ -33,8 +33,8 @@ func (s Source[T]) Answer(w http.ResponseWriter, x *exchange.Exchange, l Lists, 
 
 // cut reads the elements of page p and shows them. The list goes on behind the key
 // rest, "" at its end.
-func (s Source[T]) cut(p Page) (elements []any, rest string, err error) {
-	c := cutting[T]{Source: s, top: p.Top, after: p.After, elements: []any{}}
+func (s ListSource[T]) cut(p Page) (elements []any, rest string, err error) {
+	c := cutting[T]{ListSource: s, top: p.Top, after: p.After, elements: []any{}}
 	if s.Ranges == nil {
 		ended, err := c.read(s.Read)
 		if ended {
@@ -60,7 +60,7 @@ func (s Source[T]) cut(p Page) (elements []any, rest string, err error) {
 
 // cutting is a page that is being read.
 type cutting[T any] struct {
-	Source[T]
+	ListSource[T]
 	top      int
 	after    string // where to read on
 	examined int
@@ -72,7 +72,7 @@ type cutting[T any] struct {
 // read reads from one range until that has ended, or the page.
 func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ended bool, err error) {
 	// Where little is kept, more is read at a time.
-	for limit := min(c.top+1, Largest+1); ; limit = min(2*limit, Largest+1) {
+	for limit := min(c.top+1, LargestPage+1); ; limit = min(2*limit, LargestPage+1) {
 		read, err := from(c.after, limit)
 		if err != nil {
 			return false, err

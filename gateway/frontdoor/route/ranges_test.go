@@ -1,4 +1,4 @@
-package page
+package route
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // ids is a source of folded ids, of which a caller sees what lies at and below scopes;
 // nil is all of it.
-func ids(all, scopes []string, statements *int) Source[string] {
+func ids(all, scopes []string, statements *int) ListSource[string] {
 	read := func(after, before string, limit int) (rows []string) {
 		*statements++
 		for _, id := range all[sort.SearchStrings(all, after):] {
@@ -22,9 +22,9 @@ func ids(all, scopes []string, statements *int) Source[string] {
 		}
 		return rows
 	}
-	s := Source[string]{
+	s := ListSource[string]{
 		Read: func(after string, limit int) ([]string, error) { return read(after, "", limit), nil },
-		ReadIn: func(in Range, after string, limit int) ([]string, error) {
+		ReadIn: func(in KeyRange, after string, limit int) ([]string, error) {
 			if in.One() {
 				*statements++
 				if _, found := slices.BinarySearch(all, in.First); found {
@@ -38,7 +38,7 @@ func ids(all, scopes []string, statements *int) Source[string] {
 		Show: func(id string) any { return id },
 	}
 	if scopes != nil {
-		s.Ranges = AtAndBelow(scopes, func(scope string) bool { return strings.Contains(scope, "/x/") })
+		s.Ranges = KeysAtAndBelow(scopes, func(scope string) bool { return strings.Contains(scope, "/x/") })
 	}
 	return s
 }
@@ -115,7 +115,7 @@ func TestPagesOfRangesLoseNothing(t *testing.T) {
 // However many ranges there are, a page asks for a bounded number, and the next goes on.
 func TestPageOfManyRangesEnds(t *testing.T) {
 	var scopes []string
-	for i := range 5 * Largest {
+	for i := range 5 * LargestPage {
 		scopes = append(scopes, fmt.Sprintf("/g/a/x/%06d", i))
 	}
 	all := []string{scopes[7] + "/x/y", scopes[len(scopes)-1]}
@@ -123,7 +123,7 @@ func TestPageOfManyRangesEnds(t *testing.T) {
 	for p, pages := (Page{Top: 10}), 0; ; pages++ {
 		statements := 0
 		elements, rest, err := ids(all, scopes, &statements).cut(p)
-		if err != nil || statements > Largest || pages > 2*len(scopes)/Largest+1 {
+		if err != nil || statements > LargestPage || pages > 2*len(scopes)/LargestPage+1 {
 			t.Fatalf("page %d: %d statements, %v", pages, statements, err)
 		}
 		for _, e := range elements {

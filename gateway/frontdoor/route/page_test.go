@@ -1,4 +1,4 @@
-package page
+package route
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 )
 
 // numbers is a source of 0..n-1 of which keep says which are shown.
-func numbers(n int, keep func(int) bool, reads *int) Source[int] {
-	return Source[int]{
+func numbers(n int, keep func(int) bool, reads *int) ListSource[int] {
+	return ListSource[int]{
 		Read: func(after string, limit int) ([]int, error) {
 			*reads++
 			first := 0

@@ -1,6 +1,4 @@
-// Package page answers with pages of the front door's own lists, which it cuts from
-// an ordered store. The lists of providers are merged by package fanout.
-package page
+package route
 
 import (
 	"net/http"
@@ -16,8 +14,8 @@ import (
 
 // Bounds of one page.
 const (
-	// Largest is the size of a page at most, and without $top.
-	Largest = 1000
+	// LargestPage is the size of a page at most, and without $top.
+	LargestPage = 1000
 	// MostExamined bounds the work for one page of a filtered list. A page may
 	// hold few elements, or none, and still link to the next.
 	MostExamined = 20_000
@@ -37,23 +35,23 @@ type Page struct {
 
 // Read reads $top and $skipToken. The token is where the page before ended.
 func (l Lists) Read(x *exchange.Exchange) (Page, error) {
-	p := Page{Top: Largest}
+	p := Page{Top: LargestPage}
 	if text, ok := x.Request.Query.Get("$top"); ok {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").About("$top")
 		}
-		p.Top = min(n, Largest)
+		p.Top = min(n, LargestPage)
 	}
 	var known bool
 	if p.After, known = l.Lister.OpenPosition(boundTo(x)); !known {
-		return p, InvalidToken()
+		return p, InvalidSkipToken()
 	}
 	return p, nil
 }
 
-// InvalidToken refuses a skip token that the list did not give.
-func InvalidToken() *arm.Error { return arm.NewError(arm.InvalidSkipToken).About("$skipToken") }
+// InvalidSkipToken refuses a skip token that the list did not give.
+func InvalidSkipToken() *arm.Error { return arm.NewError(arm.InvalidSkipToken).About("$skipToken") }
 
 // boundTo is the list, and the caller, to which the skip tokens of x are bound.
 func boundTo(x *exchange.Exchange) fanout.Request {
