@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"portico/gateway/admin/client"
+	"portico/gateway/admin/api"
 )
 
 const exampleID = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/demo/providers/Contoso.Compute/virtualMachines/vm"
@@ -16,16 +16,16 @@ const exampleID = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceG
 // advise says what to do next where a call has failed. missing is what helps where the
 // listener does not know what was asked for; it may be empty.
 func (s service) advise(err error, missing string) error {
-	if unreachable, ok := errors.AsType[*client.UnreachableError](err); ok {
+	if unreachable, ok := errors.AsType[*api.UnreachableError](err); ok {
 		return s.adviseUnreachable(unreachable)
 	}
-	if stranger, ok := errors.AsType[*client.NotAdminError](err); ok {
+	if stranger, ok := errors.AsType[*api.NotAdminError](err); ok {
 		if stranger.Public {
 			return fmt.Errorf("%w\n%s. The admin listener is another one: server.admin of the service's configuration, port 8081 by default", stranger, s.named())
 		}
 		return fmt.Errorf("%w\n%s. An admin listener of an earlier version may lack what was asked for; the public listener is another one", stranger, s.named())
 	}
-	refusal, ok := errors.AsType[*client.Refusal](err)
+	refusal, ok := errors.AsType[*api.Refusal](err)
 	if !ok {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s service) advise(err error, missing string) error {
 	return errors.New(text)
 }
 
-func (s service) adviseUnreachable(err *client.UnreachableError) error {
+func (s service) adviseUnreachable(err *api.UnreachableError) error {
 	_, untrusted := errors.AsType[x509.UnknownAuthorityError](err)
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
 	next := "Is the service running there? Another one is named by --admin URL, --config FILE or --context NAME"

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/cmd/portico/terminal"
-	"portico/gateway/admin/client"
+	"portico/gateway/admin/api"
 )
 
 // asking is a command that asks a running service.
@@ -57,7 +57,7 @@ func (a *asking) watchFlag(c *cobra.Command) {
 }
 
 // connect finds the service. The caller closes the client.
-func (a *asking) connect() (*client.Client, error) {
+func (a *asking) connect() (*api.Client, error) {
 	if a.json {
 		a.format = terminal.JSON
 	}
@@ -73,7 +73,7 @@ func (a *asking) connect() (*client.Client, error) {
 }
 
 // picture draws what the service answers.
-type picture func(ctx context.Context, c *client.Client, to io.Writer) error
+type picture func(ctx context.Context, c *api.Client, to io.Writer) error
 
 // show draws a picture, or with --watch one after the other. While it is watched the
 // service may be away for a time.
@@ -104,10 +104,10 @@ func (a *asking) show(ctx context.Context, draw picture) error {
 
 // passes reports whether an error may go by itself.
 func passes(err error) bool {
-	if _, away := errors.AsType[*client.UnreachableError](err); away {
+	if _, away := errors.AsType[*api.UnreachableError](err); away {
 		return true
 	}
-	refusal, ok := errors.AsType[*client.Refusal](err)
+	refusal, ok := errors.AsType[*api.Refusal](err)
 	return ok && (refusal.Status >= http.StatusInternalServerError || refusal.Status == http.StatusTooManyRequests)
 }
 
@@ -123,13 +123,13 @@ func (a *asking) columns() int {
 
 // showOne is the picture of one value: text writes it for people.
 func showOne[T any](a *asking, path string, query url.Values, text func(to io.Writer, value T) error) picture {
-	return func(ctx context.Context, c *client.Client, to io.Writer) error {
-		return send(ctx, a, c, to, client.Request{Method: http.MethodGet, Path: path, Query: query}, text)
+	return func(ctx context.Context, c *api.Client, to io.Writer) error {
+		return send(ctx, a, c, to, api.Request{Method: http.MethodGet, Path: path, Query: query}, text)
 	}
 }
 
 // write writes an answer in the form that is wanted.
-func write[T any](a *asking, to io.Writer, answer client.Answer, text func(to io.Writer, value T) error) error {
+func write[T any](a *asking, to io.Writer, answer api.Answer, text func(to io.Writer, value T) error) error {
 	if a.format.ForPrograms() {
 		return a.format.WriteDocument(to, answer.Text)
 	}
@@ -141,7 +141,7 @@ func write[T any](a *asking, to io.Writer, answer client.Answer, text func(to io
 }
 
 // send makes one request, and writes its answer.
-func send[T any](ctx context.Context, a *asking, c *client.Client, to io.Writer, r client.Request, text func(to io.Writer, value T) error) error {
+func send[T any](ctx context.Context, a *asking, c *api.Client, to io.Writer, r api.Request, text func(to io.Writer, value T) error) error {
 	answer, err := c.Do(ctx, r)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func send[T any](ctx context.Context, a *asking, c *client.Client, to io.Writer,
 }
 
 // with finds the service, and says what helps where what is asked of it fails.
-func (a *asking) with(ask func(*client.Client) error) error {
+func (a *asking) with(ask func(*api.Client) error) error {
 	c, err := a.connect()
 	if err != nil {
 		return err

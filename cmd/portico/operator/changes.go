@@ -15,7 +15,6 @@ import (
 	"portico/cmd/portico/terminal"
 	"portico/events"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 	"portico/internal/timing"
 )
 
@@ -52,7 +51,7 @@ a line for each event. At the end it says behind which token one can go on.
 			if err := g.readSince(time.Now()); err != nil {
 				return err
 			}
-			return g.with(func(service *client.Client) error {
+			return g.with(func(service *api.Client) error {
 				if g.follow {
 					return g.followFeed(c.Context(), service)
 				}
@@ -101,7 +100,7 @@ const mostPages = 2000
 
 // feed reads so many events of the feed, or up to its present end (most of 0 or less), and
 // leaves the token behind what was read.
-func (g changing) feed(ctx context.Context, c *client.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
+func (g changing) feed(ctx context.Context, c *api.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		left := most
 		for range mostPages {
@@ -109,7 +108,7 @@ func (g changing) feed(ctx context.Context, c *client.Client, token *string, mos
 			if most > 0 {
 				query.Set("limit", strconv.Itoa(min(left, largestPage)))
 			}
-			page, err := client.Get[api.Changes](ctx, c, changesPath, query)
+			page, err := api.Get[api.Changes](ctx, c, changesPath, query)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -131,7 +130,7 @@ func (g changing) feed(ctx context.Context, c *client.Client, token *string, mos
 	}
 }
 
-func (g changing) list(ctx context.Context, c *client.Client) error {
+func (g changing) list(ctx context.Context, c *api.Client) error {
 	token, most := g.after, g.limit
 	if most <= 0 && !g.format.ForPrograms() {
 		most = mostRows
@@ -199,7 +198,7 @@ const (
 )
 
 // followFeed shows what comes, page by page, until ctx ends.
-func (g changing) followFeed(ctx context.Context, c *client.Client) error {
+func (g changing) followFeed(ctx context.Context, c *api.Client) error {
 	token := g.after
 	if token == "" {
 		token = "latest"
@@ -216,7 +215,7 @@ func (g changing) followFeed(ctx context.Context, c *client.Client) error {
 		if token == "latest" {
 			query.Del("wait") // for the token from which to go on
 		}
-		page, err := client.Get[api.Changes](ctx, c, changesPath, query)
+		page, err := api.Get[api.Changes](ctx, c, changesPath, query)
 		switch {
 		case ctx.Err() != nil:
 			return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 // Bounds of what a shell waits for after Tab.
@@ -58,7 +57,7 @@ func ask[T any](c *cobra.Command, path string) []T {
 	defer service.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(contextOf(c)), completeTime)
 	defer cancel()
-	found, _, _ := client.List[T](ctx, service, path, url.Values{}, completeMost) // what came in time
+	found, _, _ := api.ReadList[T](ctx, service, path, url.Values{}, completeMost) // what came in time
 	return found
 }
 

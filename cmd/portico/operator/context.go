@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/cmd/portico/terminal"
-	"portico/gateway/admin/client"
+	"portico/gateway/admin/api"
 )
 
 func contextCommand(p Program) *cobra.Command {
@@ -96,7 +96,7 @@ func contextDeleteCommand(p Program) *cobra.Command {
 func contextSetCommand(p Program) *cobra.Command {
 	var wanted serviceContext
 	c := changeContexts(p, "set NAME --admin URL", "Make a context, or replace it", "%s is set.", func(f *contextFile, name string) error {
-		if _, err := client.New(client.Options{URL: wanted.Admin}); err != nil {
+		if _, err := api.NewClient(api.ClientOptions{URL: wanted.Admin}); err != nil {
 			return fmt.Errorf("--admin: %w", err)
 		}
 		made := serviceContext{Name: name, Admin: wanted.Admin}

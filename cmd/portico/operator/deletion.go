@@ -10,12 +10,11 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 // showJob shows a job; to people, also what is left of it, part by part.
-func (a *asking) showJob(ctx context.Context, c *client.Client, path string, to io.Writer) error {
-	return send(ctx, a, c, to, client.Request{Method: http.MethodGet, Path: path}, func(to io.Writer, j api.Job) error {
+func (a *asking) showJob(ctx context.Context, c *api.Client, path string, to io.Writer) error {
+	return send(ctx, a, c, to, api.Request{Method: http.MethodGet, Path: path}, func(to io.Writer, j api.Job) error {
 		if err := a.writeJob(to, j); err != nil || !j.Parts || ended(j) {
 			return err
 		}
@@ -24,8 +23,8 @@ func (a *asking) showJob(ctx context.Context, c *client.Client, path string, to 
 }
 
 // writeDeletion writes until when a deletion tries, and what it still has to delete.
-func (a *asking) writeDeletion(ctx context.Context, c *client.Client, path string, to io.Writer, j api.Job) error {
-	left, err := client.Get[api.DeletionMembers](ctx, c, path+"/members", nil)
+func (a *asking) writeDeletion(ctx context.Context, c *api.Client, path string, to io.Writer, j api.Job) error {
+	left, err := api.Get[api.DeletionMembers](ctx, c, path+"/members", nil)
 	if err != nil {
 		return err
 	}

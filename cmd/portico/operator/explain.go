@@ -13,7 +13,6 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 // explainOptions are the flags of the command.
@@ -56,8 +55,8 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 			if err := o.complete(args); err != nil {
 				return err
 			}
-			return a.with(func(service *client.Client) error {
-				return send(c.Context(), a, service, a.out, client.Request{Method: http.MethodPost, Path: "/admin/explain", Content: o.question}, o.print)
+			return a.with(func(service *api.Client) error {
+				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/explain", Content: o.question}, o.print)
 			})
 		},
 	}

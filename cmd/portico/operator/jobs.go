@@ -16,7 +16,6 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 	"portico/internal/timing"
 )
 
@@ -66,7 +65,7 @@ const (
 )
 
 // jobPath is the path of a job that is named by its ID, or by the end of it.
-func (a *asking) jobPath(ctx context.Context, c *client.Client, name string) (string, error) {
+func (a *asking) jobPath(ctx context.Context, c *api.Client, name string) (string, error) {
 	id, err := a.jobID(ctx, c, name)
 	return jobsPath + "/" + url.PathEscape(id), err
 }
@@ -74,14 +73,14 @@ func (a *asking) jobPath(ctx context.Context, c *client.Client, name string) (st
 const jobsPath = "/admin/jobs"
 
 // jobID is the ID of a job that is named by it, or by the end of it.
-func (a *asking) jobID(ctx context.Context, c *client.Client, name string) (string, error) {
+func (a *asking) jobID(ctx context.Context, c *api.Client, name string) (string, error) {
 	if strings.Contains(name, ".") {
 		return name, nil
 	}
 	if len(name) < leastOfName {
 		return "", fmt.Errorf("%q is too short for the end of a job's ID: portico jobs list shows them", name)
 	}
-	all, _, err := client.List[api.Job](ctx, c, jobsPath, url.Values{"limit": {fmt.Sprint(largestPage)}}, mostJobs)
+	all, _, err := api.ReadList[api.Job](ctx, c, jobsPath, url.Values{"limit": {fmt.Sprint(largestPage)}}, mostJobs)
 	if err != nil {
 		return "", err
 	}
@@ -115,8 +114,8 @@ func jobCommand(p Program, use, short, long string, run func(a *asking, ctx cont
 }
 
 // onJob finds the service, and on it a job.
-func (a *asking) onJob(ctx context.Context, name string, do func(c *client.Client, path string) error) error {
-	return a.with(func(c *client.Client) error {
+func (a *asking) onJob(ctx context.Context, name string, do func(c *api.Client, path string) error) error {
+	return a.with(func(c *api.Client) error {
 		path, err := a.jobPath(ctx, c, name)
 		if err != nil {
 			return err
@@ -129,7 +128,7 @@ func jobsShowCommand(p Program) *cobra.Command {
 	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job, and how far it has come. Of the deletion of a group that is under way: until when
 it tries, and the resources that are left, each with its state, the reason, the failures in
 a row, and when it is tried next. JSON and YAML have the job alone.`, func(a *asking, ctx context.Context, name string) error {
-		return a.show(ctx, func(ctx context.Context, c *client.Client, to io.Writer) error {
+		return a.show(ctx, func(ctx context.Context, c *api.Client, to io.Writer) error {
 			path, err := a.jobPath(ctx, c, name)
 			if err != nil {
 				return err
@@ -147,7 +146,7 @@ func jobsWatchCommand(p Program) *cobra.Command {
 
 Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before its end.`,
 		func(a *asking, ctx context.Context, name string) error {
-			return a.onJob(ctx, name, func(c *client.Client, path string) error {
+			return a.onJob(ctx, name, func(c *api.Client, path string) error {
 				answer, job, err := a.follow(ctx, c, path, nil)
 				if err != nil {
 					return err
@@ -169,8 +168,8 @@ func jobsCancelCommand(p Program) *cobra.Command {
 		`Cancel a job, such as the deletion of a group. It ends at its next attempt: what was done
 until then stays done. Jobs that keep the index true cannot be cancelled: they end by themselves.`,
 		func(a *asking, ctx context.Context, name string) error {
-			return a.onJob(ctx, name, func(c *client.Client, path string) error {
-				return send(ctx, a, c, a.out, client.Request{Method: http.MethodPost, Path: path + "/cancel"}, a.writeJob)
+			return a.onJob(ctx, name, func(c *api.Client, path string) error {
+				return send(ctx, a, c, a.out, api.Request{Method: http.MethodPost, Path: path + "/cancel"}, a.writeJob)
 			})
 		})
 	a.named = true
@@ -196,7 +195,7 @@ const (
 
 // follow waits for the end of a job, and shows how far it has come. Whoever gives up
 // waiting does not end it.
-func (a *asking) follow(ctx context.Context, c *client.Client, path string, progress func(api.Job)) (client.Answer, api.Job, error) {
+func (a *asking) follow(ctx context.Context, c *api.Client, path string, progress func(api.Job)) (api.Answer, api.Job, error) {
 	bar := terminal.NewProgress(a.errs, "")
 	defer bar.End()
 	if progress == nil {
@@ -211,7 +210,7 @@ func (a *asking) follow(ctx context.Context, c *client.Client, path string, prog
 	}
 	heard := time.Now()
 	for {
-		answer, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
+		answer, err := c.Do(ctx, api.Request{Method: http.MethodGet, Path: path})
 		var job api.Job
 		if err == nil {
 			err = answer.Read(&job)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/cmd/portico/terminal"
-	"portico/gateway/admin/client"
+	"portico/gateway/admin/api"
 )
 
 // listing is a command that shows a list of Ts, as a table of rows R.
@@ -77,7 +77,7 @@ func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Comman
 					l.none = param.none
 				}
 			}
-			return a.show(c.Context(), func(ctx context.Context, service *client.Client, to io.Writer) error {
+			return a.show(c.Context(), func(ctx context.Context, service *api.Client, to io.Writer) error {
 				return l.draw(ctx, a, service, to, l.query(c), limit)
 			})
 		},
@@ -111,7 +111,7 @@ func (l listing[T, R]) query(c *cobra.Command) url.Values {
 	return query
 }
 
-func (l listing[T, R]) draw(ctx context.Context, a *asking, c *client.Client, to io.Writer, query url.Values, limit int) error {
+func (l listing[T, R]) draw(ctx context.Context, a *asking, c *api.Client, to io.Writer, query url.Values, limit int) error {
 	size := largestPage
 	if limit > 0 {
 		size = min(size, limit)
@@ -124,7 +124,7 @@ func (l listing[T, R]) draw(ctx context.Context, a *asking, c *client.Client, to
 	if most <= 0 {
 		most = mostRows
 	}
-	all, more, err := client.List[T](ctx, c, l.path, query, most)
+	all, more, err := api.ReadList[T](ctx, c, l.path, query, most)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 // Of the end of the feed.
@@ -52,8 +51,8 @@ func (g changing) recent() bool {
 
 // last reads so many events at most from the end of the feed (most of 0 or less: all that
 // were recorded since the time), and leaves the token behind them.
-func (g changing) last(ctx context.Context, c *client.Client, token *string, most int) (iter.Seq2[json.RawMessage, error], error) {
-	newest, err := client.Get[api.Changes](ctx, c, changesPath, url.Values{"after": {"latest"}, "limit": {"1"}})
+func (g changing) last(ctx context.Context, c *api.Client, token *string, most int) (iter.Seq2[json.RawMessage, error], error) {
+	newest, err := api.Get[api.Changes](ctx, c, changesPath, url.Values{"after": {"latest"}, "limit": {"1"}})
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +79,13 @@ func (g changing) last(ctx context.Context, c *client.Client, token *string, mos
 }
 
 // tokenBefore is one behind which all events are that were recorded since the time.
-func (g changing) tokenBefore(ctx context.Context, c *client.Client, newest string) (string, error) {
+func (g changing) tokenBefore(ctx context.Context, c *api.Client, newest string) (string, error) {
 	for back := int64(firstBack); ; back *= further {
 		token := before(newest, back)
 		if token == "" {
 			return "", nil
 		}
-		page, err := client.Get[api.Changes](ctx, c, changesPath, url.Values{"after": {token}, "limit": {"1"}})
+		page, err := api.Get[api.Changes](ctx, c, changesPath, url.Values{"after": {token}, "limit": {"1"}})
 		switch {
 		case isGone(err):
 			return "", nil
@@ -115,7 +114,7 @@ func before(token string, back int64) string {
 
 // isGone reports whether the events behind a token are no longer kept.
 func isGone(err error) bool {
-	refusal, ok := errors.AsType[*client.Refusal](err)
+	refusal, ok := errors.AsType[*api.Refusal](err)
 	return ok && refusal.Status == http.StatusGone
 }
 

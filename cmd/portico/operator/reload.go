@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 func reloadCommand(p Program) *cobra.Command {
@@ -27,8 +26,8 @@ replica is reloaded alone: name each.
 Exit status 1: the configuration stays as it was.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.with(func(service *client.Client) error {
-				return send(c.Context(), a, service, a.out, client.Request{Method: http.MethodPost, Path: "/admin/reload"}, writeReloaded)
+			return a.with(func(service *api.Client) error {
+				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/reload"}, writeReloaded)
 			})
 		},
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 func retireCommand(p Program) *cobra.Command {
@@ -42,7 +41,7 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()
-			return a.with(func(c *client.Client) error { return a.retire(ctx, c, args[0], order) })
+			return a.with(func(c *api.Client) error { return a.retire(ctx, c, args[0], order) })
 		},
 	}
 	a.Flags(c)
@@ -53,9 +52,9 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 	return c
 }
 
-func (a *asking) retire(ctx context.Context, c *client.Client, region string, order api.Retire) error {
+func (a *asking) retire(ctx context.Context, c *api.Client, region string, order api.Retire) error {
 	// There may be much to forget: ctx alone bounds it.
-	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true})
+	answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true})
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("the region was not forgotten in time: what was forgotten stays so, and this goes on when it is run again")
 	}
@@ -85,8 +84,8 @@ func nothingIn(r api.Retirement) bool {
 
 // unknownRegion is the error of a name that neither the map nor the index knows: a word
 // that is misspelt would look like a region that can go.
-func unknownRegion(ctx context.Context, c *client.Client, region string) error {
-	known, _, err := client.List[api.Region](ctx, c, "/admin/regions", url.Values{}, mostRows)
+func unknownRegion(ctx context.Context, c *api.Client, region string) error {
+	known, _, err := api.ReadList[api.Region](ctx, c, "/admin/regions", url.Values{}, mostRows)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 func rolesCommand(p Program) *cobra.Command {
@@ -82,8 +81,8 @@ func (a *asking) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool,
 	if q.PrincipalID == "" || q.Action == "" || q.Scope == "" {
 		return false, errors.New("--principal, --action and --scope are needed")
 	}
-	err = a.with(func(c *client.Client) error {
-		answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/admin/roles/check", Content: q})
+	err = a.with(func(c *api.Client) error {
+		answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: "/admin/roles/check", Content: q})
 		if err != nil {
 			return err
 		}

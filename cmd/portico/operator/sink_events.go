@@ -14,7 +14,6 @@ import (
 	"portico/cmd/portico/terminal"
 	"portico/events"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 func sinksRetryingCommand(p Program) *cobra.Command {
@@ -103,15 +102,15 @@ Exit status 1: none of them was a dead letter.`, cobra.MinimumNArgs(1),
 			if !all {
 				order.IDs = args[1:]
 			}
-			return a.with(func(c *client.Client) error { return a.replay(ctx, c, args[0], order) })
+			return a.with(func(c *api.Client) error { return a.replay(ctx, c, args[0], order) })
 		})
 	a.named = true
 	c.Flags().BoolVar(&all, "all", false, "all that there are")
 	return c
 }
 
-func (a *asking) replay(ctx context.Context, c *client.Client, sink string, order api.Replay) error {
-	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: sinkPath(sink) + "/dead/replay", Content: order})
+func (a *asking) replay(ctx context.Context, c *api.Client, sink string, order api.Replay) error {
+	answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: sinkPath(sink) + "/dead/replay", Content: order})
 	if err != nil {
 		return err
 	}

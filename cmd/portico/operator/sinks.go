@@ -13,7 +13,6 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 const sinksPath = "/admin/sinks"
@@ -164,14 +163,14 @@ type is Portico.Test. What waits stays where it is.
 
 Exit status 1: the receiver did not take it.`, cobra.ExactArgs(1),
 		func(a *asking, ctx context.Context, args []string) error {
-			return a.with(func(c *client.Client) error { return a.testSink(ctx, c, args[0]) })
+			return a.with(func(c *api.Client) error { return a.testSink(ctx, c, args[0]) })
 		})
 	a.named = true
 	return c
 }
 
-func (a *asking) testSink(ctx context.Context, c *client.Client, name string) error {
-	answer, err := c.Do(ctx, client.Request{Method: http.MethodPost, Path: sinkPath(name) + "/test"})
+func (a *asking) testSink(ctx context.Context, c *api.Client, name string) error {
+	answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: sinkPath(name) + "/test"})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 func statusCommand(p Program) *cobra.Command {
@@ -48,8 +47,8 @@ Exit status 0: nothing critical is wrong. 1: something is. 2: nobody has answere
 
 // showStatus is the picture of a status. It says whether something critical is wrong.
 func showStatus(a *asking, critical *bool) picture {
-	return func(ctx context.Context, c *client.Client, to io.Writer) error {
-		answer, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: "/admin/status"})
+	return func(ctx context.Context, c *api.Client, to io.Writer) error {
+		answer, err := c.Do(ctx, api.Request{Method: http.MethodGet, Path: "/admin/status"})
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 	"portico/arm"
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 	"portico/operations/sweep"
 )
 
@@ -83,7 +82,7 @@ func (s sweeping) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := write(s.asking, s.out, client.Answer{Text: text}, writeSweep); err != nil {
+	if err := write(s.asking, s.out, api.Answer{Text: text}, writeSweep); err != nil {
 		return err
 	}
 	if !report.Complete() {
@@ -93,8 +92,8 @@ func (s sweeping) run(ctx context.Context) error {
 }
 
 // ordered has the running service make the sweep.
-func (s sweeping) ordered(ctx context.Context, c *client.Client, show func(sweep.Report)) (report sweep.Report, err error) {
-	answer, err := c.Do(ctx, client.Request{
+func (s sweeping) ordered(ctx context.Context, c *api.Client, show func(sweep.Report)) (report sweep.Report, err error) {
+	answer, err := c.Do(ctx, api.Request{
 		Method: http.MethodPost, Path: "/admin/sweeps", Content: api.Sweep{DryRun: s.order.DryRun, Subscription: s.order.Subscription},
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/config"
-	"portico/gateway/admin/client"
+	"portico/gateway/admin/api"
 )
 
 const (
@@ -58,7 +58,7 @@ type service struct {
 }
 
 // Client returns what calls it. The caller closes it.
-func (t *Target) Client() (*client.Client, error) {
+func (t *Target) Client() (*api.Client, error) {
 	s, err := t.find()
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ func urlOf(address string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-func (s service) client() (*client.Client, error) {
-	o := client.Options{URL: s.url, Token: os.Getenv(TokenVariable)}
+func (s service) client() (*api.Client, error) {
+	o := api.ClientOptions{URL: s.url, Token: os.Getenv(TokenVariable)}
 	if s.tokenFile != "" {
 		text, err := os.ReadFile(s.tokenFile)
 		if err != nil {
@@ -150,5 +150,5 @@ func (s service) client() (*client.Client, error) {
 			return nil, fmt.Errorf("%s has no certificate in PEM", s.ca)
 		}
 	}
-	return client.New(o)
+	return api.NewClient(o)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/gateway/admin/api"
-	"portico/gateway/admin/client"
 )
 
 // sinkPrefix begins the name of a sink, or of an event of one.
@@ -114,13 +113,13 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 }
 
 func (a *asking) unstick(ctx context.Context, order api.UnstickOrder) error {
-	return a.with(func(c *client.Client) (err error) {
+	return a.with(func(c *api.Client) (err error) {
 		if order.Job != "" {
 			if order.Job, err = a.jobID(ctx, c, order.Job); err != nil {
 				return err
 			}
 		}
-		return send(ctx, a, c, a.out, client.Request{Method: http.MethodPost, Path: "/admin/unstick", Content: order}, writeUnstuck)
+		return send(ctx, a, c, a.out, api.Request{Method: http.MethodPost, Path: "/admin/unstick", Content: order}, writeUnstuck)
 	})
 }
 

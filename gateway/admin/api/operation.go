@@ -3,7 +3,8 @@
 // cmd/portico and the console all follow this one description.
 //
 // A file per resource holds its operations and its values. The values are plain: they
-// import nothing of the gateway.
+// import nothing of the gateway. [Client] calls the operations of a running gateway; the
+// commands use it.
 package api
 
 import (

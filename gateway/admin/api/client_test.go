@@ -1,4 +1,4 @@
-package client
+package api
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 func clientOf(t *testing.T, at string) *Client {
 	t.Helper()
-	c, err := New(Options{URL: at, Token: "geheim"})
+	c, err := NewClient(ClientOptions{URL: at, Token: "geheim"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,12 @@ func TestTokenGoesNowhereElse(t *testing.T) {
 		t.Error("a redirect is an answer")
 	}
 	for _, link := range []string{"ELSEWHERE/admin/jobs?after=2", "//other/admin/jobs?after=2", "/admin/other?after=2", "%zz"} {
-		all, _, err := List[int](t.Context(), c, "/admin/jobs", url.Values{"link": {link}}, 0)
+		all, _, err := ReadList[int](t.Context(), c, "/admin/jobs", url.Values{"link": {link}}, 0)
 		if err == nil || len(all) != 1 {
 			t.Errorf("the link %q was followed: %v", link, all)
 		}
 	}
-	if all, _, err := List[int](t.Context(), c, "/admin/loop", url.Values{"limit": {"1"}}, 0); err == nil || len(all) != 1 {
+	if all, _, err := ReadList[int](t.Context(), c, "/admin/loop", url.Values{"limit": {"1"}}, 0); err == nil || len(all) != 1 {
 		t.Errorf("a page that is its own next one: %v, %v", all, err)
 	}
 	if err := c.Ready(t.Context()); err != nil {
@@ -106,7 +106,7 @@ func TestErrorsSayWhichKindTheyAre(t *testing.T) {
 
 func TestURLsThatAreRefused(t *testing.T) {
 	for _, at := range []string{"", "127.0.0.1:8081", "ftp://a", "http://", "http://a/path", "http://user@a", "http://a?x=1", "http://a#x", "http://a b"} {
-		if _, err := New(Options{URL: at}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8081") {
+		if _, err := NewClient(ClientOptions{URL: at}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8081") {
 			t.Errorf("%q: %v", at, err)
 		}
 	}

@@ -1,10 +1,4 @@
-// Package client calls the admin listener of a running gateway, by the description of it in
-// gateway/admin/api. The commands of cmd/portico use it.
-//
-// It sends the token to the address that it was made for and nowhere else: it uses no
-// proxy, follows no redirect, and takes no link to another host. Answers are bounded, and
-// an error says which kind it is: *UnreachableError, *Refusal or *NotAdminError.
-package client
+package api
 
 import (
 	"bytes"
@@ -27,8 +21,8 @@ const (
 	answerBytes = 32 << 20
 )
 
-// Options say which admin listener is called, and how.
-type Options struct {
+// ClientOptions say which admin listener is called, and how.
+type ClientOptions struct {
 	// URL is that of the listener, with http or https and a host, such as
 	// http://127.0.0.1:8081.
 	URL string
@@ -39,13 +33,17 @@ type Options struct {
 }
 
 // Client calls one admin listener. Several goroutines may use it.
+//
+// It sends the token to the address that it was made for and nowhere else: it uses no
+// proxy, follows no redirect, and takes no link to another host. Answers are bounded, and
+// an error says which kind it is: *UnreachableError, *Refusal or *NotAdminError.
 type Client struct {
 	base, token string
 	http        *http.Client
 }
 
-// New returns a client. It calls nobody. The caller closes it.
-func New(o Options) (*Client, error) {
+// NewClient returns a client. It calls nobody. The caller closes it.
+func NewClient(o ClientOptions) (*Client, error) {
 	at, err := url.Parse(o.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || strings.Trim(at.Path, "/") != "" ||
 		at.RawQuery != "" || at.Fragment != "" || at.User != nil {
@@ -69,7 +67,7 @@ func (c *Client) URL() string { return c.base }
 // Request is what is asked of the listener.
 type Request struct {
 	Method string
-	// Path is that of an api.Operation, with values in the place of {names}, each as
+	// Path is that of an Operation, with values in the place of {names}, each as
 	// url.PathEscape has it.
 	Path  string
 	Query url.Values

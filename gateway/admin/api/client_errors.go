@@ -1,4 +1,4 @@
-package client
+package api
 
 import (
 	"encoding/json"
@@ -25,13 +25,13 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 type Refusal struct {
 	Status        int
 	Code, Message string
-	Details       []Detail
+	Details       []RefusalDetail
 	// RetryAfter is when it may go better; 0: the listener does not say.
 	RetryAfter time.Duration
 }
 
-// Detail is a part of a refusal.
-type Detail struct {
+// RefusalDetail is a part of a refusal.
+type RefusalDetail struct {
 	Message string `json:"message"`
 	Target  string `json:"target"`
 }
@@ -66,9 +66,9 @@ func (c *Client) refusal(response *http.Response, text []byte) error {
 	}
 	var sent struct {
 		Error struct {
-			Code    string   `json:"code"`
-			Message string   `json:"message"`
-			Details []Detail `json:"details"`
+			Code    string          `json:"code"`
+			Message string          `json:"message"`
+			Details []RefusalDetail `json:"details"`
 		} `json:"error"`
 	}
 	if json.Unmarshal(text, &sent) != nil || sent.Error.Code == "" {

@@ -1,4 +1,4 @@
-package client
+package api
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"iter"
 	"net/url"
 	"strings"
-
-	"portico/gateway/admin/api"
 )
 
 // Pages reads a list page by page, and gives its elements as they came. It reads a page
@@ -16,7 +14,7 @@ import (
 func (c *Client) Pages(ctx context.Context, path string, query url.Values) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for {
-			page, err := Get[api.Page[json.RawMessage]](ctx, c, path, query)
+			page, err := Get[Page[json.RawMessage]](ctx, c, path, query)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -52,9 +50,9 @@ func ownLink(path string, query url.Values, link string) (next url.Values, err e
 	return next, nil
 }
 
-// List reads a list whole, or as much of it as has at most so many elements; most of 0
+// ReadList reads a list whole, or as much of it as has at most so many elements; most of 0
 // means all. It reports whether there are more.
-func List[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (all []T, more bool, err error) {
+func ReadList[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (all []T, more bool, err error) {
 	for text, err := range c.Pages(ctx, path, query) {
 		if err != nil {
 			return all, false, err
