@@ -72,7 +72,7 @@ func (r *reader) rowsOfType(t *described) []*setting.Setting {
 	return append(regionmap.TypeRows(&r.Report, &t.TypeDeclaration, "names of regions", func(_ *yamltree.Node, name string) { t.Locations = append(t.Locations, name) }),
 		setting.Free("contract", "mapping", "What cases may try with the type, see [The types](#the-types).", func(o *setting.Object) {
 			if n := o.Get("contract"); n != nil {
-				if given, ok := r.shaped(n, reflect.TypeFor[contract.Exercise](), "providers.resourceTypes.contract").(map[string]any); ok {
+				if given, ok := r.asJSON(n, reflect.TypeFor[contract.Exercise](), "providers.resourceTypes.contract").(map[string]any); ok {
 					t.exercise = given
 				}
 			}
@@ -81,13 +81,13 @@ func (r *reader) rowsOfType(t *described) []*setting.Setting {
 
 // describe makes the description of what the file says of the provider.
 func (r *reader) describe(root *setting.Object) {
-	whole := map[string]any{}
+	complete := map[string]any{}
 	if n := root.Get("asynchrony"); n != nil {
-		whole["asynchrony"] = r.shaped(n, reflect.TypeFor[contract.Asynchrony](), "asynchrony")
+		complete["asynchrony"] = r.asJSON(n, reflect.TypeFor[contract.Asynchrony](), "asynchrony")
 		r.checkAsynchrony(n)
 	}
 	if n := root.Right("pageSize"); n != nil {
-		whole["pageSize"] = n.Text
+		complete["pageSize"] = n.Text
 	}
 	var all []*described
 	for _, p := range r.providers {
@@ -109,8 +109,8 @@ func (r *reader) describe(root *setting.Object) {
 	for _, p := range r.providers {
 		providers = append(providers, p.json())
 	}
-	whole["providers"] = providers
-	text, err := json.Marshal(whole)
+	complete["providers"] = providers
+	text, err := json.Marshal(complete)
 	if err == nil {
 		r.c.Description, err = contract.Load(text)
 	}
@@ -166,7 +166,7 @@ func (r *reader) addSamples(root *setting.Object, all []*described) {
 	for i, d := range all {
 		names[i] = d.full()
 	}
-	samples, _ := r.shaped(n, reflect.TypeFor[map[string]sampleSet](), "samples").(map[string]any)
+	samples, _ := r.asJSON(n, reflect.TypeFor[map[string]sampleSet](), "samples").(map[string]any)
 	for _, e := range n.Entries {
 		i := slices.IndexFunc(names, func(name string) bool { return arm.EqualFold(name, e.Key.Text) })
 		if i < 0 {

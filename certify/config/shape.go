@@ -11,16 +11,16 @@ import (
 	"portico/config/yamltree"
 )
 
-// shaped returns a node as the JSON that a Go value of the type reads, by the type's yaml
+// asJSON returns a node as the JSON that a Go value of the type reads, by the type's yaml
 // tags. What does not fit is reported with its place: the description of a provider has
 // many members, and this way each is read by what declares it.
-func (r *reader) shaped(n *yamltree.Node, want reflect.Type, path string) any {
+func (r *reader) asJSON(n *yamltree.Node, want reflect.Type, path string) any {
 	if n.Kind == yamltree.Null {
 		return nil
 	}
 	switch want.Kind() {
 	case reflect.Pointer:
-		return r.shaped(n, want.Elem(), path)
+		return r.asJSON(n, want.Elem(), path)
 	case reflect.Struct:
 		return r.members(n, want, path)
 	case reflect.Map:
@@ -47,7 +47,7 @@ func (r *reader) members(n *yamltree.Node, want reflect.Type, path string) any {
 			r.Fault(e.Key, fmt.Sprintf("unknown key %s in %s", yamltree.Quote(e.Key.Text), path), yamltree.Choice(legal.names))
 			continue
 		}
-		o[e.Key.Text] = r.shaped(e.Value, legal.types[i], yamltree.Join(path, e.Key.Text))
+		o[e.Key.Text] = r.asJSON(e.Value, legal.types[i], yamltree.Join(path, e.Key.Text))
 	}
 	return o
 }
@@ -78,7 +78,7 @@ func (r *reader) entries(n *yamltree.Node, want reflect.Type, path string) any {
 	}
 	o := map[string]any{}
 	for _, e := range n.Entries {
-		o[e.Key.Text] = r.shaped(e.Value, want.Elem(), yamltree.Join(path, e.Key.Text))
+		o[e.Key.Text] = r.asJSON(e.Value, want.Elem(), yamltree.Join(path, e.Key.Text))
 	}
 	return o
 }
@@ -90,7 +90,7 @@ func (r *reader) list(n *yamltree.Node, want reflect.Type, path string) any {
 	}
 	all := make([]any, 0, len(n.Items))
 	for _, item := range n.Items {
-		all = append(all, r.shaped(item, want.Elem(), path+"[]"))
+		all = append(all, r.asJSON(item, want.Elem(), path+"[]"))
 	}
 	return all
 }

@@ -14,13 +14,13 @@ func (r *reader) addSpecified(all []*described) {
 				without = append(without, d.full())
 			}
 		}
-		made, err := sample.Bodies([]string{files.RelativeTo(r.places[i].File, name)}, without)
+		bodies, err := sample.Bodies([]string{files.RelativeTo(r.places[i].File, name)}, without)
 		if err != nil {
 			r.Fault(r.places[i], "specifications: "+err.Error(), "an OpenAPI document, and a sample for each type of which it does not say enough")
 			continue
 		}
 		for _, d := range all {
-			if s, there := made[d.full()]; there {
+			if s, there := bodies[d.full()]; there {
 				d.bodies(s.Create, s.Update)
 			}
 		}

@@ -21,9 +21,9 @@ func acceptedCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
 					id := s.variant(p)
-					begun := s.prepared(patchWrite, &p, id, s.short(p))
+					started := s.prepared(patchWrite, &p, id, s.short(p))
 					if s.hasLocation(p) {
-						s.same(s.result(begun), id, 200)
+						s.same(s.result(started), id, 200)
 					}
 				}
 			},
@@ -34,9 +34,9 @@ func acceptedCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
 					id := s.variant(p)
-					begun := s.prepared(patchWrite, &p, id, s.short(p))
-					s.prepare(func() { s.followed(begun) })
-					if !hasURL(begun) {
+					started := s.prepared(patchWrite, &p, id, s.short(p))
+					s.prepare(func() { s.followed(started) })
+					if !hasURL(started) {
 						s.ended(id)
 					}
 					over := s.soon(id, func(a *Answer) bool { return terminal(a.state()) })
@@ -50,9 +50,9 @@ func acceptedCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
 					id := s.variant(p)
-					begun := s.prepared(patchWrite, &p, id, s.failing(p, s.Description.Asynchrony.Failed))
+					started := s.prepared(patchWrite, &p, id, s.failing(p, s.Description.Asynchrony.Failed))
 					if p.Location {
-						s.failed(s.result(begun))
+						s.failed(s.result(started))
 					}
 					s.endedIn("Failed", id).status(200).shows(s.body(s.Type))
 				}
@@ -68,9 +68,9 @@ func acceptedCases() []Case {
 			Rule: "on completion the Location returns 200 or 204",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
-					begun := s.prepared(deleteWrite, &p, s.variant(p), s.short(p))
+					started := s.prepared(deleteWrite, &p, s.variant(p), s.short(p))
 					if s.hasLocation(p) {
-						s.result(begun).status(200, 204)
+						s.result(started).status(200, 204)
 					}
 				}
 			},
@@ -81,9 +81,9 @@ func acceptedCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
 					id := s.variant(p)
-					begun := s.prepared(deleteWrite, &p, id, s.short(p))
-					s.prepare(func() { s.followed(begun) })
-					if !hasURL(begun) {
+					started := s.prepared(deleteWrite, &p, id, s.short(p))
+					s.prepare(func() { s.followed(started) })
+					if !hasURL(started) {
 						s.ended(id)
 					}
 					s.soon(id, (*Answer).isGone).gone()
@@ -97,9 +97,9 @@ func acceptedCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodDelete) {
 					id := s.variant(p)
-					begun := s.prepared(deleteWrite, &p, id, s.failing(p, s.Description.Asynchrony.Failed))
+					started := s.prepared(deleteWrite, &p, id, s.failing(p, s.Description.Asynchrony.Failed))
 					if p.Location {
-						s.failed(s.result(begun))
+						s.failed(s.result(started))
 					}
 					a := s.ended(id).status(200)
 					a.check(a.state() != "Canceled", "the state is Failed or as before", "%s", a)
@@ -115,18 +115,18 @@ func acceptedCases() []Case {
 			ID: "202-post/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: asyncPost, On: hasActions,
 			Rule: "on completion the Location returns what would have been the successful response; 200 or 204 where there is none",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				tried := false
 				for _, action := range s.Type.Contract.Actions {
 					for _, p := range s.patterns(http.MethodPost) {
-						var begun *Answer
-						s.prepare(func() { begun = s.post(s.id+"/"+action.Name, nil, s.short(p)).done() })
-						if p.natural && !begun.asynchronous() {
+						var started *Answer
+						s.prepare(func() { started = s.post(s.id+"/"+action.Name, nil, s.short(p)).done() })
+						if p.natural && !started.asynchronous() {
 							continue
 						}
-						s.prepare(func() { s.begins(&p, begun) })
+						s.prepare(func() { s.begins(&p, started) })
 						if tried = true; p.Location {
-							s.result(begun).status(action.Status).shows(action.Shows)
+							s.result(started).status(action.Status).shows(action.Shows)
 						}
 					}
 				}
@@ -167,8 +167,8 @@ func acceptedCases() []Case {
 					s.pass("asynchrony.retryAfter")
 				}
 				for _, row := range []struct{ sent, got string }{{"42", "42"}, {"10", "10"}, {"600", "600"}, {"3", "10"}, {"86400", "600"}} {
-					begun := s.operation(s.Description.Asynchrony.Long, Headers{name: row.sent})
-					for _, a := range append([]*Answer{begun}, s.polls(begun)...) {
+					started := s.operation(s.Description.Asynchrony.Long, Headers{name: row.sent})
+					for _, a := range append([]*Answer{started}, s.polls(started)...) {
 						got := a.Header.Get("Retry-After")
 						a.check(got == row.got, a.call.String()+" has Retry-After "+row.got, "%q", got)
 					}
@@ -184,9 +184,9 @@ func acceptedCases() []Case {
 					s.inAnyPlace(s.operation(s.Description.Asynchrony.Long))
 				}
 				for _, place := range places {
-					begun := s.operation(s.Description.Asynchrony.Long, place.Headers)
-					s.inPlace(begun, place)
-					for _, a := range s.polls(begun) {
+					started := s.operation(s.Description.Asynchrony.Long, place.Headers)
+					s.inPlace(started, place)
+					for _, a := range s.polls(started) {
 						a.status(200, 202)
 					}
 				}
@@ -208,12 +208,12 @@ func plain(change Object) Object {
 
 // retryAfters are answers of an operation, and of its polls, with a Retry-After.
 func (s *Scene) retryAfters() []*Answer {
-	asked := Headers{}
+	wanted := Headers{}
 	if name := s.Description.Asynchrony.RetryAfter; name != "" {
-		asked[name] = "42"
+		wanted[name] = "42"
 	}
 	var found []*Answer
-	for begun := range s.operations(s.Description.Asynchrony.Long, asked) {
+	for begun := range s.operations(s.Description.Asynchrony.Long, wanted) {
 		for _, a := range append([]*Answer{begun}, s.polls(begun)...) {
 			if a.Header.Get("Retry-After") != "" {
 				found = append(found, a)
@@ -261,20 +261,20 @@ func postWrite(s *Scene, id string, options ...option) *Answer {
 
 // prepared begins an operation in a case whose rule is another.
 func (s *Scene) prepared(w write, p *Pattern, id string, options ...option) *Answer {
-	var begun *Answer
+	var started *Answer
 	s.prepare(func() {
-		if begun = w(s, id, options...); !p.natural {
-			begun.status(202)
+		if started = w(s, id, options...); !p.natural {
+			started.status(202)
 		}
 	})
-	s.begins(p, begun)
+	s.begins(p, started)
 	if p.natural && !p.Accepted {
 		s.leave("the provider did not answer 202")
 	}
 	if p.natural { // that it has a Location is a rule of its own
-		p.Location = begun.Header.Get("Location") != ""
+		p.Location = started.Header.Get("Location") != ""
 	}
-	return begun
+	return started
 }
 
 // hasLocation leaves a case about the end of a Location where the provider sends none.
@@ -289,23 +289,23 @@ func (s *Scene) hasLocation(p Pattern) bool {
 func (s *Scene) whileItRuns(w write, method string) {
 	for _, p := range s.patterns(method) {
 		id := s.variant(p)
-		begun := s.begins(&p, w(s, id, s.long(p)))
+		started := s.begins(&p, w(s, id, s.long(p)))
 		if p.natural && !p.Accepted {
 			s.leave("the provider did not answer 202")
 		}
-		begun.links(p)
+		started.links(p)
 		read := s.get(id)
 		if !p.natural {
-			s.runs(begun, p)
+			s.runs(started, p)
 			if method != http.MethodPost {
 				read.status(200).running()
 			}
 			continue
 		}
-		if poll := s.follow(begun.link("Location"), begun); poll.Status != http.StatusAccepted && s.surelyRuns(begun) {
+		if poll := s.follow(started.link("Location"), started); poll.Status != http.StatusAccepted && s.surelyRuns(started) {
 			poll.status(202)
 		}
-		if method != http.MethodPost && text(read.doc, "properties.provisioningState") != "" && s.surelyRuns(begun) {
+		if method != http.MethodPost && text(read.doc, "properties.provisioningState") != "" && s.surelyRuns(started) {
 			read.running()
 		}
 	}
@@ -344,16 +344,16 @@ func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
 func (s *Scene) operations(asked ...Headers) iter.Seq[*Answer] { return s.operationsBy(Owner, asked) }
 
 func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
-	fresh := func() string { return beside(s.id, fmt.Sprintf("op-%d", scenes.Add(1))) }
+	fresh := func() string { return sibling(s.id, fmt.Sprintf("op-%d", scenes.Add(1))) }
 	return func(yield func(*Answer) bool) {
 		if s.Description.Asynchrony.steered() {
 			for _, way := range s.ways() {
-				var begun *Answer
+				var started *Answer
 				s.prepare(func() {
-					begun = way.write(s, fresh(), as(caller), withAll(way.pattern.Headers), withAll(asked...))
-					s.begins(&way.pattern, begun)
+					started = way.write(s, fresh(), as(caller), withAll(way.pattern.Headers), withAll(asked...))
+					s.begins(&way.pattern, started)
 				})
-				if !yield(begun) {
+				if !yield(started) {
 					return
 				}
 			}

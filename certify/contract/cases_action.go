@@ -11,7 +11,7 @@ func actionCases() []Case {
 			ID: "action/answers", Profile: Core, Section: asyncPost, On: hasActions,
 			Rule: "an action that is done at once answers 200 or 204, another 202",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				tried := false
 				for _, action := range s.Type.Contract.Actions {
 					if action.Asynchronous {
@@ -31,7 +31,7 @@ func actionCases() []Case {
 			ID: "action/unknown", Profile: Core, Section: asyncPost, On: isFirst,
 			Rule: "an action that the type does not have is refused",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.post(s.id+"/noSuchAction", nil).refused()
 			},
 		},
@@ -40,7 +40,7 @@ func actionCases() []Case {
 			Rule: "an action on a resource that does not exist is 404",
 			Run: func(s *Scene) {
 				for _, action := range s.Type.Contract.Actions {
-					s.post(beside(s.id, "absent")+"/"+action.Name, nil).refused(404)
+					s.post(sibling(s.id, "absent")+"/"+action.Name, nil).refused(404)
 				}
 			},
 		},

@@ -12,7 +12,7 @@ func argumentCases() []Case {
 			ID: "arguments/type-is-the-namespace-and-the-type", Profile: Core, Section: getResource, On: writable,
 			Rule: "type includes the namespace and the type of the entity",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				a := s.read(s.id)
 				a.check(strings.EqualFold(text(a.doc, "type"), s.Type.FullName()), "type is "+s.Type.FullName(), "%s", show(text(a.doc, "type")))
 			},
@@ -24,7 +24,7 @@ func argumentCases() []Case {
 				id := s.id + " (of its own) ö"
 				if a := s.put(id, s.body(s.Type)); a.Status >= 400 && a.Status < 500 {
 					id = s.id // providers may have names that need no encoding alone
-					s.made()
+					s.created()
 				} else {
 					s.prepare(func() { s.settled(a.done(), id) })
 				}
@@ -37,7 +37,7 @@ func argumentCases() []Case {
 			ID: "arguments/api-version-is-required", Profile: Core, Section: arguments, On: isFirst, Once: true,
 			Rule: "a request without an api-version, or with one that is no date, is refused",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				path := escape(s.id)
 				for _, bare := range []string{path, path + "?api-version=", path + "?api-version=tomorrow"} {
 					s.get(s.id, target(bare)).refused()

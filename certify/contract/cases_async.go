@@ -35,7 +35,7 @@ func stateCases() []Case {
 			ID: "state/a-matching-one-is-ignored", Profile: Asynchronous, Section: stateProperty, On: writable,
 			Rule: "a provisioningState that matches the value on the server is ignored",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.overwritable(s.id)
 				now := current(s)
 				s.settled(s.put(s.id, sent(s, now)).done(), s.id)
@@ -46,7 +46,7 @@ func stateCases() []Case {
 			ID: "state/a-differing-one-is-refused", Profile: Asynchronous, Section: stateProperty, On: writable,
 			Rule: "a provisioningState that does not match the value on the server is 400",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.overwritable(s.id)
 				current(s)
 				for _, value := range []string{"Creating", "Failed", "Mine"} {
@@ -222,13 +222,13 @@ func (s *Scene) locationEnded(link string, begun *Answer) *Answer {
 }
 
 // variant is an id for a try of a pattern.
-func (s *Scene) variant(p Pattern) string { return beside(s.id, p.Name) }
+func (s *Scene) variant(p Pattern) string { return sibling(s.id, p.Name) }
 
 // preparedPut is a PUT in a case whose rule is another: that it is done prepares.
 func (s *Scene) preparedPut(id string, body Object, options ...option) *Answer {
-	var begun *Answer
-	s.prepare(func() { begun = s.put(id, body, options...).done() })
-	return begun
+	var started *Answer
+	s.prepare(func() { started = s.put(id, body, options...).done() })
+	return started
 }
 
 // inProgress expects the answer of a PUT by a pattern, and a GET after it, to show a
@@ -275,9 +275,9 @@ func asyncPutCases() []Case {
 				for _, p := range s.shown() {
 					id := s.variant(p)
 					for _, body := range []Object{s.body(s.Type), s.other(s.Type)} {
-						begun := s.preparedPut(id, body, s.short(p))
-						s.beginsShown(&p, begun).shows(body)
-						s.settled(begun, id)
+						started := s.preparedPut(id, body, s.short(p))
+						s.beginsShown(&p, started).shows(body)
+						s.settled(started, id)
 					}
 				}
 			},
@@ -289,8 +289,8 @@ func asyncPutCases() []Case {
 				for _, p := range s.shown() {
 					id := s.variant(p)
 					for _, body := range []Object{s.body(s.Type), s.other(s.Type)} {
-						begun := s.preparedPut(id, body, s.short(p))
-						s.beginsShown(&p, begun)
+						started := s.preparedPut(id, body, s.short(p))
+						s.beginsShown(&p, started)
 						s.ended(id).status(200).inState("Succeeded").shows(body)
 						s.get(id).status(200).inState("Succeeded")
 					}
@@ -303,12 +303,12 @@ func asyncPutCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.shown() {
 					id := s.variant(p)
-					begun := s.preparedPut(id, s.body(s.Type), s.short(p))
-					s.beginsShown(&p, begun)
-					if text(begun.doc, "properties.provisioningState") == "" {
+					started := s.preparedPut(id, s.body(s.Type), s.short(p))
+					s.beginsShown(&p, started)
+					if text(started.doc, "properties.provisioningState") == "" {
 						s.leave("the answer of PUT has no provisioningState, which another case reports")
 					}
-					s.settled(begun, id)
+					s.settled(started, id)
 					s.read(id).says("properties.provisioningState")
 				}
 			},
@@ -320,7 +320,7 @@ func asyncPutCases() []Case {
 				a := s.Description.Asynchrony
 				for _, p := range s.shown() {
 					for outcome, asked := range map[string]Headers{"Failed": a.Failed, "Canceled": a.Canceled} {
-						id, body := beside(s.id, p.Name+"-"+outcome), s.body(s.Type)
+						id, body := sibling(s.id, p.Name+"-"+outcome), s.body(s.Type)
 						request := s.failing(p, asked)
 						s.create(id, body)
 						s.prepare(func() { s.put(id, s.other(s.Type), request).done() })
@@ -377,11 +377,11 @@ func acceptedPutCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {
 					id := s.variant(p)
-					begun := s.preparedPut(id, s.body(s.Type), s.long(p))
-					s.beginsHidden(&p, begun)
+					started := s.preparedPut(id, s.body(s.Type), s.long(p))
+					s.beginsHidden(&p, started)
 					read := s.get(id)
 					items := s.listed(collection(id)).like(id)
-					if p.natural && !s.stillRuns(begun) {
+					if p.natural && !s.stillRuns(started) {
 						s.leave("the operation ended too soon to tell")
 					}
 					read.check(read.Status == 404, read.call.String()+" answers 404 while the operation runs", "%s", read)
@@ -397,12 +397,12 @@ func acceptedPutCases() []Case {
 				for _, p := range s.hidden() {
 					id := s.variant(p)
 					for i, body := range []Object{s.body(s.Type), s.other(s.Type)} {
-						begun := s.preparedPut(id, body, s.short(p))
-						s.beginsHidden(&p, begun)
+						started := s.preparedPut(id, body, s.short(p))
+						s.beginsHidden(&p, started)
 						if p.Location {
-							s.same(s.result(begun), id, []int{200, 201}[:2-i]...)
+							s.same(s.result(started), id, []int{200, 201}[:2-i]...)
 						}
-						s.settled(begun, id)
+						s.settled(started, id)
 					}
 				}
 			},
@@ -413,11 +413,11 @@ func acceptedPutCases() []Case {
 			Run: func(s *Scene) {
 				for _, p := range s.hidden() {
 					id := s.variant(p)
-					begun := s.preparedPut(id, s.body(s.Type), s.short(p))
-					s.beginsHidden(&p, begun)
-					s.prepare(func() { s.followed(begun) })
-					if !hasURL(begun) {
-						s.settled(begun, id)
+					started := s.preparedPut(id, s.body(s.Type), s.short(p))
+					s.beginsHidden(&p, started)
+					s.prepare(func() { s.followed(started) })
+					if !hasURL(started) {
+						s.settled(started, id)
 					}
 					s.get(id).status(200).inState("Succeeded").shows(s.body(s.Type))
 				}
@@ -430,10 +430,10 @@ func acceptedPutCases() []Case {
 				for _, p := range s.hidden() {
 					id := s.variant(p)
 					request := s.failing(p, s.Description.Asynchrony.Failed)
-					var begun *Answer
-					s.prepare(func() { begun = s.put(id, s.body(s.Type), request).status(202) })
+					var started *Answer
+					s.prepare(func() { started = s.put(id, s.body(s.Type), request).status(202) })
 					if p.Location {
-						s.failed(s.result(begun))
+						s.failed(s.result(started))
 					}
 					s.get(id).gone()
 				}

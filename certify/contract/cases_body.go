@@ -13,7 +13,7 @@ func bodyCases() []Case {
 			ID: "body/kept-members", Profile: Core, Section: putResource, Rule: "plan, kind, managedBy, identity and sku are validated, persisted and returned",
 			On: func(t *Type) bool { return len(t.Contract.Kept) > 0 },
 			Run: func(s *Scene) {
-				s.made(s.Type.Contract.Kept)
+				s.created(s.Type.Contract.Kept)
 				s.get(s.id).status(200).shows(s.Type.Contract.Kept)
 			},
 		},
@@ -33,7 +33,7 @@ func bodyCases() []Case {
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				names := slices.Sorted(maps.Keys(body))
-				for i, id := range []string{s.id, beside(s.id, "again")} {
+				for i, id := range []string{s.id, sibling(s.id, "again")} {
 					if i > 0 {
 						slices.Reverse(names)
 					}

@@ -12,7 +12,7 @@ func casingCases() []Case {
 			ID: "arguments/group-and-names-match-in-any-casing", Profile: Core, Section: putResource, On: writable,
 			Rule: "a resource made in group rG1 is the one that is read, and deleted, in RG1",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				for _, id := range []string{shout(s.id), recased(s.id, strings.ToLower)} {
 					s.get(id).status(200)
 				}
@@ -26,7 +26,7 @@ func casingCases() []Case {
 			ID: "arguments/another-casing-is-no-other-resource", Profile: Core, Section: putResource, On: writable, OwnGroup: true,
 			Rule: "a PUT in another casing writes the resource that is there",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.recasedPut()
 				items := s.listed(collection(s.id))
 				s.check(len(items.like(s.id)) == 1, "the collection has the resource once", "%d times", len(items.like(s.id)))
@@ -36,7 +36,7 @@ func casingCases() []Case {
 			ID: "arguments/the-latest-casing-is-returned", Profile: Core, Section: putResource, On: writable,
 			Rule: "the most recently specified casing of group and name is returned, not a normalized one",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.read(s.id).named(s.id)
 				again := s.recasedPut()
 				s.read(again).named(again)

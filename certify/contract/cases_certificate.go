@@ -38,7 +38,7 @@ func certificateCases() []Case {
 			Rule: "a call that is refused for its certificate has no effect",
 			Run: func(s *Scene) {
 				untrusted := s.withCertificate(nil)
-				absent := beside(s.id, "absent")
+				absent := sibling(s.id, "absent")
 				s.create(s.id, s.body(s.Type))
 				s.prepare(func() { s.get(absent).gone() })
 				for _, c := range []call{s.uncertified(http.MethodPut, absent), s.uncertified(http.MethodDelete, s.id)} {

@@ -28,7 +28,7 @@ func childCases() []Case {
 			Through: "of a tracked parent: ParentResourceNotFound, or ResourceNotFound of what cannot be there, by the gateway",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
-				orphan := beside(parent, "absent") + "/" + s.Type.last() + "/" + nameOf(s.id)
+				orphan := sibling(parent, "absent") + "/" + s.Type.last() + "/" + nameOf(s.id)
 				s.put(orphan, s.body(s.Type)).refused()
 				s.get(orphan).gone()
 			},
@@ -37,8 +37,8 @@ func childCases() []Case {
 			ID: "child/parents-are-apart", Profile: Nested, Section: nested, On: func(t *Type) bool { return isNested(t) && writable(t.parent) },
 			Rule: "children of one parent are not another's",
 			Run: func(s *Scene) {
-				s.made()
-				other := beside(collection(collection(s.id)), "other")
+				s.created()
+				other := sibling(collection(collection(s.id)), "other")
 				s.create(other, s.body(s.Type.parent))
 				twin := other + "/" + s.Type.last() + "/" + nameOf(s.id)
 				s.get(twin).gone()
@@ -52,7 +52,7 @@ func childCases() []Case {
 			Rule: "a nested resource is deleted when its parent is; it does not come back with a new one",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
-				s.made()
+				s.created()
 				a := s.remove(parent)
 				if a.Status >= 400 && a.Status < 500 {
 					s.leave("the provider refuses to delete a resource that has nested ones")
@@ -73,7 +73,7 @@ func childCases() []Case {
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
 				p := s.patterns(http.MethodDelete)[0]
-				s.made()
+				s.created()
 				a := s.remove(parent, s.short(p))
 				if a.Status != http.StatusAccepted {
 					s.leave("the provider did not answer 202")
@@ -87,7 +87,7 @@ func childCases() []Case {
 			Rule: "a delete that is invalid until a related resource is deleted is 4xx, deletes nothing, and succeeds afterwards",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
-				s.made()
+				s.created()
 				a := s.remove(parent)
 				if a.Status < 300 && s.Type.parent.DeletionPolicy == "" {
 					s.leave("the provider deletes nested resources with their parent")
@@ -105,7 +105,7 @@ func childCases() []Case {
 			Run: func(s *Scene) {
 				a := s.put(s.id, s.body(s.Type, Object{"tags": Object{"a": "b"}}))
 				if a.Status >= 400 && a.Status < 500 {
-					s.made()
+					s.created()
 				} else {
 					s.prepare(func() { s.settled(a.done(), s.id) })
 				}

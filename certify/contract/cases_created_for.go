@@ -26,7 +26,7 @@ func createdForCases() []Case {
 			Run: func(s *Scene) {
 				read := s.create(s.id, s.body(s.Type))
 				defer s.discard(s.id)
-				for _, id := range s.madeFor(read) {
+				for _, id := range s.createdFor(read) {
 					s.tagged(id)
 				}
 			},
@@ -36,13 +36,13 @@ func createdForCases() []Case {
 			On:   func(t *Type) bool { return makes(t) && len(t.Contract.CreatedFor.More) > 0 },
 			Rule: "what a provider makes in its own subscription upon a PATCH has the tag resourceCreatedFor, with the id of the resource that was patched",
 			Run: func(s *Scene) {
-				before := s.madeFor(s.create(s.id, s.body(s.Type)))
+				before := s.createdFor(s.create(s.id, s.body(s.Type)))
 				defer s.discard(s.id)
 				var after []string
 				s.prepare(func() {
 					end := s.concluded(s.patch(s.id, Object{"properties": s.Type.Contract.CreatedFor.More}))
 					s.check(end.done, "the PATCH succeeds", "%s", end)
-					after = s.madeFor(s.over(s.id).status(200))
+					after = s.createdFor(s.over(s.id).status(200))
 					s.check(len(after) > len(before), "the provider makes more resources", "%d before, %d after", len(before), len(after))
 				})
 				for _, id := range after {
@@ -64,9 +64,10 @@ func createdForCases() []Case {
 	}
 }
 
-// madeFor are the ids of what was made for a resource, as it names them, without those in
-// the customer's own subscription: they need no tag.
-func (s *Scene) madeFor(read *Answer) []string {
+// createdFor returns the ids of the resources that the provider created for a resource,
+// as that names them. Those in the customer's own subscription are left out, as they need
+// no tag.
+func (s *Scene) createdFor(read *Answer) []string {
 	var ids []string
 	s.prepare(func() {
 		named, _ := lookup(read.doc, s.Type.Contract.CreatedFor.IDs)

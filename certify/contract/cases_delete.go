@@ -11,7 +11,7 @@ func deleteCases() []Case {
 			ID: "delete/200-then-204", Profile: Core, Section: deleteResource, On: writable,
 			Rule: "200 if the object exists and was deleted, or the beginning of an operation; 204 if it does not exist",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				a := s.remove(s.id).succeeds(200)
 				s.prepare(func() { s.settled(a, s.id).gone() })
 				s.remove(s.id).status(204)
@@ -21,7 +21,7 @@ func deleteCases() []Case {
 			ID: "delete/has-no-body", Profile: Core, Section: deleteResource, On: writable,
 			Rule: "the response body is empty",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				var a *Answer
 				s.prepare(func() { a = s.remove(s.id).done() })
 				if a.Status == http.StatusAccepted {
@@ -34,7 +34,7 @@ func deleteCases() []Case {
 			ID: "delete/removes", Profile: Core, Section: deleteResource, On: writable, OwnGroup: true,
 			Rule: "what was deleted is gone: a GET is 404, and the collection lacks it",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				var a *Answer
 				s.prepare(func() { a = s.remove(s.id).done() })
 				if a.Status == http.StatusAccepted {
@@ -52,13 +52,13 @@ func deleteCases() []Case {
 			ID: "delete/of-what-never-was", Profile: Core, Section: deleteResource, On: writable,
 			Rule:    "204 is used if the resource does not exist and the request is well formed",
 			Through: "of a tracked resource that the gateway does not know: 204, by the gateway",
-			Run:     func(s *Scene) { s.remove(beside(s.id, "never")).status(204) },
+			Run:     func(s *Scene) { s.remove(sibling(s.id, "never")).status(204) },
 		},
 		{
 			ID: "delete/and-made-anew", Profile: Core, Section: deleteResource, On: hasOther,
 			Rule: "a resource that was deleted can be created again, from its new body alone",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.removed(s.id)
 				a := s.put(s.id, s.other(s.Type))
 				if a.Status == http.StatusConflict {

@@ -17,7 +17,7 @@ func etagCases() []Case {
 			ID: "etag/header-body-and-list-item", Profile: ETags, Section: getResource, On: hasETags,
 			Rule: "an etag in the body is also in the header; a list item's is that of its resource",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				read := s.read(s.id)
 				tag := read.Header.Get("ETag")
 				read.check(tag != "", "the answer of GET has a header ETag", "none")
@@ -35,7 +35,7 @@ func etagCases() []Case {
 			ID: "etag/is-weak", Profile: ETags, Section: etagSpec, On: hasETags,
 			Rule: "the tag has the prefix W/, which marks a weak validator",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				read := s.read(s.id)
 				tag := read.etag()
 				read.check(strings.HasPrefix(tag, "W/"), "the tag begins with W/", "%q", tag)
@@ -45,7 +45,7 @@ func etagCases() []Case {
 			ID: "etag/changes-with-the-resource", Profile: ETags, Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && hasOther(t) },
 			Rule: "a request that modifies a resource makes a new etag; reading makes none",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				first := s.read(s.id).etag()
 				again := s.read(s.id).etag()
 				s.check(again == first, "reading leaves the ETag "+first, "%s", again)
@@ -65,7 +65,7 @@ func etagCases() []Case {
 			ID: "etag/is-the-same-in-every-api-version", Profile: ETags, Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && len(t.APIVersions)-len(t.Contract.WithoutETags) > 1 },
 			Rule: "the etag does not depend on the api-version of the request",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				tag := s.read(s.id).etag()
 				for _, version := range s.Type.APIVersions {
 					if !slices.Contains(s.Type.Contract.WithoutETags, version) {
@@ -79,7 +79,7 @@ func etagCases() []Case {
 			ID: "etag/the-bodys-own-is-ignored", Profile: ETags, Section: putResource, On: hasETags,
 			Rule: "etag is the provider's own: one in the body of a PUT is not taken over",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.overwritable(s.id)
 				a := s.put(s.id, s.body(s.Type, Object{"etag": `W/"mine"`}))
 				if a.Status >= 400 && a.Status < 500 {
@@ -94,7 +94,7 @@ func etagCases() []Case {
 			ID: "etag/if-none-match-on-get", Profile: ETags, Section: etags, On: hasETags,
 			Rule: "a GET whose If-None-Match names the tag may be 304, and then has no body; one that names another is 200",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				tag := s.read(s.id).etag()
 				a := s.get(s.id, with("If-None-Match", tag)).status(200, 304)
 				if a.Status == http.StatusOK {
@@ -108,7 +108,7 @@ func etagCases() []Case {
 			ID: "etag/a-refused-write-changes-nothing", Profile: ETags, Section: etags, On: func(t *Type) bool { return hasETags(t) && hasOther(t) },
 			Rule: "what 412 answers was not applied",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				before := s.read(s.id)
 				stale := with("If-Match", `W/"stale"`)
 				for _, a := range []*Answer{s.put(s.id, s.other(s.Type), stale), s.patch(s.id, s.patchBody(), stale), s.remove(s.id, stale)} {
@@ -125,7 +125,7 @@ func etagCases() []Case {
 			ID: "etag/version-without-tags", Profile: ETags, Section: etagClients, On: hasOldVersion,
 			Rule: "an api-version from before etags shows none, and a write with If-Match is 406",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				tag := s.read(s.id).etag()
 				for _, version := range s.Type.Contract.WithoutETags {
 					old := at(version)
@@ -143,7 +143,7 @@ func etagCases() []Case {
 			ID: "etag/of-concurrent-writers-one-wins", Profile: ETags, Section: etags, On: func(t *Type) bool { return hasETags(t) && isTracked(t) },
 			Rule: "preconditions are evaluated with the write: of 20 concurrent PATCHes with one If-Match one succeeds, the others are refused",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				first := s.read(s.id).etag()
 				s.changed(s.id, s.patchBody())
 				tag := s.read(s.id).etag()
@@ -284,7 +284,7 @@ func (s *Scene) tableValue(value string, exists bool) string {
 	if !exists {
 		return value
 	}
-	s.made()
+	s.created()
 	switch value {
 	case "{tag}":
 		return s.currentTag()
@@ -302,7 +302,7 @@ func (s *Scene) tableValue(value string, exists bool) string {
 // unconditional makes sure that the provider answers as it should where there is no
 // condition, on another resource.
 func (s *Scene) unconditional(method string, exists bool) {
-	id := beside(s.id, "bare")
+	id := sibling(s.id, "bare")
 	s.prepare(func() {
 		switch {
 		case exists && method == http.MethodPut:

@@ -13,7 +13,7 @@ func headerCases() []Case {
 			Rule: "every answer has an x-ms-request-id of its own, which is not the routing id",
 			Run: func(s *Scene) {
 				seen := map[string]bool{}
-				for _, a := range []*Answer{s.made(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()), s.get(beside(s.id, "absent")), s.remove(s.id)} {
+				for _, a := range []*Answer{s.created(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()), s.get(sibling(s.id, "absent")), s.remove(s.id)} {
 					id := a.Header.Get("x-ms-request-id")
 					a.check(id != "", a.call.String()+" has an x-ms-request-id", "none")
 					a.check(!seen[id], a.call.String()+" has an x-ms-request-id of its own", "%s again", id)
@@ -28,7 +28,7 @@ func headerCases() []Case {
 			Through: "the gateway makes it, from who calls",
 			Run: func(s *Scene) {
 				owner, colleague := s.named(Owner), s.named(Colleague)
-				s.made()
+				s.created()
 				read := s.read(s.id)
 				if _, shown := lookup(read.doc, "systemData"); !shown && !s.Type.Contract.SystemData {
 					s.leave("the type shows no systemData")
@@ -45,12 +45,12 @@ func headerCases() []Case {
 			Rule: "every error has error.code and error.message, as JSON",
 			Run: func(s *Scene) {
 				answers := []*Answer{s.get(s.id), s.put(s.id, "{"), s.patch(s.id, s.patchBody())}
-				s.made()
+				s.created()
 				if hasETags(s.Type) {
 					answers = append(answers, s.put(s.id, s.body(s.Type), with("If-Match", `W/"stale"`)))
 				}
 				if isTracked(s.Type) {
-					answers = append(answers, s.put(beside(s.id, "nowhere"), overlay(s.Type.Contract.Body)))
+					answers = append(answers, s.put(sibling(s.id, "nowhere"), overlay(s.Type.Contract.Body)))
 				}
 				for _, a := range answers {
 					if a.Status < 400 || a.Status == http.StatusMethodNotAllowed {

@@ -13,7 +13,7 @@ func listCases() []Case {
 			ID: "list/of-what-it-hangs-on", Profile: Core, Section: getResource, On: writable, OwnGroup: true,
 			Rule: "a collection has its resource once, and nothing else",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				items := s.collected(collection(s.id))
 				s.check(len(items.items) == 1 && len(items.like(s.id)) == 1, "the collection has "+s.id+" once, and no others", "%s", items)
 			},
@@ -22,7 +22,7 @@ func listCases() []Case {
 			ID: "list/items-are-resources", Profile: Core, Section: paging, On: writable, OwnGroup: true,
 			Rule: "an item has id, name, type and properties as the resource itself",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				read := s.read(s.id)
 				for _, item := range s.collected(collection(s.id)).like(s.id) {
 					for _, member := range []string{"id", "name", "type"} {
@@ -38,7 +38,7 @@ func listCases() []Case {
 			ID: "list/of-a-subscription", Profile: Core, Section: getResource, On: isFirst,
 			Rule: "the collection of a type under a subscription has its resources of every group",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				path := subscriptionCollection(s.Adapter.Subscription, s.Type)
 				var items listing
 				for range 3 { // others come and go meanwhile, which may shift pages
@@ -59,7 +59,7 @@ func listCases() []Case {
 			Run: func(s *Scene) {
 				var ids []string
 				for i, region := range s.Adapter.Regions {
-					id := beside(s.id, fmt.Sprintf("in-%d", i))
+					id := sibling(s.id, fmt.Sprintf("in-%d", i))
 					s.create(id, s.body(s.Type, Object{"location": region}))
 					ids = append(ids, id)
 				}
@@ -76,7 +76,7 @@ func listCases() []Case {
 			ID: "list/groups-are-apart", Profile: Core, Section: getResource, On: isFirst, OwnGroup: true,
 			Rule: "a group's collection has resources of that group alone, whatever the names",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				// The name of the configured group is the beginning of that of this case's own.
 				other := s.groupID(s.Group) + "/providers/" + s.Type.FullName() + "/" + nameOf(s.id)
 				s.create(other, s.body(s.Type))
@@ -129,7 +129,7 @@ func subscriptionCollection(subscription string, t *Type) string {
 func (s *Scene) several(n int) []string {
 	ids := []string{s.id}
 	for i := range n - 1 {
-		ids = append(ids, beside(s.id, "item-"+string(rune('a'+i))))
+		ids = append(ids, sibling(s.id, "item-"+string(rune('a'+i))))
 	}
 	for _, id := range ids {
 		s.create(id, s.body(s.Type))

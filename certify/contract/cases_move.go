@@ -61,7 +61,7 @@ func moveCases() []Case {
 			ID: "move/of-several", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
 			Rule: "a move that is answered as done has moved every resource that it names",
 			Run: func(s *Scene) {
-				other := beside(s.id, "second")
+				other := sibling(s.id, "second")
 				s.create(s.id, s.body(s.Type))
 				s.create(other, s.body(s.Type))
 				to := s.neighbour()
@@ -117,7 +117,7 @@ func moveCases() []Case {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
 				defer s.discard(within(to, s.id))
-				end := s.concluded(s.move(to, s.id, beside(s.id, "absent")))
+				end := s.concluded(s.move(to, s.id, sibling(s.id, "absent")))
 				s.check(!end.done && by(s, tellsOfAbsence(end.Answer), end.Status >= 400), "a move of a resource that does not exist ends with 404", "%s", end)
 			},
 		},
@@ -130,7 +130,7 @@ func moveCases() []Case {
 				moved := within(to, s.id)
 				defer s.discard(moved)
 				s.prepare(func() {
-					end := s.concluded(s.move(to, s.id, beside(s.id, "absent")))
+					end := s.concluded(s.move(to, s.id, sibling(s.id, "absent")))
 					s.check(!end.done, "a move of a resource that does not exist is refused", "%s", end)
 				})
 				s.get(s.id).status(200)
@@ -161,14 +161,14 @@ func moveCases() []Case {
 				to := s.neighbour()
 				moved := within(to, s.id)
 				defer s.discard(moved)
-				begun := s.move(to, s.id, s.slowly(http.MethodPost))
-				if begun.Status != http.StatusAccepted {
+				started := s.move(to, s.id, s.slowly(http.MethodPost))
+				if started.Status != http.StatusAccepted {
 					s.leave("the provider answered synchronously")
 				}
-				if begun.Header.Get("Location") == "" {
-					s.fatal("a move that is answered with 202 has a Location", begun.String())
+				if started.Header.Get("Location") == "" {
+					s.fatal("a move that is answered with 202 has a Location", started.String())
 				}
-				end := s.concluded(begun)
+				end := s.concluded(started)
 				s.check(end.done, "the move succeeds", "%s", end)
 				s.get(moved).status(200)
 			},

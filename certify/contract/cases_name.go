@@ -18,7 +18,7 @@ func nameCases() []Case {
 				if len(s.Type.provider.CheckName) == 0 {
 					s.pass("checkNameAvailability")
 				}
-				s.made()
+				s.created()
 				for _, scope := range s.Type.provider.CheckName {
 					path := "/subscriptions/" + s.Adapter.Subscription + "/providers/" + s.Type.provider.Namespace
 					if scope == "location" {
@@ -32,7 +32,7 @@ func nameCases() []Case {
 						body := Object{"name": name, "type": s.Type.FullName()}
 						return s.post(path, body, inPlaceOf(s.Type, s)).status(200)
 					}
-					ask(beside(s.id, "free"+uuid.NewString()[:8])[len(collection(s.id))+1:]).shows(Object{"nameAvailable": true})
+					ask(sibling(s.id, "free"+uuid.NewString()[:8])[len(collection(s.id))+1:]).shows(Object{"nameAvailable": true})
 					ask(nameOf(s.id)).shows(Object{"nameAvailable": false, "reason": "AlreadyExists"}).says("message")
 					ask("not/a?name").shows(Object{"nameAvailable": false, "reason": "Invalid"}).says("message")
 				}
@@ -42,7 +42,7 @@ func nameCases() []Case {
 			ID: "skus/of-a-resource", Profile: SKUs, Section: skus, On: func(t *Type) bool { return t.Contract.HasSKUs },
 			Rule: "200 with resourceType, sku.name and, where it scales, capacity, of each SKU that the resource can change to",
 			Run: func(s *Scene) {
-				s.made(s.Type.Contract.Kept)
+				s.created(s.Type.Contract.Kept)
 				a := s.get(s.id + "/skus").status(200)
 				s.check(len(values(a)) > 0, "there are SKUs", "%s", a)
 				for _, item := range values(a) {
@@ -54,14 +54,14 @@ func nameCases() []Case {
 			ID: "skus/where-none-is-valid", Profile: SKUs, Section: skus, On: func(t *Type) bool { return t.Contract.SKUs && !t.Contract.HasSKUs },
 			Rule: "if no SKUs are valid, 200 and an empty array",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.get(s.id + "/skus").status(200).emptyList()
 			},
 		},
 		{
 			ID: "skus/of-what-is-not-there", Profile: SKUs, Section: skus, On: func(t *Type) bool { return t.Contract.SKUs },
 			Rule: "if the resource does not exist, 404 is returned",
-			Run:  func(s *Scene) { s.get(beside(s.id, "absent") + "/skus").refused(404) },
+			Run:  func(s *Scene) { s.get(sibling(s.id, "absent") + "/skus").refused(404) },
 		},
 		{
 			ID: "operations/list", Profile: Core, Section: operationsList, On: isFirst, Once: true,

@@ -17,16 +17,16 @@ func operationCases() []Case {
 			ID: "operation/reading-it-is-200", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
 			Rule: "when the operation resource is read, the status code is always 200",
 			Run: func(s *Scene) {
-				begun, link := s.statusURL(s.Description.Asynchrony.Long)
-				s.follow(link, begun).status(200)
+				started, link := s.statusURL(s.Description.Asynchrony.Long)
+				s.follow(link, started).status(200)
 			},
 		},
 		{
 			ID: "operation/while-it-runs", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
 			Rule: "status is required; id and name match the URL; times are ISO 8601; properties only once it has succeeded",
 			Run: func(s *Scene) {
-				begun, link := s.statusURL(s.Description.Asynchrony.Long)
-				a := s.follow(link, begun)
+				started, link := s.statusURL(s.Description.Asynchrony.Long)
+				a := s.follow(link, started)
 				status := text(a.doc, "status")
 				a.check(status != "", "the operation resource has a status", "%s", a)
 				if s.Description.Asynchrony.steered() {
@@ -42,8 +42,8 @@ func operationCases() []Case {
 			ID: "operation/that-succeeded", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
 			Rule: "it ends with the status Succeeded",
 			Run: func(s *Scene) {
-				begun, link := s.statusURL(s.Description.Asynchrony.Short)
-				a := s.statusEnded(begun).wellFormed(link)
+				started, link := s.statusURL(s.Description.Asynchrony.Short)
+				a := s.statusEnded(started).wellFormed(link)
 				a.check(text(a.doc, "status") == "Succeeded", "status Succeeded", "%s", a)
 			},
 		},
@@ -54,8 +54,8 @@ func operationCases() []Case {
 				d := s.Description.Asynchrony
 				for outcome, asked := range map[string]Headers{"Failed": d.Failed, "Canceled": d.Canceled} {
 					s.failing(Pattern{}, asked)
-					begun, link := s.statusURL(d.Short, asked)
-					a := s.statusEnded(begun).lacks("properties").envelope().wellFormed(link)
+					started, link := s.statusURL(d.Short, asked)
+					a := s.statusEnded(started).lacks("properties").envelope().wellFormed(link)
 					a.check(text(a.doc, "status") == outcome, "status "+outcome, "%s", a)
 				}
 			},
@@ -152,10 +152,10 @@ func pollerCases() []Case {
 			Rule:    "an operation is 404 to a caller of another tenant; to who began it, it stays readable",
 			Through: "another tenant does not see the subscription: 404 SubscriptionNotFound, by the gateway",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Long)
-				for _, link := range pollingURLs(begun) {
-					s.follow(link, begun, as(Stranger)).refused(404)
-					s.follow(link, begun).done()
+				started := s.operation(s.Description.Asynchrony.Long)
+				for _, link := range pollingURLs(started) {
+					s.follow(link, started, as(Stranger)).refused(404)
+					s.follow(link, started).done()
 				}
 			},
 		},
@@ -163,9 +163,9 @@ func pollerCases() []Case {
 			ID: "poll/by-somebody-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "the provider validates that who polls an operation is who began it",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Long)
-				for _, link := range pollingURLs(begun) {
-					s.follow(link, begun, as(Colleague)).hidden()
+				started := s.operation(s.Description.Asynchrony.Long)
+				for _, link := range pollingURLs(started) {
+					s.follow(link, started, as(Colleague)).hidden()
 				}
 			},
 		},
@@ -173,11 +173,11 @@ func pollerCases() []Case {
 			ID: "poll/after-its-end-by-somebody-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "once the operation has ended, it is not shown to others either",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Short)
-				s.prepare(func() { s.followed(begun) })
-				for _, link := range pollingURLs(begun) {
+				started := s.operation(s.Description.Asynchrony.Short)
+				s.prepare(func() { s.followed(started) })
+				for _, link := range pollingURLs(started) {
 					for _, caller := range []Caller{Colleague, Stranger} {
-						s.follow(link, begun, as(caller)).hidden()
+						s.follow(link, started, as(caller)).hidden()
 					}
 				}
 			},
@@ -186,9 +186,9 @@ func pollerCases() []Case {
 			ID: "poll/in-another-subscription", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "an operation id that does not exist in the subscription is 404",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Long)
-				for _, link := range pollingURLs(begun) {
-					s.follow(strings.Replace(link, s.Adapter.Subscription, s.Adapter.Sibling, 1), begun).refused(404)
+				started := s.operation(s.Description.Asynchrony.Long)
+				for _, link := range pollingURLs(started) {
+					s.follow(strings.Replace(link, s.Adapter.Subscription, s.Adapter.Sibling, 1), started).refused(404)
 				}
 			},
 		},
@@ -196,15 +196,15 @@ func pollerCases() []Case {
 			ID: "poll/of-an-id-that-nobody-gave", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "an operation id that does not exist is 404",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Long)
-				for _, link := range pollingURLs(begun) {
+				started := s.operation(s.Description.Asynchrony.Long)
+				for _, link := range pollingURLs(started) {
 					u, err := url.Parse(link)
 					if err != nil {
 						s.fatal("the polling URL is well-formed", link)
 					}
 					u.Path = collection(u.Path) + "/" + uuid.NewString()
 					u.RawPath = ""
-					s.follow(u.String(), begun).refused(404)
+					s.follow(u.String(), started).refused(404)
 				}
 			},
 		},
@@ -212,11 +212,11 @@ func pollerCases() []Case {
 			ID: "poll/by-a-caller-without-an-object-id", Profile: Asynchronous, Section: resultRules, On: asyncTypes, Side: StraightOnly,
 			Rule: "where there is no object id, x-ms-client-puid tells who began the operation",
 			Run: func(s *Scene) {
-				begun := s.operationBy(Passport, s.Description.Asynchrony.Long)
-				for _, link := range pollingURLs(begun) {
-					s.follow(link, begun, as(Passport)).done()
+				started := s.operationBy(Passport, s.Description.Asynchrony.Long)
+				for _, link := range pollingURLs(started) {
+					s.follow(link, started, as(Passport)).done()
 					for _, caller := range []Caller{OtherPassport, Owner} {
-						s.follow(link, begun, as(caller)).hidden()
+						s.follow(link, started, as(caller)).hidden()
 					}
 				}
 			},
@@ -225,11 +225,11 @@ func pollerCases() []Case {
 			ID: "poll/the-id-appears-nowhere-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
 			Rule: "the operation's id is not exposed by other means: it is neither a correlation nor a request id",
 			Run: func(s *Scene) {
-				begun := s.operation(s.Description.Asynchrony.Long)
-				for _, link := range pollingURLs(begun) {
+				started := s.operation(s.Description.Asynchrony.Long)
+				for _, link := range pollingURLs(started) {
 					path, _, _ := strings.Cut(link, "?")
 					id := strings.ToLower(nameOf(path))
-					for what, other := range s.exposed(begun) {
+					for what, other := range s.exposed(started) {
 						s.check(!strings.Contains(strings.ToLower(other), id), "the operation's id is not in "+what, "%s", other)
 					}
 				}
@@ -240,7 +240,7 @@ func pollerCases() []Case {
 			Rule: "the latest status of such an operation is read from a proxy resource, at any time and by anybody who may read",
 			Run: func(s *Scene) {
 				run := s.Type.Contract.LongRun
-				s.made()
+				s.created()
 				begin := func(asked Headers) {
 					s.prepare(func() { s.post(s.id+"/"+run.Action, nil, withAll(asked)).status(202) })
 				}

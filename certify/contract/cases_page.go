@@ -31,10 +31,10 @@ func pageCases() []Case {
 			Run: func(s *Scene) {
 				s.several(3)
 				s.listable()
-				var first, whole *Answer
-				s.prepare(func() { whole = s.get(collection(s.id)).status(200) })
+				var first, complete *Answer
+				s.prepare(func() { complete = s.get(collection(s.id)).status(200) })
 				first = s.firstPage()
-				for _, last := range []*Answer{whole, first} {
+				for _, last := range []*Answer{complete, first} {
 					s.prepare(func() {
 						for _, page := range s.furtherPages(last.status(200)) {
 							last = page

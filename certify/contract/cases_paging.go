@@ -22,8 +22,8 @@ func pagingCases() []Case {
 					}
 				}
 				s.removed(gone)
-				s.create(beside(s.id, "zz"+nameOf(s.id)), s.body(s.Type))
-				s.create(beside(s.id, "zzz"+nameOf(s.id)), s.body(s.Type))
+				s.create(sibling(s.id, "zz"+nameOf(s.id)), s.body(s.Type))
+				s.create(sibling(s.id, "zzz"+nameOf(s.id)), s.body(s.Type))
 				s.staysOnPages(stay, listing{items: append(seen.items, s.walkOn(link, first).items...)})
 			},
 		},

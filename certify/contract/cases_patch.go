@@ -13,7 +13,7 @@ func patchCases() []Case {
 			ID: "put/replaces-tags", Profile: Tags, Section: putResource, On: writableTracked,
 			Rule: "a PUT replaces the resource: tags that it does not carry are gone",
 			Run: func(s *Scene) {
-				s.made(tagged)
+				s.created(tagged)
 				s.create(s.id, s.body(s.Type, Object{"tags": Object{"tag2": "2"}}))
 				s.read(s.id).shows(Object{"tags": Object{"tag2": "2"}}).lacks("tags.tag1")
 			},
@@ -22,7 +22,7 @@ func patchCases() []Case {
 			ID: "put/tags-are-kept", Profile: Tags, Section: putResource, On: writableTracked,
 			Rule: "the resource provider stores the tags with the resource",
 			Run: func(s *Scene) {
-				s.made(tagged)
+				s.created(tagged)
 				s.read(s.id).shows(tagged)
 			},
 		},
@@ -30,7 +30,7 @@ func patchCases() []Case {
 			ID: "patch/tags-are-replaced-whole", Profile: Tags, Section: patchResource, On: writableTracked,
 			Rule: "a resource with tag1 and tag2 that is patched with tag3 has tag3 alone",
 			Run: func(s *Scene) {
-				s.made(tagged)
+				s.created(tagged)
 				s.settled(s.patch(s.id, Object{"tags": Object{"tag3": "3"}}).succeeds(200), s.id)
 				s.read(s.id).lacks("tags.tag1").lacks("tags.tag2").shows(Object{"tags": Object{"tag3": "3"}})
 			},
@@ -39,7 +39,7 @@ func patchCases() []Case {
 			ID: "patch/tags-alone", Profile: Tags, Section: patchResource, On: writableTracked,
 			Rule: "a PATCH of tags does not affect any of the other properties",
 			Run: func(s *Scene) {
-				s.made(tagged)
+				s.created(tagged)
 				s.changed(s.id, Object{"tags": Object{"tag3": "3"}})
 				s.read(s.id).shows(s.body(s.Type))
 			},
@@ -48,7 +48,7 @@ func patchCases() []Case {
 			ID: "patch/properties-follow-merge-patch", Profile: Core, Section: patchResource, On: hasChange,
 			Rule: "the fields inside the properties envelope are patched as RFC 7396 says",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				sent, _ := s.body(s.Type)["properties"].(Object)
 				before, _ := s.read(s.id).shown(Object{"properties": sent})["properties"].(Object)
 				change := s.Type.Contract.Change
@@ -75,7 +75,7 @@ func patchCases() []Case {
 				if isTracked(s.Type) {
 					further = overlay(further, tagged)
 				}
-				s.made(further)
+				s.created(further)
 				before := s.read(s.id)
 				s.changed(s.id, Object{"properties": s.Type.Contract.Change})
 				s.read(s.id).shows(before.shown(further))
@@ -85,7 +85,7 @@ func patchCases() []Case {
 			ID: "patch/answers-with-the-updated-resource", Profile: Core, Section: patchResource, On: hasChange,
 			Rule: "the response body contains the updated resource",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				before, _ := s.body(s.Type)["properties"].(Object)
 				var a *Answer
 				s.prepare(func() { a = s.patch(s.id, Object{"properties": s.Type.Contract.Change}).done() })
@@ -108,7 +108,7 @@ func patchCases() []Case {
 					with = overlay(with, tagged)
 				}
 				body := s.body(s.Type, with)
-				s.made(with)
+				s.created(with)
 				before := s.read(s.id)
 				s.settled(s.patch(s.id, Object{"sku": s.Type.Contract.OtherSKU}).succeeds(200), s.id)
 				s.read(s.id).shows(overlay(before.shown(body), Object{"sku": s.Type.Contract.OtherSKU}))
@@ -118,7 +118,7 @@ func patchCases() []Case {
 			ID: "patch/location-type-and-name-stay", Profile: Core, Section: patchResource, On: isFirst,
 			Rule: "a user cannot change the location, type or name of a resource with a PATCH",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				changes := []Object{{"name": "another"}, {"type": "Else.Where/things"}}
 				if isTracked(s.Type) {
 					changes = append(changes, Object{"location": s.Adapter.elsewhere(s.place(s.Type))})

@@ -19,24 +19,24 @@ func putCases() []Case {
 			Rule: "the response body has at least what was sent, with name, id and type, and any other properties that a GET returns",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
-				var made *Answer
-				s.prepare(func() { made = s.put(s.id, body).done() })
-				if made.Status == http.StatusAccepted {
+				var created *Answer
+				s.prepare(func() { created = s.put(s.id, body).done() })
+				if created.Status == http.StatusAccepted {
 					s.leave("the provider answered 202, which has no body")
 				}
-				made.about(s.id).says("type").shows(body)
-				if made.asynchronous() {
+				created.about(s.id).says("type").shows(body)
+				if created.asynchronous() {
 					return
 				}
-				lack := absent(made.doc, s.read(s.id).doc, "")
-				made.check(lack == "" || lack == "etag", "the answer of PUT has what a GET returns", "%s is absent in %s", lack, made)
+				lack := absent(created.doc, s.read(s.id).doc, "")
+				created.check(lack == "" || lack == "etag", "the answer of PUT has what a GET returns", "%s is absent in %s", lack, created)
 			},
 		},
 		{
 			ID: "put/what-was-put-is-read", Profile: Core, Section: putResource, On: writable, First: true,
 			Rule: "a GET shows what was PUT, with name, id and type",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.get(s.id).status(200).about(s.id).says("type").shows(s.body(s.Type))
 			},
 		},
@@ -44,7 +44,7 @@ func putCases() []Case {
 			ID: "put/overwrites-with-200", Profile: Core, Section: putResource, On: hasOther,
 			Rule: "a PUT is always allowed to overwrite an existing resource, and answers 200 then, or begins an operation",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.put(s.id, s.other(s.Type)).succeeds(200)
 			},
 		},
@@ -52,7 +52,7 @@ func putCases() []Case {
 			ID: "put/replaces-what-was-there", Profile: Core, Section: putResource, On: hasOther,
 			Rule: "after a PUT the resource has what the PUT says, as if it had made it",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				s.create(s.id, s.other(s.Type))
 				s.asNew()
 			},
@@ -61,7 +61,7 @@ func putCases() []Case {
 			ID: "put/name-type-and-id-come-from-the-url", Profile: Core, Section: putResource, On: writable,
 			Rule: "the group name and the resource name come from the URL and not from the body",
 			Run: func(s *Scene) {
-				other := beside(s.id, "elsewhere")
+				other := sibling(s.id, "elsewhere")
 				strange := Object{"name": nameOf(other), "id": other}
 				a := s.put(s.id, s.body(s.Type, strange))
 				if a.Status >= 400 && a.Status < 500 {
@@ -79,7 +79,7 @@ func putCases() []Case {
 			Rule: "the body of a GET, put back as it is, is accepted and changes nothing",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
-				s.made()
+				s.created()
 				s.overwritable(s.id)
 				read, _ := s.read(s.id).doc.(Object)
 				again, _ := mergePatch(read, s.Type.hidden(body)).(Object)
@@ -128,7 +128,7 @@ func sent(read, body Object) Object {
 // never had: what the earlier body alone names is absent, or has the value that the
 // provider gives to what is not said.
 func (s *Scene) asNew() {
-	fresh := beside(s.id, "fresh")
+	fresh := sibling(s.id, "fresh")
 	s.create(fresh, s.other(s.Type))
 	never, read := s.read(fresh), s.read(s.id)
 	read.shows(never.shown(s.other(s.Type)))
@@ -156,7 +156,7 @@ func locationCases() []Case {
 					spaced = strings.ToUpper(where[:1]) + where[1:len(where)-2] + " " + strings.ToUpper(where[len(where)-2:])
 				}
 				for i, spelled := range []string{strings.ToUpper(where), spaced} {
-					id := beside(s.id, string(rune('a'+i)))
+					id := sibling(s.id, string(rune('a'+i)))
 					s.settled(s.put(id, s.body(s.Type, Object{"location": spelled})).done(), id)
 					read := s.read(id)
 					got, _ := lookup(read.doc, "location")
@@ -169,7 +169,7 @@ func locationCases() []Case {
 			Rule:    "the region of a resource never changes after it is created",
 			Through: "of a region that the type is served in: 409 InvalidResourceLocation, by the gateway",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				elsewhere := s.Adapter.elsewhere(s.place(s.Type))
 				a := s.put(s.id, s.body(s.Type, Object{"location": elsewhere}))
 				if s.Adapter.Through {

@@ -28,12 +28,12 @@ func raceCases() []Case {
 				}
 				var alone []any // what is seen of each body without a race
 				for i, body := range bodies {
-					id := beside(s.id, fmt.Sprintf("alone-%d", i))
+					id := sibling(s.id, fmt.Sprintf("alone-%d", i))
 					s.createdNew(id, body)
 					alone = append(alone, echoed(body, s.read(id).doc))
 				}
 				for round := range rounds {
-					id := beside(s.id, fmt.Sprintf("race-%d", round))
+					id := sibling(s.id, fmt.Sprintf("race-%d", round))
 					puts := make([]call, racers)
 					for i := range puts {
 						puts[i] = s.writing(http.MethodPut, id, bodies[i%len(bodies)])
@@ -60,7 +60,7 @@ func raceCases() []Case {
 				s.createdNew(s.id, s.body(s.Type))
 				s.removed(s.id)
 				for round := range rounds {
-					id := beside(s.id, fmt.Sprintf("race-%d", round))
+					id := sibling(s.id, fmt.Sprintf("race-%d", round))
 					s.create(id, s.body(s.Type))
 					calls := []call{s.writing(http.MethodDelete, id, nil)}
 					for range racers / 2 {

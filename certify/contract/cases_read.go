@@ -18,7 +18,7 @@ func readCases() []Case {
 			Rule:    "if the resource does not exist, 404 is returned",
 			Through: "of a tracked resource that the gateway does not know: its own ResourceNotFound",
 			Run: func(s *Scene) {
-				a := s.get(beside(s.id, "absent")).refused(404)
+				a := s.get(sibling(s.id, "absent")).refused(404)
 				if s.Adapter.Through && isTracked(s.Type) {
 					a.check(text(a.doc, "error.code") == "ResourceNotFound", "the code is ResourceNotFound", "%s", a)
 				}
@@ -36,13 +36,13 @@ func readCases() []Case {
 			Rule:    "HEAD, where it is served, answers as GET does",
 			Through: "the gateway answers 204 where the resource is",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				a := s.call(http.MethodHead, s.id, nil)
 				if a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed || a.Status == http.StatusNotImplemented {
 					s.leave("the provider does not serve HEAD")
 				}
 				a.status(by(s, 200, 204))
-				s.call(http.MethodHead, beside(s.id, "absent"), nil).status(404)
+				s.call(http.MethodHead, sibling(s.id, "absent"), nil).status(404)
 			},
 		},
 		{
@@ -50,7 +50,7 @@ func readCases() []Case {
 			Rule:    "the answer of HEAD ends with its header",
 			Through: "as without",
 			Run: func(s *Scene) {
-				s.made()
+				s.created()
 				rest, err := s.rawHead(s.id)
 				if err != nil {
 					s.unlessStopped(err)
@@ -84,13 +84,13 @@ func (s *Scene) rawHead(id string) ([]byte, error) {
 	if err := r.Write(conn); err != nil {
 		return nil, err
 	}
-	whole, err := io.ReadAll(conn)
-	if err != nil && len(whole) == 0 { // a server may keep the connection all the same
+	complete, err := io.ReadAll(conn)
+	if err != nil && len(complete) == 0 { // a server may keep the connection all the same
 		return nil, err
 	}
-	if _, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(whole)), r); err != nil { //nolint:bodyclose // a HEAD's answer has no body to close
+	if _, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(complete)), r); err != nil { //nolint:bodyclose // a HEAD's answer has no body to close
 		return nil, err
 	}
-	_, rest, _ := bytes.Cut(whole, []byte("\r\n\r\n"))
+	_, rest, _ := bytes.Cut(complete, []byte("\r\n\r\n"))
 	return rest, nil
 }

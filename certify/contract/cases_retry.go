@@ -69,28 +69,28 @@ func retryCases() []Case {
 			Rule: "an operation with both URLs ends alike at both: Succeeded where the Location answers 2xx, Failed or Canceled where it answers an error",
 			Run: func(s *Scene) {
 				outcomes := []Headers{nil}
-				if asked := s.Description.Asynchrony.Failed; len(asked) > 0 {
-					outcomes = append(outcomes, asked)
+				if wanted := s.Description.Asynchrony.Failed; len(wanted) > 0 {
+					outcomes = append(outcomes, wanted)
 				}
 				tried := false
 				for i, asked := range outcomes {
-					id := beside(s.id, []string{"succeeds", "fails"}[i])
+					id := sibling(s.id, []string{"succeeds", "fails"}[i])
 					s.create(id, s.body(s.Type))
-					begun := s.remove(id, s.slowlyWithBoth(http.MethodDelete), withAll(asked))
-					if begun.Status != http.StatusAccepted || len(pollingURLs(begun)) < 2 {
+					started := s.remove(id, s.slowlyWithBoth(http.MethodDelete), withAll(asked))
+					if started.Status != http.StatusAccepted || len(pollingURLs(started)) < 2 {
 						continue
 					}
 					tried = true
 					var end *Answer
 					s.prepare(func() { // that it ends, and can be read, are other rules
 						end = s.await("the operation ends", func() (*Answer, bool) {
-							a := s.follow(begun.Header.Get("Azure-AsyncOperation"), begun)
+							a := s.follow(started.Header.Get("Azure-AsyncOperation"), started)
 							return a, a.Status >= 400 || terminal(text(a.doc, "status"))
 						})
 						s.check(end.Status < 400, "the status of the operation can be read", "%s", end)
 					})
 					result := s.await("the Location ends", func() (*Answer, bool) {
-						a := s.follow(begun.Header.Get("Location"), begun)
+						a := s.follow(started.Header.Get("Location"), started)
 						return a, a.Status != http.StatusAccepted
 					})
 					s.check((text(end.doc, "status") == "Succeeded") == (result.Status < 300), "the Location ends as the status "+text(end.doc, "status"), "%s", result)

@@ -55,16 +55,16 @@ func spellingCases() []Case {
 			Rule: "the group of a polling URL below a resource may be written in another casing: the operation is the same",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
-				begun := s.remove(s.id, s.slowlyWithBoth(http.MethodDelete), s.belowTheResource())
+				started := s.remove(s.id, s.slowlyWithBoth(http.MethodDelete), s.belowTheResource())
 				below := false
-				for _, link := range pollingURLs(begun) {
+				for _, link := range pollingURLs(started) {
 					other := inOtherGroupCasing(link, s.group)
 					if other == link {
 						continue
 					}
 					below = true
-					s.prepare(func() { s.follow(link, begun).status(200, 202, 204) })
-					s.follow(other, begun).status(200, 202, 204)
+					s.prepare(func() { s.follow(link, started).status(200, 202, 204) })
+					s.follow(other, started).status(200, 202, 204)
 				}
 				if !below {
 					s.leave("no polling URL is below a resource group")

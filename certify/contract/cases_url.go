@@ -18,8 +18,9 @@ func urlCases() []Case {
 		{"202-delete", http.MethodDelete, asyncDelete, asyncTypes, deleteWrite},
 		{"202-post", http.MethodPost, asyncPost, hasActions, postWrite},
 	} {
-		// begun are the answers of 202 to the write, with the first polls of their Location.
-		begun := func(s *Scene) []*Answer {
+		// started returns the answers of 202 to the write, with the first polls of their
+		// Location.
+		started := func(s *Scene) []*Answer {
 			patterns := s.patterns(row.method)
 			if row.method == http.MethodPut {
 				patterns = s.hidden()
@@ -39,7 +40,7 @@ func urlCases() []Case {
 			ID: row.family + "/has-no-body", Profile: Asynchronous, Section: row.section, On: row.on,
 			Rule: "202 has no response body, on the first answer and on polls of its Location",
 			Run: func(s *Scene) {
-				for _, a := range begun(s) {
+				for _, a := range started(s) {
 					a.empty()
 				}
 			},
@@ -47,7 +48,7 @@ func urlCases() []Case {
 			ID: row.family + "/its-urls-are-absolute-and-public", Profile: Asynchronous, Section: row.section, On: row.on,
 			Rule: "Location and Azure-AsyncOperation are absolute URIs, on the host of the Referer header",
 			Run: func(s *Scene) {
-				for _, a := range begun(s) {
+				for _, a := range started(s) {
 					a.public("Location")
 					a.public("Azure-AsyncOperation")
 				}
@@ -60,11 +61,11 @@ func urlCases() []Case {
 		Run: func(s *Scene) {
 			found := false
 			for _, p := range s.shown() {
-				var begun *Answer
-				s.prepare(func() { begun = s.put(s.variant(p), s.body(s.Type), s.long(p)).done() })
-				s.beginsShown(&p, begun)
-				found = found || begun.Header.Get("Azure-AsyncOperation") != ""
-				begun.public("Azure-AsyncOperation")
+				var started *Answer
+				s.prepare(func() { started = s.put(s.variant(p), s.body(s.Type), s.long(p)).done() })
+				s.beginsShown(&p, started)
+				found = found || started.Header.Get("Azure-AsyncOperation") != ""
+				started.public("Azure-AsyncOperation")
 			}
 			if !found {
 				s.leave("the provider sends no Azure-AsyncOperation, which is optional")

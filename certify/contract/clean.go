@@ -81,13 +81,13 @@ func ofKind(all []*entry, k entryKind) []*entry {
 func (l *Ledger) rounds(ctx context.Context, things []*entry) []*entry {
 	pause, vain := shortestPause, 0
 	for len(things) > 0 && ctx.Err() == nil && vain < vainRounds {
-		fates := l.round(ctx, things)
+		outcomes := l.round(ctx, things)
 		var remaining []*entry
 		waiting := false
 		for i, t := range things {
-			if fates[i] != gone {
+			if outcomes[i] != gone {
 				remaining = append(remaining, t)
-				waiting = waiting || fates[i] == going
+				waiting = waiting || outcomes[i] == going
 			}
 		}
 		progress := len(remaining) < len(things)
@@ -105,18 +105,18 @@ func (l *Ledger) rounds(ctx context.Context, things []*entry) []*entry {
 	return things
 }
 
-// fate is what became of a thing in one round.
-type fate int
+// removal is what one round did to an object.
+type removal int
 
 const (
-	stays fate = iota
-	going      // its end is to be expected
+	stays removal = iota
+	going         // its end is to be expected
 	gone
 )
 
 // round tries each thing once: those below others first, a few of one depth at a time.
-func (l *Ledger) round(ctx context.Context, things []*entry) []fate {
-	fates := make([]fate, len(things))
+func (l *Ledger) round(ctx context.Context, things []*entry) []removal {
+	outcomes := make([]removal, len(things))
 	for begin := 0; begin < len(things); {
 		end := begin
 		for end < len(things) && strings.Count(things[end].path, "/") == strings.Count(things[begin].path, "/") {
@@ -127,7 +127,7 @@ func (l *Ledger) round(ctx context.Context, things []*entry) []fate {
 		for range workersAtOnce {
 			done.Go(func() {
 				for i := range places {
-					fates[i] = l.remove(ctx, things[i])
+					outcomes[i] = l.remove(ctx, things[i])
 				}
 			})
 		}
@@ -138,11 +138,11 @@ func (l *Ledger) round(ctx context.Context, things []*entry) []fate {
 		done.Wait()
 		begin = end
 	}
-	return fates
+	return outcomes
 }
 
 // remove tries once to remove a thing.
-func (l *Ledger) remove(ctx context.Context, t *entry) fate {
+func (l *Ledger) remove(ctx context.Context, t *entry) removal {
 	if !t.certain { // its PUT was refused
 		got, err := l.send(ctx, t, http.MethodGet, "")
 		switch {
@@ -178,7 +178,7 @@ func (l *Ledger) remove(ctx context.Context, t *entry) fate {
 
 // absent judges a thing that is not there: it is gone unless an operation goes on that may
 // make it yet.
-func (l *Ledger) absent(ctx context.Context, t *entry) fate {
+func (l *Ledger) absent(ctx context.Context, t *entry) removal {
 	if t.poll == "" {
 		return gone
 	}
@@ -265,12 +265,12 @@ func (l *Ledger) endSubscriptions(ctx context.Context, things []*entry) (untold 
 }
 
 func (l *Ledger) notify(ctx context.Context, t *entry, state string) (*Answer, error) {
-	told := Object{}
-	if err := json.Unmarshal(t.body, &told); err != nil {
-		told = Object{}
+	answer := Object{}
+	if err := json.Unmarshal(t.body, &answer); err != nil {
+		answer = Object{}
 	}
-	told["state"] = state
-	body, err := json.Marshal(told)
+	answer["state"] = state
+	body, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (c *controls) passed(s *Scene) bool {
 	control.done.Do(func() {
 		first := newScene(s.ctx, *s.Target, trial{on: s.Type}, scenes.Add(1))
 		first.play(Case{Run: func(s *Scene) {
-			s.made()
+			s.created()
 			s.prepare(func() {
 				read := s.get(s.id).status(200)
 				id := text(read.doc, "id") + "/" + text(read.doc, "name")

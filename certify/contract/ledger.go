@@ -84,16 +84,16 @@ func (l *Ledger) over(r *http.Request, transport http.RoundTripper) (*http.Respo
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), l.limit)
 	defer cancel()
-	made := l.note(r)
+	noted := l.note(r)
 	resp, err := transport.RoundTrip(r.WithContext(ctx))
 	if err == nil {
 		err = hold(resp)
 	}
 	if err != nil {
-		l.unanswered(made)
+		l.unanswered(noted)
 		return nil, err
 	}
-	l.answered(made, resp)
+	l.answered(noted, resp)
 	return resp, nil
 }
 

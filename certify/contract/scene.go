@@ -137,10 +137,10 @@ func nameOf(id string) string {
 	return name
 }
 
-// beside is the id of another resource in the same collection. Its name begins with that
-// of the first, so that scenes do not meet, and has no characters of other kinds: a type
-// may restrict its names.
-func beside(id, name string) string {
+// sibling returns the id of another resource in the same collection. Its name begins
+// with that of the first, so that scenes do not collide, and uses no other kinds of
+// characters: a type may restrict its names.
+func sibling(id, name string) string {
 	first := nameOf(id)
 	if strings.Contains(first, "-") {
 		return collection(id) + "/" + first + "-" + name
@@ -317,17 +317,17 @@ func (s *Scene) post(path string, body any, options ...option) *Answer {
 	return s.call(http.MethodPost, path, body, options...)
 }
 
-// made creates the scene's resource; most cases begin so.
-func (s *Scene) made(further ...Object) *Answer {
+// created creates the scene's resource; most cases begin with it.
+func (s *Scene) created(further ...Object) *Answer {
 	return s.create(s.id, s.body(s.Type, further...))
 }
 
 // create prepares a resource: it PUTs the body, waits for the end of what that begins and
 // returns the resource as it is then.
 func (s *Scene) create(id string, body any) *Answer {
-	var made *Answer
-	s.prepare(func() { made = s.settled(s.put(id, body).done(), id).inState("Succeeded") })
-	return made
+	var created *Answer
+	s.prepare(func() { created = s.settled(s.put(id, body).done(), id).inState("Succeeded") })
+	return created
 }
 
 // changed prepares a resource by a PATCH.

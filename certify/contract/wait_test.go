@@ -121,7 +121,7 @@ func TestNamesBesideAName(t *testing.T) {
 		{"/g/certify7", "azure-async", "/g/certify7xazureasync"},
 		{"/g/certify7", "op-12", "/g/certify7xop12"},
 	} {
-		if got := beside(row.id, row.name); got != row.want {
+		if got := sibling(row.id, row.name); got != row.want {
 			t.Errorf("%s beside %s: %s", row.name, row.id, got)
 		}
 	}

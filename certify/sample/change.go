@@ -9,10 +9,10 @@ import (
 
 // change is a member of properties that could have another value.
 type change struct {
-	at     member
-	values []any
-	made   bool // the body has it
-	odd    bool // it has a format: what another value means is less sure
+	at      member
+	values  []any
+	applied bool // the body has it
+	odd     bool // it has a format: what another value means is less sure
 }
 
 // note remembers a member that could be changed.
@@ -42,7 +42,7 @@ func (m *maker) update(create contract.Object) contract.Object {
 		return 0
 	}
 	c := slices.MinFunc(m.changes, func(a, b change) int {
-		return cmp.Or(rank(a.odd)-rank(b.odd), rank(b.made)-rank(a.made), slices.Compare(a.at, b.at))
+		return cmp.Or(rank(a.odd)-rank(b.odd), rank(b.applied)-rank(a.applied), slices.Compare(a.at, b.at))
 	})
 	last := len(c.at) - 1
 	patch, object := contract.Object{}, create

@@ -38,7 +38,7 @@ func Bodies(files, types []string) (map[string]Sample, error) {
 			return nil, err
 		}
 		for _, name := range types {
-			if _, made := samples[name]; made {
+			if _, exists := samples[name]; exists {
 				continue
 			}
 			o := d.put(name)
@@ -61,13 +61,13 @@ func (l library) sample(o *operation) (Sample, error) {
 		return Sample{}, err
 	}
 	m := &maker{library: l}
-	made, err := m.value(body, member{}, l.examples(o))
+	sampled, err := m.value(body, member{}, l.examples(o))
 	if err != nil {
 		return Sample{}, err
 	}
-	create, ok := made[0].(contract.Object)
+	create, ok := sampled[0].(contract.Object)
 	if !ok {
-		return Sample{}, fmt.Errorf("the body is %s, but must be an object", kindOf(made[0]))
+		return Sample{}, fmt.Errorf("the body is %s, but must be an object", kindOf(sampled[0]))
 	}
 	return Sample{Create: create, Update: m.update(create)}, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // scalars are values that fit a schema of strings, numbers or booleans, each once.
 func (s *schema) scalars(at member, hints []any) ([]any, error) {
-	candidates := append(slices.Clone(hints), s.beside(hints)...)
+	candidates := append(slices.Clone(hints), s.variations(hints)...)
 	enum, _ := s.keywords["enum"].([]any)
 	candidates = append(candidates, enum...)
 	if v, given := s.keywords["const"]; given {
@@ -49,9 +49,9 @@ func (s *schema) scalars(at member, hints []any) ([]any, error) {
 	return nil, noValue(at, "no value is found within the bounds of its schema: give the body in the samples")
 }
 
-// beside are values that differ little from the hints: what fits beside a hinted value most
-// likely fits in its place.
-func (s *schema) beside(hints []any) []any {
+// variations returns values that differ little from the hints: a close neighbour of a
+// hinted value is most likely valid too.
+func (s *schema) variations(hints []any) []any {
 	var all []any
 	_, _, step := s.bounds()
 	for _, hint := range hints {

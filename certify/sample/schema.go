@@ -20,8 +20,8 @@ type schema struct {
 // deepest bounds how deep schemas hold each other.
 const deepest = 24
 
-// whole resolves a schema and what it takes from others.
-func (l library) whole(n node) (*schema, error) {
+// complete resolves a schema and merges the schemas that it refers to.
+func (l library) complete(n node) (*schema, error) {
 	n, err := l.resolve(n)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ type maker struct {
 // value makes values that fit a schema: at least one, of scalars more where there are. The
 // hints are values that somebody thinks fit, the best first.
 func (m *maker) value(n node, at member, hints []any) ([]any, error) {
-	s, err := m.whole(n)
+	s, err := m.complete(n)
 	if err != nil {
 		return nil, noValue(at, "%v", err)
 	}
@@ -41,17 +41,17 @@ func (m *maker) fit(s *schema, at member, hints []any) ([]any, error) {
 	hints = s.hints(hints)
 	switch s.kind() {
 	case "object":
-		made, err := m.object(s, at, hints)
+		object, err := m.object(s, at, hints)
 		if err != nil {
 			return nil, err
 		}
-		return []any{made}, nil
+		return []any{object}, nil
 	case "array":
-		made, err := m.array(s, at, hints)
+		list, err := m.array(s, at, hints)
 		if err != nil {
 			return nil, err
 		}
-		return []any{made}, nil
+		return []any{list}, nil
 	}
 	return s.scalars(at, hints)
 }
@@ -73,9 +73,9 @@ func firstOf[T any](m *maker, possibilities []T, try func(T) ([]any, error)) ([]
 	var first error
 	for _, p := range possibilities {
 		before := len(m.changes)
-		made, err := try(p)
+		value, err := try(p)
 		if err == nil {
-			return made, nil
+			return value, nil
 		}
 		m.changes = m.changes[:before]
 		if first == nil {
@@ -108,14 +108,14 @@ func (m *maker) object(s *schema, at member, hints []any) (contract.Object, erro
 		return 1
 	})
 	if len(variants) == 0 {
-		made, err := m.members(s, at, hints)
-		if err == nil && made[name] == nil {
-			made[name] = s.ownValue()
+		object, err := m.members(s, at, hints)
+		if err == nil && object[name] == nil {
+			object[name] = s.ownValue()
 		}
 		m.keep(at.to(name))
-		return made, err
+		return object, err
 	}
-	made, err := firstOf(m, variants, func(v variant) ([]any, error) {
+	object, err := firstOf(m, variants, func(v variant) ([]any, error) {
 		values, err := m.value(v.node, at, hints)
 		if err != nil {
 			return nil, err
@@ -129,9 +129,9 @@ func (m *maker) object(s *schema, at member, hints []any) (contract.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	o, ok := made[0].(contract.Object)
+	o, ok := object[0].(contract.Object)
 	if !ok {
-		return nil, noValue(at, "a kind of the object is %s", kindOf(made[0]))
+		return nil, noValue(at, "a kind of the object is %s", kindOf(object[0]))
 	}
 	return o, nil
 }
@@ -141,7 +141,7 @@ var envelope = []string{"location", "tags", "id", "name", "type", "systemData", 
 
 // members makes an object with the members that are required, and those of the hints.
 func (m *maker) members(s *schema, at member, hints []any) (contract.Object, error) {
-	made := contract.Object{}
+	object := contract.Object{}
 	names := slices.Sorted(maps.Keys(s.properties))
 	for _, name := range slices.Sorted(maps.Keys(s.required)) {
 		if !slices.Contains(names, name) {
@@ -153,16 +153,16 @@ func (m *maker) members(s *schema, at member, hints []any) (contract.Object, err
 		if len(at) == 0 && slices.Contains(envelope, name) || its.String() == "properties.provisioningState" {
 			continue
 		}
-		if err := m.member(made, s, its, exemplified(hints, name), of(hints, name)); err != nil {
+		if err := m.member(object, s, its, exemplified(hints, name), of(hints, name)); err != nil {
 			return nil, err
 		}
 	}
-	for i := 0; float64(len(made)) < number(s.keywords["minProperties"], 0); i++ {
-		if err := m.further(made, s, at.to(fmt.Sprintf("key%d", i))); err != nil {
+	for i := 0; float64(len(object)) < number(s.keywords["minProperties"], 0); i++ {
+		if err := m.further(object, s, at.to(fmt.Sprintf("key%d", i))); err != nil {
 			return nil, err
 		}
 	}
-	return made, nil
+	return object, nil
 }
 
 // exemplified reports whether the best example of an object has a member, and one that does
@@ -198,7 +198,7 @@ func (m *maker) member(made contract.Object, s *schema, at member, exemplified b
 		return m.further(made, s, at)
 	}
 	required := s.required[name] || len(at) == 1 && name == "properties"
-	own, err := m.whole(n)
+	own, err := m.complete(n)
 	if err != nil {
 		if required {
 			return noValue(at, "%v", err)
@@ -302,9 +302,9 @@ func (m *maker) array(s *schema, at member, hints []any) ([]any, error) {
 			break
 		}
 	}
-	made := []any{}
+	list := []any{}
 	add := func(hints ...any) error {
-		values, err := m.value(n, at.to(fmt.Sprintf("[%d]", len(made))), hints)
+		values, err := m.value(n, at.to(fmt.Sprintf("[%d]", len(list))), hints)
 		if err != nil {
 			return err
 		}
@@ -312,22 +312,22 @@ func (m *maker) array(s *schema, at member, hints []any) ([]any, error) {
 			return noValue(at, "the example does not fit")
 		}
 		for _, v := range values {
-			if s.keywords["uniqueItems"] != true || !slices.ContainsFunc(made, func(other any) bool { return equal(v, other) }) {
-				made = append(made, v)
+			if s.keywords["uniqueItems"] != true || !slices.ContainsFunc(list, func(other any) bool { return equal(v, other) }) {
+				list = append(list, v)
 				return nil
 			}
 		}
-		return noValue(at, "%d items that differ are required, but %d are found", least, len(made))
+		return noValue(at, "%d items that differ are required, but %d are found", least, len(list))
 	}
 	for _, hint := range hinted {
-		if len(made) < most && !refersToResource(hint) {
+		if len(list) < most && !refersToResource(hint) {
 			_ = add(hint) // one that does not fit is left out
 		}
 	}
-	for len(made) < least {
+	for len(list) < least {
 		if err := add(); err != nil {
 			return nil, err
 		}
 	}
-	return made, nil
+	return list, nil
 }
