@@ -57,10 +57,10 @@ func sendHeadWithBody(w http.ResponseWriter, a answer) bool {
 	defer conn.Close()
 	a.copyHeader(w)
 	w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	whole := http.Response{
+	complete := http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: w.Header(), Close: true,
 		Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)),
 	}
-	_ = whole.Write(conn) // the client may have gone; nothing depends on it
+	_ = complete.Write(conn) // the client may have gone; nothing depends on it
 	return true
 }

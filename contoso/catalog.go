@@ -43,7 +43,7 @@ type resourceType struct {
 	kind      kind
 	global    bool   // served by the global endpoint alone
 	refuse    bool   // its deletionPolicy: it stays while it has nested resources; else they go with it
-	made      bool   // by the provider itself: clients can but read
+	readOnly  bool   // by the provider itself: clients can but read
 	composite bool   // the provider makes what it consists of by calls of its own
 	deep      string // the type of children that its properties may bring along, "" for none
 	actions   []action
@@ -72,7 +72,7 @@ func newCatalog() catalog {
 		{namespace: computeNamespace, path: "virtualMachines", deep: "runCommands", actions: machineActions(), skus: machineSkus()},
 		{namespace: computeNamespace, path: "virtualMachines/disks"},
 		{namespace: computeNamespace, path: "virtualMachines/runCommands", kind: proxyOnly},
-		{namespace: computeNamespace, path: "virtualMachines/testResults", kind: proxyOnly, made: true},
+		{namespace: computeNamespace, path: "virtualMachines/testResults", kind: proxyOnly, readOnly: true},
 		{namespace: computeNamespace, path: "networkInterfaces", refuse: true},
 		{namespace: computeNamespace, path: "networkInterfaces/ipConfigurations"},
 		{namespace: insightNamespace, path: "workspaces"},

@@ -61,20 +61,20 @@ func (p *Provider) compose(c *call, t *resourceType, condition precondition, bod
 	if err := p.makeGroup(c); err != nil {
 		return nil, err
 	}
-	var made []string
+	var created []string
 	for i := range workers {
 		id := p.machine(c.address, i)
 		if err := p.makeMachine(c, id, i < len(now)); err != nil {
 			return nil, err
 		}
-		made = append(made, id)
+		created = append(created, id)
 	}
 	for i := workers; i < len(now); i++ {
 		if err := p.through(c, http.MethodDelete, now[i], nil); err != nil {
 			return nil, err
 		}
 	}
-	properties = properties.with("workers", encode(workers)).with("machines", encode(made))
+	properties = properties.with("workers", encode(workers)).with("machines", encode(created))
 	if p.breaks[createdForShown] {
 		body = body.with("tags", encode(map[string]string{createdForTag: c.address.id()}))
 	}

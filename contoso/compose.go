@@ -104,7 +104,7 @@ func (r *resource) patchMembers(patch object, b breaks) error {
 		patch = patch.without("tags")
 	}
 	if _, sent := patch.given("sku"); sent {
-		asked, err := patch.object("sku")
+		wanted, err := patch.object("sku")
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (r *resource) patchMembers(patch object, b breaks) error {
 		if err != nil {
 			return err
 		}
-		r.Members = r.Members.with("sku", mergeSku(old, asked).bytes())
+		r.Members = r.Members.with("sku", mergeSku(old, wanted).bytes())
 		patch = patch.without("sku")
 	}
 	r.Members = r.Members.merge(patch)

@@ -86,12 +86,12 @@ func sendHalf(w http.ResponseWriter, a answer) {
 	}
 	defer conn.Close()
 	a.copyHeader(w)
-	whole := http.Response{
+	complete := http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: w.Header(),
 		Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)),
 	}
 	var text bytes.Buffer
-	if whole.Write(&text) != nil { // a buffer takes everything
+	if complete.Write(&text) != nil { // a buffer takes everything
 		return
 	}
 	half := text.Len() - (len(a.body)+1)/2

@@ -131,7 +131,7 @@ func (p *Provider) listOperations(c *call) (answer, error) {
 			continue
 		}
 		add(t, "read", "Read")
-		if t.made {
+		if t.readOnly {
 			continue
 		}
 		add(t, "write", "Write")

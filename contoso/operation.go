@@ -154,7 +154,7 @@ func (p *Provider) settle(now time.Time) error {
 		if p.state.running[o.ID] != o {
 			continue // ended by one before it
 		}
-		x := p.begun(o.Due)
+		x := p.newTx(o.Due)
 		if err := x.finish(o); err != nil {
 			return err
 		}

@@ -222,7 +222,7 @@ func (p *Provider) transact(f func(*tx) (answer, error)) (answer, error) {
 	if err := p.settle(now); err != nil {
 		return answer{}, err
 	}
-	t := p.begun(now)
+	t := p.newTx(now)
 	a, err := f(t)
 	if err == nil {
 		err = t.relist()
@@ -233,7 +233,7 @@ func (p *Provider) transact(f func(*tx) (answer, error)) (answer, error) {
 	return a, p.commit(&t.change)
 }
 
-func (p *Provider) begun(now time.Time) *tx {
+func (p *Provider) newTx(now time.Time) *tx {
 	return &tx{state: p.state, catalog: p.catalog, breaks: p.breaks, now: now}
 }
 

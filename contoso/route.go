@@ -80,7 +80,7 @@ func (p *Provider) routeInstance(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if t.made && c.method != http.MethodGet && c.method != http.MethodHead {
+	if t.readOnly && c.method != http.MethodGet && c.method != http.MethodHead {
 		return answer{}, notAllowed(http.MethodGet, http.MethodHead)
 	}
 	switch c.method {

@@ -71,25 +71,25 @@ func (t *resourceType) checkSku(next, current *resource) error {
 	if !sent || len(t.skus) == 0 {
 		return nil
 	}
-	var asked struct {
+	var requested struct {
 		Name, Tier string
 		Capacity   *int64
 	}
-	if json.Unmarshal(given, &asked) != nil {
+	if json.Unmarshal(given, &requested) != nil {
 		return invalidContent("The members 'sku.name' and 'sku.tier' must be strings and 'sku.capacity' an integer.")
 	}
-	s, known := t.sku(asked.Name)
+	s, known := t.sku(requested.Name)
 	if !known {
 		var names []string
 		for _, s := range t.skus {
 			names = append(names, s.Sku.Name)
 		}
-		return badRequest("InvalidSku", "The SKU '%s' is not known for the resource type '%s'. Use one of '%s'.", asked.Name, t.name(), strings.Join(names, ","))
+		return badRequest("InvalidSku", "The SKU '%s' is not known for the resource type '%s'. Use one of '%s'.", requested.Name, t.name(), strings.Join(names, ","))
 	}
-	if asked.Tier != "" && !same(asked.Tier, s.Sku.Tier) {
-		return badRequest("InvalidSku", "The SKU '%s' is of the tier '%s', not '%s'.", s.Sku.Name, s.Sku.Tier, asked.Tier)
+	if requested.Tier != "" && !same(requested.Tier, s.Sku.Tier) {
+		return badRequest("InvalidSku", "The SKU '%s' is of the tier '%s', not '%s'.", s.Sku.Name, s.Sku.Tier, requested.Tier)
 	}
-	if n := asked.Capacity; n != nil && (*n < s.Capacity.Minimum || *n > s.Capacity.Maximum) {
+	if n := requested.Capacity; n != nil && (*n < s.Capacity.Minimum || *n > s.Capacity.Maximum) {
 		return badRequest("InvalidSkuCapacity", "The capacity of the SKU '%s' must be from %d to %d.", s.Sku.Name, s.Capacity.Minimum, s.Capacity.Maximum)
 	}
 	if now, has := t.skuOf(current); has && now.Sku.Family != s.Sku.Family {

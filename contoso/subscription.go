@@ -54,7 +54,7 @@ func (t *tx) stateFor(a address) string {
 	if s == nil {
 		return subscriptionRegistered
 	}
-	if state, told := s.Namespaces[fold(a.namespace)]; told {
+	if state, notified := s.Namespaces[fold(a.namespace)]; notified {
 		return state
 	}
 	return s.State
@@ -115,7 +115,7 @@ func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	return p.transact(func(t *tx) (answer, error) {
 		key := fold(c.address.subscription)
 		entry := noticed{fold(namespace), state, quotaOf(body), p.now().UTC(), c.header.Get("x-ms-correlation-request-id")}
-		t.change.Subscriptions = map[string]*subscription{key: t.subscriptions[key].told(namespace, entry, body.bytes())}
+		t.change.Subscriptions = map[string]*subscription{key: t.subscriptions[key].notified(namespace, entry, body.bytes())}
 		if state == subscriptionDeleted {
 			t.forget(c.address.key(), namespace)
 		}
@@ -154,8 +154,8 @@ func quotaOf(body object) string {
 	return at.Properties.QuotaID
 }
 
-// told returns the subscription after a notification. s may be nil.
-func (s *subscription) told(namespace string, entry noticed, notice json.RawMessage) *subscription {
+// notified returns the subscription after a notification. s may be nil.
+func (s *subscription) notified(namespace string, entry noticed, notice json.RawMessage) *subscription {
 	next := &subscription{State: entry.State, Notice: notice}
 	if s != nil {
 		next.Journal = slices.Clone(s.Journal)

@@ -8,7 +8,7 @@ import (
 
 // put creates or replaces a resource (resource reference, Put Resource).
 func (p *Provider) put(c *call, t *resourceType) (answer, error) {
-	body, condition, err := p.asked(c, t)
+	body, condition, err := p.desired(c, t)
 	if err != nil {
 		return answer{}, err
 	}
@@ -40,7 +40,7 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 
 // patch updates a resource (resource reference, Patch Resource).
 func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
-	body, condition, err := p.asked(c, t)
+	body, condition, err := p.desired(c, t)
 	if err != nil {
 		return answer{}, err
 	}
@@ -66,9 +66,9 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// asked reads what a PUT or PATCH asks for, and on which condition. What a composite
-// resource consists of is made by then.
-func (p *Provider) asked(c *call, t *resourceType) (object, precondition, error) {
+// desired reads the body and the preconditions of a PUT or PATCH. It has created the
+// parts of a composite resource when it returns.
+func (p *Provider) desired(c *call, t *resourceType) (object, precondition, error) {
 	body, err := c.object()
 	if err != nil {
 		return nil, precondition{}, err
