@@ -114,16 +114,16 @@ func (h *headScanner) startLine(b byte) {
 }
 
 func (h *headScanner) stepName(b byte) {
-	whole := h.matched == len(h.target)
+	complete := h.matched == len(h.target)
 	switch {
 	case b == '\n':
 		h.state = lineStart
-	case !whole && lowerByte(b) == h.target[h.matched]:
+	case !complete && lowerByte(b) == h.target[h.matched]:
 		h.matched++
-	case whole && (b == ' ' || b == '\t'):
-	case whole && b == ':' && h.target == codingName:
+	case complete && (b == ' ' || b == '\t'):
+	case complete && b == ':' && h.target == codingName:
 		h.state, h.hasTransferEncoding = ignoredLine, true
-	case whole && b == ':':
+	case complete && b == ':':
 		h.state, h.hasContentLength, h.lastWasLength, h.length, h.digitSeen, h.numberEnded = lengthValue, true, true, 0, false, false
 	default:
 		h.state = ignoredLine

@@ -31,12 +31,12 @@ func (t *Table) Listen(l net.Listener) net.Listener { return t.listen(l, nil) }
 
 func (t *Table) listen(l net.Listener, h *TLSOptions) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
-	made := &listener{
+	created := &listener{
 		Listener: l, table: t, handshakes: h, began: time.Now(), ended: ctx.Done(), end: cancel,
 		accepted: make(chan net.Conn), failed: make(chan error), parked: map[*scannedConn]struct{}{},
 	}
-	made.running.Go(func() { made.run(ctx) })
-	return made
+	created.running.Go(func() { created.run(ctx) })
+	return created
 }
 
 // listener passes on what its table admits: new connections, and those that had been

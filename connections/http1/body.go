@@ -28,7 +28,7 @@ type body struct {
 	left    int64 // of content with a length
 	chunks  *chunks
 	awaited bool // the client waits for 100 Continue before it sends
-	asked   bool // that was sent
+	invited bool // that was sent
 	ended   bool
 	closed  bool
 	err     error
@@ -71,8 +71,8 @@ func (b *body) Read(p []byte) (n int, err error) {
 	if b.closed {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	if b.awaited && !b.asked {
-		b.asked = true
+	if b.awaited && !b.invited {
+		b.invited = true
 		if err := b.x.askForContent(); err != nil {
 			b.err = err
 		}

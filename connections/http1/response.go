@@ -22,17 +22,17 @@ const headRoom = 128
 // response is the [http.ResponseWriter] of an exchange. What is written goes out when
 // the handler returns, when it flushes, or when it is too much to hold.
 type response struct {
-	x        *exchange
-	status   int   // 0: WriteHeader was not called
-	length   int64 // as the handler declares it; -1: it does not
-	written  int64
-	begun    bool // its head is complete
-	chunked  bool
-	bodyless bool // the answer has no content
-	over     bool // the handler has returned
-	err      error
-	until    time.Time // for writing; zero: for ever
-	began    time.Time // when its head was written
+	x            *exchange
+	status       int   // 0: WriteHeader was not called
+	length       int64 // as the handler declares it; -1: it does not
+	written      int64
+	headComplete bool // its head is complete
+	chunked      bool
+	bodyless     bool // the answer has no content
+	over         bool // the handler has returned
+	err          error
+	until        time.Time // for writing; zero: for ever
+	began        time.Time // when its head was written
 
 	header http.Header // a map for each answer: who keeps it changes no other's
 	own    headers.Fields
@@ -177,7 +177,7 @@ func (w *response) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	c := w.x.conn
-	if !w.begun {
+	if !w.headComplete {
 		if len(c.out)+len(p) <= maxHeld-headRoom {
 			c.out = append(c.out, p...)
 			return len(p), nil
@@ -222,7 +222,7 @@ func (w *response) put(p []byte) {
 // start decides how the answer is framed, and completes its head. The content that is
 // held so far is whole, or only its beginning.
 func (w *response) start(whole bool) {
-	w.begun = true
+	w.headComplete = true
 	c, x := w.x.conn, w.x
 	if !x.last && !x.body.drop() {
 		x.last = true
@@ -290,7 +290,7 @@ func (w *response) finish() bool {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if !w.begun {
+	if !w.headComplete {
 		w.start(true)
 	}
 	if w.chunked {
@@ -324,7 +324,7 @@ func (w *response) FlushError() error {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if !w.begun {
+	if !w.headComplete {
 		w.start(false)
 	}
 	w.send()
@@ -359,7 +359,7 @@ func (w *response) WriteWithin(d time.Duration) {
 // askForContent tells a client that waits to send its content. After the beginning of
 // an answer it is not told any more.
 func (x *exchange) askForContent() error {
-	if x.begun {
+	if x.headComplete {
 		return http.ErrBodyReadAfterClose
 	}
 	x.writeUntil(x.until)
