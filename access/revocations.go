@@ -31,7 +31,7 @@ func NewRevocations(lists []*x509.RevocationList, authorities []*x509.Certificat
 	r := &Revocations{lists: map[string]revocationList{}, ended: ended}
 	newest := map[string]time.Time{}
 	for _, list := range lists {
-		if err := whole(list); err != nil {
+		if err := checkComplete(list); err != nil {
 			return nil, err
 		}
 		signed := false
@@ -58,9 +58,9 @@ func NewRevocations(lists []*x509.RevocationList, authorities []*x509.Certificat
 	return r, nil
 }
 
-// whole reports what makes a list one that says not all of its issuer: such extensions
-// are critical.
-func whole(list *x509.RevocationList) error {
+// checkComplete refuses a list that does not cover all certificates of its issuer: the
+// extensions that say so are critical.
+func checkComplete(list *x509.RevocationList) error {
 	for _, e := range list.Extensions {
 		if e.Critical {
 			return fmt.Errorf("the list of %q has the extension %v, which is not understood", list.Issuer, e.Id)

@@ -92,7 +92,7 @@ func BuiltIn() []Definition {
 }
 
 func builtIn(id, name, description string, actions []string, notActions ...string) Definition {
-	made := time.Date(2015, time.February, 2, 21, 55, 9, 880642300, time.UTC)
+	created := time.Date(2015, time.February, 2, 21, 55, 9, 880642300, time.UTC)
 	if notActions == nil {
 		notActions = []string{}
 	}
@@ -101,6 +101,6 @@ func builtIn(id, name, description string, actions []string, notActions ...strin
 		Permissions: []Permission{{
 			Actions: actions, NotActions: notActions, DataActions: []string{}, NotDataActions: []string{},
 		}},
-		AssignableScopes: []string{"/"}, CreatedOn: made, UpdatedOn: made,
+		AssignableScopes: []string{"/"}, CreatedOn: created, UpdatedOn: created,
 	}
 }
