@@ -42,7 +42,7 @@ func (p *pageBuild) checkFailures() *arm.Error {
 	if p.request.Sole {
 		return soleFault(faults[0].fault)
 	}
-	fault := listFault(faults, p.asked(), p.request.Namespace)
+	fault := listFault(faults, p.regionCount(), p.request.Namespace)
 	if refused || !p.cursor.partial {
 		return fault
 	}
@@ -57,8 +57,8 @@ func (p *pageBuild) checkFailures() *arm.Error {
 	return nil
 }
 
-// asked returns how many regions were asked.
-func (p *pageBuild) asked() int {
+// regionCount returns how many regions were asked.
+func (p *pageBuild) regionCount() int {
 	names := map[string]bool{}
 	for _, r := range p.results {
 		names[r.region.name] = true
@@ -151,15 +151,15 @@ func (p *pageBuild) fitToken(kept int) int {
 			*r.region = r.before
 		}
 	}
-	begun := slices.ContainsFunc(p.cursor.regions, func(r *regionCursor) bool { return r.state == inProgress })
+	started := slices.ContainsFunc(p.cursor.regions, func(r *regionCursor) bool { return r.state == inProgress })
 	for _, r := range open {
 		limit := tokenLimit
-		if begun && r.before.state == notStarted {
+		if started && r.before.state == notStarted {
 			limit = tokenTarget
 		}
 		*r.region = r.after
 		if len(p.sealCursor()) <= limit {
-			begun = true
+			started = true
 			continue
 		}
 		*r.region = r.before
@@ -179,11 +179,11 @@ func (p *pageBuild) deferUnstarted() bool {
 			return false
 		}
 	}
-	begun := func(r *regionCursor) bool { return r.state == inProgress }
-	if !slices.ContainsFunc(p.cursor.regions, begun) {
+	started := func(r *regionCursor) bool { return r.state == inProgress }
+	if !slices.ContainsFunc(p.cursor.regions, started) {
 		return false
 	}
-	p.cursor.moveToEnd(func(r *regionCursor) bool { return !begun(r) })
+	p.cursor.moveToEnd(func(r *regionCursor) bool { return !started(r) })
 	return true
 }
 

@@ -119,8 +119,8 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 		r.state = exhausted
 		return r, got, nil
 	}
-	asked := queryHash(r.query)
-	if mark := queryHash(next); mark == asked || mark == queryHash(c.Query) || !r.advance(next, len(got.page.Elements) == 0) {
+	hash := queryHash(r.query)
+	if mark := queryHash(next); mark == hash || mark == queryHash(c.Query) || !r.advance(next, len(got.page.Elements) == 0) {
 		return r, got, c.invalid("its pages never end")
 	}
 	return r, got, nil

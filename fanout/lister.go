@@ -141,9 +141,9 @@ func (l *Lister) OwnsToken(r Request) bool {
 // Page returns a page, which the caller must release, or an error: an *arm.Error or
 // that of ctx.
 func (l *Lister) Page(ctx context.Context, r Request) (*MergedPage, error) {
-	begun := time.Now()
+	started := time.Now()
 	merged, err := l.page(ctx, r)
-	l.metrics.countPage(merged, err, time.Since(begun))
+	l.metrics.countPage(merged, err, time.Since(started))
 	return merged, err
 }
 
