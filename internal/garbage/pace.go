@@ -42,8 +42,8 @@ const (
 func Start(o Options) (limit int64, stop func()) {
 	var undo []func()
 	if o.Getenv("GOMEMLIMIT") == "" {
-		if whole := containerMemory("/"); whole < math.MaxInt64 {
-			limit = int64(float64(whole) * o.Share)
+		if total := containerMemory("/"); total < math.MaxInt64 {
+			limit = int64(float64(total) * o.Share)
 			before := debug.SetMemoryLimit(limit)
 			undo = append(undo, func() { debug.SetMemoryLimit(before) })
 		}

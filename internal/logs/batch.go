@@ -24,7 +24,7 @@ type Batch struct {
 	to   zapcore.WriteSyncer
 	lost atomic.Uint64
 
-	begun, full chan struct{} // there is a line; there are enough
+	started, full chan struct{} // there is a line; there are enough
 
 	mu      sync.Mutex
 	waiting []byte // whole lines
@@ -34,7 +34,7 @@ type Batch struct {
 }
 
 func newBatch() *Batch {
-	return &Batch{begun: make(chan struct{}, 1), full: make(chan struct{}, 1)}
+	return &Batch{started: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 }
 
 // Access returns the logger of access lines that go where those of log do, and the
@@ -64,7 +64,7 @@ func (b *Batch) Write(line []byte) (int, error) {
 	full := len(b.waiting) >= batchSize
 	b.mu.Unlock()
 	if first {
-		signal(b.begun)
+		signal(b.started)
 	}
 	if full {
 		signal(b.full)
@@ -84,7 +84,7 @@ func signal(to chan struct{}) {
 func (b *Batch) Run(ctx context.Context) {
 	for {
 		select {
-		case <-b.begun:
+		case <-b.started:
 			b.wait(ctx)
 			b.flush()
 		case <-ctx.Done():
