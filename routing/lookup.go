@@ -123,11 +123,11 @@ func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 // mayHold returns the regions that may hold resources of the type in the request's
 // scope. The store is asked once for a request.
 func (s *resolution) mayHold(t *regions.ResourceType) ([]string, error) {
-	if s.askedRegions {
+	if s.regionsKnown {
 		return s.regions, nil
 	}
 	names, held, err := s.Index.MayHold(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key, t.EffectiveRegions())
-	s.regions, s.d.inGroup, s.askedRegions = names, held, err == nil
+	s.regions, s.d.inGroup, s.regionsKnown = names, held, err == nil
 	return s.regions, err
 }
 

@@ -128,7 +128,7 @@ type Router struct {
 // resolves again, with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (*Decision, error) {
 	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
-		from := decided{scopes: scopes{Router: rt, memory: true, asked: r.Received}}
+		from := decided{scopes: scopes{Router: rt, memory: true, received: r.Received}}
 		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
 			d.Remembered = from.remembered
 			return d, err
@@ -303,7 +303,7 @@ type resolution struct {
 	from     *scopes
 
 	regions      []string // of [resolution.mayHold]
-	askedRegions bool
+	regionsKnown bool
 }
 
 // serve sets the endpoint of t in region. If a region has rows but has left the map,

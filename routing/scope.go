@@ -28,8 +28,8 @@ type Scopes interface {
 type scopes struct {
 	*Router
 	// memory may answer; otherwise the store does.
-	memory bool
-	asked  time.Time
+	memory   bool
+	received time.Time
 	// remembered: memory has answered; ofGroup: for the group; noGroup: the store has said
 	// that there is none.
 	remembered, ofGroup, noGroup bool
@@ -58,7 +58,7 @@ func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
 	var target inventory.Target
 	var err error
 	if s.memory {
-		target, s.remembered, err = s.Scopes.Target(ctx, s.question, s.asked)
+		target, s.remembered, err = s.Scopes.Target(ctx, s.question, s.received)
 	} else {
 		target, err = s.Index.Target(ctx, s.question)
 	}
@@ -110,7 +110,7 @@ func (s *scopes) subscription(ctx context.Context, id string) (inventory.Subscri
 	if !s.memory {
 		return s.Index.Subscription(ctx, arm.Fold(id))
 	}
-	found, remembered, err := s.Scopes.Subscription(ctx, id, s.asked)
+	found, remembered, err := s.Scopes.Subscription(ctx, id, s.received)
 	s.remembered = s.remembered || remembered
 	return found, err
 }
@@ -122,7 +122,7 @@ func (s *scopes) group(ctx context.Context, subscription, name string) (inventor
 	if !s.memory {
 		return s.Index.Group(ctx, subscription, name)
 	}
-	found, remembered, err := s.Scopes.Group(ctx, subscription, name, s.asked)
+	found, remembered, err := s.Scopes.Group(ctx, subscription, name, s.received)
 	s.remembered, s.ofGroup = s.remembered || remembered, remembered
 	s.noGroup = errors.Is(err, inventory.ErrNotFound) // memory knows of no absence
 	return found, err
@@ -135,7 +135,7 @@ func (s *scopes) registration(ctx context.Context, subscription, namespace strin
 	if !s.memory {
 		return s.Index.Registration(ctx, subscription, namespace)
 	}
-	found, remembered, err := s.Scopes.Registration(ctx, subscription, namespace, s.asked)
+	found, remembered, err := s.Scopes.Registration(ctx, subscription, namespace, s.received)
 	s.remembered = s.remembered || remembered
 	return found, err
 }
