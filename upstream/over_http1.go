@@ -14,7 +14,7 @@ import (
 func (x *request) overHTTP1(ctx context.Context, t *transports, call *Call, began time.Time) (*http.Response, error) {
 	x.sent = http1.Request{
 		Method: call.Method, Path: targetPath(call.Path), Query: call.Query,
-		Header: x.header, Own: call.Own, Content: call.Content, Deadline: call.deadline, Begun: began, Observer: x,
+		Header: x.header, Own: call.Own, Content: call.Content, Deadline: call.deadline, Started: began, Observer: x,
 	}
 	if !isWrite(call.Method) {
 		return t.http1Reads.Do(ctx, &x.sent)

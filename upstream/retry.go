@@ -88,16 +88,16 @@ func retryRead(ctx context.Context, response *http.Response, err error) (bool, e
 	if !statusIsTransient(response.StatusCode) {
 		return false, nil
 	}
-	asked := retryAfter(response)
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < asked {
+	wanted := retryAfter(response)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wanted {
 		return false, nil // the answer at hand is better than none
 	}
-	return asked <= maxRetryAfter, nil
+	return wanted <= maxRetryAfter, nil
 }
 
 func retryBackoff(_, _ time.Duration, attempt int, response *http.Response) time.Duration {
-	if asked := retryAfter(response); asked > 0 {
-		return asked
+	if wanted := retryAfter(response); wanted > 0 {
+		return wanted
 	}
 	ceiling := min(maxRetryWait, minRetryWait<<attempt)
 	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy

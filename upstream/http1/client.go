@@ -91,8 +91,9 @@ type Request struct {
 	// Deadline bounds the call and the reading of its answer, as that of the context
 	// does; zero: none.
 	Deadline time.Time
-	// Begun is when the call began, just before; zero: nobody has looked.
-	Begun time.Time
+	// Started is when the call started, as the caller read the clock just before; zero:
+	// it did not read the clock.
+	Started time.Time
 	// Guard decides about each byte of a write; nil for what may be repeated.
 	Guard *sendguard.Guard
 	// Observer may be nil.
@@ -122,12 +123,12 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	if d, ok := ctx.Deadline(); ok && (deadline.IsZero() || d.Before(deadline)) {
 		deadline = d
 	}
-	begun := r.Begun
-	if begun.IsZero() {
-		begun = time.Now()
+	started := r.Started
+	if started.IsZero() {
+		started = time.Now()
 	}
 	exact, shared := deadline, false
-	if r.Guard == nil && len(r.Content) == 0 && (deadline.IsZero() || deadline.Sub(begun) >= watchFrom) {
+	if r.Guard == nil && len(r.Content) == 0 && (deadline.IsZero() || deadline.Sub(started) >= watchFrom) {
 		exact, shared = time.Time{}, true
 	}
 	for {

@@ -168,7 +168,7 @@ type wire struct {
 	err              error
 
 	request []byte // what is left of it
-	asked   bool   // the socket was looked at
+	tried   bool   // the socket was looked at
 	by      *exchange
 }
 

@@ -35,13 +35,13 @@ func (w *wire) readOnce(fd uintptr) bool {
 // ask is what [conn.ask] does with the socket. It returns how much has come, and the rest
 // of the request if the socket did not take all of it; nothing was awaited then.
 func (w *wire) ask(request, answer []byte, by *exchange) (n int, rest []byte, err error) {
-	w.request, w.p, w.by, w.asked = request, answer, by, false
+	w.request, w.p, w.by, w.tried = request, answer, by, false
 	w.n, w.err = 0, nil
 	failed := w.socket.Read(w.askStep)
 	rest = w.request
 	w.request, w.p, w.by = nil, nil, nil
 	switch {
-	case failed != nil && !w.asked:
+	case failed != nil && !w.tried:
 		return 0, nil, errStale
 	case failed != nil:
 		return 0, nil, failed
@@ -53,12 +53,12 @@ func (w *wire) ask(request, answer []byte, by *exchange) (n int, rest []byte, er
 
 // askOnce returns false to wait for the answer.
 func (w *wire) askOnce(fd uintptr) bool {
-	if !w.asked {
+	if !w.tried {
 		if _, err := readSocket(fd, w.p[:1]); err != syscall.EAGAIN { //nolint:errorlint // as the system call returned it
 			w.err = errStale
 			return true
 		}
-		w.asked = true
+		w.tried = true
 		w.by.opened()
 		return !w.send(fd) // nothing can have come yet
 	}

@@ -58,22 +58,22 @@ func (c *Conn) write(p []byte, wait bool) (n int, err error) {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	begun, full := false, false
+	started, full := false, false
 	for n < len(p) && err == nil && !full {
 		var wrote int
 		var first bool
 		wrote, first, err = c.writePiece(g, p[n:min(n+maxPiece, len(p))], wait)
-		begun, full = begun || first, wrote == 0
+		started, full = started || first, wrote == 0
 		n += wrote
 	}
 	if wait && full && err == nil {
 		err = io.ErrShortWrite
 	}
-	if begun && n == 0 {
+	if started && n == 0 {
 		g.undoFirstByte(err != nil)
-		begun = false
+		started = false
 	}
-	if failpoint.Enabled && begun && err == nil {
+	if failpoint.Enabled && started && err == nil {
 		if err = g.afterSend(); err != nil {
 			_ = c.Close() // or an answer that is on its way would still be read
 		}
