@@ -34,14 +34,14 @@ PostgreSQL has means of its own, pg_basebackup and pg_dump.`,
 			if cfg.Store.Driver != config.SQLite {
 				return errors.New("the store is PostgreSQL: back it up by pg_basebackup or pg_dump")
 			}
-			made, err := backup.Write(c.Context(), cfg.Store.DSN, args[0])
+			written, err := backup.Write(c.Context(), cfg.Store.DSN, args[0])
 			if err != nil {
 				return fmt.Errorf("no backup was made: %s: %w", args[0], err)
 			}
 			if asJSON {
-				return writeJSON(stdout, made)
+				return writeJSON(stdout, written)
 			}
-			_, err = fmt.Fprintf(stdout, "%s: %s\n%s\n", args[0], contents(made), whereKeyIs(cfg))
+			_, err = fmt.Fprintf(stdout, "%s: %s\n%s\n", args[0], contents(written), whereKeyIs(cfg))
 			return err
 		},
 	}

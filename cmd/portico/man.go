@@ -23,10 +23,10 @@ man finds those in ~/.local/share/man/man1.`,
 				return err
 			}
 			version, _, _ := meter.Build()
-			made := revisionTime()
+			date := revisionTime()
 			root := c.Root()
 			root.DisableAutoGenTag = true // the day on which they were written: the same build writes the same pages
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version, Manual: "Portico", Date: &made}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version, Manual: "Portico", Date: &date}, args[0])
 		},
 	}
 }

@@ -21,38 +21,38 @@ type signIn struct {
 
 // signIn makes the methods in the order in which they are asked. It asks no issuer.
 func (s *service) signIn(c *config.Config) (signIn, error) {
-	var made signIn
+	var created signIn
 	var err error
-	if made.keys, err = s.issuerKeys(c); err != nil {
-		return made, err
+	if created.keys, err = s.issuerKeys(c); err != nil {
+		return created, err
 	}
 	if c.Auth.Mode == config.AuthNone {
-		made.authenticator = access.Anyone{}
-		return made, nil
+		created.authenticator = access.Anyone{}
+		return created, nil
 	}
 	if !c.Auth.RolesEnforced() {
 		s.log.Warn("auth.roles is ignored: every caller of a tenant may do everything in its subscriptions")
 	}
 	var methods []access.Method
 	for _, i := range c.Auth.Issuers {
-		methods = append(methods, issuer.New(issuerOptions(i), made.keys.Of(i.URL)))
+		methods = append(methods, issuer.New(issuerOptions(i), created.keys.Of(i.URL)))
 	}
 	if ca := c.Auth.Certificates.CA; ca != "" {
-		if made.authorities, err = authoritiesOf(ca); err != nil {
-			return made, err
+		if created.authorities, err = authoritiesOf(ca); err != nil {
+			return created, err
 		}
-		revocations, err := s.revocations(c.Auth.Certificates.CRL, made.authorities)
+		revocations, err := s.revocations(c.Auth.Certificates.CRL, created.authorities)
 		if err != nil {
-			return made, err
+			return created, err
 		}
-		methods = append(methods, access.NewCertificates(made.authorities, ownersOf(c.Auth.Certificates), revocations))
+		methods = append(methods, access.NewCertificates(created.authorities, ownersOf(c.Auth.Certificates), revocations))
 	}
 	tokens, err := access.NewTokens(tokenPrincipals(c.Auth.Tokens))
 	if err != nil {
-		return made, err
+		return created, err
 	}
-	made.authenticator = access.NewMethods(authorityOf(c), s.signIns, append(methods, tokens)...).Reporting(s.foreign)
-	return made, nil
+	created.authenticator = access.NewMethods(authorityOf(c), s.signIns, append(methods, tokens)...).Reporting(s.foreign)
+	return created, nil
 }
 
 // issuerKeys returns the keys of all issuers.

@@ -99,11 +99,11 @@ func contextSetCommand(p Program) *cobra.Command {
 		if _, err := api.NewClient(api.ClientOptions{URL: wanted.Admin}); err != nil {
 			return fmt.Errorf("--admin: %w", err)
 		}
-		made := serviceContext{Name: name, Admin: wanted.Admin}
+		created := serviceContext{Name: name, Admin: wanted.Admin}
 		var tokenFile, ca error
-		made.TokenFile, tokenFile = absolute(wanted.TokenFile)
-		made.CA, ca = absolute(wanted.CA)
-		return errors.Join(tokenFile, ca, f.Set(made))
+		created.TokenFile, tokenFile = absolute(wanted.TokenFile)
+		created.CA, ca = absolute(wanted.CA)
+		return errors.Join(tokenFile, ca, f.Set(created))
 	})
 	c.Flags().StringVar(&wanted.Admin, "admin", "", "`URL` of the admin listener")
 	c.Flags().StringVar(&wanted.TokenFile, "token-file", "", "`FILE` that holds the admin token")

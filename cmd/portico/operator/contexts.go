@@ -88,16 +88,16 @@ func (f contextFile) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	made, err := os.CreateTemp(filepath.Dir(path), ".contexts.*") // of mode 0600
+	file, err := os.CreateTemp(filepath.Dir(path), ".contexts.*") // of mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(made.Name()) }() // unless it has the file's name by now
-	_, err = made.Write(text)
-	if err := errors.Join(err, made.Close()); err != nil {
+	defer func() { _ = os.Remove(file.Name()) }() // unless it has the file's name by now
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(made.Name(), path)
+	return os.Rename(file.Name(), path)
 }
 
 // unknownContextError is the error of a context that is not there.
