@@ -57,7 +57,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 		eventlog.SinkJob:          g.webhooks,
 		inventory.GroupDeleteJob: &groupdelete.Deleter{
 			Prober: g.prober, EmptinessCheck: g.deletionCheck, Sender: g.sender, Region: region,
-			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: limits.WholeOf(c.GroupDelete.PerEndpoint, c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,
+			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: limits.FullBudget(c.GroupDelete.PerEndpoint, c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,
 			Budget: c.GroupDelete.TransientBudget, Limit: c.GroupDelete.Limit, SendWithin: index.SendWithin, CallLimit: callLimit,
 			Floor: index.PollFloor, Log: g.log,
 		},

@@ -47,7 +47,7 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	held := &lease{store: w.Store, length: w.Lease, job: job, since: since}
 	var renewing sync.WaitGroup
 	renewing.Go(func() { held.keep(work, stop) })
-	begun := time.Now()
+	started := time.Now()
 	result, err := w.guarded(work, kind, claim)
 	lost := errors.Is(context.Cause(work), errLeaseLost)
 	stop(nil)
@@ -64,7 +64,7 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	case (outcome == outcomeDone || outcome == outcomeFailed) && result.End.Ended():
 		metrics.ended.WithLabelValues(name, result.End.String()).Inc()
 	}
-	metrics.seconds.WithLabelValues(name).Observe(time.Since(begun).Seconds())
+	metrics.seconds.WithLabelValues(name).Observe(time.Since(started).Seconds())
 }
 
 // guarded keeps a panic within its attempt. It does not see those of goroutines that

@@ -46,9 +46,9 @@ func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
 func (r *Runner) countIndex(ctx context.Context) {
 	var counts inventory.IndexCounts
 	repeat(ctx, r.pace(), func() time.Duration {
-		begun := time.Now()
+		started := time.Now()
 		done, err := r.countPart(ctx, &counts)
-		pause := max(countPause, countShare*time.Since(begun))
+		pause := max(countPause, countShare*time.Since(started))
 		if done {
 			r.index.show(counts)
 		}

@@ -38,7 +38,7 @@ func (r *Runner) showPresence(ctx context.Context) {
 	defer r.leave(ctx)
 	for {
 		if n, err := r.countReplicas(ctx); err == nil {
-			r.beside.replicas.Store(int64(max(n, 1)))
+			r.presence.replicas.Store(int64(max(n, 1)))
 		}
 		if timing.Sleep(ctx, presenceEvery) != nil {
 			return

@@ -72,7 +72,7 @@ type Runner struct {
 	storeUp prometheus.Gauge
 	// storeDown is since when the store has not answered, in microseconds; 0: it does.
 	storeDown atomic.Int64
-	beside    *presence
+	presence  *presence
 	// replaced has housekeeping count the jobs, and have kinds add theirs, at once.
 	replaced chan struct{}
 }
@@ -81,7 +81,7 @@ type Runner struct {
 func NewRunner(o Options) *Runner {
 	r := &Runner{
 		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
-		index: newIndexMetrics(o.Metrics), events: newEventMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), beside: newPresence(o.Metrics),
+		index: newIndexMetrics(o.Metrics), events: newEventMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), presence: newPresence(o.Metrics),
 		replaced: make(chan struct{}, 1),
 	}
 	for name, kind := range o.Kinds {
@@ -149,7 +149,7 @@ func (r *Runner) Run(ctx context.Context) {
 }
 
 // Replicas is how many replicas share the store, this one included, as it last heard.
-func (r *Runner) Replicas() int { return int(r.beside.replicas.Load()) }
+func (r *Runner) Replicas() int { return int(r.presence.replicas.Load()) }
 
 // pace is the pause between two questions for what is due; with jitter, so that
 // replicas do not claim at the same time.

@@ -22,7 +22,7 @@ type shares struct {
 // newShares gives one caller as many jobs as a replica works on of other kinds; for
 // all callers that is the given part of the whole.
 func newShares(part float64, recheck time.Duration) *shares {
-	all := limits.WholeOf(slots, part)
+	all := limits.FullBudget(slots, part)
 	return &shares{all, limits.NewConcurrency(all, slots, nil), recheck}
 }
 

@@ -22,11 +22,11 @@ const (
 func (r *Runner) checkTags(ctx context.Context) {
 	var check tags.Check
 	repeat(ctx, r.pace(), func() time.Duration {
-		begun, before := time.Now(), check.Mended
+		started, before := time.Now(), check.Mended
 		done, err := r.checkPart(ctx, &check)
-		pause := max(checkPause, checkShare*time.Since(begun))
+		pause := max(checkPause, checkShare*time.Since(started))
 		if check.Mended > before {
-			pause = mendShare * time.Since(begun)
+			pause = mendShare * time.Since(started)
 		}
 		switch {
 		case err != nil: // runHousekeeping warns of a store that is down

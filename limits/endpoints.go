@@ -2,8 +2,9 @@ package limits
 
 import "sync"
 
-// WholeOf returns the whole budget, given one caller's share of it; without a divisor, the share.
-func WholeOf(share int, part float64) int {
+// FullBudget returns the full budget, given one caller's share of it; without a divisor, the
+// share.
+func FullBudget(share int, part float64) int {
 	if part <= 0 {
 		return share
 	}
