@@ -53,7 +53,7 @@ type Event struct {
 	Subscription string
 	// Key is the folded ID of the resource.
 	Key string
-	Told
+	Payload
 }
 
 // Refused reports whether Portico itself refused the request, so that nothing has changed.
@@ -79,9 +79,9 @@ func (e Event) AssignableIn(subscription string) (scopes []string) {
 	return scopes
 }
 
-// Told is what is told of an event, and only to those who may read the resource. It is
-// encrypted in the store.
-type Told struct {
+// Payload is the content of an event. Only callers who may read the resource see it,
+// and the store encrypts it.
+type Payload struct {
 	// Resource is the ID as it was written.
 	Resource string `json:"resource"`
 	// Action is what was done, as roles name it.

@@ -3,8 +3,8 @@ package events
 import "portico/internal/jsontext"
 
 // AppendJSON appends what json.Marshal returns of it.
-func (t *Told) AppendJSON(behind []byte) ([]byte, error) {
-	o := jsontext.BeginObject(behind)
+func (t *Payload) AppendJSON(behind []byte) ([]byte, error) {
+	o := jsontext.Begin(behind)
 	o.Text("resource", t.Resource)
 	o.Text("action", t.Action)
 	o.Text("status", string(t.Status))

@@ -45,7 +45,7 @@ func fill(t *testing.T, v reflect.Value, draw *rand.Rand) {
 func TestWhatIsToldIsWrittenAsByEncodingJSON(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
-		var told Told
+		var told Payload
 		fill(t, reflect.ValueOf(&told).Elem(), draw)
 		want, err := json.Marshal(told)
 		if err != nil {
@@ -59,7 +59,7 @@ func TestWhatIsToldIsWrittenAsByEncodingJSON(t *testing.T) {
 }
 
 func TestATimeThatJSONDoesNotHaveIsRefused(t *testing.T) {
-	told := Told{Began: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	told := Payload{Began: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if text, err := told.AppendJSON(nil); err == nil {
 		t.Errorf("written: %s", text)
 	}

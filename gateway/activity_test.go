@@ -148,7 +148,7 @@ func TestActivityLogOfLongAgo(t *testing.T) {
 		for range 50 {
 			telling.Go(func() {
 				for range n / 50 {
-					if err := s.store.Events.Record(t.Context(), subscription, events.Told{Resource: resource, Action: vms + "/write", Status: events.Succeeded}); err != nil {
+					if err := s.store.Events.Record(t.Context(), subscription, events.Payload{Resource: resource, Action: vms + "/write", Status: events.Succeeded}); err != nil {
 						t.Error(err)
 						return
 					}

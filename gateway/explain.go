@@ -45,37 +45,37 @@ const answerShown = 64 << 10
 func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Explanation, error) {
 	ctx, cancel := context.WithTimeout(engine.Rehearse(ctx), explainTime)
 	defer cancel()
-	if fault := whole(&q); fault != nil {
+	if fault := checkQuestion(&q); fault != nil {
 		return adminapi.Explanation{}, fault
 	}
-	asked := rehearsed{signsIn: q.Token != "", raw: len(q.Raw) > 0, ask: q.Ask}
+	request := rehearsed{signsIn: q.Token != "", raw: len(q.Raw) > 0, ask: q.Ask}
 	var fault *arm.Error
-	if asked.raw {
+	if request.raw {
 		var unread *adminapi.Explanation
-		if asked.Request, unread = g.readRaw(ctx, q.Raw); unread != nil {
+		if request.Request, unread = g.readRaw(ctx, q.Raw); unread != nil {
 			return *unread, nil
 		}
-		q.Method = asked.Method
-		q.Path, _ = target(asked.Request)
-		asked.signsIn = q.Principal == ""
+		q.Method = request.Method
+		q.Path, _ = target(request.Request)
+		request.signsIn = q.Principal == ""
 	} else {
 		g.complete(&q)
-		if asked.Request, fault = explainedRequest(ctx, q); fault != nil {
+		if request.Request, fault = explainedRequest(ctx, q); fault != nil {
 			return adminapi.Explanation{}, fault
 		}
 	}
-	if fault := asked.bring(q.Token); fault != nil {
+	if fault := request.addToken(q.Token); fault != nil {
 		return adminapi.Explanation{}, fault
 	}
 	var err error
-	if asked.who, asked.roles, err = g.explainedCaller(ctx, q, asked.signsIn); err != nil {
+	if request.who, request.roles, err = g.explainedCaller(ctx, q, request.signsIn); err != nil {
 		return adminapi.Explanation{}, err
 	}
-	return g.explain(asked)
+	return g.explain(request)
 }
 
-// whole refuses a question that says something twice.
-func whole(q *adminapi.Question) *arm.Error {
+// checkQuestion refuses a question that gives something twice, or lacks something.
+func checkQuestion(q *adminapi.Question) *arm.Error {
 	named := q.Principal != "" || q.Tenant != "" || len(q.Groups) > 0
 	switch {
 	case len(q.Raw) > 0 && (q.Method != "" || q.Path != "" || q.Content != "" || len(q.Header) > 0):
@@ -253,7 +253,7 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	var finder resolve.Finder = locate.NewFinder(searcher, zap.NewNop())
 	if ask {
 		searcher.Upstream = calls.Asking(adminapi.Search)
-		finder = inEarnest{locate.NewFinder(searcher, g.log)}
+		finder = forReal{locate.NewFinder(searcher, g.log)}
 	}
 	r.resolver = &resolve.Resolver{Router: g.router, Finder: finder, Prober: r.prober}
 	r.lister = g.lister.ReadingBy(calls.For(adminapi.List))
@@ -269,12 +269,12 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	return &r
 }
 
-// inEarnest records what it finds, also for a request that is explained: the next step
-// goes by it.
-type inEarnest struct{ resolve.Finder }
+// forReal records what it finds, even for a request that is only explained: the next
+// step depends on it.
+type forReal struct{ resolve.Finder }
 
-func (f inEarnest) Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error {
-	ctx = events.With(engine.InEarnest(ctx), &events.Cause{Operator: true})
+func (f forReal) Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error {
+	ctx = events.With(engine.ForReal(ctx), &events.Cause{Operator: true})
 	return f.Finder.Find(ctx, caller, sought)
 }
 

@@ -9,8 +9,9 @@ import (
 	"portico/gateway/explain"
 )
 
-// bring gives a request the token that it signs in by; without one it keeps what it has.
-func (a *rehearsed) bring(token string) *arm.Error {
+// addToken gives a request the token to sign in with; without one the request keeps its
+// own credentials.
+func (a *rehearsed) addToken(token string) *arm.Error {
 	if token == "" {
 		return nil
 	}

@@ -146,7 +146,7 @@ func TestExplainSearch(t *testing.T) {
 	}
 	q := adminapi.Question{Method: "GET", Path: m + api}
 	e := s.says(q, adminapi.Open, "place", "", "not known before eastus, westus are asked")
-	if len(e.Calls) != 2 || e.Calls[0].Purpose != adminapi.Search || e.Calls[0].Made {
+	if len(e.Calls) != 2 || e.Calls[0].Purpose != adminapi.Search || e.Calls[0].Sent {
 		t.Errorf("%+v", e.Calls)
 	}
 	if n := s.calls(); n != 0 {
@@ -154,7 +154,7 @@ func TestExplainSearch(t *testing.T) {
 	}
 	q.Ask = true
 	e = s.says(q, adminapi.Forwarded, "", "row", "in eastus")
-	if len(e.Calls) != 3 || !e.Calls[0].Made || e.Calls[2].Purpose != adminapi.Forward || e.Calls[2].Made {
+	if len(e.Calls) != 3 || !e.Calls[0].Sent || e.Calls[2].Purpose != adminapi.Forward || e.Calls[2].Sent {
 		t.Errorf("%+v", e.Calls)
 	}
 	if _, known := s.row(m); !known {

@@ -133,7 +133,7 @@ func TestHistoryOfAResource(t *testing.T) {
 			status = 404
 		}
 		if got := s.do("GET", m+"/providers/Microsoft.Resources/changes/"+name+"?api-version=2022-05-01", "", as(secret)...); got.status != status {
-			t.Errorf("%+v: %d %s", e.Told, got.status, got.text)
+			t.Errorf("%+v: %d %s", e.Payload, got.status, got.text)
 		}
 	}
 	for _, none := range []string{"x", "1_" + strings.SplitN(made.Name, "_", 2)[1], "999999_x", "-1_x"} {

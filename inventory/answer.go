@@ -179,7 +179,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			Generation: generation, Found: o.Found, ProvisioningState: o.ProvisioningState,
 		})
 		e := end{settled: did.Settled}
-		var ended []begunWrite
+		var ended []unreportedWrite
 		if did.Settled {
 			if ended, err = h.forgetEnded(t, after); err != nil {
 				return end{}, err

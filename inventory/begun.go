@@ -13,51 +13,51 @@ import (
 	"portico/inventory/transaction"
 )
 
-// begunWrite is a write that has begun, and of which no event says yet how it ended. Who
-// learns that may be anybody: a job, or the next caller that reads the resource. The event
-// names who began it all the same.
-type begunWrite struct {
+// unreportedWrite is a write that has started and whose end no event reports yet. A job,
+// or the next caller that reads the resource, may learn how it ended. The event then still
+// names the caller who started the write.
+type unreportedWrite struct {
 	Intent [16]byte        `json:"intent"`
 	Kind   index.WriteKind `json:"kind"`
 	// Type is the resource's, folded: what lies below it takes over what is remembered of
 	// its deletion.
 	Type  string       `json:"type"`
 	Cause events.Cause `json:"cause"`
-	// Why its operation has failed, nil as long as that is not known.
-	Why *begunFailure `json:"why,omitempty"`
+	// Why its operation failed; nil as long as that is unknown.
+	Why *writeFailure `json:"why,omitempty"`
 }
 
-// begunFailure is what the provider said of an operation that has failed.
-type begunFailure struct {
+// writeFailure is the provider's reason for an operation that failed.
+type writeFailure struct {
 	Code    arm.Code `json:"code"`
 	Message string   `json:"message"`
 	Target  string   `json:"target,omitempty"`
 }
 
-// failure is why the write has failed, nil where that is not known.
-func (b *begunWrite) failure() *arm.Error {
+// failure returns why the write failed, nil if that is unknown.
+func (b *unreportedWrite) failure() *arm.Error {
 	if b.Why == nil {
 		return nil
 	}
 	return &arm.Error{Code: b.Why.Code, Message: b.Why.Message, Target: b.Why.Target}
 }
 
-// mostBegun bounds what is remembered of one resource; the oldest are forgotten.
-const mostBegun = 4
+// mostUnreported bounds what is remembered of one resource; the oldest are forgotten.
+const mostUnreported = 4
 
-// begunWrites are those of one resource. The zero value is none. It is never changed in
-// place.
-type begunWrites struct {
-	// text is as the store has it: the number of writes, their intents, and then all of
-	// them, encrypted. To drop the only one, as most answers do, nothing is decrypted.
+// unreportedWrites are those of one resource. The zero value is none. It is never
+// changed in place.
+type unreportedWrites struct {
+	// text is the stored form: the number of writes, their intents, and then all of
+	// them, encrypted. Most answers drop the only one, which needs no decryption.
 	text  []byte
-	all   []begunWrite
+	all   []unreportedWrite
 	known bool // all is what text holds
 }
 
-func (b begunWrites) none() bool { return len(b.text) == 0 }
+func (b unreportedWrites) none() bool { return len(b.text) == 0 }
 
-func (b begunWrites) stored() any {
+func (b unreportedWrites) stored() any {
 	if b.none() {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (b begunWrites) stored() any {
 }
 
 // intents returns those of the writes, and what is encrypted.
-func (b begunWrites) intents() (ids [][16]byte, encrypted []byte) {
+func (b unreportedWrites) intents() (ids [][16]byte, encrypted []byte) {
 	if b.none() || len(b.text) < 1+16*int(b.text[0]) {
 		return nil, nil
 	}
@@ -76,17 +76,18 @@ func (b begunWrites) intents() (ids [][16]byte, encrypted []byte) {
 	return ids, rest
 }
 
-// begunPlace is what a text is bound to. The rows of a subscription share it, as what is
-// below a resource takes over what is remembered of that.
-func begunPlace(sub string) []byte { return []byte("begun " + sub) }
+// unreportedPlace is the context that a text is encrypted for. The rows of a
+// subscription share it: when a resource is deleted, the resources below it take over
+// its writes.
+func unreportedPlace(sub string) []byte { return []byte("begun " + sub) }
 
-// read returns the writes. With a key that is gone nothing is known of them.
-func (b begunWrites) read(ctx context.Context, d *transaction.Database, sub string) []begunWrite {
+// read returns the writes, or none if their encryption key is gone.
+func (b unreportedWrites) read(ctx context.Context, d *transaction.Database, sub string) []unreportedWrite {
 	if b.known || b.none() {
 		return b.all
 	}
 	_, encrypted := b.intents()
-	text, err := d.Cipher.Decrypt(ctx, begunPlace(sub), encrypted)
+	text, err := d.Cipher.Decrypt(ctx, unreportedPlace(sub), encrypted)
 	if err == nil {
 		err = json.Unmarshal(text, &b.all)
 	}
@@ -96,8 +97,8 @@ func (b begunWrites) read(ctx context.Context, d *transaction.Database, sub stri
 	return b.all
 }
 
-// appendBegun appends what json.Marshal returns of the writes.
-func appendBegun(text []byte, all []begunWrite) ([]byte, error) {
+// appendUnreported appends the writes as json.Marshal would.
+func appendUnreported(text []byte, all []unreportedWrite) ([]byte, error) {
 	separator := byte('[')
 	for i := range all {
 		var err error
@@ -109,8 +110,8 @@ func appendBegun(text []byte, all []begunWrite) ([]byte, error) {
 	return append(text, ']'), nil
 }
 
-func (b *begunWrite) appendJSON(behind []byte) ([]byte, error) {
-	o := jsontext.BeginObject(behind)
+func (b *unreportedWrite) appendJSON(behind []byte) ([]byte, error) {
+	o := jsontext.Begin(behind)
 	o.Bytes("intent", b.Intent[:])
 	o.Number("kind", int(b.Kind))
 	o.Text("type", b.Type)
@@ -121,29 +122,29 @@ func (b *begunWrite) appendJSON(behind []byte) ([]byte, error) {
 	return o.End()
 }
 
-// sealBegun returns writes as the store has them.
-func sealBegun(ctx context.Context, d *transaction.Database, sub string, all []begunWrite) (begunWrites, error) {
+// sealUnreported returns writes in their stored form.
+func sealUnreported(ctx context.Context, d *transaction.Database, sub string, all []unreportedWrite) (unreportedWrites, error) {
 	if len(all) == 0 {
-		return begunWrites{}, nil
+		return unreportedWrites{}, nil
 	}
-	all = all[max(0, len(all)-mostBegun):]
-	told, err := appendBegun(make([]byte, 0, transaction.UsualTold), all)
+	all = all[max(0, len(all)-mostUnreported):]
+	plain, err := appendUnreported(make([]byte, 0, transaction.UsualPayload), all)
 	if err != nil {
-		return begunWrites{}, err
+		return unreportedWrites{}, err
 	}
-	encrypted, err := d.Cipher.Encrypt(ctx, begunPlace(sub), told)
+	encrypted, err := d.Cipher.Encrypt(ctx, unreportedPlace(sub), plain)
 	text := append(make([]byte, 0, 1+16*len(all)+len(encrypted)), byte(len(all)))
 	for _, b := range all {
 		text = append(text, b.Intent[:]...)
 	}
-	return begunWrites{append(text, encrypted...), all, true}, err
+	return unreportedWrites{append(text, encrypted...), all, true}, err
 }
 
-// BegunBy returns the cause of the latest write of a row, of one of the kinds or, without
-// any, of any kind, of which no event says yet how it ended; the zero Cause where there is
-// none, or it cannot be read.
-func (s *Store) BegunBy(ctx context.Context, row Resource, kinds ...index.WriteKind) (cause events.Cause) {
-	for _, b := range row.begun.read(ctx, s.database, row.Subscription) {
+// CauseOfWrite returns the cause of a row's latest write that no event has reported the
+// end of. If kinds are given, only those count. It returns the zero Cause if there is no
+// such write, or if it cannot be read.
+func (s *Store) CauseOfWrite(ctx context.Context, row Resource, kinds ...index.WriteKind) (cause events.Cause) {
+	for _, b := range row.unreported.read(ctx, s.database, row.Subscription) {
 		if len(kinds) == 0 || slices.Contains(kinds, b.Kind) {
 			cause = b.Cause
 		}
@@ -151,65 +152,66 @@ func (s *Store) BegunBy(ctx context.Context, row Resource, kinds ...index.WriteK
 	return cause
 }
 
-// begun returns the writes of a resource that have begun.
-func (h *resourceTx) begun(t *tx) []begunWrite {
+// unreported returns the writes of a resource whose end no event has reported.
+func (h *resourceTx) unreported(t *tx) []unreportedWrite {
 	if h.row == nil {
 		return nil
 	}
-	return h.row.begun.read(t.Context, t.store.database, h.subscription)
+	return h.row.unreported.read(t.Context, t.store.database, h.subscription)
 }
 
 // beginning is a write that is about to begin: its intent, and what the row remembers if it
-// remembers nothing else. It is made before the write waits for its transaction, as others
-// wait for that.
+// remembers no other write. It is prepared before the write waits for its transaction,
+// because other writes wait for that transaction too.
 type beginning struct {
 	intent     [16]byte
-	remembered begunWrites
+	remembered unreportedWrites
 }
 
 func (w *Write) beginning(ctx context.Context, d *transaction.Database) (b beginning, err error) {
 	b.intent = engine.NewID()
-	b.remembered, err = sealBegun(ctx, d, w.Subscription, []begunWrite{{Intent: b.intent, Kind: w.Kind, Type: w.Type, Cause: events.CauseOf(ctx)}})
+	b.remembered, err = sealUnreported(ctx, d, w.Subscription, []unreportedWrite{{Intent: b.intent, Kind: w.Kind, Type: w.Type, Cause: events.CauseOf(ctx)}})
 	return b, err
 }
 
-// remember has the row remember who begins a write.
+// remember records in the row which caller starts a write.
 func (h *resourceTx) remember(t *tx, b beginning) error {
-	before := h.begun(t)
+	before := h.unreported(t)
 	if len(before) == 0 {
 		h.remembered = &b.remembered
 		return nil
 	}
-	return h.setBegun(t, slices.Concat(before, b.remembered.all))
+	return h.setUnreported(t, slices.Concat(before, b.remembered.all))
 }
 
-// setBegun is what the row remembers when it is stored.
-func (h *resourceTx) setBegun(t *tx, all []begunWrite) error {
-	sealed, err := sealBegun(t.Context, t.store.database, h.subscription, all)
+// setUnreported sets the writes that the row remembers when it is stored.
+func (h *resourceTx) setUnreported(t *tx, all []unreportedWrite) error {
+	sealed, err := sealUnreported(t.Context, t.store.database, h.subscription, all)
 	h.remembered = &sealed
 	return err
 }
 
-// forget has the row forget a write of which an event says how it ended.
+// forget drops a write from the row once an event has reported its end.
 func (h *resourceTx) forget(t *tx, intent [16]byte) error {
 	if h.row == nil {
 		return nil
 	}
-	switch ids, _ := h.row.begun.intents(); {
+	switch ids, _ := h.row.unreported.intents(); {
 	case !slices.Contains(ids, intent):
 		return nil
 	case len(ids) == 1:
-		h.remembered = &begunWrites{}
+		h.remembered = &unreportedWrites{}
 		return nil
 	}
-	return h.setBegun(t, slices.DeleteFunc(slices.Clone(h.begun(t)), func(b begunWrite) bool { return b.Intent == intent }))
+	return h.setUnreported(t, slices.DeleteFunc(slices.Clone(h.unreported(t)), func(b unreportedWrite) bool { return b.Intent == intent }))
 }
 
-// forgetEnded has the row forget the writes that a GET of it has shown the end of: all but
-// those whose calls may still be running, and a PATCH that is followed. It returns them.
-func (h *resourceTx) forgetEnded(t *tx, after index.State) (ended []begunWrite, err error) {
-	var left []begunWrite
-	for _, b := range h.begun(t) {
+// forgetEnded drops from the row the writes that a GET has shown to be over, and returns
+// them. Writes whose calls may still be running stay, and so does a PATCH that is
+// followed.
+func (h *resourceTx) forgetEnded(t *tx, after index.State) (ended []unreportedWrite, err error) {
+	var left []unreportedWrite
+	for _, b := range h.unreported(t) {
 		if after.MayRun(b.Intent, b.Kind) {
 			left = append(left, b)
 		} else {
@@ -217,22 +219,22 @@ func (h *resourceTx) forgetEnded(t *tx, after index.State) (ended []begunWrite, 
 		}
 	}
 	if len(ended) > 0 {
-		err = h.setBegun(t, left)
+		err = h.setUnreported(t, left)
 	}
 	return ended, err
 }
 
-// failed has the row remember why the operation of the latest write of a kind has failed.
+// failed records in the row why the operation of the latest write of a kind failed.
 func (h *resourceTx) failed(t *tx, kind index.WriteKind, why *arm.Error) error {
 	if why == nil {
 		return nil
 	}
-	all := slices.Clone(h.begun(t))
+	all := slices.Clone(h.unreported(t))
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Kind == kind {
 			kept := events.Bounded(why)
-			all[i].Why = &begunFailure{kept.Code, kept.Message, kept.Target}
-			return h.setBegun(t, all)
+			all[i].Why = &writeFailure{kept.Code, kept.Message, kept.Target}
+			return h.setUnreported(t, all)
 		}
 	}
 	return nil

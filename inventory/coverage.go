@@ -58,21 +58,21 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []string) (regions []string, held bool, err error) {
 	from, group := s.engine.Read(ctx), arm.Fold(group)
 	// Before the first of all names there is none, so that what lies behind it is found.
-	asked := append([]string{""}, given...)
+	names := append([]string{""}, given...)
 	for {
-		statement, args := mayHold(arm.Fold(sub), group, arm.Fold(typ), asked)
+		statement, args := mayHold(arm.Fold(sub), group, arm.Fold(typ), names)
 		answers, err := engine.Collect(from, scanRegionAnswer(group), statement, args...)
 		if err != nil {
 			return nil, false, err
 		}
 		var found []string
 		for _, a := range answers {
-			if a.next != "" && !slices.Contains(asked, a.next) && !slices.Contains(found, a.next) {
+			if a.next != "" && !slices.Contains(names, a.next) && !slices.Contains(found, a.next) {
 				found = append(found, a.next)
 			}
 		}
 		if len(found) > 0 {
-			asked = append(asked, found...)
+			names = append(names, found...)
 			continue
 		}
 		for _, a := range answers {

@@ -25,17 +25,17 @@ type answerMeaning struct{ settled, follows bool }
 // recordAnswer records what the answer to a write means. before is the row that it
 // found, nil for none.
 func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning, expected expectedEvent) error {
-	told := h.tellAnswer(t.store, ticket, a, before, means)
-	if told == expected.told {
+	payload := h.tellAnswer(t.store, ticket, a, before, means)
+	if payload == expected.payload {
 		return t.RecordSealed(h.subscription, h.key, expected.SealedEvent)
 	}
-	return t.Record(h.subscription, h.key, told)
+	return t.Record(h.subscription, h.key, payload)
 }
 
 // expectedEvent is the event of an answer if the resource is as the intent left it. It is
 // made before the answer waits for its transaction: others wait for that.
 type expectedEvent struct {
-	told events.Told // zero: nothing is expected
+	payload events.Payload // zero: nothing is expected
 	transaction.SealedEvent
 }
 
@@ -46,24 +46,24 @@ func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e exp
 	h := &resourceTx{subscription: arm.Fold(ticket.Subscription), key: arm.Fold(ticket.Key), row: ticket.left.row, open: ticket.left.open}
 	answered, now := a.answered(ticket), engine.Micros(s.engine.Now())
 	_, did := index.Settle(h.state(), answered, engine.NewID())
-	e.told = h.tellAnswer(s, ticket, a, h.row, answerMeaning{did.Settled, h.follows(now, answered, ticket.Kind)})
-	e.SealedEvent, err = s.database.SealEvent(ctx, events.CauseOf(ctx), h.key, e.told)
+	e.payload = h.tellAnswer(s, ticket, a, h.row, answerMeaning{did.Settled, h.follows(now, answered, ticket.Kind)})
+	e.SealedEvent, err = s.database.SealEvent(ctx, events.CauseOf(ctx), h.key, e.payload)
 	return e, err
 }
 
 // tellAnswer says what the answer to a write means.
-func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Told {
-	told := index.EventOfAnswer(ticket.Kind, a.answered(ticket), means.settled, means.follows)
-	told.Resource, told.Action = ticket.ID, h.typeName(before, ticket.ID)+told.Action
-	told.HTTPStatus, told.Began = a.Status, ticket.SendBy.Add(-s.options.SendWithin)
-	told.New = ticket.Kind != index.Delete && pending(before)
-	if told.Status == events.Failed || told.Status == events.Started {
-		told.Error = a.Error
+func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Payload {
+	payload := index.EventOfAnswer(ticket.Kind, a.answered(ticket), means.settled, means.follows)
+	payload.Resource, payload.Action = ticket.ID, h.typeName(before, ticket.ID)+payload.Action
+	payload.HTTPStatus, payload.Began = a.Status, ticket.SendBy.Add(-s.options.SendWithin)
+	payload.New = ticket.Kind != index.Delete && pending(before)
+	if payload.Status == events.Failed || payload.Status == events.Started {
+		payload.Error = a.Error
 	}
-	if a.Error != nil && told.HTTPStatus == 0 {
-		told.HTTPStatus = a.Error.Status
+	if a.Error != nil && payload.HTTPStatus == 0 {
+		payload.HTTPStatus = a.Error.Status
 	}
-	return told
+	return payload
 }
 
 // ends reports whether the event of an answer says how the write has ended.
@@ -73,28 +73,28 @@ func (m answerMeaning) ends(a Answer) bool {
 
 // recordObserved records what Portico's own GET has settled: how the writes have ended that
 // had begun, whoever asked since, and what there is now where none of them says that.
-func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []begunWrite) error {
+func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []unreportedWrite) error {
 	if before == nil {
 		return nil
 	}
-	var told []begunWrite
+	var reported []unreportedWrite
 	var kinds []index.WriteKind
 	for _, b := range ended {
 		if b.Type == before.Type || b.Kind == index.Delete && after == nil { // else it was asked of a resource above
-			told, kinds = append(told, b), append(kinds, b.Kind)
+			reported, kinds = append(reported, b), append(kinds, b.Kind)
 		}
 	}
 	for i, e := range index.EventsOfGet(before.ruleRow(), after, provisioningState, kinds) {
 		e.Resource, e.Action = before.ID, before.TypeName+e.Action
 		cause := events.Cause{Job: events.CauseOf(t.Context).Job} // who asked did not do it
-		if i < len(told) {
-			cause = told[i].Cause
+		if i < len(reported) {
+			cause = reported[i].Cause
 		}
-		if i < len(told) && told[i].Kind == index.Patch && told[i].Why != nil {
+		if i < len(reported) && reported[i].Kind == index.Patch && reported[i].Why != nil {
 			e.Status = events.Failed // its resource need not show that
 		}
 		if e.Status == events.Failed {
-			e.Error = told[i].failure()
+			e.Error = reported[i].failure()
 		}
 		if err := t.RecordBy(cause, h.subscription, h.key, e); err != nil {
 			return err
@@ -110,12 +110,12 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 		return nil
 	}
 	for _, in := range h.lapsed {
-		told := events.Told{Resource: h.row.ID, Action: h.row.TypeName + index.VerbOf(in.Kind), Origin: events.Lapsed, Status: events.Started, New: in.Kind != index.Delete && pending(h.row)}
+		payload := events.Payload{Resource: h.row.ID, Action: h.row.TypeName + index.VerbOf(in.Kind), Origin: events.Lapsed, Status: events.Started, New: in.Kind != index.Delete && pending(h.row)}
 		cause := events.Cause{}
-		if i := slices.IndexFunc(h.begun(t), func(b begunWrite) bool { return b.Intent == in.ID }); i >= 0 {
-			cause = h.begun(t)[i].Cause
+		if i := slices.IndexFunc(h.unreported(t), func(b unreportedWrite) bool { return b.Intent == in.ID }); i >= 0 {
+			cause = h.unreported(t)[i].Cause
 		}
-		if err := t.RecordBy(cause, h.subscription, h.key, told); err != nil {
+		if err := t.RecordBy(cause, h.subscription, h.key, payload); err != nil {
 			return err
 		}
 	}
@@ -125,14 +125,14 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 // recordAdopted records that a sweep has found a resource that nobody is known to have
 // made. Who asked for the sweep did not do it.
 func (t *tx) recordAdopted(row *Resource) error {
-	return t.RecordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Told{
+	return t.RecordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Payload{
 		Resource: row.ID, Action: row.TypeName + writeVerb, Origin: events.Swept, Status: events.Succeeded, New: true,
 	})
 }
 
 // recordGone records that a row has gone without a write.
 func (t *tx) recordGone(row *Resource, origin events.Origin) error {
-	return t.Record(row.Subscription, row.Key, events.Told{
+	return t.Record(row.Subscription, row.Key, events.Payload{
 		Resource: row.ID, Action: row.TypeName + deleteVerb, Origin: origin, Status: events.Succeeded,
 	})
 }
@@ -140,14 +140,14 @@ func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 // recordLanding records that a write was found which landed after its group had been
 // deleted. It is in doubt: nothing is to be made of it, and it is being deleted.
 func (t *tx) recordLanding(f Fence) error {
-	return t.Record(f.Subscription, f.Key, events.Told{
+	return t.Record(f.Subscription, f.Key, events.Payload{
 		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, InDoubt: true, New: true,
 	})
 }
 
 // recordFencedDelete records what became of the DELETE of what landed.
 func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
-	return t.Record(ticket.Subscription, ticket.Key, events.Told{
+	return t.Record(ticket.Subscription, ticket.Key, events.Payload{
 		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
 	})
 }
@@ -157,17 +157,17 @@ func pending(row *Resource) bool { return row == nil || row.Phase == index.Pendi
 
 // recordMove records at both of its places that a resource has moved.
 func (t *tx) recordMove(from, to *Resource) error {
-	told := events.Told{Resource: from.ID, Action: from.TypeName + deleteVerb, Origin: events.Answered, Status: events.Succeeded, To: to.ID}
-	if err := t.Record(from.Subscription, from.Key, told); err != nil {
+	payload := events.Payload{Resource: from.ID, Action: from.TypeName + deleteVerb, Origin: events.Answered, Status: events.Succeeded, To: to.ID}
+	if err := t.Record(from.Subscription, from.Key, payload); err != nil {
 		return err
 	}
-	told.Resource, told.Action, told.From, told.To, told.New = to.ID, to.TypeName+writeVerb, from.ID, "", true
-	return t.Record(to.Subscription, to.Key, told)
+	payload.Resource, payload.Action, payload.From, payload.To, payload.New = to.ID, to.TypeName+writeVerb, from.ID, "", true
+	return t.Record(to.Subscription, to.Key, payload)
 }
 
 // typeName is the type of the resource as declared, else as its ID spells it.
 func (h *resourceTx) typeName(before *Resource, id string) string {
-	for _, row := range [...]*Resource{before, h.stored, h.made} {
+	for _, row := range [...]*Resource{before, h.stored, h.createdRow} {
 		if row != nil {
 			return row.TypeName
 		}
@@ -177,13 +177,13 @@ func (h *resourceTx) typeName(before *Resource, id string) string {
 
 // recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
-	return t.RecordOwn(g.Subscription, events.Told{
+	return t.RecordOwn(g.Subscription, events.Payload{
 		Resource: groupID(g), Action: groupAction + verb, Status: status, New: verb == writeVerb && g.Changed.Equal(g.Created), ETag: g.ETag,
 	})
 }
 
 func (t *tx) recordGroupFailed(g Group, verb string, status events.Status, why *arm.Error) error {
-	return t.RecordOwn(g.Subscription, events.Told{Resource: groupID(g), Action: groupAction + verb, Status: status, Error: why, ETag: g.ETag})
+	return t.RecordOwn(g.Subscription, events.Payload{Resource: groupID(g), Action: groupAction + verb, Status: status, Error: why, ETag: g.ETag})
 }
 
 const groupAction = "Microsoft.Resources/subscriptions/resourceGroups"
@@ -195,7 +195,7 @@ const moveVerb = "/moveResources/action"
 
 func (t *tx) recordLock(l Lock, verb string) error {
 	const typ = "Microsoft.Authorization/locks"
-	return t.RecordOwn(l.Subscription, events.Told{
+	return t.RecordOwn(l.Subscription, events.Payload{
 		Resource: LockID(l.ScopeID, l.Name), Action: typ + verb, Status: events.Succeeded, New: verb == writeVerb && l.Changed.Equal(l.Created), ETag: l.ETag,
 	})
 }
@@ -210,7 +210,7 @@ func (t *tx) recordRegistration(r Registration, name, etag string) error {
 	if r.State.settled() != r.State {
 		status = events.Accepted
 	}
-	return t.RecordOwn(r.Subscription, events.Told{
+	return t.RecordOwn(r.Subscription, events.Payload{
 		Resource: subscriptionScope(r.Subscription) + "/providers/" + name, Action: name + action, Status: status, ETag: etag,
 	})
 }
@@ -220,15 +220,15 @@ func (t *tx) recordSubscription(s Subscription) error {
 	if s.State == Deleted {
 		verb = deleteVerb
 	}
-	made := s.Created.IsZero() || s.Created.Equal(t.Now) // else it was read from its row
-	return t.RecordOwn(s.ID, events.Told{
-		Resource: subscriptionScope(s.ID), Action: "Microsoft.Resources/subscriptions" + verb, Status: events.Succeeded, New: made,
+	created := s.Created.IsZero() || s.Created.Equal(t.Now) // else it was read from its row
+	return t.RecordOwn(s.ID, events.Payload{
+		Resource: subscriptionScope(s.ID), Action: "Microsoft.Resources/subscriptions" + verb, Status: events.Succeeded, New: created,
 	})
 }
 
 func (t *tx) recordSubscriptionTags(sub string, kind index.WriteKind, etag string) error {
 	const typ = "Microsoft.Resources/tags"
-	return t.RecordOwn(sub, events.Told{
+	return t.RecordOwn(sub, events.Payload{
 		Resource: subscriptionScope(sub) + "/providers/" + typ + "/default", Action: typ + index.VerbOf(kind), Status: events.Succeeded, ETag: etag,
 	})
 }
@@ -240,5 +240,5 @@ func (t *tx) recordFeature(sub, feature string, on bool) error {
 		action = "Microsoft.Features/providers/features/register/action"
 	}
 	id := subscriptionScope(sub) + "/providers/Microsoft.Features/providers/" + namespace + "/features/" + name
-	return t.RecordOwn(sub, events.Told{Resource: id, Action: action, Status: events.Succeeded})
+	return t.RecordOwn(sub, events.Payload{Resource: id, Action: action, Status: events.Succeeded})
 }

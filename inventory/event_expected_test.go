@@ -63,12 +63,12 @@ func TestTheEventOfAnAnswerIsExpected(t *testing.T) {
 		}
 		expected, recorded := settle(begin(name, c.kind), c.answer)
 		if recorded.ID != expected.ID || recorded.Status != c.status || recorded.Cause.ObjectID != "o" {
-			t.Errorf("%s: recorded is %+v, expected was %+v", name, recorded, expected.told)
+			t.Errorf("%s: recorded is %+v, expected was %+v", name, recorded, expected.payload)
 		}
 	}
 	ticket := begin("overtaken", index.Put)
 	begin("overtaken", index.Delete)
-	if expected, recorded := settle(ticket, created); recorded.ID == expected.ID || !recorded.InDoubt || expected.told.InDoubt {
-		t.Errorf("recorded is %+v, expected was %+v", recorded, expected.told)
+	if expected, recorded := settle(ticket, created); recorded.ID == expected.ID || !recorded.InDoubt || expected.payload.InDoubt {
+		t.Errorf("recorded is %+v, expected was %+v", recorded, expected.payload)
 	}
 }

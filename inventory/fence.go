@@ -300,12 +300,12 @@ func (s *Store) RemoveEndedFences(ctx context.Context, sub, key string, absent P
 // over reports whether a fence has served. slack is by how much the clocks of
 // replicas may differ.
 func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
-	asked, proved := absent[f.Region]
+	probed, proved := absent[f.Region]
 	switch {
-	case f.Accepted && proved && !asked.Before(f.Since):
+	case f.Accepted && proved && !probed.Before(f.Since):
 		return true
 	case f.Kind == index.Put:
-		return proved && !asked.Add(-slack).Before(f.Until)
+		return proved && !probed.Add(-slack).Before(f.Until)
 	}
 	return !f.Until.After(now)
 }

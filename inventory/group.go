@@ -132,8 +132,8 @@ func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(curre
 
 // mayBeLocked reports whether there may be locks in a subscription whose row is locked.
 func (t *tx) mayBeLocked(sub string) bool {
-	known, asked := t.locked.subscriptions[sub]
-	return known.locked || !asked
+	known, loaded := t.locked.subscriptions[sub]
+	return known.locked || !loaded
 }
 
 func (t *tx) createGroup(sub, name string, edit func(*Group) (*Group, error)) (Group, error) {

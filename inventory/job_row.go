@@ -143,8 +143,8 @@ func (h *resourceTx) region() string {
 	switch {
 	case h.row != nil:
 		return h.row.Region
-	case h.made != nil:
-		return h.made.Region
+	case h.createdRow != nil:
+		return h.createdRow.Region
 	}
 	return ""
 }
@@ -211,7 +211,7 @@ func flagBelow(t *tx, sub, key string, above *Resource) error {
 	children, err := engine.Collect(t.Returning(), func(scan engine.Scanner) (c child, err error) {
 		err = scan(&c.key, &c.region)
 		return c, err
-	}, flagChildren, fresh[:], above.begun.stored(), sub, from, to)
+	}, flagChildren, fresh[:], above.unreported.stored(), sub, from, to)
 	if err != nil {
 		return err
 	}

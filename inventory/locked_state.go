@@ -81,7 +81,7 @@ func (t *tx) Lock(members []*engine.Write) error {
 		queries = appendLocks(queries, members)
 		locks = len(queries)
 		for sub := range rowsIn(members, transaction.SubscriptionRow, transaction.SubscriptionRow) { // elsewhere it is read where it is needed
-			if _, asked := l.subscriptions[sub]; !asked {
+			if _, loaded := l.subscriptions[sub]; !loaded {
 				queries = append(queries, l.lookUpSubscription(sub)...)
 			}
 		}
@@ -91,26 +91,26 @@ func (t *tx) Lock(members []*engine.Write) error {
 			continue
 		}
 		of := scopeOf{sub, row.Name}
-		if _, asked := l.scopes[of]; !asked {
+		if _, loaded := l.scopes[of]; !loaded {
 			queries = append(queries, l.lookUpScope(of))
 		}
 	}
 	for sub, row := range rowsIn(members, transaction.RegistrationRow, transaction.RegistrationRow) {
 		of := registrationOf{sub, row.Name}
-		if _, asked := l.registrations[of]; !asked {
+		if _, loaded := l.registrations[of]; !loaded {
 			queries = append(queries, l.lookUpRegistration(of))
 		}
 	}
 	for sub, row := range rowsIn(members, transaction.LockRow, transaction.LockRow) {
 		of := lockNamed(sub, row.Name)
-		if _, asked := l.locks[of]; !asked {
+		if _, loaded := l.locks[of]; !loaded {
 			queries = append(queries, l.lookUpLock(of, t.store.options.Limits.LocksPerSubscription)...)
 		}
 	}
 	if t.LocksRows() { // elsewhere they are read for creates alone
 		for sub, row := range rowsIn(members, transaction.FenceRow, transaction.FenceRow) {
 			of := resourceOf{sub, row.Name}
-			if _, asked := l.fences[of]; !asked {
+			if _, loaded := l.fences[of]; !loaded {
 				queries = append(queries, l.lookUpFences(of))
 			}
 		}
@@ -119,7 +119,7 @@ func (t *tx) Lock(members []*engine.Write) error {
 	var together resourceReads
 	for sub, row := range rowsIn(members, transaction.ParentRow, transaction.ResourceRow) {
 		of := resourceOf{sub, row.Name}
-		if _, asked := l.rows[of]; asked {
+		if _, loaded := l.rows[of]; loaded {
 			continue
 		}
 		if left, ok := row.Assumed.(*resourceState); ok && t.Assumes() {

@@ -129,7 +129,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	}
 	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
 	var err error
-	if moved.begun, err = sealBegun(t.Context, t.store.database, moved.Subscription, row.begun.read(t.Context, t.store.database, row.Subscription)); err != nil {
+	if moved.unreported, err = sealUnreported(t.Context, t.store.database, moved.Subscription, row.unreported.read(t.Context, t.store.database, row.Subscription)); err != nil {
 		return err
 	}
 	if err := t.recordMove(&row, &moved); err != nil {

@@ -13,10 +13,10 @@ import (
 
 // OpenWrite is a write that may still be applied.
 type OpenWrite struct {
-	Key    string // of the resource
-	Kind   index.WriteKind
-	Region string
-	Begun  time.Time
+	Key     string // of the resource
+	Kind    index.WriteKind
+	Region  string
+	Started time.Time
 	// NotAfter is when its call ends at the latest; CallEnded: its sender has recorded
 	// the end of the call, but no definite answer.
 	NotAfter  time.Time
@@ -38,7 +38,7 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 	var sendBy, notAfter, ends int64
 	err = scan(&w.Key, &w.Kind, &w.Region, &sendBy, &notAfter, &w.CallEnded, &ends)
 	w.Key = resourceKey(w.Key)
-	w.Begun, w.NotAfter = engine.Moment(sendBy).Add(-s.options.SendWithin), engine.Moment(notAfter)
+	w.Started, w.NotAfter = engine.Moment(sendBy).Add(-s.options.SendWithin), engine.Moment(notAfter)
 	if ends != engine.Micros(neverEnds) {
 		w.Ends = engine.Moment(ends)
 	}

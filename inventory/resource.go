@@ -45,7 +45,7 @@ type Resource struct {
 	Created           time.Time // when its first PUT was recorded
 	Changed           time.Time // when the latest PUT or PATCH succeeded
 
-	begun begunWrites
+	unreported unreportedWrites
 }
 
 // NeedsVerify reports whether a GET may settle something about the resource, or it is
@@ -119,7 +119,7 @@ func scanResource(scan engine.Scanner) (Resource, error) {
 	)
 	err := scan(&r.Subscription, &r.Key, &r.ID, &r.Group, &r.Type, &r.TypeName, &r.Name, &r.Parent, &r.Region,
 		&r.Location, &r.Phase, &r.Verify, &following, &generation, &r.ProvisioningState, &r.APIVersion, &details,
-		&r.Creator.Name, &r.Creator.Kind, &created, &changed, &r.begun.text)
+		&r.Creator.Name, &r.Creator.Kind, &created, &changed, &r.unreported.text)
 	if err != nil {
 		return Resource{}, err
 	}
@@ -148,14 +148,14 @@ func (r *Resource) insert(t *tx) error {
 	return t.CreateOne(engine.Request{Statement: insertResource, Args: []any{
 		r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
-		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), r.begun.stored(), arm.Fold(r.Name),
+		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), r.unreported.stored(), arm.Fold(r.Name),
 	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
 // replace writes a row that the transaction has read, or assumes, as before. learnt: it
 // may differ in more than what the rule knows of it.
 func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
-	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.begun.stored()}
+	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.unreported.stored()}
 	at := []any{r.Subscription, r.Key, before.Generation[:]}
 	if !learnt {
 		return t.ChangeOne(markResource, slices.Concat(rule, at)...)

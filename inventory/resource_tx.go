@@ -15,12 +15,12 @@ type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
 	open              []index.Intent
-	assumed           bool           // to be so; see lockedState.assume
-	made              *Resource      // the row that a create brings
-	stored            *Resource      // the row that store has left
-	accepted          *accepted      // the write that begins to be followed
-	lapsed            []index.Intent // writes that ended by time
-	remembered        *begunWrites   // what store has the row remember; nil: what it does
+	assumed           bool              // to be so; see lockedState.assume
+	createdRow        *Resource         // the row that a create brings
+	stored            *Resource         // the row that store has left
+	accepted          *accepted         // the write that begins to be followed
+	lapsed            []index.Intent    // writes that ended by time
+	remembered        *unreportedWrites // what store has the row remember; nil: what it does
 }
 
 // lockResource loads and locks the open intents of a resource, and then its row. The
@@ -70,7 +70,7 @@ func (h *resourceTx) lapse(t *tx) (index.State, index.Actions) {
 }
 
 // create provides the row that store inserts if the state has one.
-func (h *resourceTx) create(row *Resource) { h.made = row }
+func (h *resourceTx) create(row *Resource) { h.createdRow = row }
 
 // learnt applies what an answer said of the resource, apart from its existence.
 type learnt func(*Resource)
@@ -139,10 +139,10 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		}
 		return t.LowerUsage(transaction.UsageOf(h.row.Subscription, h.row.Group, h.row.Type), 1)
 	case h.row == nil:
-		row := *h.made
+		row := *h.createdRow
 		row.apply(now)
 		if h.remembered != nil {
-			row.begun = *h.remembered
+			row.unreported = *h.remembered
 		}
 		h.stored = &row
 		return row.insert(t)
@@ -158,7 +158,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	}
 	row.apply(now)
 	if h.remembered != nil {
-		row.begun = *h.remembered
+		row.unreported = *h.remembered
 	}
 	if err := tags.Update(&t.Tx, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err

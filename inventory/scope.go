@@ -82,7 +82,7 @@ func openScopeState(t *tx, sub, name string, deletes bool) (scopeState, error) {
 }
 
 func stateOf(t *tx, sub string) (SubscriptionState, error) {
-	if known, asked := t.locked.subscriptions[sub]; asked {
+	if known, loaded := t.locked.subscriptions[sub]; loaded {
 		if known.found == nil {
 			return Deleted, nil
 		}
@@ -97,9 +97,9 @@ func stateOf(t *tx, sub string) (SubscriptionState, error) {
 
 // subscription locks a subscription, whatever its state. ErrNotFound where there is none.
 func (t *tx) subscription(sub string) (Subscription, error) {
-	known, asked := t.locked.subscriptions[sub]
+	known, loaded := t.locked.subscriptions[sub]
 	switch {
-	case !asked:
+	case !loaded:
 		return loadSubscription(t, lockSubscription, sub)
 	case known.found == nil:
 		return Subscription{}, ErrNotFound

@@ -196,8 +196,8 @@ func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, err
 		if err := jobrow.Delete(t.Base(), sub, fenceID(key)); err != nil {
 			return nil, err
 		}
-		told := events.Told{Resource: all[0].ID, Action: arm.TypeIn(all[0].ID) + deleteVerb, Origin: events.Sworn, Status: events.Succeeded}
-		return all, errors.Join(t.writeTombstoneAt(sub, key), t.Record(sub, key, told))
+		payload := events.Payload{Resource: all[0].ID, Action: arm.TypeIn(all[0].ID) + deleteVerb, Origin: events.Sworn, Status: events.Succeeded}
+		return all, errors.Join(t.writeTombstoneAt(sub, key), t.Record(sub, key, payload))
 	})
 }
 

@@ -110,8 +110,8 @@ func (q UnverifiedQuery) byKey(ctx context.Context, s *Store) (page UnverifiedPa
 // subscriptionOf is the subscription in the folded ID of a resource.
 func subscriptionOf(key string) (string, error) {
 	rest, found := strings.CutPrefix(key, subscriptionScope(""))
-	sub, _, whole := strings.Cut(rest, "/")
-	if !found || !whole {
+	sub, _, complete := strings.Cut(rest, "/")
+	if !found || !complete {
 		return "", ErrInvalidCursor
 	}
 	return sub, nil

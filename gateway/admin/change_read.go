@@ -12,13 +12,13 @@ import (
 
 // feedPart is what was read of the feed.
 type feedPart struct {
-	told []toldEvent
-	last int64 // the number of the last event that was looked at
-	more bool  // the reading ended by a bound; there may be more
+	events []feedEvent
+	last   int64 // the number of the last event that was looked at
+	more   bool  // the reading ended by a bound; there may be more
 }
 
-// toldEvent is an event in the form for readers.
-type toldEvent struct {
+// feedEvent is an event in the form for readers.
+type feedEvent struct {
 	number int64
 	typ    string
 	text   []byte
@@ -41,7 +41,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	if _, err := l.Store.Events.Number(ctx, largestPage); err != nil {
 		return read, err
 	}
-	for size, examined, begun := 0, 0, 1; ; {
+	for size, examined, started := 0, 0, 1; ; {
 		found, err := l.Store.Events.After(ctx, read.last, min(readAtOnce, q.limit))
 		if err != nil {
 			if forgotten, is := errors.AsType[*eventlog.ForgottenError](err); is {
@@ -49,8 +49,8 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 					read.more = true
 					return read, nil
 				}
-				if q.anywhere && begun < mostBegun {
-					begun++
+				if q.anywhere && started < mostBegun {
+					started++
 					read.last = forgotten.First - 1
 					continue
 				}
@@ -59,20 +59,20 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 			return read, err
 		}
 		for _, e := range found {
-			told := e.CloudEvent()
-			wanted, err := l.wants(ctx, q, &e, told.Type)
+			shown := e.CloudEvent()
+			wanted, err := l.wants(ctx, q, &e, shown.Type)
 			if err != nil {
 				return read, err
 			}
 			if wanted {
-				text, err := json.Marshal(told)
+				text, err := json.Marshal(shown)
 				if err != nil {
 					return read, err
 				}
-				read.told, size = append(read.told, toldEvent{e.Number, told.Type, text}), size+len(text)
+				read.events, size = append(read.events, feedEvent{e.Number, shown.Type, text}), size+len(text)
 			}
 			read.last = e.Number
-			if examined++; len(read.told) == q.limit || size >= pageBytes || examined == mostExamined {
+			if examined++; len(read.events) == q.limit || size >= pageBytes || examined == mostExamined {
 				read.more = true
 				return read, nil
 			}

@@ -74,7 +74,7 @@ type feedStream struct {
 // send sends what was read, and signs of life: they have an id, too, so that a reader
 // that has been told nothing yet, or wants little, goes on from there.
 func (s *feedStream) send(read feedPart) bool {
-	for _, t := range read.told {
+	for _, t := range read.events {
 		if !s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", s.feedToken(t.number), t.typ, t.text)) {
 			return false
 		}

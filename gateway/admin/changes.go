@@ -62,7 +62,7 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 		if err != nil {
 			return 0, nil, err
 		}
-		if len(read.told) > 0 || read.more || l.Draining() || timing.Sleep(ctx, feedInterval) != nil {
+		if len(read.events) > 0 || read.more || l.Draining() || timing.Sleep(ctx, feedInterval) != nil {
 			return http.StatusOK, l.pageOfChanges(read), nil
 		}
 		if !l.stays(r) {
@@ -73,8 +73,8 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 }
 
 func (l *listener) pageOfChanges(read feedPart) api.Changes {
-	page := api.Changes{Value: make([]api.Change, len(read.told)), Next: l.feedToken(read.last)}
-	for i, t := range read.told {
+	page := api.Changes{Value: make([]api.Change, len(read.events)), Next: l.feedToken(read.last)}
+	for i, t := range read.events {
 		page.Value[i].RawMessage = t.text
 	}
 	return page

@@ -72,7 +72,7 @@ func (l *listener) waitingOf(u inventory.Unverified, now time.Time) []api.Waitin
 }
 
 func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
-	r := api.Waiting{Reason: api.WriteWithoutAnswer, Kind: w.Kind.String(), Region: w.Region, Since: w.Begun}
+	r := api.Waiting{Reason: api.WriteWithoutAnswer, Kind: w.Kind.String(), Region: w.Region, Since: w.Started}
 	if !w.Ends.IsZero() {
 		r.Until = &w.Ends
 	}

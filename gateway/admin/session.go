@@ -43,8 +43,8 @@ type signedIn struct {
 	SignedIn bool `json:"signedIn"`
 	// Name is that of the token; empty where none is asked for.
 	Name string `json:"name,omitempty"`
-	// Asked: there is a token to sign in with.
-	Asked bool `json:"asked"`
+	// Required: the listener has tokens, so a browser must sign in with one.
+	Required bool `json:"asked"`
 }
 
 func (l *listener) showSession(w http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -52,7 +52,7 @@ func (l *listener) showSession(w http.ResponseWriter, r *http.Request) (int, any
 		return http.StatusOK, signedIn{SignedIn: true}, nil
 	}
 	token, ok := l.session(r)
-	return http.StatusOK, signedIn{SignedIn: ok, Name: token.Name, Asked: true}, nil
+	return http.StatusOK, signedIn{SignedIn: ok, Name: token.Name, Required: true}, nil
 }
 
 // signIn begins a session of whoever sends an admin token.
@@ -73,7 +73,7 @@ func (l *listener) signIn(w http.ResponseWriter, r *http.Request) (int, any, err
 	observe.SetTokenName(r.Context(), token.Name)
 	connections.Authenticated(r.Context())
 	l.setCookie(w, r, l.Sessions.Begin(token.SHA256), sessionTime)
-	return http.StatusCreated, signedIn{SignedIn: true, Name: token.Name, Asked: true}, nil
+	return http.StatusCreated, signedIn{SignedIn: true, Name: token.Name, Required: true}, nil
 }
 
 // signOut ends a session.
@@ -88,7 +88,7 @@ func (l *listener) signOut(w http.ResponseWriter, r *http.Request) (int, any, er
 		l.Sessions.End(c.Value)
 	}
 	l.setCookie(w, r, "", -1)
-	return http.StatusOK, signedIn{Asked: len(l.Config.Server.AdminTokens) > 0}, nil
+	return http.StatusOK, signedIn{Required: len(l.Config.Server.AdminTokens) > 0}, nil
 }
 
 func (l *listener) setCookie(w http.ResponseWriter, r *http.Request, id string, seconds int) {

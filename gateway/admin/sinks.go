@@ -172,8 +172,8 @@ func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEv
 	if errors.Is(err, inventory.ErrNotFound) {
 		return nil, nil
 	}
-	told := event.CloudEvent()
-	return &told, err
+	shown := event.CloudEvent()
+	return &shown, err
 }
 
 // replayDead has dead letters tried again: those of {"ids": […]}, or all.

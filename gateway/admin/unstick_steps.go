@@ -15,11 +15,11 @@ import (
 	"portico/routing"
 )
 
-// hasten makes jobs due at once.
-func (l *listener) hasten(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
+// trigger makes jobs due at once.
+func (l *listener) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
 	done.Outcome = "The job is due now."
 	for _, j := range jobs {
-		held, err := l.Store.HastenJob(ctx, j.Subscription, j.ID)
+		held, err := l.Store.TriggerJob(ctx, j.Subscription, j.ID)
 		if err != nil {
 			return done, err
 		}
@@ -49,7 +49,7 @@ func (l *listener) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 			case u.Row == nil:
 				return api.Unstuck{}, &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: u.Writes[0].Ends}
 			case len(u.Jobs) > 0:
-				return l.hasten(ctx, u.Jobs...)
+				return l.trigger(ctx, u.Jobs...)
 			}
 			err := l.Store.RequestVerify(ctx, sub, key)
 			l.Jobs.Nudge(inventory.VerifyJob)
@@ -113,7 +113,7 @@ func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 func (l *listener) resumeDeletion(ctx context.Context, sub, group string) {
 	g, err := l.Store.Group(ctx, sub, group)
 	if err == nil && g.State == index.GroupDeleting {
-		_, _ = l.Store.HastenJob(ctx, g.Subscription, g.Generation)
+		_, _ = l.Store.TriggerJob(ctx, g.Subscription, g.Generation)
 		l.Jobs.Nudge(inventory.GroupDeleteJob)
 	}
 }
@@ -166,7 +166,7 @@ func (l *listener) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuc
 	}
 	at := &stuck{
 		name:   j.Name(),
-		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.hasten(ctx, j) },
+		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.trigger(ctx, j) },
 		giveUp: never("A job of the kind %s ends by itself alone: ask again.", j.Kind),
 		forget: never("A job is not forgotten: ask again, or give it up."),
 	}
@@ -188,7 +188,7 @@ func (l *listener) stuckFence(sub, id string) *stuck {
 	return &stuck{
 		name: id,
 		ask: func(ctx context.Context) (api.Unstuck, error) {
-			return l.hasten(ctx, reconcile.WatchOn(sub, id))
+			return l.trigger(ctx, reconcile.WatchOn(sub, id))
 		},
 		giveUp: never("A fence goes when its time is over and its provider says that nothing has landed: ask again, or forget the fence then."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {

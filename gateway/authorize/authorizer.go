@@ -86,7 +86,7 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Questi
 		return nil, nil
 	}
 	// What its caller may do is decided now, long after the request arrived if it had to wait.
-	q := question{who: x.Principal, asked: time.Now(), action: asked.Action, scope: asked.Scope}
+	q := question{who: x.Principal, received: time.Now(), action: asked.Action, scope: asked.Scope}
 	var part *Readable
 	grant, err := a.decide(ctx, &q)
 	if asked.Partly && refused(err) {
@@ -102,7 +102,7 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Questi
 	a.metrics.count(err)
 	note(x, asked.Action, grant, err)
 	if x.Trail != nil {
-		x.Trail.Asked = append(x.Trail.Asked, exchange.Asked{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted)})
+		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted)})
 	}
 	return part, err
 }
@@ -132,7 +132,7 @@ func (a *Authorizer) MayStill(ctx context.Context, who access.Principal, action,
 // question is what is asked of the roles of a caller.
 type question struct {
 	who           access.Principal
-	asked         time.Time // zero: the store alone answers
+	received      time.Time // zero: the store alone answers
 	action, scope string
 
 	// What the caller has, as the answer was found in it.
@@ -150,9 +150,9 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 		return roles.Grant{}, arm.NewError(arm.InvalidSubscriptionID, subscription).About("subscriptionId")
 	}
 	var err error
-	remembered := !q.asked.IsZero()
+	remembered := !q.received.IsZero()
 	if remembered {
-		q.granted, remembered, err = a.memory.Grants(ctx, q.who.TenantID, subscription, q.who, q.asked)
+		q.granted, remembered, err = a.memory.Grants(ctx, q.who.TenantID, subscription, q.who, q.received)
 		if err != nil {
 			return roles.Grant{}, err
 		}
@@ -160,7 +160,7 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 			return grant, nil
 		}
 	}
-	if remembered || q.asked.IsZero() {
+	if remembered || q.received.IsZero() {
 		if q.granted, err = a.store.Grants(ctx, q.who.TenantID, subscription, q.who); err != nil {
 			return roles.Grant{}, err
 		}

@@ -63,12 +63,12 @@ func (o owners) of(who *access.Principal) roles.Grants {
 // below, also below a scope, in the configuration's order and casing.
 func (a *Authorizer) Owners(tenant, scope string, below bool) []config.Owner {
 	var at []config.Owner
-	asked := roles.Grant{Scope: arm.Fold(scope)}
+	atScope := roles.Grant{Scope: arm.Fold(scope)}
 	for _, owner := range a.named {
 		if !arm.EqualFold(owner.TenantID, tenant) {
 			continue
 		}
-		if (roles.Grant{Scope: arm.Fold(owner.Scope)}).Holds(scope) || below && asked.Holds(owner.Scope) {
+		if (roles.Grant{Scope: arm.Fold(owner.Scope)}).Holds(scope) || below && atScope.Holds(owner.Scope) {
 			at = append(at, owner)
 		}
 	}

@@ -175,15 +175,15 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) (unknown int, err error) {
 	now := b.Store.Now()
 	for i := range s.requests {
-		part, begun := batch.Parts[i]
+		part, started := batch.Parts[i]
 		s.room -= part.Size
 		var fault *arm.Error
 		switch {
 		case part.Answered:
 			continue
-		case begun && now.Sub(part.Begun) < b.requestLimit():
+		case started && now.Sub(part.Started) < b.requestLimit():
 			continue // conclude waits for it
-		case begun:
+		case started:
 			unknown++
 			fault = arm.NewError(arm.InternalServerError).Saying("The outcome of the request is unknown: it was sent, and its answer was lost.")
 		case job.State == jobrow.Cancelling:
@@ -211,7 +211,7 @@ func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total, unknown i
 		if part.Answered {
 			answered++
 		} else {
-			pause = min(pause, part.Begun.Add(b.requestLimit()).Sub(b.Store.Now()))
+			pause = min(pause, part.Started.Add(b.requestLimit()).Sub(b.Store.Now()))
 		}
 	}
 	if answered < total {

@@ -18,13 +18,13 @@ type answer struct {
 	exchange *exchange.Exchange
 	must     bool // the client takes no answer that is not compressed
 
-	status  int   // 0: WriteHeader was not called
-	ended   bool  // the answer is whole
-	begun   bool  // the headers have gone out
-	length  int64 // as the handler declares it; -1: it does not
-	written int64
-	gzip    *gzip.Writer // nil: the answer goes as it is
-	memory  *limits.Reservation
+	status      int   // 0: WriteHeader was not called
+	ended       bool  // the answer is whole
+	headersSent bool  // the headers have gone out
+	length      int64 // as the handler declares it; -1: it does not
+	written     int64
+	gzip        *gzip.Writer // nil: the answer goes as it is
+	memory      *limits.Reservation
 }
 
 // SetOwn implements [headers.Owner]. None of them says whether to compress.
@@ -33,7 +33,7 @@ func (a *answer) SetOwn(own headers.Fields) { headers.SetOwn(a.ResponseWriter, o
 // WriteHeader implements [http.ResponseWriter].
 func (a *answer) WriteHeader(status int) {
 	if status < http.StatusOK || a.status != 0 {
-		if a.status == 0 || a.begun {
+		if a.status == 0 || a.headersSent {
 			a.ResponseWriter.WriteHeader(status) // it says what is wrong with that
 		}
 		return
@@ -78,7 +78,7 @@ func compressible(h http.Header, status int) bool {
 
 // begin sends the headers.
 func (a *answer) begin(compress bool) {
-	a.begun = true
+	a.headersSent = true
 	h := a.Header()
 	if !headers.HasToken(h["Vary"], "accept-encoding") && !headers.HasToken(h["Vary"], "*") {
 		h["Vary"] = append(append([]string(nil), h["Vary"]...), vary...) // the provider's own is there
@@ -99,7 +99,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	if !a.begun {
+	if !a.headersSent {
 		a.begin(a.pays(int64(len(p))))
 	}
 	if a.gzip == nil {
@@ -116,7 +116,7 @@ func (a *answer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	if !a.begun {
+	if !a.headersSent {
 		a.begin(false)
 	}
 	if a.gzip != nil {
@@ -133,7 +133,7 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // finish ends an answer whose handler has returned. One that is shorter than it was
 // declared is broken off, as it would be uncompressed.
 func (a *answer) finish() {
-	if a.status != 0 && !a.begun {
+	if a.status != 0 && !a.headersSent {
 		a.begin(false)
 	}
 	if a.gzip == nil {

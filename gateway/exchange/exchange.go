@@ -98,8 +98,9 @@ const (
 	CauseService = "service"
 )
 
-// begun is an exchange with what lives as long as it: one allocation.
-type begun struct {
+// allocation is an exchange with all that lives as long as it, so that a request costs
+// one allocation.
+type allocation struct {
 	Exchange
 	carrier
 	request routing.Request
@@ -109,7 +110,7 @@ type begun struct {
 // New returns the exchange of a request that begins now, and the context by which it
 // is found, which ctx encloses.
 func New(ctx context.Context, s *Settings) (*Exchange, context.Context) {
-	b := &begun{}
+	b := &allocation{}
 	x := &b.Exchange
 	x.settings, x.Started, x.room, x.Calls = s, time.Now(), &b.request, &b.calls
 	b.calls.Within(ctx)

@@ -30,8 +30,8 @@ const (
 // request that nobody explains it is nil, which notes nothing.
 type Trail struct {
 	Steps []Step // in the order in which they were reached
-	// Asked are the questions about the caller's roles, with their answers.
-	Asked []Asked
+	// RoleChecks are the questions about the caller's roles, with their answers.
+	RoleChecks []RoleCheck
 	// Decision says who serves the request, nil while nobody knows.
 	Decision *routing.Decision
 	// Sought are resources that the index does not know and that were searched for.
@@ -40,8 +40,8 @@ type Trail struct {
 	Limit *throttle.Refusal
 }
 
-// Asked is a question about the caller's roles.
-type Asked struct {
+// RoleCheck is a question about the caller's roles, with its answer.
+type RoleCheck struct {
 	Action, Scope string
 	Grant         roles.Grant // that allows it; without a Role: nothing but Err says
 	Partly        bool        // the caller sees a part of what it asks for

@@ -23,8 +23,8 @@ var errNotMade = errors.New("the request is explained, and no provider is called
 type Calls struct {
 	client *upstream.Client
 
-	mu   sync.Mutex
-	made []call
+	mu    sync.Mutex
+	noted []call
 }
 
 // call is a call that a request would make.
@@ -92,13 +92,13 @@ func (p *Port) note(c upstream.Call) error {
 	addresses, err := p.calls.client.Prospects(c.Endpoint)
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()
-	for _, made := range p.calls.made {
+	for _, made := range p.calls.noted {
 		if made.purpose == p.purpose && made.Endpoint == c.Endpoint && made.Method == c.Method && made.Path == c.Path && made.Query == c.Query {
 			return err
 		}
 	}
-	if len(p.calls.made) < mostCalls {
-		p.calls.made = append(p.calls.made, call{
+	if len(p.calls.noted) < mostCalls {
+		p.calls.noted = append(p.calls.noted, call{
 			Call: c, purpose: p.purpose, addresses: addresses, credential: p.calls.client.CredentialHeader(c.Endpoint),
 			down: err != nil, sent: p.asks && err == nil,
 		})

@@ -92,10 +92,10 @@ func (w *Walked) locks() (all []api.Lock) {
 // calls are those that providers would get.
 func (w *Walked) calls() []api.ExplainedCall {
 	var all []api.ExplainedCall
-	for i := range w.Calls.made {
-		c := &w.Calls.made[i]
+	for i := range w.Calls.noted {
+		c := &w.Calls.noted[i]
 		e := api.ExplainedCall{
-			Purpose: c.purpose, Method: c.Method, Region: c.Endpoint.Region, Path: target(c.Path, c.Query), Headers: c.headers(), Made: c.sent,
+			Purpose: c.purpose, Method: c.Method, Region: c.Endpoint.Region, Path: target(c.Path, c.Query), Headers: c.headers(), Sent: c.sent,
 		}
 		for _, a := range c.addresses {
 			state := api.Down

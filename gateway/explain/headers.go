@@ -26,7 +26,7 @@ func (c *call) headers() []api.ExplainedHeader {
 	}
 	var all []api.ExplainedHeader
 	for name := range c.Header {
-		if _, made := own[name]; !made {
+		if _, exists := own[name]; !exists {
 			all = append(all, api.ExplainedHeader{Name: name, Origin: api.OfClient})
 		}
 	}

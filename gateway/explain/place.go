@@ -26,23 +26,23 @@ func (w *Walked) place() *api.ExplainedPlace {
 // regionsOf are those that a decision names; where a skip token names them, or they depend on
 // what the caller may read, those asked.
 func regionsOf(calls *Calls, d *routing.Decision) []string {
-	asked := []string{}
+	searched := []string{}
 	switch {
 	case d.Answer == routing.EmptyList:
 	case d.Answer != routing.Merge && d.Answer != routing.AskEach:
 		return []string{d.Region}
 	case d.Endpoints == nil:
-		for _, c := range calls.made {
-			if !slices.Contains(asked, c.Endpoint.Region) {
-				asked = append(asked, c.Endpoint.Region)
+		for _, c := range calls.noted {
+			if !slices.Contains(searched, c.Endpoint.Region) {
+				searched = append(searched, c.Endpoint.Region)
 			}
 		}
 	default:
 		for _, e := range d.Endpoints {
-			asked = append(asked, e.Region)
+			searched = append(searched, e.Region)
 		}
 	}
-	return asked
+	return searched
 }
 
 // reason says by what a request goes where it goes.

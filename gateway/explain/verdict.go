@@ -76,10 +76,10 @@ func (w *Walked) byWhat() string {
 
 // undecided are the calls on whose answers it depends what becomes of the request.
 func (w *Walked) undecided(own bool) (open []*call) {
-	for i := range w.Calls.made {
-		c := &w.Calls.made[i]
-		asked := c.purpose == api.Search || c.purpose == api.Probe || own
-		if asked && !c.down && !c.sent {
+	for i := range w.Calls.noted {
+		c := &w.Calls.noted[i]
+		probes := c.purpose == api.Search || c.purpose == api.Probe || own
+		if probes && !c.down && !c.sent {
 			open = append(open, c)
 		}
 	}
@@ -94,9 +94,9 @@ func (w *Walked) firstOf(purpose string) *call {
 }
 
 func (w *Walked) allOf(purpose string) (all []*call) {
-	for i := range w.Calls.made {
-		if w.Calls.made[i].purpose == purpose {
-			all = append(all, &w.Calls.made[i])
+	for i := range w.Calls.noted {
+		if w.Calls.noted[i].purpose == purpose {
+			all = append(all, &w.Calls.noted[i])
 		}
 	}
 	return all
@@ -228,7 +228,7 @@ func (w *Walked) roles() string {
 		return "nobody was asked for roles: the question names no principal"
 	}
 	var said []string
-	for _, a := range w.Exchange.Trail.Asked {
+	for _, a := range w.Exchange.Trail.RoleChecks {
 		switch {
 		case a.Err != nil:
 			said = append(said, a.Action+" at "+a.Scope+" is not allowed")
@@ -255,7 +255,7 @@ func (w *Walked) lacking(step exchange.Step) string {
 		return ""
 	}
 	var said strings.Builder
-	for _, a := range w.Exchange.Trail.Asked {
+	for _, a := range w.Exchange.Trail.RoleChecks {
 		if a.Err == nil {
 			continue
 		}

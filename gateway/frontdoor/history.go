@@ -106,8 +106,8 @@ func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 // words that Azure's Change Analysis has for them.
 func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
 	for name, bound := range map[string]*time.Time{"$startTime": &from, "$endTime": &until} {
-		text, asked := q.Get(name)
-		if !asked {
+		text, given := q.Get(name)
+		if !given {
 			continue
 		}
 		var err error
@@ -115,7 +115,7 @@ func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
 			return from, until, arm.NewError(arm.InvalidQueryParameter, name, "it is a time such as 2024-05-01T00:00:00Z").About(name)
 		}
 	}
-	if _, asked := q.Get("$filter"); asked {
+	if _, given := q.Get("$filter"); given {
 		return from, until, arm.NewError(arm.InvalidQueryParameter, "$filter", "changes can be asked for by $startTime and $endTime").About("$filter")
 	}
 	return from, until, nil

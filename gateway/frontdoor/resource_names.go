@@ -25,27 +25,27 @@ const longestTypeName = 1024
 
 // check reports whether a name is one of the reserved words.
 func (resourceNames) check(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	var asked struct {
+	var requested struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
 	}
-	if fault := exchange.ReadJSON(req.Content, &asked); fault != nil {
+	if fault := exchange.ReadJSON(req.Content, &requested); fault != nil {
 		return fault
 	}
-	for _, m := range []struct{ member, value string }{{"name", asked.Name}, {"type", asked.Type}} {
+	for _, m := range []struct{ member, value string }{{"name", requested.Name}, {"type", requested.Type}} {
 		if m.value == "" {
 			return arm.NewError(arm.InvalidRequestContent, "The "+m.member+" is required. Path '"+m.member+"'").About(m.member)
 		}
 	}
-	if len(asked.Type) > longestTypeName {
-		return route.TooLong("type", len(asked.Type), longestTypeName)
+	if len(requested.Type) > longestTypeName {
+		return route.TooLong("type", len(requested.Type), longestTypeName)
 	}
-	if fault := arm.CheckResourceName(asked.Name); fault != nil {
+	if fault := arm.CheckResourceName(requested.Name); fault != nil {
 		return fault.About("name")
 	}
 	status := "Allowed"
-	if arm.ReservedName(asked.Name) {
+	if arm.ReservedName(requested.Name) {
 		status = "Reserved"
 	}
-	return x.Answer(w, http.StatusOK, map[string]string{"name": asked.Name, "type": asked.Type, "status": status})
+	return x.Answer(w, http.StatusOK, map[string]string{"name": requested.Name, "type": requested.Type, "status": status})
 }

@@ -48,7 +48,7 @@ func newAccessLog(log *zap.Logger, settings config.Log) *accessLog {
 // left out.
 func (a *accessLog) write(s *served) {
 	s.oneIn = 1
-	if n := a.oneIn[s.class]; n > 1 && s.status < http.StatusBadRequest && s.outcome == outcomeAnswered && !exchange.Changes(s.method) && s.whole < a.slow {
+	if n := a.oneIn[s.class]; n > 1 && s.status < http.StatusBadRequest && s.outcome == outcomeAnswered && !exchange.Changes(s.method) && s.total < a.slow {
 		if a.nth[s.class].Add(1)%n != 1 {
 			return
 		}
@@ -99,7 +99,7 @@ func (l *accessLine) AddTo(e logs.Fields) {
 	text(e, "cause", l.Cause)
 	e.AddInt64("bytesIn", l.Received)
 	e.AddInt64("bytesOut", l.bytes)
-	e.AddDuration("seconds", l.whole)
+	e.AddDuration("seconds", l.total)
 	if l.calls > 0 {
 		e.AddDuration("providerSeconds", l.provider)
 		e.AddInt("calls", l.calls)

@@ -45,7 +45,7 @@ func TestSamplingOfTheLog(t *testing.T) {
 	write := func(class routing.Class, method string, status int, outcome string, took time.Duration) (lines int) {
 		out.Reset()
 		for range 100 {
-			a.write(&served{Exchange: &exchange.Exchange{}, recorder: recorder{status: status}, method: method, class: class, outcome: outcome, whole: took})
+			a.write(&served{Exchange: &exchange.Exchange{}, recorder: recorder{status: status}, method: method, class: class, outcome: outcome, total: took})
 		}
 		return strings.Count(out.String(), "\n")
 	}

@@ -59,7 +59,7 @@ func (a *Activity) Refused(ctx context.Context, x *exchange.Exchange, fault *arm
 	if action == "" || strings.HasSuffix(action, "/read") || !a.concerns(ctx, x) {
 		return // it leads nowhere
 	}
-	a.record(ctx, x, events.Told{Action: action, Status: events.Failed, Origin: events.Decided, HTTPStatus: fault.Status, Error: fault})
+	a.record(ctx, x, events.Payload{Action: action, Status: events.Failed, Origin: events.Decided, HTTPStatus: fault.Status, Error: fault})
 }
 
 // logged reports whether a refusal belongs in the log: somebody was not allowed, or found
@@ -78,22 +78,22 @@ func logged(fault *arm.Error) bool {
 // Answered records what a provider answered to the request of x, which was only passed on.
 // why is the provider's error, nil where it gave none.
 func (a *Activity) Answered(ctx context.Context, x *exchange.Exchange, status int, accepted bool, why *arm.Error) {
-	told := events.Told{Action: x.Request.Action(), Origin: events.Answered, HTTPStatus: status, Status: events.Succeeded, Error: why}
+	payload := events.Payload{Action: x.Request.Action(), Origin: events.Answered, HTTPStatus: status, Status: events.Succeeded, Error: why}
 	switch {
 	case status >= http.StatusBadRequest:
-		told.Status = events.Failed
+		payload.Status = events.Failed
 	case status >= http.StatusMultipleChoices:
 		return // nothing was done, and the client goes on elsewhere
 	case accepted:
-		told.Status = events.Accepted
+		payload.Status = events.Accepted
 	}
-	a.record(ctx, x, told)
+	a.record(ctx, x, payload)
 }
 
 // Unanswered records that a request that was only passed on got no answer but Portico's
 // own. In doubt it may have been carried out all the same.
 func (a *Activity) Unanswered(ctx context.Context, x *exchange.Exchange, fault *arm.Error, inDoubt bool) {
-	a.record(ctx, x, events.Told{
+	a.record(ctx, x, events.Payload{
 		Action: x.Request.Action(), Status: events.Failed, Origin: events.Answered, HTTPStatus: fault.Status, Error: fault, InDoubt: inDoubt,
 	})
 }
@@ -110,7 +110,7 @@ func (a *Activity) concerns(ctx context.Context, x *exchange.Exchange) bool {
 }
 
 // record records an event of the request of x, at its scope.
-func (a *Activity) record(ctx context.Context, x *exchange.Exchange, told events.Told) {
+func (a *Activity) record(ctx context.Context, x *exchange.Exchange, told events.Payload) {
 	if told.Status == events.Failed {
 		ok, omitted := a.refusals.take(x.Caller(), time.Now())
 		if !ok {

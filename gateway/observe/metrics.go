@@ -22,7 +22,7 @@ type Metrics struct {
 	requests *meter.Handles[answered, prometheus.Counter]
 	routed   *meter.Handles[routed, prometheus.Counter]
 	inFlight prometheus.Gauge
-	whole    [routing.Classes]*meter.Times
+	total    [routing.Classes]*meter.Times
 	own      [routing.Classes]*meter.Times
 	provider *meter.Handles[place, *meter.Times]
 	received prometheus.Counter
@@ -46,7 +46,7 @@ type (
 
 // NewMetrics registers the metrics. Unless measures is set they stay as they are.
 func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
-	whole := prometheus.NewHistogramVec(meter.Seconds(
+	total := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_request_seconds", "Time from a request's arrival to its answer's end.",
 	), []string{"class"})
 	own := prometheus.NewHistogramVec(meter.Seconds(
@@ -86,12 +86,12 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 			return meter.NewTimes(provider.WithLabelValues(of.namespace, of.region))
 		}),
 	}
-	for class := range m.whole {
+	for class := range m.total {
 		name := routing.Class(class).String()
-		m.whole[class], m.own[class] = meter.NewTimes(whole.WithLabelValues(name)), meter.NewTimes(own.WithLabelValues(name))
+		m.total[class], m.own[class] = meter.NewTimes(total.WithLabelValues(name)), meter.NewTimes(own.WithLabelValues(name))
 	}
-	registry.MustRegister(requests, routes, m.inFlight, whole, own, provider, m.received, m.sent, m.Spoofed)
-	m.shown.MustRegister(requests, routes, m.inFlight, whole, provider)
+	registry.MustRegister(requests, routes, m.inFlight, total, own, provider, m.received, m.sent, m.Spoofed)
+	m.shown.MustRegister(requests, routes, m.inFlight, total, provider)
 	return m
 }
 
@@ -102,8 +102,8 @@ func (m *Metrics) count(s *served) {
 	m.sent.Add(float64(s.bytes))
 	m.received.Add(float64(s.Received))
 	m.requests.Of(answered{s.class, Method(s.method), code, cause}).Inc()
-	m.whole[s.class].Observe(s.whole, s.ended, correlation, trace)
-	m.own[s.class].Observe(s.whole-s.provider, s.ended, correlation, trace)
+	m.total[s.class].Observe(s.total, s.ended, correlation, trace)
+	m.own[s.class].Observe(s.total-s.provider, s.ended, correlation, trace)
 	if namespace := s.Namespace(); namespace != "" {
 		at := place{namespace, regionLabel(s.Exchange)}
 		m.routed.Of(routed{at, code, cause}).Inc()

@@ -62,7 +62,7 @@ type served struct {
 	outcome           string
 
 	ended           time.Time
-	whole, provider time.Duration // how long it took, and its provider's part of that
+	total, provider time.Duration // how long it took, and its provider's part of that
 	calls           int
 	address         string // of the endpoint that was called last
 	oneIn           uint64 // of so many such requests one is logged
@@ -80,7 +80,7 @@ func (o *Observer) record(r *http.Request, s *served, broken bool) {
 	x := exchange.From(r)
 	s.Exchange, s.method, s.userAgent, s.class = x, r.Method, r.UserAgent(), routing.NoRoute
 	s.outcome, s.ended = outcomeOf(s.status, broken), time.Now()
-	s.whole = s.ended.Sub(x.Started)
+	s.total = s.ended.Sub(x.Started)
 	if x.Request != nil {
 		s.class = x.Request.Class
 	}

@@ -12,7 +12,7 @@ type recorder struct {
 	http.ResponseWriter
 	status       int
 	bytes        int64
-	begun        bool
+	started      bool
 	deliveryTime time.Duration // 0: unbounded
 }
 
@@ -20,19 +20,19 @@ type recorder struct {
 // gone out, so that it cannot be taken back.
 func AnswerBegun(w http.ResponseWriter) bool {
 	answer, ok := w.(*recorder)
-	return ok && answer.begun
+	return ok && answer.started
 }
 
 func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status) // panics at what is no status
-	if !w.begun {
+	if !w.started {
 		w.status = status
 		w.begin()
 	}
 }
 
 func (w *recorder) Write(p []byte) (int, error) {
-	if !w.begun {
+	if !w.started {
 		w.begin()
 	}
 	n, err := w.ResponseWriter.Write(p)
@@ -44,7 +44,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 func (w *recorder) SetOwn(own headers.Fields) { headers.SetOwn(w.ResponseWriter, own) }
 
 func (w *recorder) begin() {
-	w.begun = true
+	w.started = true
 	if w.deliveryTime == 0 {
 		return
 	}

@@ -145,8 +145,8 @@ func (f *Forwarded) confirmEnd(ctx context.Context, x *exchange.Exchange, o oper
 }
 
 // endFollow polls an operation under Portico's own identity. It ends the follow if the
-// operation has ended, else it hastens the follow's next poll. It returns the row of
-// the operation's resource.
+// operation has ended, else it brings the follow's next poll forward. It returns the
+// row of the operation's resource.
 func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o operations.Operation) (inventory.Resource, error) {
 	row, err := f.Store.Resource(ctx, o.Subscription, o.Resource)
 	kind, writes := map[string]index.WriteKind{http.MethodPut: index.Put, http.MethodDelete: index.Delete, http.MethodPatch: index.Patch}[o.Method]
@@ -169,9 +169,9 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o opera
 		x.Warn("an operation that a client saw ended was not polled", err)
 	}
 	// The poll may have used up the time.
-	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Config.Index.AskTimeout)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Config.Index.AskTimeout)
 	defer cancel()
-	if err := f.Store.PollSoon(hastening, o.Subscription, o.Resource, kind); err != nil {
+	if err := f.Store.PollSoon(within, o.Subscription, o.Resource, kind); err != nil {
 		return row, err
 	}
 	return f.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled

@@ -17,11 +17,11 @@ func (p *Proxy) authorize(ctx context.Context, x *exchange.Exchange) (*authorize
 		return nil, nil
 	}
 	q := x.Request
-	asked := authorize.Question{Action: q.Action(), Scope: q.Scope(), Partly: q.Class == routing.Collection && q.Method == http.MethodGet}
+	question := authorize.Question{Action: q.Action(), Scope: q.Scope(), Partly: q.Class == routing.Collection && q.Method == http.MethodGet}
 	if q.Pollable() {
-		asked.Excused = p.began
+		question.Excused = p.began
 	}
-	return p.Authorizer.Ask(ctx, x, asked)
+	return p.Authorizer.Ask(ctx, x, question)
 }
 
 // refuseUnlessBegan refuses what only the caller that began an operation may do.

@@ -19,9 +19,9 @@ var blocks = sync.Pool{New: func() any { return new(block) }}
 // firstBlock is the beginning of an answer. It is read before the status goes out, so
 // that the client gets an error if the provider breaks off early.
 type firstBlock struct {
-	block *block // also the buffer for the rest
-	n     int
-	whole bool
+	block    *block // also the buffer for the rest
+	n        int
+	complete bool
 }
 
 // readFirstBlock reads the first block of an answer, or all of a short one.
@@ -33,7 +33,7 @@ func readFirstBlock(answer *http.Response) (b firstBlock, err error) {
 		b.n += n
 	}
 	if errors.Is(err, io.EOF) {
-		b.whole, err = true, nil
+		b.complete, err = true, nil
 	}
 	return b, err
 }
@@ -46,7 +46,7 @@ func (b firstBlock) sendTo(w io.Writer, rest io.Reader) error {
 			return err
 		}
 	}
-	if !b.whole {
+	if !b.complete {
 		if _, err := io.CopyBuffer(struct{ io.Writer }{w}, rest, b.block[:]); err != nil {
 			return err
 		}

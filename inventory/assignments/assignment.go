@@ -226,7 +226,7 @@ func (r *Roles) DeleteAssignment(ctx context.Context, at Scope, name string, che
 // record records a change of an assignment.
 func (a *Assignment) record(t *transaction.Tx, verb string) error {
 	const typ = "Microsoft.Authorization/roleAssignments"
-	return t.RecordOwn(a.scope().partition(), events.Told{
+	return t.RecordOwn(a.scope().partition(), events.Payload{
 		Resource: ID(a.ScopeID, a.Name), Action: typ + verb, Status: events.Succeeded, ETag: a.ETag,
 	})
 }

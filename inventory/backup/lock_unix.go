@@ -27,8 +27,8 @@ func lockDatabase(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: lockBegin, Len: lockLength}
-	if err := syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &whole); err != nil {
+	all := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: lockBegin, Len: lockLength}
+	if err := syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &all); err != nil {
 		_ = file.Close() // nothing was written
 		if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
 			err = ErrInUse

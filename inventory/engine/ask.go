@@ -53,9 +53,9 @@ func timedOut(err error) bool {
 func starved() bool {
 	const pause = wakes / 10
 	for range 3 {
-		begun := time.Now()
+		started := time.Now()
 		time.Sleep(pause)
-		if time.Since(begun) > pause+wakes {
+		if time.Since(started) > pause+wakes {
 			return true
 		}
 	}

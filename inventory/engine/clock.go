@@ -30,12 +30,12 @@ const (
 func (c *clock) ask(server func(*int64) error) error {
 	for try := 1; ; try++ {
 		var now int64
-		asked := time.Now()
+		sent := time.Now()
 		if err := server(&now); err != nil {
 			return err
 		}
-		c.set(Moment(now), asked)
-		if try == clockTries || time.Since(asked) <= clockError {
+		c.set(Moment(now), sent)
+		if try == clockTries || time.Since(sent) <= clockError {
 			return nil
 		}
 	}

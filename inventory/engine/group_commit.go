@@ -29,7 +29,7 @@ type groupCommit struct {
 	results []result
 	// unreachable: there was no connection.
 	unreachable bool
-	begun       time.Time // the transaction
+	started     time.Time // the transaction
 	tries       int
 }
 
@@ -85,7 +85,7 @@ func (g *groupCommit) transact() error {
 	for _, m := range g.members {
 		d = d || m.Durability
 	}
-	g.begun = time.Now()
+	g.started = time.Now()
 	g.tries++
 	g.noteTurn()
 	conn, err := g.queue.session.Begin(g.ctx, d)
@@ -105,9 +105,9 @@ func (g *groupCommit) transact() error {
 	if err == nil && len(g.members) == 1 && written == 0 && (t.changed || t.failed != nil) {
 		return conn.Rollback() // of the only member, which was refused
 	}
-	var begun time.Time
+	var started time.Time
 	if err == nil {
-		begun, err = g.complete(unit, conn)
+		started, err = g.complete(unit, conn)
 	}
 	if err != nil {
 		if errors.Is(err, ErrRunSeparately) || retryable(err) && !unsure(err) {
@@ -118,7 +118,7 @@ func (g *groupCommit) transact() error {
 		return err
 	}
 	if written > 0 {
-		g.queue.engine.metrics.committed(d, time.Since(begun))
+		g.queue.engine.metrics.committed(d, time.Since(started))
 	}
 	g.queue.count(written, d)
 	return nil
@@ -167,7 +167,7 @@ func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 		return 0, err
 	}
 	if len(g.members) > 0 {
-		g.queue.engine.metrics.lock.Observe(time.Since(g.begun).Seconds())
+		g.queue.engine.metrics.lock.Observe(time.Since(g.started).Seconds())
 	}
 	for i, m := range g.members {
 		t.Now, t.Context = g.queue.engine.Now().UTC().Truncate(time.Microsecond), m.context

@@ -45,11 +45,11 @@ func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS,
 
 // checkLayout refuses a database whose migrations had another form than the released one.
 func checkLayout(ctx context.Context, db *sql.DB, provider *goose.Provider, proofs map[int64]string) error {
-	made, err := provider.Status(ctx)
+	applied, err := provider.Status(ctx)
 	if err != nil {
 		return fmt.Errorf("read the database's layout: %w", err)
 	}
-	for _, m := range made {
+	for _, m := range applied {
 		proof, ok := proofs[m.Source.Version]
 		if !ok || m.State != goose.StateApplied {
 			continue

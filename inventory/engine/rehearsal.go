@@ -11,8 +11,8 @@ func Rehearse(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalKey{}, true)
 }
 
-// InEarnest returns a context whose writes are committed, also within a rehearsal.
-func InEarnest(ctx context.Context) context.Context {
+// ForReal returns a context whose writes are committed, even within a rehearsal.
+func ForReal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalKey{}, false)
 }
 

@@ -88,7 +88,7 @@ func methodOf(function string) string {
 func (g *groupCommit) noteTurn() {
 	for _, m := range g.members {
 		if m.span != nil {
-			m.span.Seconds(spans.Queued, g.begun.Sub(m.begun))
+			m.span.Seconds(spans.Queued, g.started.Sub(m.started))
 			m.span.Number(spans.Shared, len(g.members))
 			m.span.Number(spans.Tries, g.tries)
 		}

@@ -215,8 +215,8 @@ func (q query) tryTwice(read func(context.Context) (begun bool, err error)) erro
 	if err := ctx.Err(); err != nil {
 		return q.fault(err)
 	}
-	begun, err := read(ctx)
-	if err != nil && q.statements.renew != nil && !begun && ctx.Err() == nil && lost(err) {
+	started, err := read(ctx)
+	if err != nil && q.statements.renew != nil && !started && ctx.Err() == nil && lost(err) {
 		q.statements.renew()
 		_, err = read(ctx)
 	}

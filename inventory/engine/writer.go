@@ -50,7 +50,7 @@ type Write struct {
 	done    chan result
 	context context.Context // of the caller, for its values alone
 	span    *spans.Span     // of the write; nil unless its trace is sampled
-	begun   time.Time
+	started time.Time
 	// rehearsed: it is rolled back; see [Rehearse].
 	rehearsed bool
 }
@@ -79,7 +79,7 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 		return Classify(ctx, err)
 	}
 	if m.span = beginSpan(ctx, e.options.Driver, spans.StoreWrite, "store write"); m.span != nil {
-		m.begun = time.Now()
+		m.started = time.Now()
 	}
 	m.context, m.rehearsed = ctx, Rehearsed(ctx)
 	err := e.commit(ctx, m)

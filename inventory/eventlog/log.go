@@ -49,12 +49,12 @@ func (l *Log) Restored() time.Time {
 // read returns what was recorded.
 func (l *Log) read(ctx context.Context, r eventRow) (events.Event, error) {
 	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
-	text, err := l.database.Cipher.Decrypt(ctx, r.id[:], r.told)
+	text, err := l.database.Cipher.Decrypt(ctx, r.id[:], r.payload)
 	if errors.Is(err, encryption.ErrDecrypt) {
 		return e, nil // with a key that is gone: what is left is that there was a change
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &e.Told)
+		err = json.Unmarshal(text, &e.Payload)
 	}
 	return e, err
 }
@@ -64,14 +64,14 @@ type eventRow struct {
 	subscription, key string
 	number, at        int64
 	id                [16]byte
-	told              []byte
+	payload           []byte
 }
 
 const eventColumns = `subscription, number, id, at, key, told`
 
 func scanEvent(scan engine.Scanner) (r eventRow, err error) {
 	var id []byte
-	err = scan(&r.subscription, &r.number, &id, &r.at, &r.key, &r.told)
+	err = scan(&r.subscription, &r.number, &id, &r.at, &r.key, &r.payload)
 	copy(r.id[:], id)
 	return r, err
 }
@@ -158,7 +158,7 @@ func (e *ForgottenError) Error() string {
 // Record records an event of what changed nothing that the store knows: of a request
 // that was refused, or only passed on to a provider. sub is a subscription, or what stands
 // in place of one for a tenant.
-func (l *Log) Record(ctx context.Context, sub string, told events.Told) error {
+func (l *Log) Record(ctx context.Context, sub string, told events.Payload) error {
 	sub = arm.Fold(sub)
 	return l.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
 		return t.Record(sub, arm.Fold(told.Resource), told)

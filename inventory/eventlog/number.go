@@ -81,7 +81,7 @@ func number(t *transaction.Tx, limit int) (int, error) {
 		}
 		for _, e := range split {
 			numbers.last++
-			if err := t.ChangeOne(insertEvent, row.subscription, numbers.last, numbers.last, e.ID[:], row.at, e.Key, e.Told); err != nil {
+			if err := t.ChangeOne(insertEvent, row.subscription, numbers.last, numbers.last, e.ID[:], row.at, e.Key, e.Payload); err != nil {
 				return 0, err
 			}
 			of[row.subscription]++

@@ -23,17 +23,17 @@ func VerbOf(kind WriteKind) string {
 
 // EventOfAnswer returns what the event of an answer says of a write, as its action the last
 // word alone. follows: the write goes on.
-func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Told {
-	told := events.Told{Action: VerbOf(kind), Origin: events.Answered, Status: events.Succeeded, InDoubt: !settled}
+func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Payload {
+	payload := events.Payload{Action: VerbOf(kind), Origin: events.Answered, Status: events.Succeeded, InDoubt: !settled}
 	switch {
 	case e.Outcome == Ambiguous:
-		told.Status = events.Started
+		payload.Status = events.Started
 	case e.Outcome == Refused || e.Outcome == NotSent:
-		told.Status = events.Failed
+		payload.Status = events.Failed
 	case e.Outcome == Accepted || follows:
-		told.Status = events.Accepted
+		payload.Status = events.Accepted
 	}
-	return told
+	return payload
 }
 
 // MayRun reports whether a GET that has settled the row shows no end of a write, as its
@@ -47,7 +47,7 @@ func (s State) MayRun(id [16]byte, kind WriteKind) bool {
 // the writes whose end it shows, in their order, and behind these one of its own where none
 // of them says whether the resource exists. Each agrees with the row afterwards, whatever
 // write it speaks of: whoever replays events goes by the last of them.
-func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (told []events.Told) {
+func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (told []events.Payload) {
 	if before == nil || after != nil && !NeedsVerify(before.Phase, before.Verify) && !before.FollowPut {
 		return nil // nothing was in doubt
 	}
@@ -55,7 +55,7 @@ func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind
 	failed := !gone && !strings.EqualFold(provisioningState, "Succeeded") && provisioningState != ""
 	said := false
 	for _, kind := range ended {
-		e := events.Told{Action: VerbOf(kind), Origin: events.Verified, Status: events.Succeeded, New: kind != Delete && isNew}
+		e := events.Payload{Action: VerbOf(kind), Origin: events.Verified, Status: events.Succeeded, New: kind != Delete && isNew}
 		if (kind == Delete) != gone || failed {
 			e.Status, e.Gone = events.Failed, gone
 		} else {
@@ -66,7 +66,7 @@ func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind
 	if said {
 		return told
 	}
-	own := events.Told{Action: WriteVerb, Origin: events.Verified, Status: events.Succeeded, New: isNew}
+	own := events.Payload{Action: WriteVerb, Origin: events.Verified, Status: events.Succeeded, New: isNew}
 	if gone {
 		own.Action = DeleteVerb
 	}

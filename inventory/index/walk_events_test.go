@@ -34,11 +34,11 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 }
 
 // replay makes of events what their readers make of them.
-func (w *world) replay(m *model, told ...events.Told) {
+func (w *world) replay(m *model, told ...events.Payload) {
 	for _, t := range told {
 		t.Gone = t.Gone && !m.off.goneEvents
 		t.Action = "Contoso.Compute/virtualMachines/" + strings.TrimPrefix(t.Action, "/")
-		if exists, known := (events.Event{Told: t}).Exists(); known {
+		if exists, known := (events.Event{Payload: t}).Exists(); known {
 			w.now.exists = exists
 		}
 	}

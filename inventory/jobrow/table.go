@@ -34,11 +34,11 @@ const (
 	selectJob  = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	openJobsOf = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0 ORDER BY id LIMIT ?`
 	listJobs   = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
-	// bringForwardJob leaves alone what somebody works on. Of a job that has ended, due
-	// is when it is forgotten.
+	// bringForwardJob leaves a job alone while a replica holds it. The due time of an
+	// ended job says when the job is forgotten.
 	bringForwardJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
-	// hastenJob leaves alone what somebody works on.
-	hastenJob        = `UPDATE jobs SET due = ?, attempts = 0 WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = ''`
+	// triggerJob leaves a job alone while a replica holds it.
+	triggerJob       = `UPDATE jobs SET due = ?, attempts = 0 WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = ''`
 	forgetEndedJobAt = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
 	deleteJob        = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
 	cancelJob        = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
@@ -79,7 +79,7 @@ func (j Job) Add(t *engine.Tx) (added bool, err error) {
 // Put creates a job, in place of one of the same ID, whose holder loses the lease.
 func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t)...) }
 
-// BringForward makes a job due at due at the latest, unless somebody holds it.
+// BringForward makes a job due at due at the latest, unless a replica holds it.
 func BringForward(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
 	at := engine.Micros(due)
 	return t.Later(bringForwardJob, at, sub, id[:], at)
@@ -192,10 +192,10 @@ func (r *Rows) JobsOf(ctx context.Context, sub, kind string, limit int) ([]Job, 
 	return engine.Collect(r.engine.Read(ctx), Scan, openJobsOf, arm.Fold(sub), kind, engine.AtMost(limit))
 }
 
-// HastenJob makes a job due at once and forgets its attempts; held: somebody works on it
-// just now, and nothing was changed. ErrNotFound when there is no such job, ErrEnded when
-// it is over.
-func (r *Rows) HastenJob(ctx context.Context, sub string, id [16]byte) (held bool, err error) {
+// TriggerJob makes a job due at once and resets its attempts. held reports that a replica
+// holds the job, so that nothing was changed. The error is ErrNotFound if there is no
+// such job, and ErrEnded if the job is over.
+func (r *Rows) TriggerJob(ctx context.Context, sub string, id [16]byte) (held bool, err error) {
 	sub = arm.Fold(sub)
 	return engine.Commit(ctx, r.engine, engine.Flushed, engine.LockSet{Partition: sub, ChangesOwnOnly: true}, func(u engine.Unit) (bool, error) {
 		t := u.Base()
@@ -208,7 +208,7 @@ func (r *Rows) HastenJob(ctx context.Context, sub string, id [16]byte) (held boo
 		case j.Owner != "":
 			return true, nil
 		}
-		return false, t.Later(hastenJob, engine.Micros(t.Now), sub, id[:])
+		return false, t.Later(triggerJob, engine.Micros(t.Now), sub, id[:])
 	})
 }
 

@@ -37,13 +37,13 @@ type Batch struct {
 	Parts map[int]Part
 }
 
-// Part is the progress of one request of a batch. It may have been sent from
-// Begun on; there is an answer, of Size bytes, from Ended on. Requests that change
-// nothing have no Begun before they have an answer.
+// Part is the progress of one request of a batch. From Started on it may have been
+// sent; from Ended on it has an answer of Size bytes. A request that changes nothing
+// gets its Started only with its answer.
 type Part struct {
-	Begun, Ended time.Time
-	Answered     bool
-	Size         int64
+	Started, Ended time.Time
+	Answered       bool
+	Size           int64
 }
 
 // BatchLimits bound what is stored of batches; 0 means no bound.
@@ -172,14 +172,14 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 	found.Parts = map[int]Part{}
 	return found, from.Each(func(scan engine.Scanner) error {
 		var (
-			number             int
-			p                  Part
-			begun, ended, size int64
+			number               int
+			p                    Part
+			started, ended, size int64
 		)
-		if err := scan(&number, &begun, &ended, &size); err != nil {
+		if err := scan(&number, &started, &ended, &size); err != nil {
 			return err
 		}
-		p.Begun, p.Ended, p.Answered, p.Size = engine.Moment(begun), engine.Moment(ended), ended > 0, size
+		p.Started, p.Ended, p.Answered, p.Size = engine.Moment(started), engine.Moment(ended), ended > 0, size
 		found.Parts[number] = p
 		return nil
 	}, listParts, "", job[:])

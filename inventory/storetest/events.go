@@ -21,7 +21,7 @@ func (b *bench) told(found []events.Event) (all []string) {
 	b.Helper()
 	for _, e := range found {
 		text := fmt.Sprintf("%s %s %s", e.Action, e.Status, e.Origin)
-		if e.Told.Resource == "" || e.ID == [16]byte{} || e.At.IsZero() {
+		if e.Payload.Resource == "" || e.ID == [16]byte{} || e.At.IsZero() {
 			b.Errorf("an event says too little: %+v", e)
 		}
 		all = append(all, text)

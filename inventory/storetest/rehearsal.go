@@ -47,7 +47,7 @@ func testRehearsal(t *testing.T, database Database) {
 	t.Run("what follows in earnest counts", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		_, err := b.Begin(engine.InEarnest(engine.Rehearse(b.ctx)), write(index.Put, "rg", "vm"))
+		_, err := b.Begin(engine.ForReal(engine.Rehearse(b.ctx)), write(index.Put, "rg", "vm"))
 		b.ok(err)
 		_, err = b.Resource(b.ctx, Sub, id("rg", "vm"))
 		b.ok(err)

@@ -72,7 +72,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, []byte("read")))
 		got = b.batch(job)
 		equal(b, len(got.Parts), 2)
-		equal(b, got.Parts[3], operations.Part{Begun: begun, Ended: b.clock.Now(), Answered: true, Size: 7})
+		equal(b, got.Parts[3], operations.Part{Started: begun, Ended: b.clock.Now(), Answered: true, Size: 7})
 		equal(b, got.Parts[0].Answered, true)
 		equal(b, b.answer(job, 3)+" "+b.answer(job, 0), "written read")
 

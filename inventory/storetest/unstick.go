@@ -162,13 +162,13 @@ func testUnstick(t *testing.T, database Database) {
 	})
 	t.Run("a job is due at once", func(t *testing.T) {
 		b := fresh(t)
-		_, err := b.HastenJob(b.ctx, Sub, [16]byte{1})
+		_, err := b.TriggerJob(b.ctx, Sub, [16]byte{1})
 		b.is(err, inventory.ErrNotFound)
 		j := b.addJob("survey", "s", b.clock.Now())
 		held := b.one("a")
 		hasten := func(want bool) {
 			t.Helper()
-			held, err := b.HastenJob(b.ctx, j.Subscription, j.ID)
+			held, err := b.TriggerJob(b.ctx, j.Subscription, j.ID)
 			b.ok(err)
 			equal(b, held, want)
 		}
@@ -183,7 +183,7 @@ func testUnstick(t *testing.T, database Database) {
 		}
 		again := b.one("a")
 		b.ok(b.EndJob(b.ctx, again, jobrow.Done, ""))
-		_, err = b.HastenJob(b.ctx, j.Subscription, j.ID)
+		_, err = b.TriggerJob(b.ctx, j.Subscription, j.ID)
 		b.is(err, jobrow.ErrEnded)
 	})
 	t.Run("a notice is given up while nobody sends it", func(t *testing.T) {

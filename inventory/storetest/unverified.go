@@ -80,7 +80,7 @@ func testUnverified(t *testing.T, database Database) {
 	}
 	equal(b, broken.Writes[0], inventory.OpenWrite{
 		Key:  broken.Key,
-		Kind: index.Put, Region: "westus", Begun: begun, NotAfter: begun.Add(callLife), CallEnded: true, Ends: begun.Add(intentLife),
+		Kind: index.Put, Region: "westus", Started: begun, NotAfter: begun.Add(callLife), CallEnded: true, Ends: begun.Add(intentLife),
 	})
 	if u := all["nothing"]; u.Row != nil || len(u.Writes) != 1 || u.Writes[0].Kind != index.Delete || len(u.Jobs) != 0 {
 		t.Errorf("%+v", u)

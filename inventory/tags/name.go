@@ -102,7 +102,7 @@ func record(t *transaction.Tx, sub, name, value, verb, etag string) error {
 	if value != "" {
 		id, action = id+"/tagValues/"+value, action+"/tagValues"
 	}
-	return t.RecordOwn(sub, events.Told{Resource: id, Action: action + verb, Status: events.Succeeded, ETag: etag})
+	return t.RecordOwn(sub, events.Payload{Resource: id, Action: action + verb, Status: events.Succeeded, ETag: etag})
 }
 
 // ErrHasValues refuses to remove a tag name that has defined values.

@@ -39,12 +39,12 @@ type recorded struct {
 }
 
 // Record records an event of what the transaction changes. sub and key are folded.
-func (t *Tx) Record(sub, key string, told events.Told) error {
+func (t *Tx) Record(sub, key string, told events.Payload) error {
 	return t.RecordBy(events.CauseOf(t.Context), sub, key, told)
 }
 
 // RecordBy is [Tx.Record] for another cause than that of the transaction.
-func (t *Tx) RecordBy(cause events.Cause, sub, key string, told events.Told) error {
+func (t *Tx) RecordBy(cause events.Cause, sub, key string, told events.Payload) error {
 	e, err := t.database.SealEvent(t.Context, cause, key, told)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (t *Tx) RecordBy(cause events.Cause, sub, key string, told events.Told) err
 
 // RecordOwn records a change of a resource of Portico's own. What has gone has no entity
 // tag.
-func (t *Tx) RecordOwn(sub string, told events.Told) error {
+func (t *Tx) RecordOwn(sub string, told events.Payload) error {
 	told.Origin, told.Began = events.Decided, t.Now.Truncate(time.Millisecond)
 	if told.Status == events.Succeeded && strings.HasSuffix(told.Action, index.DeleteVerb) {
 		told.ETag = ""
@@ -68,13 +68,13 @@ type SealedEvent struct {
 	text []byte // encrypted
 }
 
-// UsualTold is how long most of the texts are that are encrypted.
-const UsualTold = 1 << 10
+// UsualPayload is the length that holds most of the texts that are encrypted.
+const UsualPayload = 1 << 10
 
 // SealEvent makes an event of what is told.
-func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, told events.Told) (SealedEvent, error) {
+func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, told events.Payload) (SealedEvent, error) {
 	told.Cause, told.Error = cause, events.Bounded(told.Error)
-	text, err := told.AppendJSON(make([]byte, 0, UsualTold))
+	text, err := told.AppendJSON(make([]byte, 0, UsualPayload))
 	if err != nil {
 		return SealedEvent{}, fmt.Errorf("inventory: an event of %s: %w", key, err)
 	}
@@ -125,7 +125,7 @@ func (t *Tx) WriteOutbox() error {
 	return nil
 }
 
-// add appends an event: its id, its key, and what is told of it.
+// add appends an event: its id, its key, and its encrypted payload.
 func (r *recorded) add(id [16]byte, key string, told []byte) {
 	r.n++
 	r.text = append(r.text, id[:]...)
@@ -137,9 +137,9 @@ var errRecorded = errors.New("inventory: what was recorded of events cannot be r
 
 // Recorded is an event that was recorded.
 type Recorded struct {
-	ID   [16]byte
-	Key  string
-	Told []byte // encrypted
+	ID      [16]byte
+	Key     string
+	Payload []byte // encrypted
 }
 
 // SplitRecorded returns the events of a row, in their order.
@@ -154,7 +154,7 @@ func SplitRecorded(text []byte, n int) ([]Recorded, error) {
 		if !ok {
 			return nil, errRecorded
 		}
-		if e.Told, text, ok = cutPiece(behind); !ok {
+		if e.Payload, text, ok = cutPiece(behind); !ok {
 			return nil, errRecorded
 		}
 		e.Key = string(key)

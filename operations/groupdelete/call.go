@@ -48,7 +48,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 			return a
 		}
 	}
-	begun := time.Now()
+	started := time.Now()
 	if err := ctx.Err(); err != nil {
 		return unsent(err)
 	}
@@ -62,7 +62,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 		return unsent(err)
 	}
 	failpoint.Pass(failpoint.GroupBeginAfter)
-	e := w.exchange(calling, q, endpoint, header, begun)
+	e := w.exchange(calling, q, endpoint, header, started)
 	failpoint.Pass(failpoint.GroupSettleBefore)
 	settled, err := store.Settle(context.WithoutCancel(calling), ticket, e.settled)
 	failpoint.Pass(failpoint.GroupSettleAfter)
@@ -86,14 +86,14 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 		return unsent(err)
 	}
 	defer slots.Release(caller)
-	begun := time.Now()
+	started := time.Now()
 	ticket, err := w.Prober.Store.BeginStray(calling, stray, inventory.Write{
 		APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
 	})
 	if err != nil {
 		return unsent(err)
 	}
-	e := w.exchange(calling, q, endpoint, w.header(), begun)
+	e := w.exchange(calling, q, endpoint, w.header(), started)
 	if err := w.Prober.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, e.settled); err != nil {
 		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
 	}

@@ -162,13 +162,13 @@ func show(j jobrow.Job) jobs.Standing {
 	if err != nil {
 		return jobs.Standing{} // the job's attempts say so
 	}
-	made := p.Progress
+	progress := p.Progress
 	s := jobs.Standing{
-		On: routing.GroupID(j.Subscription, p.Group), Done: made.Deleted, Of: made.Total, WaitingFor: made.WaitingFor,
-		Outcome: fmt.Sprintf("%d of %d resources are deleted.", made.Deleted, made.Total),
-		Left:    fmt.Sprintf("%d of %d resources are left, %d of them refused to go", made.Total-made.Deleted, made.Total, made.Parked),
+		On: routing.GroupID(j.Subscription, p.Group), Done: progress.Deleted, Of: progress.Total, WaitingFor: progress.WaitingFor,
+		Outcome: fmt.Sprintf("%d of %d resources are deleted.", progress.Deleted, progress.Total),
+		Left:    fmt.Sprintf("%d of %d resources are left, %d of them refused to go", progress.Total-progress.Deleted, progress.Total, progress.Parked),
 	}
-	if n := made.Parked; n > 0 {
+	if n := progress.Parked; n > 0 {
 		s.Outcome += fmt.Sprintf(" %d were refused by their providers.", n)
 	}
 	return s
@@ -215,17 +215,17 @@ type attempt struct {
 	strays  map[string]inventory.Stray // by member
 	spelt   map[string]string          // the IDs of those that were named in the status, by member
 	errors  map[string]string          // of members, not recorded yet
-	// gone are the generations of rows without a resource, and asked those that were
-	// asked for once more, both by key.
-	gone, asked map[string][16]byte
-	open        []plan.Wait // writes that hold the group back
-	came        int         // how many members are younger than what is recorded
-	answers     chan answer
-	calls       sync.WaitGroup
-	saved       time.Time
-	stale       bool // the plan has to be refreshed from the inventory
-	checks      int  // for members that came back
-	lost        bool // the group is not this job's any more
+	// gone are the generations of rows whose resource is gone, and rechecked those that
+	// were verified once more, both by key.
+	gone, rechecked map[string][16]byte
+	open            []plan.Wait // writes that hold the group back
+	came            int         // how many members are younger than what is recorded
+	answers         chan answer
+	calls           sync.WaitGroup
+	saved           time.Time
+	stale           bool // the plan has to be refreshed from the inventory
+	checks          int  // for members that came back
+	lost            bool // the group is not this job's any more
 }
 
 // answer is what came of one member's call.

@@ -62,7 +62,7 @@ func (w *attempt) load(ctx context.Context) error {
 		known[i] = plan.TypeOrder{Before: o.Before, After: o.After}
 	}
 	w.plan, w.errors, w.came = plan.New(w.limits(), known), map[string]string{}, 0
-	w.gone, w.asked = map[string][16]byte{}, map[string][16]byte{}
+	w.gone, w.rechecked = map[string][16]byte{}, map[string][16]byte{}
 	recorded := map[string]record{}
 	for after := ""; ; {
 		page, err := w.Prober.Store.DeletionMembers(ctx, w.claim.Job, after, membersAtOnce)
@@ -183,8 +183,8 @@ func (w *attempt) addStray(stray inventory.Stray, recorded map[string]record) {
 func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
 	m := w.plan.Members[row.Key]
 	state := plan.RowState{
-		Accepted: followed(row) || m.State == plan.Accepted && !m.Orphan && row.Verify,
-		Doubted:  row.Verify || row.FollowPut, Failure: plan.Result{Outcome: plan.OutcomeRefused},
+		Accepted:   followed(row) || m.State == plan.Accepted && !m.Orphan && row.Verify,
+		Unverified: row.Verify || row.FollowPut, Failure: plan.Result{Outcome: plan.OutcomeRefused},
 	}
 	if m.State == plan.Accepted && seenAbsent(row) {
 		return w.confirmAbsent(ctx, row)
@@ -209,10 +209,10 @@ func seenAbsent(row inventory.Resource) bool {
 // confirmAbsent asks once more for what a verification did not find, once for each
 // generation of its row.
 func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) error {
-	if w.asked[row.Key] == row.Generation {
+	if w.rechecked[row.Key] == row.Generation {
 		return nil
 	}
-	w.asked[row.Key] = row.Generation
+	w.rechecked[row.Key] = row.Generation
 	probed, err := w.Prober.Probe(ctx, w.header(), row)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

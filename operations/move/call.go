@@ -48,15 +48,15 @@ func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
 	)
 	do := func(work func() update) {
 		at.Go(func() {
-			var made update
-			p := limits.CatchPanic(func() { made = work() })
+			var result update
+			p := limits.CatchPanic(func() { result = work() })
 			mu.Lock()
 			defer mu.Unlock()
 			if p != nil { // the call is as after a crash
 				panics = errors.Join(panics, p)
 				return
 			}
-			updates = append(updates, made)
+			updates = append(updates, result)
 		})
 	}
 	for _, task := range tasks {
@@ -112,7 +112,7 @@ func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context
 		w.plan.OnResult(c, plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}, w.now())
 		return nil, nil //nolint:nilerr // the map lacks the region, for now
 	}
-	before, begun, now := *c, time.Now(), w.now()
+	before, started, now := *c, time.Now(), w.now()
 	c.Sent(now.Add(w.SendWithin + w.CallTimeout + w.CallMargin + w.window(c)))
 	var ids []string
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target, APIVersion: c.Version, Sender: w.Sender}
@@ -136,7 +136,7 @@ func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context
 	}
 	failpoint.Pass(failpoint.MoveBeginAfter)
 	return func(ctx context.Context) update {
-		result := w.exchange(ctx, c, q, endpoint, contentOf(w.to, ids), begun)
+		result := w.exchange(ctx, c, q, endpoint, contentOf(w.to, ids), started)
 		return func(now time.Time) {
 			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
 			w.noteCall(c, result)
@@ -163,32 +163,32 @@ func (w *attempt) revise(ctx context.Context, c *plan.Call) error {
 
 // reviewRow decides whether a row can still move and, if not, what becomes of it and
 // why.
-func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (plan.Fate, string, error) {
+func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (plan.MemberState, string, error) {
 	row, err := w.Prober.Store.Resource(ctx, w.from.Subscription, m.Key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return plan.FateGone, absentText(m.ID), nil
+		return plan.MemberGone, absentText(m.ID), nil
 	case err != nil:
-		return plan.FateOpen, "", err
+		return plan.MemberOpen, "", err
 	case row.Phase != index.Live || row.FollowDelete || row.Region != c.Region:
-		return plan.FateStayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
+		return plan.MemberStayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
 	if err != nil || !taken {
-		return plan.FateOpen, "", err
+		return plan.MemberOpen, "", err
 	}
-	return plan.FateStayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
+	return plan.MemberStayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
 }
 
 // reviewStray is reviewRow for a stray: its region may have been seen not to hold
 // it any more.
-func (w *attempt) reviewStray(ctx context.Context, c *plan.Call, m *plan.Member) (plan.Fate, string, error) {
+func (w *attempt) reviewStray(ctx context.Context, c *plan.Call, m *plan.Member) (plan.MemberState, string, error) {
 	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
 	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
-		return plan.FateOpen, "", err
+		return plan.MemberOpen, "", err
 	}
-	return plan.FateGone, absentText(m.ID), nil
+	return plan.MemberGone, absentText(m.ID), nil
 }
 
 // taken reports whether the target has a resource of a key, or one below it.
@@ -254,7 +254,7 @@ func (k *Mover) header(p *Payload) http.Header {
 // exchange sends a call. Once sent it is seen to its end.
 func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) plan.Result {
 	header := w.header(w.payload)
-	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Begun)) // the same for every resource of a move
+	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Started)) // the same for every resource of a move
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
@@ -344,18 +344,18 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 
 // ask asks for all open members of a call where they were and where they are to be.
 func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
-	asked, members := w.now(), c.Open()
+	probed, members := w.now(), c.Open()
 	seen := make([]plan.Presence, len(members))
 	twins := make([]*inventory.Discovery, len(members))
 	limits.ForEach(asksAtOnce, len(members), func(i int) {
-		seen[i], twins[i] = w.find(ctx, c, members[i], asked)
+		seen[i], twins[i] = w.find(ctx, c, members[i], probed)
 	})
 	return func(now time.Time) {
 		answered := false
 		for i, m := range members {
 			answered = answered || seen[i].Known
 			m.Twin = twins[i]
-			c.Observe(m, seen[i], asked)
+			c.Observe(m, seen[i], probed)
 		}
 		w.plan.Conclude(c, answered, now)
 	}

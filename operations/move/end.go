@@ -31,20 +31,20 @@ func (w *attempt) settle(ctx context.Context) error {
 				MoveCall: inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}, LockETag: w.LockETag,
 			}
 			for _, m := range page {
-				into := map[plan.Fate]*[]inventory.MoveMember{plan.FateMoved: &result.Moved, plan.FateStayed: &result.Stayed, plan.FateGone: &result.Gone}[m.Decided]
+				into := map[plan.MemberState]*[]inventory.MoveMember{plan.MemberMoved: &result.Moved, plan.MemberStayed: &result.Stayed, plan.MemberGone: &result.Gone}[m.Decided]
 				*into = append(*into, c.InventoryMember(m))
-				m.Fate = m.Decided
+				m.State = m.Decided
 			}
 			failpoint.Pass(failpoint.MoveSettleBefore)
 			if err := w.Prober.Store.SettleMove(ctx, &w.claim.Job, result, w.render()); err != nil {
 				for _, m := range page {
-					m.Fate = plan.FateOpen
+					m.State = plan.MemberOpen
 				}
 				return err
 			}
 			failpoint.Pass(failpoint.MoveSettleAfter)
 			for _, m := range page {
-				w.metrics.ends.WithLabelValues(m.Fate.String()).Inc()
+				w.metrics.ends.WithLabelValues(m.State.String()).Inc()
 				w.adopt(ctx, m)
 			}
 		}
@@ -55,7 +55,7 @@ func (w *attempt) settle(ctx context.Context) error {
 // adopt adopts what a provider has in both places: nothing else would find the new one
 // before the next sweep.
 func (w *attempt) adopt(ctx context.Context, m *plan.Member) {
-	if m.Fate != plan.FateStayed || m.Twin == nil || m.Stray {
+	if m.State != plan.MemberStayed || m.Twin == nil || m.Stray {
 		return
 	}
 	if _, err := w.Prober.Store.Adopt(ctx, *m.Twin); err != nil {
@@ -110,14 +110,14 @@ func (w *attempt) leftovers() (left []answers.Detail) {
 	failed := max(1, w.plan.Progress().Failed)
 	for _, c := range w.plan.Calls {
 		for _, m := range c.Members {
-			if m.Fate == plan.FateMoved {
+			if m.State == plan.MemberMoved {
 				continue
 			}
 			text := m.Error
 			switch {
 			case text == "" && c.Error != "":
 				text = c.Error
-			case text == "" && m.Fate == plan.FateGone:
+			case text == "" && m.State == plan.MemberGone:
 				text = absentText(m.ID)
 			case text == "" && c.Claimed:
 				text = answers.FaultText("ResourceNotMoved", "The provider answered that it had moved the resource, but has it where it was.")

@@ -116,13 +116,13 @@ func show(j jobrow.Job) jobs.Standing {
 	if err != nil {
 		return jobs.Standing{} // the job's attempts say so
 	}
-	made := p.Progress
+	progress := p.Progress
 	s := jobs.Standing{
-		On: routing.GroupID(p.Source.Subscription, p.Source.Name), Done: made.Moved, Of: made.Total, WaitingFor: made.WaitingFor,
-		Outcome: fmt.Sprintf("%d of %d resources are moved.", made.Moved, made.Total),
-		Left:    fmt.Sprintf("%d of %d resources are not moved", made.Total-made.Moved, made.Total),
+		On: routing.GroupID(p.Source.Subscription, p.Source.Name), Done: progress.Moved, Of: progress.Total, WaitingFor: progress.WaitingFor,
+		Outcome: fmt.Sprintf("%d of %d resources are moved.", progress.Moved, progress.Total),
+		Left:    fmt.Sprintf("%d of %d resources are not moved", progress.Total-progress.Moved, progress.Total),
 	}
-	if n := made.Failed; n > 0 {
+	if n := progress.Failed; n > 0 {
 		s.Outcome += fmt.Sprintf(" %d were not.", n)
 	}
 	return s
@@ -139,7 +139,7 @@ type Payload struct {
 	Path      string              `json:"path"`            // of the caller's request, as in a request target
 	Query     string              `json:"query,omitempty"` // likewise
 	jobs.Commission
-	Begun    time.Time     `json:"begun"` // when the resources are modified, for all of them
+	Started  time.Time     `json:"begun"` // when the resources are modified, for all of them
 	Planned  bool          `json:"planned,omitempty"`
 	Calls    []*plan.Call  `json:"calls,omitempty"`
 	Progress plan.Progress `json:"progress"`
@@ -168,7 +168,7 @@ func ReadPayload(j jobrow.Job) (p Payload, err error) {
 func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
 	for _, c := range p.Calls {
 		for _, m := range c.Members {
-			if m.Fate == plan.FateMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
+			if m.State == plan.MemberMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
 				done = true
 			}
 		}
@@ -208,7 +208,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	switch reason := w.stopped(); {
 	case p.Planned:
 	case reason != "":
-		w.forgo(reason)
+		w.skip(reason)
 	default:
 		until, drained, err := k.Prober.Store.Drained(ctx, p.Source, p.Target)
 		if err != nil {
@@ -255,8 +255,8 @@ func (w *attempt) stopped() string {
 	return ""
 }
 
-// forgo leaves everything where it is, for a reason.
-func (w *attempt) forgo(reason string) {
+// skip leaves every resource where it is, for a reason.
+func (w *attempt) skip(reason string) {
 	var all []plan.Candidate
 	for _, id := range w.payload.Resources {
 		all = append(all, plan.Candidate{Member: plan.Member{ID: id, Key: arm.Fold(id)}, Refusal: reason})

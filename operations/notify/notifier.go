@@ -193,7 +193,7 @@ func (k *SubscriptionNotifier) notify(ctx context.Context, claim *jobs.Claim, n 
 	}
 	// An attempt that was not answered may arrive until its time is over, and hide this
 	// one.
-	begun, now, earlierEnds := time.Now(), k.Store.Now(), n.Ends
+	started, now, earlierEnds := time.Now(), k.Store.Now(), n.Ends
 	if !earlierEnds.After(now) {
 		earlierEnds = time.Time{}
 	}
@@ -204,7 +204,7 @@ func (k *SubscriptionNotifier) notify(ctx context.Context, claim *jobs.Claim, n 
 		return 0, err
 	}
 	failpoint.Pass(failpoint.NoticeBeginAfter)
-	answer := k.send(ctx, claim, snapshot, n.Progress.State, p, to, begun)
+	answer := k.send(ctx, claim, snapshot, n.Progress.State, p, to, started)
 	n.Progress.Answer = answer.text
 	if answer.over {
 		n.Ends = earlierEnds

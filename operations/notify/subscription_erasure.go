@@ -20,7 +20,7 @@ type SubscriptionErasure struct {
 }
 
 // eraseRecheck is the longest pause between two checks for confirmations: the last
-// confirmation hastens the job.
+// confirmation triggers the job.
 const eraseRecheck = 10 * time.Second
 
 // Describe implements [jobs.Kind].

@@ -99,12 +99,12 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 		return jobs.Result{}, err
 	}
 	absent, failure := inventory.ProvedAbsent{}, error(nil)
-	asked := map[string]bool{}
+	probed := map[string]bool{}
 	for _, fence := range fences {
-		if fence.Kind != index.Put || asked[fence.Region] {
+		if fence.Kind != index.Put || probed[fence.Region] {
 			continue
 		}
-		asked[fence.Region] = true
+		probed[fence.Region] = true
 		since := f.Prober.Store.Now()
 		switch landed, err := f.landed(ctx, claim, fence); {
 		case err != nil:
@@ -169,7 +169,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
+	started := time.Now()
 	ticket, err := f.Prober.Store.BeginFencedDelete(ctx, fence, q.Type.LateWriteWindow)
 	if errors.Is(err, inventory.ErrChanged) {
 		return nil
@@ -184,7 +184,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 	header.Set("Referer", answers.PublicLink(f.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	outcome, failure := f.send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
-		Since: begun, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),
+		Since: started, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),
 	}, fence.ID)
 	return errors.Join(failure, f.Prober.Store.SettleFencedDelete(ctx, ticket, outcome, q.Type.LateWriteWindow))
 }

@@ -165,7 +165,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	asked, slowed := timing.RetryAfter(answer.Header, time.Now())
+	wanted, slowed := timing.RetryAfter(answer.Header, time.Now())
 	missing := follow.Progress
 	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
 	switch progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body); progress {
@@ -185,11 +185,11 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 		if next, own := answers.OwnLink(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
 			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
 		}
-	case slowed && asked > 0: // the provider knows best
+	case slowed && wanted > 0: // the provider knows best
 	default:
 		return jobs.Result{}, locate.NewStatusError(answer.Status, answer.Header)
 	}
-	return jobs.Result{Again: pace(t.age(claim), asked, t.Floor), Payload: follow.String()}, nil
+	return jobs.Result{Again: pace(t.age(claim), wanted, t.Floor), Payload: follow.String()}, nil
 }
 
 // pollsUntilLost is how many polls in a row have to find no operation until it counts
@@ -323,5 +323,5 @@ func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.F
 }
 
 func (t *OperationTracker) header(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) http.Header {
-	return headerFor(ctx, t.Prober.Store, claim, t.Region, row, t.Prober.Store.BegunBy(ctx, row, follow.Kind))
+	return headerFor(ctx, t.Prober.Store, claim, t.Region, row, t.Prober.Store.CauseOfWrite(ctx, row, follow.Kind))
 }

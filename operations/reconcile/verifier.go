@@ -74,7 +74,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	}
 	cause := events.Cause{Correlation: kept.Correlation, ClientRequest: kept.Client}
 	if cause.Correlation == "" {
-		cause = v.Prober.Store.BegunBy(ctx, row)
+		cause = v.Prober.Store.CauseOfWrite(ctx, row)
 	}
 	refusals := versionRefusals{kept.Progress.RefusedSince}
 	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row, v.VersionFallback)

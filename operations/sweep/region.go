@@ -30,7 +30,7 @@ type regionSweep struct {
 	*typeSweep
 	endpoint *regions.Endpoint
 	version  string
-	begun    time.Time // by the store
+	started  time.Time // by the store
 
 	mu     sync.Mutex
 	listed int
@@ -69,7 +69,7 @@ func outcomeOf(complete bool, err error) string {
 }
 
 func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool, err error) {
-	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], begun: ts.store.Now()}
+	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], started: ts.store.Now()}
 	if rs.endpoint == nil {
 		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
 		return false, nil
@@ -92,11 +92,11 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 		return true, nil
 	}
 	if !rs.open {
-		if err := ts.store.Cover(ctx, ts.sub, ts.typ.Key, name, rs.begun); err != nil {
+		if err := ts.store.Cover(ctx, ts.sub, ts.typ.Key, name, rs.started); err != nil {
 			return false, err
 		}
 	}
-	_, err = ts.store.ForgetStrays(ctx, ts.sub, ts.typ.Key, name, rs.begun)
+	_, err = ts.store.ForgetStrays(ctx, ts.sub, ts.typ.Key, name, rs.started)
 	return true, err
 }
 
@@ -120,7 +120,7 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 	if rs.typ.Parent == nil {
 		path := "/subscriptions/" + rs.sub + "/providers/" + rs.typ.Provider.Namespace + "/" + last
 		err := rs.collection(ctx, path, func(l listedResource) error {
-			group.do(ctx, slots, func() error { return rs.look(ctx, l, rs.begun) })
+			group.do(ctx, slots, func() error { return rs.look(ctx, l, rs.started) })
 			return group.failure()
 		})
 		return errors.Join(group.wait(ctx), err)
@@ -134,7 +134,7 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 			return nil
 		}
 		group.do(ctx, slots, func() error {
-			return rs.collection(ctx, parent.ID+last, func(l listedResource) error { return rs.look(ctx, l, rs.begun) })
+			return rs.collection(ctx, parent.ID+last, func(l listedResource) error { return rs.look(ctx, l, rs.started) })
 		})
 		return group.failure()
 	})

@@ -80,7 +80,7 @@ func (ts *typeSweep) run(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	whole := map[string]bool{} // the regions that were listed to the end
+	listed := map[string]bool{} // the regions that were listed to the end
 	group := &workGroup{}
 	slots := limits.NewConcurrency(regionsAtOnce, regionsAtOnce, nil)
 	for _, region := range wanted {
@@ -88,14 +88,14 @@ func (ts *typeSweep) run(ctx context.Context) error {
 			complete, err := ts.region(ctx, region)
 			ts.mu.Lock()
 			defer ts.mu.Unlock()
-			whole[region] = complete
+			listed[region] = complete
 			return err
 		})
 	}
 	if err := group.wait(ctx); err != nil {
 		return err
 	}
-	return ts.verify(ctx, whole)
+	return ts.verify(ctx, listed)
 }
 
 // regions are those that the order asks for, and where rows are.

@@ -187,7 +187,7 @@ func resume(ctx context.Context, store *inventory.Store, job jobrow.Job) error {
 	if err != nil || job.Owner != "" || state.AbsentSince.IsZero() {
 		return err
 	}
-	_, err = store.HastenJob(ctx, "", job.ID)
+	_, err = store.TriggerJob(ctx, "", job.ID)
 	if errors.Is(err, jobrow.ErrEnded) || errors.Is(err, inventory.ErrNotFound) {
 		return nil // it was forgotten meanwhile, and is made anew by the next call
 	}

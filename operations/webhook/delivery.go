@@ -222,12 +222,12 @@ func (x *delivery) miss(ctx context.Context, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	x.forgot(n)
+	x.countForgotten(n)
 	_, err := x.Store.Sinks.ForgetDead(ctx, x.sink.Name, x.queue.read)
 	return err
 }
 
-func (x *delivery) forgot(n int64) {
+func (x *delivery) countForgotten(n int64) {
 	x.state.Progress.Forgotten += n
 	x.metrics.forgotten.WithLabelValues(x.sink.Name).Add(float64(n))
 	x.Log.Error("events were forgotten before a sink was sent them: they were older, or more, than events.retention and events.most allow",
@@ -352,7 +352,7 @@ func (x *delivery) settle(result sent) {
 	now := x.Store.Now()
 	for _, i := range result.missing {
 		x.queue.drop(i)
-		x.forgot(1)
+		x.countForgotten(1)
 	}
 	switch {
 	case result.err != nil: // not the receiver's fault

@@ -111,7 +111,7 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 // obey takes the step of an order, as far as it may be taken now.
 func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
 	if o.Number == 0 && o.Step == eventlog.AskSink {
-		x.queue.hasten(now)
+		x.queue.trigger(now)
 		x.paused = now
 		return Taken
 	}

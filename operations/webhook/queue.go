@@ -213,8 +213,8 @@ func (q *queue) find(number int64) *item {
 	return nil
 }
 
-// hasten makes all lines due of which nothing is being sent.
-func (q *queue) hasten(now time.Time) {
+// trigger makes every line due that has nothing under way.
+func (q *queue) trigger(now time.Time) {
 	for _, l := range q.ready {
 		l.head().due = timing.Earlier(l.head().due, now)
 	}

@@ -113,7 +113,7 @@ func TestQueueLosesNothing(t *testing.T) {
 					q.takeOut(i)
 					return
 				}
-				q.hasten(now)
+				q.trigger(now)
 			},
 			"wait": func(*rapid.T) { now = now.Add(time.Second) },
 			"save": func(*rapid.T) { save() },

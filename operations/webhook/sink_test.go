@@ -26,7 +26,7 @@ func TestPatterns(t *testing.T) {
 func TestSinkWants(t *testing.T) {
 	e := &events.Event{
 		Subscription: "s", Key: "/subscriptions/s/resourcegroups/prod-1/providers/contoso.compute/virtualmachines/m",
-		Told: events.Told{Action: "Contoso.Compute/virtualMachines/delete", Status: events.Succeeded},
+		Payload: events.Payload{Action: "Contoso.Compute/virtualMachines/delete", Status: events.Succeeded},
 	}
 	one := func(set func(*config.Sink)) *Sink {
 		s := &Sink{}

@@ -229,7 +229,7 @@ func markOf(e api.Explanation, check api.ExplainedCheck) string {
 
 func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) {
 	would := "would call"
-	if call.Made {
+	if call.Sent {
 		would = "called"
 	}
 	p.line("")

@@ -180,8 +180,8 @@ type ExplainedCall struct {
 	Addresses []ExplainedAddress `json:"addresses"`
 	// Headers are those that go out, beside what the connection needs.
 	Headers []ExplainedHeader `json:"headers,omitempty"`
-	// Made: the call was made, as the question wants it.
-	Made bool `json:"made,omitempty"`
+	// Sent: the call was made, because the question asked for it.
+	Sent bool `json:"made,omitempty"`
 }
 
 // ExplainedAddress is an address of an endpoint.

@@ -25,12 +25,12 @@ type Sessions struct {
 }
 
 type session struct {
-	token       string // its hash, as the configuration has it
-	begun, used time.Time
+	token         string // its hash, as the configuration has it
+	started, used time.Time
 }
 
 func (s *session) ended(now time.Time) bool {
-	return now.Sub(s.begun) >= longest || now.Sub(s.used) >= idle
+	return now.Sub(s.started) >= longest || now.Sub(s.used) >= idle
 }
 
 // NewSessions returns no sessions; now is the time.

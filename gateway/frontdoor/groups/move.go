@@ -113,7 +113,7 @@ func (m *moveCheck) order(id string, validate bool) inventory.MoveRequest {
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
 				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
 				Commission: commission(x, m.source.Subscription.TenantID),
-				Begun:      x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
+				Started:    x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},
 		Operation: operation,

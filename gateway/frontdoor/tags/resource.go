@@ -55,14 +55,14 @@ func (m *countedMap) UnmarshalJSON(text []byte) error {
 
 // readResource reads the answer of a provider that has the resource of a scope.
 func readResource(answer *exchange.Captured, s route.Scope) (t resourceTags, err error) {
-	var told struct {
+	var requested struct {
 		ID   string     `json:"id"`
 		Tags countedMap `json:"tags"`
 	}
-	if err := json.Unmarshal(answer.Body, &told); err != nil {
+	if err := json.Unmarshal(answer.Body, &requested); err != nil {
 		return t, arm.NewError(arm.InvalidProviderResponse, s.Resource.Provider.Namespace, "it is no resource: "+err.Error())
 	}
-	t = resourceTags{told.ID, told.Tags, answer.Header().Get("ETag")}
+	t = resourceTags{requested.ID, requested.Tags, answer.Header().Get("ETag")}
 	if !arm.EqualFold(t.ID, s.ID) {
 		t.ID = s.ID
 	}

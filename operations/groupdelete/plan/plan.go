@@ -333,9 +333,9 @@ func (p *Plan) setAside(m *Member, blockers []string) {
 
 // RowState is what the inventory has of a member at a time.
 type RowState struct {
-	Accepted bool   // its deletion is being followed
-	Doubted  bool   // it is being asked for
-	Failure  Result // of one whose followed deletion has failed
+	Accepted   bool   // its deletion is being followed
+	Unverified bool   // it is being asked for
+	Failure    Result // of one whose followed deletion has failed
 }
 
 // Observe compares a member with what the inventory has of it. That of one in flight
@@ -346,7 +346,7 @@ func (p *Plan) Observe(key string, s RowState) {
 	case m == nil || m.State == InFlight:
 	case m.State != Accepted && s.Accepted:
 		p.await(m)
-	case m.State != Accepted || s.Accepted || m.Orphan && s.Doubted:
+	case m.State != Accepted || s.Accepted || m.Orphan && s.Unverified:
 	case m.Orphan: // it outlived what it lay below
 		m.Orphan = false
 		p.become(m, Waiting, false)

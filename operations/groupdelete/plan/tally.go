@@ -14,8 +14,8 @@ type score struct{ calls, successes int }
 // fail while resources of another type stand, and hardly ever without them, that
 // type goes first.
 type tally struct {
-	all    map[string]score
-	beside map[[2]string]score // type, and one that stood
+	all       map[string]score
+	alongside map[[2]string]score // type, and one that stood
 
 	present map[string]int // members by type
 	among   []string       // the types of which there are any; nil: to be made anew
@@ -25,7 +25,7 @@ type tally struct {
 const leastRefusals = 3
 
 func newTally() tally {
-	return tally{all: map[string]score{}, beside: map[[2]string]score{}, present: map[string]int{}}
+	return tally{all: map[string]score{}, alongside: map[[2]string]score{}, present: map[string]int{}}
 }
 
 func (t *tally) count(typ string, by int) {
@@ -61,7 +61,7 @@ func (t *tally) note(typ string, others []string, success bool) {
 	t.all[typ] = add(t.all[typ])
 	for _, other := range others {
 		if other != typ {
-			t.beside[[2]string{typ, other}] = add(t.beside[[2]string{typ, other}])
+			t.alongside[[2]string{typ, other}] = add(t.alongside[[2]string{typ, other}])
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (t *tally) orders() []TypeOrder {
 		refusals int
 	}
 	var found []finding
-	for pair, with := range t.beside {
+	for pair, with := range t.alongside {
 		all := t.all[pair[0]]
 		without := score{all.calls - with.calls, all.successes - with.successes}
 		refusals := with.calls - with.successes
@@ -96,5 +96,5 @@ func (p *Plan) Conclude() {
 	for _, o := range p.tally.orders() {
 		p.learn(o)
 	}
-	maps.DeleteFunc(p.tally.beside, func([2]string, score) bool { return true })
+	maps.DeleteFunc(p.tally.alongside, func([2]string, score) bool { return true })
 }

@@ -323,7 +323,7 @@ func (w *world) refresh(d *Plan) {
 		if r := w.rows[key]; r == nil {
 			d.Drop(key)
 		} else {
-			d.Observe(key, RowState{Accepted: r.accepted, Doubted: r.doubted, Failure: Result{Outcome: OutcomeRefused}})
+			d.Observe(key, RowState{Accepted: r.accepted, Unverified: r.doubted, Failure: Result{Outcome: OutcomeRefused}})
 		}
 	}
 	for _, th := range w.things {

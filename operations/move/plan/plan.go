@@ -22,29 +22,29 @@ const (
 	phaseRunning              // it was accepted, and its operation is followed
 )
 
-// Fate is what became of a resource that was to move. The numbers are stored.
-type Fate uint8
+// MemberState says how far the move of one resource has come. The numbers are stored.
+type MemberState uint8
 
-// The fates.
+// The states of a member.
 const (
-	FateOpen Fate = iota
-	FateMoved
-	FateStayed
-	FateGone
+	MemberOpen MemberState = iota
+	MemberMoved
+	MemberStayed
+	MemberGone
 )
 
-func (f Fate) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
+func (f MemberState) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
 
 // Member is a resource that is to move.
 type Member struct {
-	ID    string `json:"id"`
-	Key   string `json:"key"`
-	Type  string `json:"type"` // as declared
-	Stray bool   `json:"stray,omitempty"`
-	Fate  Fate   `json:"fate,omitempty"`  // as the inventory has it
-	Error string `json:"error,omitempty"` // why it stays, if its call does not say
+	ID    string      `json:"id"`
+	Key   string      `json:"key"`
+	Type  string      `json:"type"` // as declared
+	Stray bool        `json:"stray,omitempty"`
+	State MemberState `json:"fate,omitempty"`  // as the inventory has it
+	Error string      `json:"error,omitempty"` // why it stays, if its call does not say
 
-	Decided Fate                 `json:"-"` // the fate that is to be recorded
+	Decided MemberState          `json:"-"` // the state that is to be recorded
 	stands  bool                 // it was just seen where it was
 	Twin    *inventory.Discovery `json:"-"` // it was just seen at its new place as well
 }
@@ -80,7 +80,7 @@ type Poll struct {
 // Open are the members whose fate is not known.
 func (c *Call) Open() (members []*Member) {
 	for _, m := range c.Members {
-		if m.Fate == FateOpen && m.Decided == FateOpen {
+		if m.State == MemberOpen && m.Decided == MemberOpen {
 			members = append(members, m)
 		}
 	}
@@ -95,7 +95,7 @@ func (c *Call) Row(m *Member, sub string) inventory.Resource {
 // Unrecorded are members whose fate is known and not recorded.
 func (c *Call) Unrecorded(limit int) (page []*Member) {
 	for _, m := range c.Members {
-		if m.Fate == FateOpen && m.Decided != FateOpen && len(page) < limit {
+		if m.State == MemberOpen && m.Decided != MemberOpen && len(page) < limit {
 			page = append(page, m)
 		}
 	}
@@ -275,15 +275,15 @@ type Presence struct {
 func (c *Call) Observe(m *Member, s Presence, asked time.Time) {
 	over := !asked.Before(c.Ends)
 	switch {
-	case !s.Known || m.Decided != FateOpen:
+	case !s.Known || m.Decided != MemberOpen:
 	case s.New && !s.Old:
-		m.Decided = FateMoved
+		m.Decided = MemberMoved
 	case s.Working:
 	case s.Old && (over || c.Claimed): // what has been claimed to be done is over
 		m.stands = true
 	case !over:
 	default:
-		m.Decided = FateGone
+		m.Decided = MemberGone
 	}
 }
 
@@ -310,7 +310,7 @@ func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
 		c.Phase, c.Due = phaseUnsent, now.Add(p.Limits.Pause)
 	default:
 		for _, m := range open {
-			m.Decided = FateStayed
+			m.Decided = MemberStayed
 		}
 	}
 }
@@ -323,7 +323,7 @@ func (p *Plan) Stop(reason string) {
 			continue
 		}
 		for _, m := range c.Open() {
-			m.Decided = FateStayed
+			m.Decided = MemberStayed
 			if c.Error == "" {
 				m.Error = reason
 			}
@@ -335,7 +335,7 @@ func (p *Plan) Stop(reason string) {
 func (p *Plan) Ended() bool {
 	for _, c := range p.Calls {
 		for _, m := range c.Members {
-			if m.Fate == FateOpen {
+			if m.State == MemberOpen {
 				return false
 			}
 		}
@@ -370,16 +370,16 @@ func (p *Plan) Progress() (all Progress) {
 		for _, m := range c.Members {
 			all.Total++
 			switch {
-			case m.Fate == FateMoved:
+			case m.State == MemberMoved:
 				all.Moved++
-			case m.Fate != FateOpen:
+			case m.State != MemberOpen:
 				all.Failed++
 			case c.Phase == phaseUnsent:
 				all.Waiting++
 			default:
 				all.InFlight++
 			}
-			if m.Fate == FateOpen && c.unreachable {
+			if m.State == MemberOpen && c.unreachable {
 				unreachable[c.Region] = true
 			}
 		}
@@ -404,7 +404,7 @@ func CallsFor(all []Candidate) (calls []*Call) {
 	for _, r := range all {
 		member := r.Member
 		if r.Refusal != "" {
-			member.Fate, member.Error = FateStayed, r.Refusal
+			member.State, member.Error = MemberStayed, r.Refusal
 			refused.Members = append(refused.Members, &member)
 			continue
 		}

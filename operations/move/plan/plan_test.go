@@ -239,15 +239,15 @@ func (w *moveWorld) ask(i int, c *Call) {
 func (w *moveWorld) settle() bool {
 	for _, c := range w.plan.Calls {
 		for _, m := range c.Members {
-			if m.Fate != FateOpen || m.Decided == FateOpen {
+			if m.State != MemberOpen || m.Decided == MemberOpen {
 				continue
 			}
 			if w.luck(12, "dies before it settles") {
 				w.die()
 				return false
 			}
-			m.Fate = m.Decided
-			w.indexed[m.Key] = map[Fate]string{FateMoved: "new", FateStayed: "old", FateGone: "none"}[m.Fate]
+			m.State = m.Decided
+			w.indexed[m.Key] = map[MemberState]string{MemberMoved: "new", MemberStayed: "old", MemberGone: "none"}[m.State]
 			w.record()
 		}
 	}
