@@ -13,25 +13,25 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Discovery is a resource that a provider holds, by a GET that answered 200. Of the
-// row it uses Subscription, ID, Group, Type, TypeName, Name, Parent, Region,
-// Location, APIVersion, ProvisioningState, Details, Creator and Created; an empty
-// Name is read from the ID, an empty Location is the region's, and a zero Created is
-// now.
+// Discovery is a resource that a provider holds, as a GET with status 200 proved. Of
+// the row it uses Subscription, ID, Group, Type, TypeName, Name, Parent, Region,
+// Location, APIVersion, ProvisioningState, Details, Creator and Created; an empty Name
+// is read from the ID, an empty Location is the region's, and a zero Created is now.
 type Discovery struct {
 	Resource
 
 	// ListedSince is the store time at which the list that showed the resource began,
-	// or the GET where there was no list. What was deleted since is not brought back.
+	// or the GET if there was no list. A resource that was deleted since then is not
+	// adopted.
 	ListedSince time.Time
 }
 
-// AdoptResult is what became of a discovery.
+// AdoptResult says what Adopt did with a discovery.
 type AdoptResult uint8
 
-// The ends of an adoption.
+// The results of an adoption.
 const (
-	// Adopted: there is a row now.
+	// Adopted: Adopt created a row.
 	Adopted AdoptResult = iota
 	// Known: there was a row in that region already; nothing was changed.
 	Known
@@ -39,7 +39,7 @@ const (
 	// and the row is as it was.
 	Strayed
 	// TooYoung: the resource, or one above it, was deleted since the list began, or a
-	// write that decides about it may be under way.
+	// write that may change that is under way.
 	TooYoung
 	// NoGroup: the resource group does not exist. Adopt does not create it.
 	NoGroup
@@ -57,10 +57,10 @@ const (
 	openRemovals    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND key = ? AND kind IN (?, ?)`
 )
 
-// Adopt adds to the index a resource that it does not have. The resource counts for
-// its quota even beyond the limit: what exists, exists. A group that is being deleted
-// adopts too, so that the resource is not forgotten with it. Adopt does nothing while
-// a write to the resource is open, or where it was removed after the list began.
+// Adopt adds a resource that the index lacks. The resource counts against its quota
+// even beyond the limit, because it exists anyway. A group that is being deleted adopts
+// too, so that its deletion includes the resource. Adopt does nothing while a write to
+// the resource is open, or if the resource was removed after the list began.
 func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) {
 	row := seen.Resource
 	row.Subscription, row.Group = arm.Fold(row.Subscription), arm.Fold(row.Group)
@@ -105,8 +105,8 @@ func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) 
 	})
 }
 
-// mayHaveGone reports whether the resource may have gone since: it, or one above it that
-// takes it along, was removed at that time or later, or is being removed.
+// mayHaveGone reports whether the resource may be gone by now: it, or an ancestor whose
+// removal removes it too, was removed at that time or later, or is being removed.
 func (h *resourceTx) mayHaveGone(t *tx, since time.Time) (bool, error) {
 	for _, key := range ancestry(h.key) {
 		var at int64

@@ -13,16 +13,15 @@ import (
 	"portico/inventory/operations"
 )
 
-// Answer is what became of a write. The zero Answer is an ambiguous one.
+// Answer is the outcome of a write. The zero Answer is an ambiguous one.
 type Answer struct {
 	Outcome           index.Outcome
 	Status            int    // of the provider's answer; a refusal's decides
 	ProvisioningState string // as the body says, empty when it does not
 	Details           *Details
-	// Error is what the client was told where the write failed; nil where that is not
-	// known.
+	// Error is the error that the client got for a failed write; nil if it is unknown.
 	Error *arm.Error
-	// Poll is where an accepted write is followed; nil: by asking for the
+	// Poll is the URL by which an accepted write is followed; nil: by a GET of the
 	// resource.
 	Poll *Poll
 	// Operations are the polling URLs that the client gets with the answer. They are
@@ -31,11 +30,11 @@ type Answer struct {
 	Operations []operations.Operation
 }
 
-// SettleResult is what the index says after an answer.
+// SettleResult is the state of the index after an answer.
 type SettleResult struct {
-	// Settled: the answer was proof and the row says what it proved. It is false after
-	// an ambiguous answer, where an opposing write was open meanwhile, and where the
-	// intent had ended by time.
+	// Settled: the answer was proof, and the row shows what it proved. It is false
+	// after an ambiguous answer, if an opposing write was open meanwhile, or if the
+	// intent had already ended by time.
 	Settled bool
 	// Row is the row afterwards, nil when there is none.
 	Row *Resource
@@ -43,9 +42,9 @@ type SettleResult struct {
 	Follow [16]byte
 }
 
-// Settle records what the answer to a write means. The client should get its answer
-// after that, and gets it even if this fails: the intent then ends by time. Every
-// reader sees the change when Settle returns, but it is not flushed.
+// Settle records what the answer to a write means. The caller delivers the answer after
+// that, even if Settle fails: the intent then ends by time. Every reader sees the
+// change when Settle returns, but it is not flushed.
 func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
 	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
@@ -57,7 +56,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	return commit(ctx, s, engine.Unflushed, settleLocks(&ticket), func(t *tx) (SettleResult, error) { return t.settle(ticket, a, expected) })
 }
 
-// settle is [Store.Settle] in its transaction.
+// settle is [Store.Settle] within its transaction.
 func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResult, error) {
 	h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
 	if err != nil {
@@ -106,7 +105,7 @@ func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResu
 	return result, nil
 }
 
-// answered is the answer as the rule takes it.
+// answered returns the answer in the form that the rule takes.
 func (a *Answer) answered(ticket Ticket) index.Answered {
 	return index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status, ProvisioningState: a.ProvisioningState}
 }
@@ -119,14 +118,14 @@ func (h *resourceTx) follows(now int64, e index.Answered, kind index.WriteKind) 
 	})
 }
 
-// respell takes the casing of an ID that names the row.
+// respell adopts the casing of an ID that names the row.
 func (r *Resource) respell(id string) {
 	if r.ID != id && arm.Fold(id) == r.Key {
 		r.ID, r.Name = id, nameIn(id, r.Type)
 	}
 }
 
-// relocate takes the location that a provider shows, if it shows one.
+// relocate adopts the location that a provider shows, if it shows one.
 func (r *Resource) relocate(location string) {
 	if location = arm.Location(location); location != "" {
 		r.Location = location
@@ -139,31 +138,31 @@ func (r *Resource) learn(details *Details) {
 	}
 }
 
-// Observation is what a GET of a resource said: 200 or 404. No other answer says
+// Observation is the answer to a GET of a resource: 200 or 404. No other status proves
 // anything.
 type Observation struct {
 	Found             bool
 	ProvisioningState string
-	// ID is as the provider spells it, not as the caller did: which of the unanswered
-	// writes was the last one shows in its casing alone.
+	// ID is spelt as the provider spells it, not as the caller did: among unanswered
+	// writes only its casing shows which came last.
 	ID       string
 	Location string // as the provider spells it, "" where it says none
 	Details  *Details
 }
 
-// Observe records what a GET said, if the row still has the generation that was read
-// before the call. It reports whether that settled the row: the flag is then lifted,
-// or the row removed. after is the row's generation then; it is zero where the GET is
-// about another generation, or there is no row.
+// Observe records the answer to a GET if the row still has the generation that was read
+// before the call. It reports whether that settled the row: the flag is then lifted, or
+// the row removed. after is the row's generation afterwards; it is zero if the row has
+// another generation, or is gone.
 //
 // A GET does not settle while a write that could overturn it is open, nor by a
 // provisioning state that is not terminal; the row is then flagged, or still
 // followed, and shows what the GET said. A 404 does not settle a followed create, nor
 // a 200 a followed delete: see EndFollow.
 //
-// The record is visible when Observe returns. That a resource is gone is also
-// flushed: no intent stands behind it, so if it were lost after a client had the 404,
-// the row would be back and nobody would ask.
+// The record is visible when Observe returns. An absence is also flushed. No intent
+// backs it: if it were lost after a client had the 404, the row would come back and
+// nothing would verify it.
 func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (settled bool, after [16]byte, err error) {
 	type end struct {
 		settled bool
@@ -202,16 +201,16 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 	return ended.settled, ended.after, err
 }
 
-// lapses reports whether an intent's time is over that nothing has ended yet.
+// lapses reports whether the time of an intent that is still open is over.
 func (h *resourceTx) hasExpired(t *tx) bool {
 	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
 }
 
-// EndFollow records that the operation of an accepted write is over, or lost, and
-// flags the row that was followed for it: only a GET tells what became of the
-// resource. It returns the row, or ErrNotFound. follow names the operation, see
-// SettleResult; where the row follows another one by now nothing ends. why is what the
-// provider said of an operation that has failed, nil otherwise.
+// EndFollow records that the operation of an accepted write is over, or lost, and flags
+// the row, because only a GET shows the state of the resource. It returns the row, or
+// ErrNotFound. follow names the operation, see SettleResult; if the row follows another
+// operation by now, nothing ends. why is the provider's error for an operation that
+// failed, nil otherwise.
 func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte, why *arm.Error) (Resource, error) {
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
@@ -239,7 +238,7 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.Write
 	})
 }
 
-// FollowOf returns the follow that the acceptance started; ErrNotFound where it has
+// FollowOf returns the follow that the acceptance started, or ErrNotFound if it has
 // ended.
 func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
 	job, err := s.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
@@ -252,16 +251,16 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteK
 	return ReadFollow(job)
 }
 
-// PollSoon has the operation of a write of this kind polled as soon as the poll floor
-// allows.
+// PollSoon schedules the next poll of the operation of a write of this kind for as soon
+// as the poll floor allows.
 func (s *Store) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
 	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
 		return jobrow.BringForward(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
 	})
 }
 
-// RequestVerify flags a row, durably, for verification by a GET. Without a row it
-// does nothing.
+// RequestVerify durably flags a row for verification by a GET. Without a row it does
+// nothing.
 func (s *Store) RequestVerify(ctx context.Context, sub, key string) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))

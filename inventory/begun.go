@@ -19,8 +19,8 @@ import (
 type unreportedWrite struct {
 	Intent [16]byte        `json:"intent"`
 	Kind   index.WriteKind `json:"kind"`
-	// Type is the resource's, folded: what lies below it takes over what is remembered of
-	// its deletion.
+	// Type is the resource's, folded. It tells a resource's own writes from the deletion
+	// of an ancestor, which its descendants remember too.
 	Type  string       `json:"type"`
 	Cause events.Cause `json:"cause"`
 	// Why its operation failed; nil as long as that is unknown.

@@ -20,9 +20,9 @@ const (
 	selectCoverage = `SELECT region FROM coverage WHERE subscription = ? AND type = ? ORDER BY region`
 )
 
-// Uncovered returns those of the regions where the index may lack resources of the
-// type, so that the absence of a row does not prove the absence of a resource. There
-// are none in a covered subscription, nor where a sweep was complete; in an unknown
+// Uncovered returns those of the regions in which the index may lack resources of the
+// type, so that the absence of a row there does not prove the absence of a resource. In
+// a covered subscription, and after a complete sweep, there are none; in an unknown
 // subscription all are uncovered.
 func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
 	from := s.engine.Read(ctx)
@@ -50,14 +50,15 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 // MayHold returns, sorted, the regions that may hold resources of the type: those with
 // rows in any phase, in a group or, when group is empty, in the whole subscription, and
 // those of the given regions where absence was not seen; see [Store.Uncovered]. held
-// reports whether any of them has rows. All is of one moment: a sweep that covers a
-// region has made its rows before.
+// reports whether any of them has rows. The result is of one moment: a sweep creates
+// its rows before it covers a region.
 //
 // It asks once, for all regions, unless rows lie in others than those given: for
 // these it asks again.
 func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []string) (regions []string, held bool, err error) {
 	from, group := s.engine.Read(ctx), arm.Fold(group)
-	// Before the first of all names there is none, so that what lies behind it is found.
+	// The empty name sorts before all others, so the step from it finds the first region
+	// that holds any.
 	names := append([]string{""}, given...)
 	for {
 		statement, args := mayHold(arm.Fold(sub), group, arm.Fold(typ), names)
@@ -86,8 +87,8 @@ func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []str
 	}
 }
 
-// regionAnswer says of a region whether it holds rows of a type, whether absence there
-// was seen, and which region that holds any, in whatever group, is next by name.
+// regionAnswer says whether a region holds rows of a type, whether absence there was
+// seen, and which region, next by name, holds any in whatever group.
 type regionAnswer struct {
 	region, next  string
 	held, covered bool
@@ -103,8 +104,8 @@ func scanRegionAnswer(group string) func(engine.Scanner) (regionAnswer, error) {
 }
 
 // askRegion answers for one region by single steps in indexes, however many rows there
-// are. An engine that is asked whether there are any, and not for the first, may walk
-// a table until it meets one.
+// are. It asks for the first row: asked only whether any exist, an engine may walk a
+// table until it meets one.
 const askRegion = `SELECT column1,
 	(SELECT grp FROM resources WHERE subscription = ? AND type = ? AND region = column1 AND grp >= ? ORDER BY grp LIMIT 1),
 	COALESCE((SELECT 1 FROM subscriptions WHERE subscription = ? AND covered = 1),
@@ -120,8 +121,8 @@ func mayHold(sub, group, typ string, asked []string) (statement string, args []a
 	return askRegion + strings.Repeat(`, (?)`, len(asked)-1) + `) AS asked`, args
 }
 
-// Cover records that the index knows, by a row or otherwise, every instance of a type
-// that a region held when its list began. swept is that moment, by the store's clock.
+// Cover records that the index knows every instance of a type that a region held when
+// its list began, by a row or otherwise. swept is that moment, by the store's clock.
 func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
 	return s.write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) error {
 		return t.Later(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
@@ -140,8 +141,8 @@ const (
 	openIntents = `SELECT COUNT(*) FROM intents`
 )
 
-// IndexCounts counts the rows of the index, a bounded number at a time. The zero
-// value begins a count.
+// IndexCounts counts the rows of the index, a bounded number at a time. The zero value
+// starts a count.
 type IndexCounts struct {
 	// Rows are the rows by phase, Flagged those that wait for verification.
 	Rows    [index.Deleting + 1]int64
@@ -150,8 +151,8 @@ type IndexCounts struct {
 	subscription, key string // of the last row that was counted
 }
 
-// CountIndex continues a count by at most rows rows, and reports whether it is
-// complete. Changes meanwhile may be counted or not.
+// CountIndex continues a count by at most rows rows, and reports whether the count is
+// complete. It may or may not include changes made meanwhile.
 func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done bool, err error) {
 	n := 0
 	part := *c

@@ -20,8 +20,8 @@ import (
 // the group, which stays while it is Deleting.
 const GroupDeleteJob = "group-delete"
 
-// ErrChanged refuses a write for another state of its resource: the row is gone, or
-// has another generation.
+// ErrChanged refuses a write that was meant for an earlier state of its resource: the
+// row is gone, or has another generation.
 var ErrChanged = errors.New("inventory: the resource has changed")
 
 // DeletionRequest is a request to delete a group.
@@ -34,11 +34,11 @@ type DeletionRequest struct {
 	Operation operations.Operation
 }
 
-// BeginDeletion marks an Active group Deleting and creates the job that deletes it,
-// in one transaction; for a group that is being deleted it returns the present job.
-// From then on no client's write is admitted to the group. It refuses by ErrNotFound,
-// ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock
-// stands on the subscription, on the group, or on anything in it.
+// BeginDeletion marks an Active group Deleting and creates the job that deletes it, in
+// one transaction; for a group that is being deleted it returns the present job. From
+// then on the group admits no client's write. BeginDeletion refuses by ErrNotFound,
+// ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock stands
+// on the subscription, on the group, or on anything in it.
 func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionRequest) (jobrow.Job, error) {
 	return commit(ctx, s, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
@@ -63,8 +63,8 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionR
 	})
 }
 
-// deletionOf returns the job that deletes a locked group, and creates it if there is
-// none.
+// deletionOf returns the job that deletes a locked group. If there is none, it creates
+// one.
 func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 	switch g.State {
 	case index.GroupDeleting:
@@ -94,7 +94,7 @@ func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 	return job, err
 }
 
-// mark writes a group's state and generation.
+// mark sets a group's state and generation.
 func (t *tx) mark(g Group) error {
 	tags, err := storedTags(g.Tags)
 	if err != nil {
@@ -105,9 +105,9 @@ func (t *tx) mark(g Group) error {
 		engine.Micros(t.Now), g.Subscription, g.Key)
 }
 
-// DeleteGroupByJob is [Store.DeleteGroup] by the group's job, which ends as done with
-// the payload given. jobrow.ErrLeaseLost when the caller no longer holds the job,
-// ErrNotFound when it was created for another group.
+// DeleteGroupByJob is [Store.DeleteGroup] for the group's job, which it ends as done
+// with the given payload. The error is jobrow.ErrLeaseLost if the caller no longer
+// holds the job, and ErrNotFound if the job was created for another group.
 func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGroupConditions, payload string) error {
 	return s.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
@@ -123,9 +123,9 @@ func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGrou
 	})
 }
 
-// ReopenGroup ends a deletion that failed or was cancelled: the group is Active
-// again, with what is left in it, and the job ends. why is told of. It refuses by *GroupNotEmptyError
-// while a write may still reach the group.
+// ReopenGroup ends a deletion that failed or was cancelled: the group is Active again, with all
+// that is left in it, and the job ends. The group's event reports why. ReopenGroup refuses by
+// *GroupNotEmptyError while a write may still reach the group.
 func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, why *arm.Error) error {
 	return s.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
@@ -165,8 +165,8 @@ func (t *tx) endDeletion(j jobrow.Job, state jobrow.State, payload string) error
 	return t.Later(forgetMembers, j.Subscription, j.ID[:])
 }
 
-// DeletionMember is what a deletion remembers of a resource: Payload is JSON of its
-// own, Error what the provider said last, empty for nothing.
+// DeletionMember is a deletion's record of one resource: Payload is the deletion's own
+// JSON, Error the provider's last error, empty for none.
 type DeletionMember struct {
 	Key            string // a row's, or [Stray.MemberKey]
 	Payload, Error string
@@ -183,7 +183,7 @@ const (
 		ON CONFLICT (subscription, job, member) DO UPDATE SET error = excluded.error`
 )
 
-// DeletionMembers lists what a deletion remembers, by key, without the errors.
+// DeletionMembers lists a deletion's records by key, without the errors.
 func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
 	return engine.Collect(s.engine.Read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
@@ -191,7 +191,7 @@ func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string,
 	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
 }
 
-// DeletionError returns what the provider said last of a resource, empty for nothing.
+// DeletionError returns the provider's last error for a resource, empty for none.
 func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
 	err = s.engine.Read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -200,9 +200,9 @@ func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (te
 	return text, err
 }
 
-// SaveDeletionProgress records what a deletion remembers of some resources, where an
-// empty Error keeps the last one, and its payload unless that is empty. It need not
-// be durable: what is lost is tried again. jobrow.ErrLeaseLost when the caller no
+// SaveDeletionProgress saves a deletion's records of some resources, and its payload
+// unless that is empty. An empty Error keeps the last one. The commit is not flushed: a
+// lost record only repeats a call. The error is jobrow.ErrLeaseLost if the caller no
 // longer holds the job.
 func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
 	return s.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
@@ -223,7 +223,7 @@ func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload
 	})
 }
 
-// RecordDeletionError keeps what a provider said of a resource whose accepted delete
+// RecordDeletionError keeps the provider's error for a resource whose accepted delete
 // failed, if a deletion of its group is under way.
 func (s *Store) RecordDeletionError(ctx context.Context, sub, group, key, text string) error {
 	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
@@ -252,11 +252,11 @@ const (
 		ON CONFLICT (subscription, after_type, before_type) DO UPDATE SET seen = excluded.seen`
 	forgetTypeOrder = `DELETE FROM deletion_order WHERE subscription = ? AND seen <= ?`
 
-	// mostTypeOrders bounds what is kept of a subscription.
+	// mostTypeOrders bounds the orders that are kept of a subscription.
 	mostTypeOrders = 1000
-	// typeOrderAge is how long an order counts after it was seen last. Deletions keep
-	// to an order, so one that holds is hardly ever seen again; but nobody would notice
-	// that it holds no longer.
+	// typeOrderAge is how long an order counts after it was last seen. Deletions follow
+	// a known order, so a valid one is hardly ever seen again; without this limit an
+	// order that no longer holds would stay for good.
 	typeOrderAge = 30 * 24 * time.Hour
 )
 
@@ -273,8 +273,8 @@ func (s *Store) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error)
 	return engine.Collect(s.engine.Read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
 }
 
-// LearnTypeOrders adds orders, and forgets what is too old or too much; Seen is the
-// store's.
+// LearnTypeOrders adds orders, and forgets those that are too old or too many. The
+// store sets Seen.
 func (s *Store) LearnTypeOrders(ctx context.Context, sub string, learnt []TypeOrder) error {
 	return s.write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *tx) error {
 		for _, o := range learnt[:min(len(learnt), mostTypeOrders)] {

@@ -16,18 +16,18 @@ func ReadObservation(text []byte) Observation {
 	return Observation{Found: true, ID: said.ID.text, Location: said.Location.text, ProvisioningState: said.State, Details: said.details()}
 }
 
-// ReadDetails reads from a resource's JSON what the index keeps of it. Other text
-// gives no state, and nil. A member of the wrong kind, such as a tag that is a
-// number, takes the details away, and so do more tags than [arm.MaxTags]; the state
-// stays, as it says whether the resource is still being worked on. What is nested deeper
-// than [jsontext] reads is other text.
+// ReadDetails reads from a resource's JSON what the index keeps of it. Text that is no
+// JSON object, or that nests deeper than [jsonscan] reads, gives no state and nil. After
+// a member of the wrong kind, such as a tag that is a number, or more tags than
+// [arm.MaxTags], the details are nil; the state stays, as it says whether the provider
+// is still working on the resource.
 func ReadDetails(text []byte) (provisioningState string, _ *Details) {
 	said := readResource(text)
 	return said.State, said.details()
 }
 
-// resourceText is a resource's JSON. Texts and tags note what is of the wrong kind: a
-// resource with a million of that costs no error each.
+// resourceText is a resource's JSON. Texts and tags only note a value of the wrong
+// kind: an error for each would cost much for a resource with a million of them.
 type resourceText struct {
 	Details
 	ID, Location, Kind, ManagedBy textMember
@@ -37,8 +37,8 @@ type resourceText struct {
 	readable bool // also the members that have no methods of their own
 }
 
-// readResource reads as encoding/json does, but decodes nothing that is not kept: names
-// match without case, and of members with one name the last counts.
+// readResource reads as encoding/json does, but decodes only what is kept: names match
+// without case, and the last of several members with one name counts.
 func readResource(text []byte) resourceText {
 	said := resourceText{readable: true}
 	switch {
@@ -52,7 +52,7 @@ func readResource(text []byte) resourceText {
 	return resourceText{readable: string(bytes.TrimSpace(text)) == "null" && jsontext.Valid(text) == nil}
 }
 
-// resourceMembers are the names of what is read.
+// resourceMembers are the names of the members that are read.
 var resourceMembers = [...]string{"id", "location", "kind", "managedBy", "tags", "properties", "sku", "plan", "identity", "zones"}
 
 func (said *resourceText) member(m jsontext.Member) error {
@@ -176,7 +176,8 @@ func (m *tagsMember) add(tag jsontext.Member) error {
 	return nil
 }
 
-// replaced reports whether a tag has a character that stands for bytes that are no text.
+// replaced reports whether a tag has the character that replaces bytes that are no
+// UTF-8.
 func (m *tagsMember) replaced() bool {
 	for name, value := range m.tags {
 		if strings.ContainsRune(name, utf8.RuneError) || strings.ContainsRune(value, utf8.RuneError) {

@@ -10,19 +10,20 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// ErrShared refuses what must be done before any gateway works with the database.
+// ErrShared refuses a step that must be done before any gateway works with the
+// database.
 var ErrShared = errors.New("inventory: a gateway works with the database, or did within the last 15 seconds")
 
-// Disarmed is what of a restored database is not gone on with.
+// Disarmed is the work that Disarm ended in a restored database.
 type Disarmed struct {
-	// Jobs are those of clients, such as deletions of groups, that were under way. The
-	// next gateway ends them as if an operator had canceled each.
+	// Jobs are clients' jobs that were under way, such as deletions of groups. The next
+	// gateway ends them as if an operator had canceled each.
 	Jobs int64 `json:"jobs"`
 	// Subscriptions were Deleted and not yet erased. They are Disabled now.
 	Subscriptions int64 `json:"subscriptions"`
 }
 
-// NotResumed names the kinds of jobs that a restored database does not go on with.
+// NotResumed names the kinds of jobs that are not resumed after a restore.
 type NotResumed struct {
 	Cancelled []string // as if an operator had cancelled each job
 	Removed   []string
@@ -44,11 +45,11 @@ const (
 	beginFeed         = `UPDATE event_numbers SET feed = ? WHERE subscription = ?`
 )
 
-// Disarm ends in a database that was restored what would do harm, because the world has
-// gone on since the backup: nobody knows how it ended what clients had under way, and
-// going on with it would delete or move what was made since. Endpoints are notified of
-// all subscriptions once more, readers of the feed are told that it has ended, and no
-// absence counts as seen. ErrShared where a gateway is at work.
+// Disarm ends the work in a restored database that would do harm. The providers have
+// moved on since the backup: how clients' jobs ended is unknown, and resuming them
+// could delete or move resources that were created since. Disarm notifies endpoints of
+// all subscriptions once more, ends the feed for its readers, and takes back every
+// claim of absence. The error is ErrShared if a gateway works with the database.
 func (s *Store) Disarm(ctx context.Context, kinds NotResumed) (Disarmed, error) {
 	return commit(ctx, s, engine.Flushed, engine.LockSet{Alone: true}, func(t *tx) (d Disarmed, err error) {
 		now := engine.Micros(t.Now)
@@ -89,17 +90,18 @@ func (s *Store) Disarm(ctx context.Context, kinds NotResumed) (Disarmed, error) 
 	})
 }
 
-// disarmFences has nothing deleted that stands under a fence: by now it may have been
-// created after the fence. A fence keeps others from being created until its time, as that
-// of a DELETE does, which nobody asks about.
+// disarmFences turns fences into ones under which nothing is deleted: what stands there
+// now may have been created after the fence. Until its time such a fence only keeps new
+// resources from being created, like the fence of a DELETE, which no job verifies.
 func (t *tx) disarmFences(now int64) error {
 	_, err := t.Exec(endFences, now)
 	_, unchanged := t.Exec(watchNoFences, index.Delete, index.Put)
 	return errors.Join(err, unchanged)
 }
 
-// denyNothing ends all absence that the store claims: it has seen nothing of what was
-// written after the copy was made (R17). What was asked before proves nothing of a row.
+// denyNothing ends every absence that the store claims: the store has not seen the
+// writes after the copy was made (R17). Earlier GETs prove nothing about a row any
+// more.
 func (t *tx) denyNothing() error {
 	covered, err := engine.Collect(t, engine.ScanOne[string], allCovered)
 	if err != nil {
@@ -115,13 +117,14 @@ func (t *tx) denyNothing() error {
 	return errors.Join(err, noCoverage, noGeneration)
 }
 
-// restoreTime bounds nothing but the time limits that a store must have to be opened.
+// restoreTime serves for all time limits that a store must have to be opened; Disarm
+// depends on none of them.
 const restoreTime = time.Minute
 
-// OpenRestored opens a database that no gateway works with, to disarm it.
+// OpenRestored opens a database that no gateway uses, to disarm it.
 func OpenRestored(ctx context.Context, driver, dsn string) (*Store, error) {
-	// Nothing is encrypted meanwhile: any key keeps one from being made beside a file that
-	// is about to get another name.
+	// Nothing is encrypted meanwhile. A key is given all the same, because otherwise Open
+	// would create a key file next to a database file that is about to be renamed.
 	return Open(ctx, Options{
 		Driver: driver, DSN: dsn, Connections: 2, SendWithin: restoreTime, CallLimit: restoreTime, EncryptionKeys: [][32]byte{{}},
 	})

@@ -5,14 +5,14 @@
 //
 // # How the index stays true
 //
-// A write to a tracked resource is recorded twice: Store.Begin records the
-// intent, durably, before the first byte leaves, and Store.Settle records what
-// the provider's answer means. A row is Pending while nothing is known, Live once
-// the resource was seen, Deleting while an accepted delete is being followed.
-// Apart from that the flag Verify says that something ambiguous happened and the
-// provider has to be asked, which ends with Store.Observe. What each event makes
-// of a row and of the open intents is one pure function, index.Settle; the SQL
-// around it only loads a state and stores the outcome.
+// A write to a tracked resource is recorded twice: Store.Begin records the intent,
+// durably, before the first byte leaves, and Store.Settle records what the provider's
+// answer means. A row is Pending while nothing is known, Live once the resource was
+// seen, Deleting while an accepted delete is being followed. Independently of the
+// phase, the flag Verify says that something ambiguous happened and Portico has to ask
+// the provider; Store.Observe lifts it. One pure function, index.Settle, decides what
+// each event makes of a row and of the open intents; the SQL around it only loads a
+// state and stores the outcome.
 //
 // A PATCH has an intent like a PUT or DELETE, though it can neither create a
 // resource nor remove it: it changes what the index shows, casing and tags, and an
@@ -20,14 +20,14 @@
 // keeps no other write's answer and no GET from being proof, and delays the end of
 // its group like any open write.
 //
-// Every change of what is known gives the row a new random generation. A GET
-// counts only if the generation is still the one that was read before the call, so
-// nothing that arrives late can undo what was learnt since.
+// Everything that the index learns gives the row a new random generation. A GET counts
+// only if the row still has the generation that was read before the call, so a late
+// answer cannot undo what was learnt since.
 //
 // # The rules
 //
-// By these numbers tests name the rule without which they fail; package gateway
-// and the packages of jobs keep those that concern requests and jobs.
+// Tests name the rules by these numbers. Package gateway and the packages of jobs keep
+// the rules that concern requests and jobs.
 //
 //   - R1: a write leaves only after its intent is durable, and once: its first
 //     byte not past the time that the intent gives it, its last not past the
@@ -75,10 +75,10 @@
 //     of all that moves is known; a GET proves nothing of what is under way. What a
 //     provider says it has moved is a claim: a row gets its new key when Portico's own
 //     GETs have found the resource at its new place, and not at its old one.
-//   - R16: a group ends over writes of unknown fate, and over rows whose absence
-//     only these leave open. Each leaves a Fence on its ID until it can no longer
-//     be applied: nothing is created or adopted under a fence, and what lands
-//     there, which can only be a PUT of the deleted group, is deleted.
+//   - R16: a group ends over writes of unknown outcome, and over rows whose absence only
+//     these leave open. Each leaves a Fence on its ID until it can no longer be applied:
+//     nothing is created or adopted under a fence, and what lands there, which can only be
+//     a PUT of the deleted group, is deleted.
 //   - R17: a store that was restored from a copy has seen nothing that was written
 //     after it. All coverage ends, rows have new generations, and a group that is as
 //     old as the restoration goes only after a look at every region of every type. A
@@ -88,49 +88,48 @@
 // # Subscriptions
 //
 // Each change of a Subscription, of a Registration or of a feature raises the
-// subscription's version, and creates in the same transaction a job for each
-// endpoint that must learn it; such a job ends only by Store.EndNotice, which
-// finds no newer version while it holds the subscription's row. The end of a
-// registration, and the erasing of a deleted subscription, lock the rows of all
-// groups before they look: they see a write or a move that began before, and one
-// that comes later reads the new state behind its groups' locks. A registration
-// stays while a move brings something of its namespace, and erasing waits for the
-// end of a move. Groups are created only while the subscription's row is held, so
-// none is missed.
+// subscription's version, and creates in the same transaction a job for each endpoint
+// that must learn it; such a job ends only by Store.EndNotice, which finds no newer
+// version while it holds the subscription's row. The end of a registration, and the
+// erasing of a deleted subscription, lock the rows of all groups before they look. So
+// they see every write or move that began before, and a later one reads the new state
+// behind its groups' locks. A registration stays while a move brings resources of its
+// namespace, and erasing waits for the end of a move. Creating a group holds the
+// subscription's row, so no group is missed.
 //
-// What lands after its provider confirmed that a subscription is Deleted would
-// stay for good: when nothing is open any more, all endpoints are notified once
-// more, and erasing waits for their confirmations of that version
-// (Subscription.FinalVersion). An endpoint that the region map lacks for too long
-// stays on record, even after the erasing, and is notified when the map has its
-// region again (Store.NotifyReturned); a subscription is not recreated before.
+// A write that lands after its provider confirmed the deletion of a subscription would
+// stay for good. So when nothing is open any more, the store notifies all endpoints
+// once more, and erasing waits for their confirmations of that version
+// (Subscription.FinalVersion). An endpoint that the region map lacks for too long stays
+// on record, even after the erasing, and is notified when the map has its region again
+// (Store.NotifyReturned); a subscription is not recreated before.
 //
 // # Regions that are gone
 //
-// Store.RetireRegion forgets all that is known of a region that the map no longer
-// has. Only here an intent ends by no answer and no time: an operator says that nobody
-// will ever ask there again.
+// Store.RetireRegion forgets all that is known of a region that the map no longer has.
+// Only here an intent ends without an answer and before its time: an operator vouches
+// that the region will never be asked again.
 //
 // # What operators know
 //
-// Store.ForgetResource takes the word of an operator for a GET of Portico's own that
-// found nothing, but only of a row in doubt, and while no call can be under way that
-// could make it. Store.ForgetFences takes it for the GET after a fence's time, and
-// Store.GiveUpFollow loses an operation at the limit of its follow. Neither is a
-// transition that the rule does not have.
+// Store.ForgetResource accepts the word of an operator in place of a GET that found
+// nothing, but only for an unverified row, and only while no call can be under way that
+// could create the resource. Store.ForgetFences accepts it in place of the GET after a
+// fence's time, and Store.GiveUpFollow loses an operation at the limit of its follow.
+// All of these are transitions that the rule has anyway.
 //
 // # Jobs
 //
-// What outlives a request is a job: a claim gives its holder a lease and a token,
-// and every update names that token, so that a holder who was replaced can record
-// nothing any more. A flagged row has a job that verifies it, a followed one a job
-// for each kind of write; the transaction that sets and clears the flag or the
-// follow also creates and removes the job.
+// Work that outlives a request is a job: a claim gives its holder a lease and a token,
+// and every update names that token, so that a holder that was replaced can record
+// nothing any more. A flagged row has a job that verifies it, a followed one a job for
+// each kind of write; the transaction that sets and clears the flag or the follow also
+// creates and removes the job.
 //
-// A job deletes a group: Store.BeginDeletion creates it and marks the group; from
-// then on only that job's writes are admitted. Either Store.DeleteGroupByJob or
-// Store.ReopenGroup ends both at once. A Lock on the subscription, on the group or
-// in it forbids to begin.
+// A job deletes a group: Store.BeginDeletion creates it and marks the group; from then
+// on only that job's writes are admitted. Either Store.DeleteGroupByJob or
+// Store.ReopenGroup ends both at once. A Lock on the subscription, on the group or in
+// it refuses the deletion.
 //
 // A job moves resources to another group: Store.BeginMove marks both groups,
 // locked in the order of subscription and key. Each call to a provider is recorded
@@ -150,18 +149,18 @@
 // # Where things are
 //
 // The rule, with its walk, is package index; how statements get to a database, package
-// engine; what a transaction records at its end, package transaction. What needs no more
-// of a transaction than that has a package of its own, and the Store has it as a field:
-// polling URLs and batches (operations), tag names and the index of tags (tags), roles and
-// what is assigned of them (assignments), events and sinks (eventlog), random keys
-// (encryption). So have the rows of jobs with the leases (jobrow), the cache of locations
-// (locations) and the memory of subscriptions, groups, registrations and grants (scopes).
-// What is left here is larger than those, as all of it shares one transaction: a write
-// holds a group's row, a resource, quotas, locks and jobs at once (tx in transaction.go,
-// resourceTx in resource_tx.go). Its files go by their subjects: intent, answer, expire,
-// adopt, stray and fence for writes and what becomes of them; group and deletion; move;
-// subscription, registration, notice and erase; retire; unstick; lock; locked_state and
-// resource_reads for what a write locks, and what is read behind that.
+// engine; what a transaction records at its end, package transaction. Records that need no
+// more of a transaction than that have packages of their own, which are fields of the
+// Store: polling URLs and batches (operations), tag names and the index of tags (tags),
+// roles and what is assigned of them (assignments), events and sinks (eventlog), random
+// keys (encryption). So have the rows of jobs with the leases (jobrow), the cache of
+// locations (locations) and the memory of subscriptions, groups, registrations and grants
+// (scopes). What is left here is larger than those, as all of it shares one transaction: a
+// write holds a group's row, a resource, quotas, locks and jobs at once (tx in
+// transaction.go, resourceTx in resource_tx.go). Its files go by their subjects: intent,
+// answer, expire, adopt, stray and fence for writes and what becomes of them; group and
+// deletion; move; subscription, registration, notice and erase; retire; unstick; lock;
+// locked_state and resource_reads for what a write locks, and what is read behind that.
 //
 // # How it is stored
 //
@@ -169,11 +168,10 @@
 // open to distributed ones: tables led by the subscription, ids and times made
 // here and passed in, ON CONFLICT and affected-row counts instead of exceptions.
 //
-// Every commit is visible when it returns. It has waited for the disk, and for
-// that of a standby where there is one, unless its record is harmless to lose:
-// above all what an answer meant, as its intent is then still open. A commit of
-// unknown success counts as failed: an intent in it is never sent, and ends by
-// time.
+// Every commit is visible when it returns. It has waited for the disk, and for that of
+// a standby if there is one, unless its record is harmless to lose. The chief example
+// is the meaning of an answer: if that is lost, its intent is still open. A commit of
+// unknown success counts as failed: its intent is never sent, and ends by time.
 //
 // Identifiers given to the package may have any casing; they are folded here (see
 // arm.Fold) and compared bytewise. Times are UTC microseconds.

@@ -14,10 +14,10 @@ import (
 // Its subject is the subscription.
 const EraseJob = "erase"
 
-// EraseJobID is the ID of that job, of which a subscription has one at most.
+// EraseJobID is the ID of that job. A subscription has one at most.
 var EraseJobID = jobrow.ID(EraseJob, "subscription")
 
-// Erasure is how far the erasing of a subscription has come.
+// Erasure is the progress of erasing a subscription.
 type Erasure struct {
 	Notices int  // endpoints that have not confirmed that it is Deleted
 	Intents int  // writes that may still be on their way to one of them, fences included
@@ -45,8 +45,8 @@ const (
 	eraseOperations    = `DELETE FROM operations WHERE subscription = ? AND token <= ?`
 )
 
-// How many resources, tags and other records are erased in one step: a subscription may
-// have millions, too many for one transaction.
+// The number of resources, tags and other records that one step erases: a subscription
+// may have millions, too many for one transaction.
 const (
 	resourcesAtOnce = 1_000
 	tagsAtOnce      = 10_000
@@ -80,19 +80,18 @@ var erasures = []string{
 
 // EraseSubscription takes one step in erasing what is left of a Deleted subscription:
 // some resources of a group at a time, then their tags and other records, some at a time.
-// jobrow.ErrLeaseLost when the caller no longer holds the job.
+// The error is jobrow.ErrLeaseLost if the caller no longer holds the job.
 //
-// It begins when every endpoint has confirmed the deletion, no write is open, and no
-// move out of the subscription or into it is under way: then nothing known can come
-// back, and a new subscription of the same ID has nothing to do with the old one. It
-// locks all groups' rows, as writes and moves do when they begin, so none is missed. Once
-// it has found nothing that way, only a job's write may begin in a group, and a step locks
-// that group before it looks.
+// The erasing starts when every endpoint has confirmed the deletion, no write is open, and
+// no move out of or into the subscription is under way: then nothing known can come back,
+// and a new subscription of the same ID is independent of the old one. The step locks all
+// groups' rows, as writes and moves do when they begin, so it misses none. After that only
+// a job's write may begin in a group, and a step locks that group before it looks.
 //
-// What lands after its provider confirmed would stay for good. So when everything
-// under way has ended, every endpoint is notified once more and has to confirm again.
-// That holds for every subscription: a write that began just as it was marked Deleted
-// can have come and gone unseen.
+// A write that lands after its provider confirmed would stay for good. So when
+// everything under way has ended, the store notifies every endpoint once more, and each
+// has to confirm again. That holds for every subscription: a write that began just as
+// the subscription was marked Deleted may have started and ended unseen.
 func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, error) {
 	locks := subscriptionAndGroupsLocks(j.Subscription)
 	if sub, err := s.Subscription(ctx, j.Subscription); err == nil && sub.FinalVersion != 0 {
@@ -125,7 +124,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 		if e.Intents > 0 {
 			return e, t.resetFinal(sub)
 		}
-		// No move begins any more once none was under way.
+		// Once no move was under way, none can begin any more.
 		if !final {
 			if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
 				return e, err
@@ -157,7 +156,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 	})
 }
 
-// resetFinal takes back that nothing was open when the endpoints were notified.
+// resetFinal clears the record that nothing was open when the endpoints were notified.
 func (t *tx) resetFinal(sub Subscription) error {
 	if sub.FinalVersion == 0 {
 		return nil
@@ -166,8 +165,8 @@ func (t *tx) resetFinal(sub Subscription) error {
 	return sub.update(t)
 }
 
-// notifyFinally notifies every endpoint that ever heard of a subscription once more
-// that it is Deleted, and returns how many have to confirm.
+// notifyFinally notifies every endpoint that ever heard of a subscription once more of
+// its deletion, and returns how many have to confirm.
 func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	sub.Version++
 	sub.FinalVersion = sub.Version
@@ -183,8 +182,8 @@ func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	return countNotices(t, sub.ID, everyNamespace)
 }
 
-// eraseOfGroup removes some resources of a group, and with the last ones the group and
-// what else is in it.
+// eraseOfGroup removes some resources of a group. With the last of them it removes the
+// group and its other records.
 func (t *tx) eraseOfGroup(sub, group string) error {
 	keys, err := engine.Collect(t, engine.ScanOne[string], firstGroupKeys, sub, group, resourcesAtOnce)
 	if err != nil {
@@ -224,7 +223,7 @@ func (t *tx) eraseRecords(sub, first, erase string) (more bool, err error) {
 }
 
 // eraseTags removes some of a subscription's tags, and reports whether there may be
-// more. The last ones go with the rest.
+// more. The last ones go with the other records.
 func (t *tx) eraseTags(sub string) (more bool, err error) {
 	type use struct{ tag, resource string }
 	first, err := engine.Collect(t, func(scan engine.Scanner) (u use, err error) {
@@ -246,7 +245,7 @@ func (t *tx) eraseRest(sub *Subscription, j jobrow.Job) error {
 			return err
 		}
 	}
-	// Whoever holds one of these jobs loses the lease by that.
+	// The holder of one of these jobs loses its lease by that.
 	if _, err := t.Exec(eraseOtherJobs, sub.ID, j.ID[:]); err != nil {
 		return err
 	}

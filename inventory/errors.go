@@ -9,8 +9,8 @@ import (
 
 var (
 	// ErrUnavailable is wrapped by every error that means that the store cannot serve
-	// at present (closed, full, broken, held by another process): nothing is wrong with
-	// the request. Whether a write that failed so was made is unknown.
+	// at present (closed, full, broken, held by another process): the request itself is
+	// fine. Whether a write that failed so was committed is unknown.
 	ErrUnavailable = engine.ErrUnavailable
 
 	// ErrNotFound says that the store has no such thing.
@@ -20,7 +20,7 @@ var (
 	// being deleted.
 	ErrParentNotFound = errors.New("inventory: the parent resource does not exist")
 
-	// ErrScopeChanged refuses a write that was admitted by another version of its
+	// ErrScopeChanged refuses a write that was admitted under another version of its
 	// subscription than the store has.
 	ErrScopeChanged = errors.New("inventory: the subscription has changed")
 

@@ -12,18 +12,18 @@ import (
 	"portico/inventory/transaction"
 )
 
-// The last words of actions.
+// The last segments of actions.
 const (
 	writeVerb  = index.WriteVerb
 	deleteVerb = index.DeleteVerb
 )
 
-// answerMeaning is what the rule made of an answer: whether it was proof, and whether the
+// answerMeaning is the rule's reading of an answer: whether it was proof, and whether the
 // write goes on.
 type answerMeaning struct{ settled, follows bool }
 
-// recordAnswer records what the answer to a write means. before is the row that it
-// found, nil for none.
+// recordAnswer records the event of an answer to a write. before is the row that the
+// write found, nil for none.
 func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning, expected expectedEvent) error {
 	payload := h.tellAnswer(t.store, ticket, a, before, means)
 	if payload == expected.payload {
@@ -33,7 +33,8 @@ func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resour
 }
 
 // expectedEvent is the event of an answer if the resource is as the intent left it. It is
-// made before the answer waits for its transaction: others wait for that.
+// prepared before the answer waits for its transaction, because other writes wait for
+// that transaction too.
 type expectedEvent struct {
 	payload events.Payload // zero: nothing is expected
 	transaction.SealedEvent
@@ -51,7 +52,7 @@ func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e exp
 	return e, err
 }
 
-// tellAnswer says what the answer to a write means.
+// tellAnswer returns the event's payload for the answer to a write.
 func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Payload {
 	payload := index.EventOfAnswer(ticket.Kind, a.answered(ticket), means.settled, means.follows)
 	payload.Resource, payload.Action = ticket.ID, h.typeName(before, ticket.ID)+payload.Action
@@ -66,13 +67,14 @@ func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resou
 	return payload
 }
 
-// ends reports whether the event of an answer says how the write has ended.
+// ends reports whether the event of an answer reports the end of the write.
 func (m answerMeaning) ends(a Answer) bool {
 	return m.settled && !m.follows && a.Outcome != index.Accepted
 }
 
-// recordObserved records what Portico's own GET has settled: how the writes have ended that
-// had begun, whoever asked since, and what there is now where none of them says that.
+// recordObserved records what Portico's own GET settled: the ends of the writes that had
+// started, whichever caller sent the GET, and the present state if none of those events
+// shows it.
 func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []unreportedWrite) error {
 	if before == nil {
 		return nil
@@ -80,13 +82,13 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 	var reported []unreportedWrite
 	var kinds []index.WriteKind
 	for _, b := range ended {
-		if b.Type == before.Type || b.Kind == index.Delete && after == nil { // else it was asked of a resource above
+		if b.Type == before.Type || b.Kind == index.Delete && after == nil { // else it is the deletion of an ancestor
 			reported, kinds = append(reported, b), append(kinds, b.Kind)
 		}
 	}
 	for i, e := range index.EventsOfGet(before.ruleRow(), after, provisioningState, kinds) {
 		e.Resource, e.Action = before.ID, before.TypeName+e.Action
-		cause := events.Cause{Job: events.CauseOf(t.Context).Job} // who asked did not do it
+		cause := events.Cause{Job: events.CauseOf(t.Context).Job} // the caller of the GET did not make the change
 		if i < len(reported) {
 			cause = reported[i].Cause
 		}
@@ -103,8 +105,8 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 	return nil
 }
 
-// recordLapsed records that writes have ended by time, and nobody knows how. A later
-// event says what a GET has found.
+// recordLapsed records that writes ended by time, with an unknown outcome. A later
+// event reports what a GET has found.
 func (h *resourceTx) recordLapsed(t *tx) error {
 	if h.row == nil {
 		return nil
@@ -122,40 +124,40 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 	return nil
 }
 
-// recordAdopted records that a sweep has found a resource that nobody is known to have
-// made. Who asked for the sweep did not do it.
+// recordAdopted records that a sweep found a resource whose creator is unknown. The
+// caller that requested the sweep is not its creator.
 func (t *tx) recordAdopted(row *Resource) error {
 	return t.RecordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Payload{
 		Resource: row.ID, Action: row.TypeName + writeVerb, Origin: events.Swept, Status: events.Succeeded, New: true,
 	})
 }
 
-// recordGone records that a row has gone without a write.
+// recordGone records that a row was removed without a write.
 func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 	return t.Record(row.Subscription, row.Key, events.Payload{
 		Resource: row.ID, Action: row.TypeName + deleteVerb, Origin: origin, Status: events.Succeeded,
 	})
 }
 
-// recordLanding records that a write was found which landed after its group had been
-// deleted. It is in doubt: nothing is to be made of it, and it is being deleted.
+// recordLanding records that a write landed after its group had been deleted. The event
+// is in doubt: the resource serves nothing, and a job is deleting it.
 func (t *tx) recordLanding(f Fence) error {
 	return t.Record(f.Subscription, f.Key, events.Payload{
 		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, InDoubt: true, New: true,
 	})
 }
 
-// recordFencedDelete records what became of the DELETE of what landed.
+// recordFencedDelete records the outcome of the DELETE of such a landing.
 func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
 	return t.Record(ticket.Subscription, ticket.Key, events.Payload{
 		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
 	})
 }
 
-// pending reports whether a resource had not been seen when it was written to.
+// pending reports whether a resource had never been seen when it was written to.
 func pending(row *Resource) bool { return row == nil || row.Phase == index.Pending }
 
-// recordMove records at both of its places that a resource has moved.
+// recordMove records the move of a resource at its old and its new place.
 func (t *tx) recordMove(from, to *Resource) error {
 	payload := events.Payload{Resource: from.ID, Action: from.TypeName + deleteVerb, Origin: events.Answered, Status: events.Succeeded, To: to.ID}
 	if err := t.Record(from.Subscription, from.Key, payload); err != nil {

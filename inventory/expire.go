@@ -19,8 +19,8 @@ const (
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`
 )
 
-// SkippedError names resources whose intents could not be ended by time, as their
-// records cannot be read. They held up nothing else.
+// SkippedError names resources whose intents could not be ended by time, because their
+// records cannot be read. All other intents were ended.
 type SkippedError struct {
 	Resources int
 	Key       string // of the first of them
@@ -56,12 +56,12 @@ func (s *Store) ForgetTombstones(ctx context.Context, limit int) (int, error) {
 	return engine.DeletePassed(ctx, s.engine, oldTombstones, clearTombstone, s.engine.Now().Add(-s.options.TombstoneAge), limit)
 }
 
-// Expire ends at most limit intents whose time is over and flags their rows. It
-// returns how many it ended. A request for a resource ends that resource's intents
-// without it. A resource that cannot be read holds up no other: with all else done,
-// Expire returns *SkippedError.
+// Expire ends at most limit intents whose time is over and flags their rows. It returns
+// how many it ended. A request for a resource ends that resource's intents by itself. A
+// resource that cannot be read delays no other: Expire does the rest, and then returns
+// *SkippedError.
 //
-// It pages past the intents that it had to skip, as these are always the first.
+// It pages past the intents that it had to skip, because these stay the first in order.
 func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 	now := engine.Micros(s.engine.Now())
 	left := &SkippedError{members: map[member]bool{}}
@@ -85,7 +85,7 @@ func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 	}
 }
 
-// expireSkipping ends intents, and skips those that it cannot end.
+// expireSkipping ends intents and skips those that it cannot end.
 func (s *Store) expireSkipping(ctx context.Context, page []endedIntent, left *SkippedError) (lapsed int, err error) {
 	run := func(t *tx, piece []member) (int, error) { return len(piece), expire(t, piece) }
 	var all []member

@@ -14,31 +14,31 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// FenceJob is the kind of the job that watches the fences on one ID: it asks for what
-// may land under them, has that deleted, and removes them. Its subject is the ID's
-// key.
+// FenceJob is the kind of the job that watches the fences on one ID: it looks for a
+// write that landed under them, deletes what that created, and removes the fences. Its
+// subject is the ID's key.
 const FenceJob = "fence"
 
-// Fence stands on the ID of a write of unknown fate whose group was deleted. While it
-// stands the resource does not exist, nothing new is created under its ID, and
+// Fence stands on the ID of a write of unknown outcome whose group was deleted. While
+// it stands, the resource does not exist and no new one is created under its ID, so
 // whatever appears there can only be a PUT that landed late.
 type Fence struct {
 	Subscription, Key string
 	// Intent is the id of the write.
 	Intent [16]byte
 	Kind   index.WriteKind
-	// ID is the resource's as last written, or its key where that is not known.
+	// ID is the resource's as last written, or its key if that is unknown.
 	ID         string
 	Group      string // folded
 	Type       string // folded full type
 	Region     string
 	APIVersion string // of the write
-	// Own: the write is a DELETE of what landed under another fence. Accepted: its
-	// provider works on it.
+	// Own: the write is Portico's DELETE of a landing under another fence. Accepted:
+	// its provider is working on it.
 	Own, Accepted bool
 	Since         time.Time
-	// Until is when the write can no longer be applied. A PUT's fence stands until a
-	// GET after that has found nothing.
+	// Until is the time after which the write can no longer be applied. A PUT's fence
+	// stands until a GET after that time has found nothing.
 	Until time.Time
 }
 
@@ -64,7 +64,7 @@ const (
 		ORDER BY subscription, key, id LIMIT ?`
 
 	groupIntents = `SELECT key, id, kind, type, region, api_version, ends FROM intents WHERE subscription = ? AND grp = ? ORDER BY key, id`
-	// A move's intents end only by what its job finds out.
+	// The intents of a move do not count: only its job ends them.
 	countUnderWay = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?)`
 )
 
@@ -85,8 +85,8 @@ func (f *Fence) insert(t *tx) error {
 		engine.Flag(f.Own), engine.Flag(f.Accepted), engine.Micros(f.Since), engine.Micros(f.Until))
 }
 
-// unfenced refuses by *FencedError to create a resource under a fence. The group's
-// row is locked, as by the deletion of the group.
+// unfenced returns *FencedError if a fence forbids creating a resource. The caller
+// holds the group's row, as the deletion of the group does.
 func (t *tx) unfenced(sub, key string) error {
 	until, known := t.locked.fences[resourceOf{sub, key}]
 	if !known {
@@ -103,8 +103,8 @@ func (t *tx) unfenced(sub, key string) error {
 	return &FencedError{Until: engine.Moment(until)}
 }
 
-// noFences reports whether a subscription is known to have no fences at all, which is asked
-// once for all members: nearly none has any.
+// noFences reports whether a subscription is known to have no fences at all. One read
+// serves all members of the transaction, as hardly any subscription has fences.
 func (t *tx) noFences(sub string) (bool, error) {
 	if t.LocksRows() {
 		return false, nil // those of a resource are read with the locks
@@ -130,7 +130,7 @@ func (t *tx) fenced(sub, key string) (bool, error) {
 	return false, err
 }
 
-// openIntent is an open write into a group, as a fence keeps it.
+// openIntent is an open write into a group, in the form that a fence keeps.
 type openIntent struct {
 	Fence
 	ends int64
@@ -143,9 +143,9 @@ func scanOpenIntent(scan engine.Scanner) (o openIntent, err error) {
 	return o, err
 }
 
-// fence turns the remaining, open writes into a group, all of unknown fate, into fences.
-// ids are the resources' IDs by key, as far as they are known. creating is how many of
-// the writes may create a resource.
+// fence replaces the writes into a group that are still open, all of unknown outcome, by
+// fences. ids are the resources' IDs by key, as far as they are known. creating is the
+// number of writes that may create a resource.
 func (t *tx) fence(g Group, open []openIntent, ids map[string]string) (creating int, err error) {
 	for _, l := range open {
 		f, intentKey := l.Fence, l.Key
@@ -170,7 +170,8 @@ func (t *tx) fence(g Group, open []openIntent, ids map[string]string) (creating 
 	return creating, nil
 }
 
-// resourceKey is the key of the resource that an intent is about, a stray's too.
+// resourceKey returns the key of the resource that an intent is about, also for a
+// stray.
 func resourceKey(intentKey string) string {
 	if !IsStrayKey(intentKey) {
 		return intentKey
@@ -180,7 +181,7 @@ func resourceKey(intentKey string) string {
 
 func fenceID(key string) [16]byte { return jobrow.ID(FenceJob, key) }
 
-// watchFence creates the job that watches a fence, and the others on its ID.
+// watchFence creates the job that watches a fence and the others on its ID.
 func (t *tx) watchFence(f Fence) error {
 	job := jobrow.Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
@@ -206,10 +207,10 @@ func (s *Store) CountFences(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// BeginFencedDelete records, durably, that a DELETE of what landed under a fence is
-// about to be sent: by a fence of its own, which stands as long as that DELETE may be
-// applied. ErrChanged when the fence stands no more, or such a DELETE is under way in
-// its region already.
+// BeginFencedDelete durably records that Portico is about to DELETE what landed under a
+// fence. The record is a fence of its own, which stands as long as that DELETE may be
+// applied. The error is ErrChanged if the first fence is gone, or if such a DELETE is
+// already under way in its region.
 func (s *Store) BeginFencedDelete(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
@@ -239,9 +240,9 @@ func (s *Store) BeginFencedDelete(ctx context.Context, under Fence, lateWriteWin
 	})
 }
 
-// SettleFencedDelete records what became of the DELETE of a ticket from
-// [Store.BeginFencedDelete]. A definite answer ends its fence; after an acceptance it
-// stands for as long as the operation may take.
+// SettleFencedDelete records the outcome of the DELETE of a ticket from
+// [Store.BeginFencedDelete]. A definite answer ends its fence; after an acceptance the
+// fence stands for as long as the operation may take.
 func (s *Store) SettleFencedDelete(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		switch outcome {
@@ -266,13 +267,13 @@ func (s *Store) SettleFencedDelete(ctx context.Context, ticket Ticket, outcome i
 	})
 }
 
-// ProvedAbsent is, by region, the store time of Portico's own GET that found nothing
+// ProvedAbsent is, by region, the store time of the GET by which Portico found nothing
 // there under an ID.
 type ProvedAbsent map[string]time.Time
 
 // RemoveEndedFences removes the fences on an ID whose time is over, and returns those
-// that still stand. A PUT's goes only where a GET after its time has found nothing;
-// an accepted DELETE of what landed has ended where that is gone.
+// that still stand. The fence of a PUT goes only if a GET after its time has found
+// nothing. The fence of an accepted DELETE goes once the landed resource is gone.
 func (s *Store) RemoveEndedFences(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
@@ -297,8 +298,8 @@ func (s *Store) RemoveEndedFences(ctx context.Context, sub, key string, absent P
 	})
 }
 
-// over reports whether a fence has served. slack is by how much the clocks of
-// replicas may differ.
+// over reports whether a fence is no longer needed. slack is the most by which the
+// clocks of replicas may differ.
 func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
 	probed, proved := absent[f.Region]
 	switch {
@@ -310,7 +311,7 @@ func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bo
 	return !f.Until.After(now)
 }
 
-// writeTombstoneAt remembers that a resource without a row is gone.
+// writeTombstoneAt records that a resource without a row is gone.
 func (t *tx) writeTombstoneAt(sub, key string) error {
 	return t.Later(putTombstone, sub, key, "", engine.Micros(t.Now))
 }

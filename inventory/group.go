@@ -100,11 +100,11 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 	return engine.Collect(s.engine.Read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.AtMost(q.Limit))
 }
 
-// EditGroup creates or changes a group. edit gets the present group, nil when there
-// is none, and returns the wanted one; it decides on Name, Location, ManagedBy, Tags,
+// EditGroup creates or changes a group. edit gets the present group, nil if there is
+// none, and returns the wanted one; it decides on Name, Location, ManagedBy, Tags,
 // State and ETag, the store on the rest. It runs inside the writing transaction and
-// must be pure. Its error is returned as it is and nothing is written; a nil group
-// without an error leaves things as they are (ErrNotFound when there is none).
+// must be pure. If it fails, nothing is written and EditGroup returns its error; if it
+// returns nil without an error, nothing changes (ErrNotFound if there is no group).
 //
 // A new group gets a new incarnation and counts against the subscription's quota:
 // *transaction.QuotaError. The subscription must admit the change: ErrSubscriptionNotFound,
@@ -159,7 +159,7 @@ func (t *tx) createGroup(sub, name string, edit func(*Group) (*Group, error)) (G
 	if err := t.recordGroup(g, writeVerb, events.Succeeded); err != nil {
 		return Group{}, err
 	}
-	// There was none to lock, so that another replica may have been faster.
+	// There was no row to lock, so another replica may have been faster.
 	return g, t.ChangeOne(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
 		g.Incarnation[:], g.Generation[:], g.ETag, engine.Micros(g.Created), engine.Micros(g.Changed))
 }
@@ -190,7 +190,7 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 		engine.Micros(g.Changed), g.Subscription, g.Key)
 }
 
-// spelling is wanted, unless that differs from otherwise in more than casing.
+// spelling returns wanted, unless it differs from otherwise in more than casing.
 func spelling(wanted, otherwise string) string {
 	if arm.EqualFold(wanted, otherwise) {
 		return wanted
@@ -208,20 +208,20 @@ func storedTags(tags map[string]string) (string, error) {
 type DeleteGroupConditions struct {
 	// Check judges the group before any other reason.
 	Check func(Group) error
-	// CheckWrittenRegions judges the group once the index knows of nothing that is left
-	// in it, by the regions that this incarnation ever sent a write to.
+	// CheckWrittenRegions judges the group once the index knows of nothing left in it.
+	// It gets the regions that this incarnation ever sent a write to.
 	CheckWrittenRegions func(Group, []WrittenRegion) error
-	// Absent are, by key, the generations of rows whose resources Portico's own last
-	// GET did not find: see [Store.Observe]. Such a row goes with the group if nothing
-	// has happened to it since.
+	// Absent are, by key, the generations of rows whose resources Portico's last GET
+	// did not find: see [Store.Observe]. Such a row goes with the group if nothing has
+	// changed it since.
 	Absent map[string][16]byte
 }
 
 // DeleteGroup removes a group that has no resource, no stray, and no call that may
 // still be running, all seen in one transaction; otherwise it returns
-// *GroupNotEmptyError. Writes of unknown fate leave fences on their IDs. Errors of
-// the conditions are returned as they are. ErrNotFound when there is no such group,
-// ErrSubscriptionNotFound when there is no such subscription.
+// *GroupNotEmptyError. Writes of unknown outcome leave fences on their IDs. DeleteGroup
+// returns the errors of the conditions as they are, ErrNotFound if there is no such
+// group, and ErrSubscriptionNotFound if there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c DeleteGroupConditions) error {
 	return s.write(ctx, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) error {
 		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)
@@ -278,15 +278,15 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	return t.LowerUsage(transaction.UsageOfGroups(sub), 1)
 }
 
-// forgottenEverywhere reports whether a group was marked so long ago that no replica
-// takes it for an Active one.
+// forgottenEverywhere reports whether a group was marked so long ago that no replica's
+// memory still shows it as Active.
 func (t *tx) forgottenEverywhere(g Group) bool {
 	return g.State == index.GroupDeleting && t.Now.Sub(g.Changed) > memory.Bound+t.store.engine.ClockSlack()
 }
 
-// dropAbsent removes the rows of a group whose resources do not exist, and returns
-// their IDs by key. The intents that may still create one stay. If the group's
-// deletion is refused, all that is rolled back.
+// dropAbsent removes a group's rows whose resources do not exist, and returns their IDs
+// by key. The intents that may still create one stay. If the group's deletion is
+// refused, this is rolled back.
 func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]string, err error) {
 	ids = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(absent)) {
@@ -310,7 +310,7 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 	return ids, nil
 }
 
-// groupContents is what the store knows to be in a locked group.
+// groupContents is all that the store knows to be in a locked group.
 type groupContents struct {
 	locks     []Lock
 	ended     []member // whose intents have ended by time
@@ -321,9 +321,9 @@ type groupContents struct {
 	open      []openIntent
 }
 
-// leftIn returns what is in a group once what has ended by time, and the absent rows,
-// are gone; and the IDs of these, by their keys. A lock on an Active group, or on what
-// it holds, refuses: *LockedError.
+// leftIn removes the intents that have ended by time and the absent rows of a group. It
+// returns what is left, and the IDs of the removed rows by key. If a lock stands on an
+// Active group, or on anything in it, it returns *LockedError.
 func (t *tx) leftIn(g Group, absent map[string][16]byte) (left groupContents, ids map[string]string, err error) {
 	if left, err = t.contentsOf(g); err != nil {
 		return left, nil, err
@@ -345,7 +345,7 @@ func (t *tx) leftIn(g Group, absent map[string][16]byte) (left groupContents, id
 	return left, ids, err
 }
 
-// contentsOf reads what is in a group, in one round trip.
+// contentsOf reads the contents of a group in one round trip.
 func (t *tx) contentsOf(g Group) (c groupContents, err error) {
 	now := engine.Micros(t.Now)
 	err = t.LookUp(

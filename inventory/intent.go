@@ -27,39 +27,41 @@ type Write struct {
 	Location     string // normalised; empty: the row's is not compared
 	APIVersion   string
 	Sender       string // which replica sends it
-	// Creator and Created are for a row that this write creates; the zero time means
-	// now.
+	// Creator and Created are those of a row that this write creates; the zero time
+	// means now.
 	Creator Creator
 	Created time.Time
 
-	// Version, when set, is the subscription's by which the write was admitted:
-	// ErrScopeChanged where it has another by now.
+	// Version, if set, is the version of the subscription under which the write was
+	// admitted. Begin returns ErrScopeChanged if the subscription has another one by
+	// now.
 	Version int64
-	// Incarnation, when set, is that of the group that the write is meant for.
+	// Incarnation, if set, is that of the group that the write is meant for.
 	Incarnation [16]byte
-	// OfGroupDelete: the deletion of the group sends it; the group must be Deleting.
+	// OfGroupDelete: the job that deletes the group sends the write; the group must be
+	// Deleting.
 	OfGroupDelete bool
-	// Generation, when set, is the row's that the write is meant for: ErrChanged
-	// where it is another's by now.
+	// Generation, if set, is that of the row that the write is meant for. Begin returns
+	// ErrChanged if the row has another one by now.
 	Generation [16]byte
-	// Row is the resource's row as it was read from the store before, or nil. It spares
-	// reading it again, unless it has changed since.
+	// Row is the resource's row as the caller read it before, or nil. It saves Begin a
+	// read, unless the row has changed since.
 	Row *Resource
 	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
 }
 
-// Ticket is the right to send one write, and what settles its answer.
+// Ticket is the right to send one write, and the key to settle its answer.
 type Ticket struct {
 	Subscription, Key string
 	Kind              index.WriteKind
 	ID, APIVersion    string
 	Intent            [16]byte
 	Generation        [16]byte // of the row now; zero without one
-	CreatedRow        bool     // the row was made for this write
+	CreatedRow        bool     // this write created the row
 	Row               *Resource
 	// SendBy is the store time after which the first byte must not leave, and NotAfter
-	// the one after which the call has ended.
+	// the time by which the call has ended.
 	SendBy, NotAfter time.Time
 
 	left *resourceState // with the intent; nil without a row
@@ -85,21 +87,20 @@ func scanIntent(scan engine.Scanner) (key string, in index.Intent, err error) {
 	return key, in, err
 }
 
-// Begin records, durably, that a write is about to be sent; no byte of the write may
-// leave before Begin has returned. In one transaction it checks that the subscription
-// admits the write (ErrSubscriptionNotFound, *SubscriptionStateError) and is as it was
-// when the write was admitted (ErrScopeChanged), that the group
-// exists and is Active (index.ErrGroupNotFound, *index.GroupStateError), that the
-// subscription is registered for the namespace (*RegistrationStateError), that the
-// row is where the write goes (*LocationConflictError; only a PUT's location is
-// compared, too), that a PATCH has a row at all (ErrNotFound), that a PUT's parent
-// exists (ErrParentNotFound, ErrParentMoved), that a new row fits the quota
-// (*transaction.QuotaError), that no fence stands on its ID (*FencedError), and that no lock
-// forbids it (*LockedError); then it records the intent, creates the row of a create,
-// and marks open writes that oppose each other.
+// Begin durably records that a write is about to be sent; no byte of the write may leave
+// before Begin has returned. In one transaction it checks that the subscription admits the
+// write (ErrSubscriptionNotFound, *SubscriptionStateError) and is as it was when the write
+// was admitted (ErrScopeChanged), that the group exists and is Active
+// (index.ErrGroupNotFound, *index.GroupStateError), that the subscription is registered for
+// the namespace (*RegistrationStateError), that the row is in the region that the write goes
+// to (*LocationConflictError; for a PUT the location counts too), that a PATCH has a row at
+// all (ErrNotFound), that a PUT's parent exists (ErrParentNotFound, ErrParentMoved), that a
+// new row fits the quota (*transaction.QuotaError), that no fence stands on its ID
+// (*FencedError), and that no lock forbids it (*LockedError); then it records the intent,
+// creates the row of a create, and marks open writes that oppose each other.
 //
-// Every ticket should come back to Settle. One that does not ends by time: its row is
-// then flagged for verification.
+// The caller should pass every ticket to Settle. Without that the intent ends by time,
+// and its row is flagged for verification.
 func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	w.Subscription, w.Group, w.Key = arm.Fold(w.Subscription), arm.Fold(w.Group), arm.Fold(w.Key)
 	w.Type, w.Parent, w.Namespace = arm.Fold(w.Type), arm.Fold(w.Parent), arm.Fold(w.Namespace)
@@ -131,7 +132,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err := w.admittedByLocks(t); err != nil {
 			return Ticket{}, err
 		}
-		// Before its child, as all do who lock both.
+		// Before its child: every transaction that locks both takes this order.
 		refusal, err := w.lockParent(t)
 		if err != nil {
 			return Ticket{}, err
@@ -150,8 +151,8 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	})
 }
 
-// recordRegion records where a group sends a write to, once for all writes that share
-// the transaction.
+// recordRegion records the region that a group sends a write to, once for all writes
+// that share the transaction.
 func (t *tx) recordRegion(to writtenRegion) error {
 	if t.locked.written[to] {
 		return nil
@@ -198,7 +199,7 @@ func (t *tx) admit(w Write, h *resourceTx, refusal error) error {
 	return t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), 1, t.store.options.Limits.ResourcesPerTypeAndGroup)
 }
 
-// conflicts reports whether the write goes elsewhere than the row is.
+// conflicts reports whether the write goes to another region than the row's.
 func (w *Write) conflicts(row *Resource) bool {
 	return index.Conflicts(w.Kind, index.Placement{Region: w.Region, Location: w.Location}, index.Placement{Region: row.Region, Location: row.Location})
 }
@@ -211,8 +212,8 @@ func (w *Write) above() string {
 	return w.Parent
 }
 
-// lockParent locks the parent that a PUT needs. refusal says that it is missing, or
-// lies in another region.
+// lockParent locks the parent that a PUT needs. refusal says that the parent is missing
+// or lies in another region.
 func (w *Write) lockParent(t *tx) (refusal, err error) {
 	above := w.above()
 	if above == "" {
@@ -264,7 +265,7 @@ func (t *tx) recordIntent(h *resourceTx, w Write, b beginning) (Ticket, error) {
 	return ticket, err
 }
 
-// row is the row of a create before anything is known.
+// row returns the row of a create before anything is known of the resource.
 func (w *Write) row(now time.Time) *Resource {
 	created := w.Created
 	if created.IsZero() {
@@ -291,8 +292,8 @@ func scanWrittenRegion(scan engine.Scanner) (touch WrittenRegion, err error) {
 	return touch, err
 }
 
-// WrittenRegions lists, once each, where an incarnation of a group sent a write, also
-// where nothing came of it; see [DeleteGroupConditions].
+// WrittenRegions lists, once each, the types and regions that an incarnation of a group
+// sent a write to, even if the write had no effect; see [DeleteGroupConditions].
 func (s *Store) WrittenRegions(ctx context.Context, g Group) ([]WrittenRegion, error) {
 	return engine.Collect(s.engine.Read(ctx), scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
 }

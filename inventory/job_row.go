@@ -13,9 +13,9 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// The kinds of the jobs that belong to rows. A row that is flagged has one that
-// verifies it, a row that is followed has one for each kind of write, and no
-// other row has any: they come and go with what they stand for.
+// The kinds of the jobs that belong to rows. A flagged row has one that verifies it, a
+// followed row has one for each kind of write, and no other row has any: the
+// transaction that sets or clears the flag or the follow creates or removes the job.
 const (
 	VerifyJob = "verify"
 	FollowJob = "follow"
@@ -25,12 +25,13 @@ const (
 type Poll struct {
 	Path, Query string        // as they came; the path is absolute
 	RetryAfter  time.Duration // before the first poll; 0: none was asked for
-	// Status: it answers what the operation's status is, and always with 200;
-	// otherwise as the write itself would have been answered (async reference,
-	// Azure-AsyncOperation Resource format; 202 Accepted and Location Headers).
+	// Status: the URL answers with the operation's status, and always with 200;
+	// otherwise it answers as the write itself would have been answered (async
+	// reference, Azure-AsyncOperation Resource format; 202 Accepted and Location
+	// Headers).
 	Status bool
-	// TenantID and ObjectID are the caller's that began the operation: for anybody else
-	// it does not exist (async reference, Operation result rules).
+	// TenantID and ObjectID are those of the caller that started the operation: for
+	// anyone else it does not exist (async reference, Operation result rules).
 	TenantID, ObjectID string
 }
 
@@ -49,7 +50,7 @@ type Follow struct {
 // FollowProgress is what operators see of a follow.
 type FollowProgress struct {
 	Status string `json:"status,omitempty"` // what the latest poll said
-	// Missing counts the polls in a row that knew of no such operation, the first of
+	// Missing counts the consecutive polls that found no such operation, the first of
 	// them at MissingSince.
 	Missing      int       `json:"missing,omitempty"`
 	MissingSince time.Time `json:"missingSince,omitzero"`
@@ -57,7 +58,7 @@ type FollowProgress struct {
 	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
-// String is the payload as it is stored.
+// String returns the payload as it is stored.
 func (f Follow) String() string {
 	return jobrow.PayloadOf(f)
 }
@@ -70,8 +71,8 @@ func ReadFollow(j jobrow.Job) (f Follow, err error) {
 
 // Verify is the payload of a job that verifies a row.
 type Verify struct {
-	// Correlation and Client are the ids of the request that had the row verified; "" where
-	// none did.
+	// Correlation and Client are the ids of the request that flagged the row; "" if no
+	// request did.
 	Correlation string         `json:"correlation,omitempty"`
 	Client      string         `json:"clientId,omitempty"`
 	Progress    VerifyProgress `json:"progress"`
@@ -100,15 +101,15 @@ func jobsFor(row *index.Row) rowJobs {
 	return rowJobs{row.Verify, row.FollowPut, row.FollowDelete, row.FollowPatch}
 }
 
-// accepted is a write that is followed from now on.
+// accepted is an accepted write that is followed from now on.
 type accepted struct {
 	kind        index.WriteKind
 	poll        *Poll
 	incarnation [16]byte // of the job
 }
 
-// storeJobs gives the row the jobs that it needs now, given those that it had. A row
-// that was and is plainly alive costs nothing.
+// storeJobs creates the jobs that the row needs now and removes those that it needed
+// before. A row that was and is plainly alive costs nothing.
 func (h *resourceTx) storeJobs(t *tx, before, now rowJobs, intentEnded bool) error {
 	if before == now && h.accepted == nil && !(intentEnded && now.verify) {
 		return nil
@@ -132,13 +133,13 @@ func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 	case before && !now:
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
-		// An intent that has ended may have been what kept an answer from settling.
+		// The intent that ended may have kept an answer from settling.
 		return jobrow.BringForward(t.Base(), h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }
 
-// region is where the resource lies, once its row is stored.
+// region is the region of the resource once its row is stored.
 func (h *resourceTx) region() string {
 	switch {
 	case h.row != nil:
@@ -176,7 +177,7 @@ func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) 
 	return nil
 }
 
-// follow creates the job that follows an accepted write, in place of an earlier one.
+// follow creates the job that follows an accepted write. It replaces an earlier one.
 func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error {
 	follow, pause := Follow{Kind: kind}, t.store.options.PollFloor
 	incarnation := engine.NewID()
@@ -199,8 +200,8 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 	return jobrow.Delete(t.Base(), h.subscription, id)
 }
 
-// flagBelow flags the rows below a key, of any depth, for verification. They remember
-// what the row there does.
+// flagBelow flags the rows below a key, at any depth, for verification. They take over
+// the unreported writes of that row.
 func flagBelow(t *tx, sub, key string, above *Resource) error {
 	from, to := engine.Below(key)
 	if t.Proves() {
@@ -227,15 +228,15 @@ func flagBelow(t *tx, sub, key string, above *Resource) error {
 	return nil
 }
 
-// EndFollowByJob is EndFollow by the job that follows, which ends with that. When the
-// caller no longer holds the job it returns jobrow.ErrLeaseLost, and nothing ends.
+// EndFollowByJob is EndFollow for the job that follows, which it ends too. If the
+// caller no longer holds the job, it returns jobrow.ErrLeaseLost and ends nothing.
 func (s *Store) EndFollowByJob(ctx context.Context, j jobrow.Job, why *arm.Error) error {
 	return s.endFollowByJob(ctx, j, why, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
-// LoseFollowByJob is EndFollowByJob where nobody can say any more what became of the
-// operation. For the late-write window of the type, 0 for Options.LateWriteWindow, it
-// counts as a write without an answer.
+// LoseFollowByJob is EndFollowByJob for an operation whose outcome can no longer be
+// learnt. For the late-write window of the type (0 for Options.LateWriteWindow) the
+// write counts as one without an answer.
 func (s *Store) LoseFollowByJob(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow

@@ -16,7 +16,7 @@ import (
 	"portico/inventory/transaction"
 )
 
-// LocksPerScope is how many locks may stand on one scope.
+// LocksPerScope is the number of locks that one scope may have.
 const LocksPerScope = 20
 
 // LockLevel is what a lock forbids. The numbers are stored.
@@ -24,9 +24,9 @@ type LockLevel uint8
 
 // The levels of locks.
 const (
-	// LockCanNotDelete forbids to delete what it stands on, and what lies below.
+	// LockCanNotDelete forbids deleting its scope and all that lies below.
 	LockCanNotDelete LockLevel = iota + 1
-	// LockReadOnly forbids to change it as well.
+	// LockReadOnly forbids changing them as well.
 	LockReadOnly
 )
 
@@ -43,7 +43,7 @@ func (l LockLevel) forbids(kind index.WriteKind) bool {
 }
 
 // Lock is a management lock on a subscription, a group or a resource, and on all that
-// lies below. Its JSON is what no statement looks at.
+// lies below. Its JSON holds the fields that no statement reads.
 type Lock struct {
 	Subscription string          `json:"-"`     // folded
 	Scope        string          `json:"-"`     // the folded id of what it stands on
@@ -62,14 +62,14 @@ type Lock struct {
 	Host string `json:"-"`
 }
 
-// LockedError names the locks, at least one, that forbid something.
+// LockedError names the locks, at least one, that forbid a write.
 type LockedError struct{ Locks []Lock }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("inventory: %d locks forbid it, the first on %s", len(e.Locks), e.Locks[0].ScopeID)
 }
 
-// Scopes are the ids of what the locks stand on, each once.
+// Scopes are the scopes of the locks, each once.
 func (e *LockedError) Scopes() []string {
 	var scopes []string
 	seen := map[string]bool{}
@@ -146,14 +146,14 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 }
 
 // CheckLocks returns *LockedError where one of the locks forbids a write that has no
-// intent: on the ID, or on something above it. They come from [Store.Target], and may
-// lack a lock that is set at the same moment.
+// intent: on the ID, or on something above it. The locks come from [Store.Target], and
+// may lack one that is set at the same moment.
 func CheckLocks(locks []Lock, kind index.WriteKind, id string) error {
 	return forbidden(locks, kind, arm.Fold(id))
 }
 
-// CheckAllLocks is CheckLocks of a write that ends the group with which the locks were
-// asked for: each of them forbids it, also those on what the group holds.
+// CheckAllLocks is CheckLocks for a write that ends the group whose locks were read:
+// each of them forbids it, even one on a resource in the group.
 func CheckAllLocks(locks []Lock) error {
 	if len(locks) == 0 {
 		return nil
@@ -161,8 +161,8 @@ func CheckAllLocks(locks []Lock) error {
 	return &LockedError{Locks: locks}
 }
 
-// lookUpLocks asks for the locks that may forbid a write in a group, or of what lies in
-// the subscription itself if that is empty. Both are folded.
+// lookUpLocks reads the locks that may forbid a write in a group or, if group is empty,
+// a write to what lies directly in the subscription. Both arguments are folded.
 func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
 	scope := subscriptionScope(sub) + "/providers"
 	if group != "" {
@@ -174,9 +174,9 @@ func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group is
 // empty. edit is as for [Store.EditGroup], but always returns a lock or an error; it
-// decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. ErrNotFound if the
-// host does not exist. The subscription and the group must admit the change:
-// ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
+// decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. The error is
+// ErrNotFound if the host does not exist. The subscription and the group must admit the
+// change: ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
 // *index.GroupStateError. The locks of a scope are limited: *transaction.QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
@@ -214,14 +214,14 @@ func (l *Lock) put(t *tx) error {
 		engine.Micros(l.Created), engine.Micros(l.Changed))
 }
 
-// lockState is a lock, nil where there is none, and how many there are.
+// lockState is a lock, nil if there is none, and the numbers of locks around it.
 type lockState struct {
 	lock           *Lock
 	atScope, inAll int // in all: of the subscription, up to the limit
 }
 
-// lookUpLock reads a lock, and counts. inAll is the limit of the subscription's locks, 0
-// for none.
+// lookUpLock reads a lock and counts the others. inAll is the limit of the
+// subscription's locks, 0 for none.
 func (l *lockedState) lookUpLock(of lockOf, inAll int) []engine.Lookup {
 	read := func(statement string, args []any, take func(*lockState, engine.Scanner) error) engine.Lookup {
 		return lookUp(l.locks, of, lockState{}, engine.Request{Statement: statement, Args: args}, func(s lockState, scan engine.Scanner) (lockState, error) {
@@ -235,7 +235,7 @@ func (l *lockedState) lookUpLock(of lockOf, inAll int) []engine.Lookup {
 	if inAll > 0 {
 		queries = append(queries, read(countAllLocks, []any{of.subscription, inAll}, func(s *lockState, scan engine.Scanner) error { return scan(&s.inAll) }))
 	}
-	// Last: if it cannot be read, nothing is known.
+	// Last: if this row cannot be read, none of the results count.
 	return append(queries, read(selectLockHeld, []any{of.subscription, of.scope, of.name}, func(s *lockState, scan engine.Scanner) error {
 		lock, err := scanLock(scan)
 		s.lock = &lock
@@ -261,12 +261,12 @@ func (t *tx) openLock(of lockOf, group string, deletes bool) (lockState, error) 
 	if known, found := t.locked.locks[of]; found {
 		return known, nil
 	}
-	_, err := scanLock(t.One(selectLockHeld, of.subscription, of.scope, of.name)) // it says why it cannot be read
+	_, err := scanLock(t.One(selectLockHeld, of.subscription, of.scope, of.name)) // its error says why the row cannot be read
 	return lockState{}, err
 }
 
-// OpenGroup implements [transaction.Scopes]: whoever deletes the group holds its row, so
-// one of the two sees the other.
+// OpenGroup implements [transaction.Scopes]. The deletion of a group holds its row too,
+// so one of the two sees the other.
 func (t *tx) OpenGroup(sub, group string, deletes bool) error {
 	g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
 	switch {
@@ -280,10 +280,10 @@ func (t *tx) OpenGroup(sub, group string, deletes bool) error {
 	return nil
 }
 
-// checkNewLock returns ErrNotFound where the lock's host has gone already, and
-// *transaction.QuotaError where its scope, or its subscription, has all the locks that it may
-// have. The row of the group or the subscription is locked; still, locks in two
-// groups may each be the subscription's last.
+// checkNewLock returns ErrNotFound if the lock's host is gone already, and
+// *transaction.QuotaError if its scope or its subscription has all the locks that it may
+// have. The caller holds the row of the group or the subscription; even so, locks that
+// are set in several groups at once may exceed the subscription's limit.
 func (t *tx) checkNewLock(l Lock, known lockState) error {
 	if l.Host != "" {
 		if err := t.HoldResource(l.Subscription, l.Host); err != nil {
@@ -300,8 +300,8 @@ func (t *tx) checkNewLock(l Lock, known lockState) error {
 	return nil
 }
 
-// DeleteLock removes a lock that check accepts. ErrNotFound where there is none;
-// otherwise it refuses like EditLock.
+// DeleteLock removes a lock that check accepts. It returns ErrNotFound if there is
+// none, and otherwise refuses like EditLock.
 func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
 	return s.write(ctx, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) error {
@@ -322,8 +322,8 @@ func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, 
 	})
 }
 
-// locks lists the locks that concern a group: those on its subscription, on itself,
-// and on what lies in it.
+// locks lists the locks that concern a group: those on its subscription, on the group
+// itself, and on its resources.
 func (g Group) locks(t *tx) ([]Lock, error) {
 	if !g.locked {
 		return nil, nil
@@ -333,10 +333,10 @@ func (g Group) locks(t *tx) ([]Lock, error) {
 	return engine.Collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
 }
 
-// admitsDelete returns *LockedError where a lock forbids to delete a group and all
-// that it holds.
+// admitsDelete returns *LockedError if a lock forbids deleting a group with all that it
+// holds.
 func (g Group) admitsDelete(t *tx) error {
-	// What came with the row may be of before the wait for it.
+	// What was read with the row may be older than the wait for its lock.
 	g.locked = true
 	locks, err := g.locks(t)
 	if err == nil && len(locks) > 0 {
@@ -345,8 +345,7 @@ func (g Group) admitsDelete(t *tx) error {
 	return err
 }
 
-// admitsChange returns *LockedError where a lock forbids to change a group
-// itself.
+// admitsChange returns *LockedError if a lock forbids changing the group itself.
 func (g Group) admitsChange(t *tx) error {
 	locks, err := g.locks(t)
 	if err != nil {
@@ -355,8 +354,8 @@ func (g Group) admitsChange(t *tx) error {
 	return forbidden(locks, index.Put, groupScope(g.Subscription, g.Key))
 }
 
-// admittedByLocks returns *LockedError where a lock on the resource, or above it,
-// forbids a client's write.
+// admittedByLocks returns *LockedError if a lock on the resource, or above it, forbids
+// a client's write.
 func (w *Write) admittedByLocks(t *tx) error {
 	if w.OfGroupDelete {
 		return nil
@@ -390,7 +389,7 @@ func (g Group) dropLocks(t *tx) error {
 	return dropLocksAt(t, g.Subscription, groupScope(g.Subscription, g.Key))
 }
 
-// dropLocksAt removes the locks on what has gone, and below it.
+// dropLocksAt removes the locks on a removed scope and below it.
 func dropLocksAt(t *tx, sub, scope string) error {
 	from, to := engine.Below(scope)
 	return t.Later(deleteLocks, sub, scope, from, to)
@@ -412,29 +411,29 @@ func (s *Store) SubscriptionLocks(ctx context.Context, sub string, after Lock, l
 	return engine.Collect(s.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
 }
 
-// LocksHolding lists the locks that hold at an ID in a subscription: those on it, and those
-// above it.
+// LocksHolding lists the locks that apply to an ID in a subscription: those on it, and
+// those above it.
 func (s *Store) LocksHolding(ctx context.Context, sub, id string) ([]Lock, error) {
 	of, args := engine.Among("scope", assignments.ScopesTo(arm.Fold(sub), arm.Fold(id)), arm.Fold)
 	return engine.Collect(s.engine.Read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
 }
 
-// callUnderWay finds a call that may still be running: its sender has not recorded
-// its end, and its time has not passed. The deletion of a group was accepted as a
-// whole, and goes on.
+// callUnderWay finds a call that may still be running: its sender has not recorded its
+// end, and its time has not passed. Calls of a group's deletion do not count: that was
+// accepted before the lock, and goes on.
 const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
 	WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND ended = 0 AND not_after > ?
 		AND NOT EXISTS (SELECT 1 FROM resource_groups
 			WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.grp AND state = ?))`
 
-// waitPause is the time between two looks for conflicting calls.
+// waitPause is the time between two searches for conflicting calls.
 const waitPause = 20 * time.Millisecond
 
 // WaitForConflictingWrites waits for the calls under way that a stored lock forbids,
 // and for moves where it forbids them, but no longer than ctx allows; it reports
 // whether all have ended. group is the lock's, "" for one on a subscription. It does
-// not wait for writes whose call has ended without a definite answer, which may be
-// applied until their intents end, nor for what takes no intent, nor for the deletion
+// not wait for writes whose call ended without a definite answer, which may be applied
+// until their intents end; nor for requests that take no intent; nor for the deletion
 // of a group that was accepted before.
 func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
 	var underWay bool
@@ -449,15 +448,15 @@ func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lo
 		}
 	}
 	if ctx.Err() != nil {
-		err = nil // it failed because the time is over
+		err = nil // the wait ran out of time, which is no failure
 	}
 	return false, err
 }
 
 // conflictAmongAdmitted waits for the row locks of the groups that a lock concerns, and
-// reports then whether a call is under way that the lock forbids: a write that was
-// admitted without seeing the lock holds a row until its intent is visible, and later
-// writes read the locks anew.
+// then reports whether a call is under way that the lock forbids. A write that was
+// admitted without seeing the lock holds such a row until its intent is visible, and
+// later writes read the locks again.
 func (l Lock) conflictAmongAdmitted(ctx context.Context, s *Store, group string) (underWay bool, err error) {
 	found, err := commit(ctx, s, engine.Unflushed, admissionLocks(l.Subscription, group), func(t *tx) (*bool, error) {
 		found := new(bool) // known when the transaction is over
@@ -466,19 +465,20 @@ func (l Lock) conflictAmongAdmitted(ctx context.Context, s *Store, group string)
 	return err == nil && *found, err
 }
 
-// conflictUnderWay reports whether a call, or a move, that a lock forbids is under way.
+// conflictUnderWay reports whether a call or a move is under way that a lock forbids.
 func (l Lock) conflictUnderWay(ctx context.Context, s *Store) (underWay bool, err error) {
 	err = s.engine.LookUp(ctx, l.conflicts(s.engine.Now(), &underWay)...)
 	return underWay, err
 }
 
-// conflicts asks whether a call, or a move, that the lock forbids is under way.
+// conflicts asks the store whether a call or a move is under way that the lock forbids.
 func (l Lock) conflicts(now time.Time, found *bool) []engine.Lookup {
 	first, last := index.Delete, index.Delete
 	var queries []engine.Lookup
 	if l.Level == LockReadOnly {
 		first, last = 0, math.MaxUint8
-		// No lock can be set in a group that is Moving, but above it.
+		// A group that is Moving admits no lock in it, but a lock can still be set
+		// above it.
 		if l.Scope == subscriptionScope(l.Subscription) {
 			queries = append(queries, engine.LookupOf(countMoving, func(moving int) { *found = *found || moving > 0 }, engine.ScanOne, l.Subscription, index.GroupMoving))
 		}

@@ -13,17 +13,16 @@ import (
 	"portico/inventory/transaction"
 )
 
-// lockedState is what a transaction has read behind the locks of its members, true
-// until one of them changes it: the groups, registrations, resources and parents that
-// they lock. Anything else is read when a member asks for it.
+// lockedState holds what a transaction read after locking for its members: the groups,
+// registrations, resources and parents that they lock. It is true until a member
+// changes one of them. Anything else is read when a member needs it.
 //
-// A group without a row cannot be locked, and what was read of its resources may be
-// older than a transaction that created both. So the group stays absent for all
-// members, and none asks for the resources. The member that creates the group clears
-// everything.
+// A group without a row cannot be locked, and the resources read for it may be older
+// than a transaction that created both. So the group stays absent for all members, and
+// none reads the resources. The member that creates the group clears everything.
 //
-// A member takes the resource that it locks out of the state, so that no other sees
-// what it may have changed. A member that changes more than that clears everything.
+// A member takes the resource that it locks out of the state, so that no other member
+// sees a stale copy. A member that changes more than that clears everything.
 type lockedState struct {
 	subscriptions map[string]subscriptionState
 	locks         map[lockOf]lockState
@@ -33,8 +32,8 @@ type lockedState struct {
 	intents       map[resourceOf][]index.Intent
 	fences        map[resourceOf]int64 // until when they stand, 0: there are none
 	unfenced      map[string]bool      // whether there are none in a subscription
-	// assumed are the resources that are neither read nor proved. No row is replaced or
-	// removed but by the generation that it is assumed to have.
+	// assumed are the resources that were neither read nor proved. A statement replaces
+	// or removes such a row only by the generation that it is assumed to have.
 	assumed map[resourceOf]bool
 	// written are the regions that the transaction has recorded for its groups.
 	written map[writtenRegion]bool
@@ -70,10 +69,10 @@ func newLockedState() *lockedState {
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// Lock implements [engine.Unit]. It locks, as far as members need it, the
+// Lock implements [engine.Unit]. It locks, as far as members need them, the
 // subscription's own row, its groups, and their resources, in the order of every
-// transaction; it reads registrations in between. Where all that members need is
-// assumed, or only locked, nobody waits for the answers.
+// transaction; it reads registrations in between. If all that members need is assumed,
+// or only locked, it does not wait for the answers.
 func (t *tx) Lock(members []*engine.Write) error {
 	queries := make([]engine.Lookup, 0, 4*len(members))
 	l, locks := t.locked, 0
@@ -178,7 +177,7 @@ func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Look
 	return queries
 }
 
-// rowsIn returns the members' rows from one kind to another, member by member.
+// rowsIn yields the members' rows from one kind to another, member by member.
 func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engine.Row] {
 	return func(yield func(string, *engine.Row) bool) {
 		for _, m := range members {
@@ -192,7 +191,7 @@ func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engin
 	}
 }
 
-// lookUp makes a lookup that keeps its result in read, starting from absent. If a row
+// lookUp returns a lookup that keeps its result in read, starting from absent. If a row
 // cannot be read nothing is kept: only the member that reads it again fails.
 func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request, take func(V, engine.Scanner) (V, error)) engine.Lookup {
 	read[of] = absent
@@ -254,8 +253,8 @@ func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 	})
 }
 
-// lockAssumed locks a resource that is taken to be as it was left, and proves that it is:
-// every change of its intents or its row gives the row another generation.
+// lockAssumed locks a resource that is assumed to be as this replica left it, and proves
+// that it is: every change of its intents or its row gives the row another generation.
 func lockAssumed(of resourceOf, left *resourceState) []engine.Lookup {
 	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, left.row.Generation[:])}
 }
@@ -275,7 +274,7 @@ func lockRowOf(of resourceOf) engine.Request {
 	return engine.Request{Statement: lockResourceRow, Args: []any{of.subscription, of.key}}
 }
 
-// take removes what is known of a resource and returns it.
+// take removes a resource from the state and returns it.
 func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, known bool) {
 	open, known = l.intents[of]
 	row, found := l.rows[of]
@@ -284,8 +283,8 @@ func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, k
 	return open, row, known && found
 }
 
-// row locks a resource that the member does not change. ErrNotFound where there is
-// none.
+// row locks a resource that the member does not change. It returns ErrNotFound if there
+// is none.
 func (t *tx) row(sub, key string) (Resource, error) {
 	row, known := t.locked.rows[resourceOf{sub, key}]
 	switch {
@@ -303,20 +302,20 @@ type subscriptionState struct {
 	locked bool          // there are locks in it
 }
 
-// unread is assumed of a row that a write locks and does not look at: it only waits for
-// those who hold it.
+// unread is assumed of a row that a write locks without reading it: the write only
+// waits for the holders of its lock.
 const unread = "unread"
 
 // scopeState is a group whose row is locked, with the state of its subscription.
 type scopeState struct {
 	found bool
 	group Group
-	// These are of the subscription, and known only with the group.
+	// These belong to the subscription, and are known only with the group.
 	state   SubscriptionState
 	version int64
 }
 
-// scope locks a group. Its result holds for all members, and so does an absence that
+// scope locks a group. The result holds for all members, and so does an absence that
 // was read before the members ran.
 func (t *tx) scope(of scopeOf) (scopeState, error) {
 	if s, known := t.locked.scopes[of]; known {
@@ -338,8 +337,8 @@ func (t *tx) scope(of scopeOf) (scopeState, error) {
 	return s, nil
 }
 
-// group locks a group, whatever the state of its subscription. ErrNotFound where
-// there is none.
+// group locks a group, whatever the state of its subscription. It returns ErrNotFound
+// if there is none.
 func (t *tx) group(sub, name string) (Group, error) {
 	s, err := t.scope(scopeOf{arm.Fold(sub), arm.Fold(name)})
 	if err == nil && !s.found {
@@ -348,7 +347,7 @@ func (t *tx) group(sub, name string) (Group, error) {
 	return s.group, err
 }
 
-// groupRecordLocks are those of a write that locks a group, and changes only its own
+// groupRecordLocks are those of a write that locks a group and changes only its own
 // records.
 func groupRecordLocks(sub, group string) engine.LockSet {
 	locks := transaction.GroupLocks(sub, group)
@@ -363,8 +362,8 @@ func resourceLocks(sub, key string) engine.LockSet {
 	return locks
 }
 
-// settleLocks are those of a write that locks a resource alone, and takes it to be as
-// the intent of a ticket has left it.
+// settleLocks are those of a write that locks a resource alone, and assumes it to be as
+// the intent of a ticket left it.
 func settleLocks(ticket *Ticket) engine.LockSet {
 	locks := resourceLocks(ticket.Subscription, ticket.Key)
 	if ticket.left != nil {
@@ -412,14 +411,14 @@ func scopeLocks(sub, group string, of lockOf) engine.LockSet {
 	return locks
 }
 
-// lockNamed is the lock that a row of a lock set names.
+// lockNamed returns the lock that a row of a lock set names.
 func lockNamed(sub, row string) lockOf {
 	scope, name, _ := strings.Cut(row, "\n")
 	return lockOf{sub, scope, name}
 }
 
-// admissionLocks are those of a write that waits for all who were admitted to a group,
-// or without one to any group of the subscription, and looks at none.
+// admissionLocks are those of a write that waits for all writes admitted to a group or,
+// without one, to any group of the subscription. It reads none of the rows.
 func admissionLocks(sub, group string) engine.LockSet {
 	if group == "" {
 		return everyGroupLocks(sub)

@@ -52,19 +52,18 @@ type MoveRequest struct {
 	// Namespaces are those of the resources; Target's subscription, if it is another
 	// one, must be registered for them.
 	Namespaces []string
-	// Validate: nothing moves, the job only checks whether it could.
+	// Validate: nothing moves; the job only checks whether a move is possible.
 	Validate bool
-	// Payload makes that of the job.
+	// Payload makes the payload of the job.
 	Payload func(source, target Group) string
 	// Operation is recorded for the caller, in the source's subscription. Its
 	// Follow becomes the job's ID.
 	Operation operations.Operation
 }
 
-// BeginMove marks two Active groups as Moving and creates the job that moves
-// resources from one to the other, in one transaction. From then until EndMove
-// neither admits any write. It refuses by *MoveError (resource reference, Move
-// Resource).
+// BeginMove marks two Active groups as Moving and creates the job that moves resources
+// from one to the other, in one transaction. From then until EndMove neither group
+// admits a write. BeginMove refuses by *MoveError (resource reference, Move Resource).
 func (s *Store) BeginMove(ctx context.Context, o MoveRequest) (jobrow.Job, error) {
 	o.Source, o.Target = o.Source.folded(), o.Target.folded()
 	for i := range o.Keys {
@@ -114,7 +113,7 @@ func (n GroupName) scope() string {
 	return groupScope(n.Subscription, n.Name)
 }
 
-// markPair writes the state and the generation of two groups.
+// markPair sets the state and the generation of two groups.
 func (t *tx) markPair(a, b Group, state index.GroupState, generation [16]byte) error {
 	for _, g := range [...]Group{a, b} {
 		g.State, g.Generation = state, generation
@@ -146,21 +145,21 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 
 const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
-// MovesFrom lists the jobs that move resources out of a resource's group, or did, the
-// oldest first. Jobs that have ended are known for a while.
+// MovesFrom lists the jobs that move, or moved, resources out of a resource's group,
+// the oldest first. Ended jobs stay listed for a while.
 func (s *Store) MovesFrom(ctx context.Context, key string) ([]jobrow.Job, error) {
 	from := groupOf(arm.Fold(key))
 	return engine.Collect(s.engine.Read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
-// groupOf is the group that a folded key lies in.
+// groupOf returns the group that a folded key lies in.
 func groupOf(key string) (n GroupName) {
 	n.Subscription, n.Name = arm.GroupOf(key)
 	return n
 }
 
-// movingPair locks the groups that a job moves between; jobrow.ErrLeaseLost where
-// they are not marked for it.
+// movingPair locks the groups that a job moves between. It returns jobrow.ErrLeaseLost
+// if they are not marked for the job.
 func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	a, b, err := t.lockPair(source, target)
 	if err != nil {
@@ -174,8 +173,8 @@ func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group
 	return *a, *b, nil
 }
 
-// MovingGroups returns the groups that a job moves between; jobrow.ErrLeaseLost where
-// they are not marked for it.
+// MovingGroups returns the groups that a job moves between, or jobrow.ErrLeaseLost if
+// they are not marked for the job.
 func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
 		*into, err = s.Group(ctx, name.Subscription, name.Name)
@@ -189,8 +188,8 @@ func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target G
 	return from, to, nil
 }
 
-// EndMove ends a move: both groups are Active again, and the job ends. why is told of
-// where not all has moved, nil otherwise. It refuses by
+// EndMove ends a move: both groups are Active again, and the job ends. why is reported
+// if some resources did not move, and is nil otherwise. EndMove refuses by
 // *GroupNotEmptyError while a provider may still be moving something.
 func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string, why *arm.Error) error {
 	source, target = source.folded(), target.folded()

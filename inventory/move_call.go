@@ -13,7 +13,7 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// MoveMember is a top-level resource that moves, with what lies below it.
+// MoveMember is a top-level resource that moves, with all that lies below it.
 type MoveMember struct {
 	Key    string // where it lies, or lay
 	Region string
@@ -28,19 +28,19 @@ type MoveCall struct {
 	Sender         string
 }
 
-// intentOf is the id of the intents of a move in a region.
+// intentOf returns the id of a move's intents in a region.
 func (m MoveMember) intentOf(j jobrow.Job) (id [16]byte) {
 	sum := sha256.Sum256(append(j.ID[:], m.Region...))
 	copy(id[:], sum[:])
 	return id
 }
 
-// neverEnds is the end of an intent that only its job ends.
+// neverEnds is the end time of an intent that only its job ends.
 var neverEnds = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 const (
 	lockTree = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key` + engine.ForUpdate
-	// A GET that began before counts no longer.
+	// The new generation invalidates every GET that started before.
 	renewTree = `UPDATE resources SET generation = ? WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?)`
 	anyAt     = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))
 		OR EXISTS (SELECT 1 FROM fences WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))`
@@ -49,12 +49,13 @@ const (
 	endIntents = `DELETE FROM intents WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND id = ?`
 )
 
-// BeginMoveCall records, durably and with the job's payload, that a call is about to
-// be made; no byte of it may leave before BeginMoveCall has returned. From then until
-// SettleMove no GET is proof for its members, for what lies below them, or for their
-// new IDs. ErrChanged: a member is gone, or is being deleted; ErrTargetOccupied: its
-// new ID exists; ErrSubscriptionNotFound: either subscription is Deleted, and the
-// move must send nothing more; jobrow.ErrLeaseLost as ever.
+// BeginMoveCall durably records, with the job's payload, that a call is about to be
+// made; no byte of it may leave before BeginMoveCall has returned. From then until
+// SettleMove no GET is proof for its members, for the resources below them, or for
+// their new IDs. The error is ErrChanged if a member is gone or is being deleted,
+// ErrTargetOccupied if its new ID exists, ErrSubscriptionNotFound if either
+// subscription is Deleted, after which the move must send nothing more, and
+// jobrow.ErrLeaseLost as for every job.
 func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
 	return s.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
@@ -124,8 +125,8 @@ func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnati
 	return nil
 }
 
-// treeOf loads and locks the rows of a member and of what lies below it. For a stray
-// it makes rows of what was seen in its region.
+// treeOf loads and locks the rows of a member and of the resources below it. For a
+// stray it makes rows from what was seen in its region.
 func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	from, to := engine.Below(m.Key)
 	if !m.Stray {
@@ -137,7 +138,7 @@ func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	}, listStray, source.Subscription, m.Region, m.Key, from, to)
 }
 
-// moved is the key in the target group of a key in the source group, however the
+// moved returns the key in the target group for a key in the source group, however the
 // groups are spelt.
 func (c *MoveCall) moved(key string) string {
 	return c.Target.scope() + strings.TrimPrefix(key, c.Source.scope())
@@ -145,11 +146,11 @@ func (c *MoveCall) moved(key string) string {
 
 const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscription = ? AND grp = ?`
 
-// expireAtOnce is how many intents are ended by time at once.
+// expireAtOnce is how many intents one transaction ends by time.
 const expireAtOnce = 1000
 
-// Drained reports whether no write into two groups is open any more, after ending
-// those whose time is over; until is when the last of them ends by time.
+// Drained ends the writes into two groups whose time is over, and reports whether none
+// is open any more. until is when the last open one ends by time.
 func (s *Store) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
 	if _, err := s.Expire(ctx, expireAtOnce); err != nil {
 		return until, false, err
@@ -166,14 +167,14 @@ func (s *Store) Drained(ctx context.Context, source, target GroupName) (until ti
 	return until, until.IsZero(), nil
 }
 
-// MovedRow is a row as it is at its new place: what is needed to ask for it.
+// MovedRow is what a GET needs of a row at its new place.
 func (c *MoveCall) MovedRow(row Resource, target Group) Resource {
 	row.Key = c.moved(row.Key)
 	row.Subscription, row.Group, row.ID = target.Subscription, target.Key, movedID(row.ID, target)
 	return row
 }
 
-// movedID is an ID in another group, spelt as the group is.
+// movedID returns an ID in another group, with that group's spelling.
 func movedID(id string, target Group) string {
 	const before = 5 // "", subscriptions, its id, resourceGroups, its name
 	parts := strings.SplitN(id, "/", before+1)

@@ -17,7 +17,7 @@ type side struct {
 	locks []Lock
 }
 
-// moveFacts are what a move is judged by.
+// moveFacts are the facts by which a move is judged.
 type moveFacts struct {
 	source, target side
 	rows           []Resource      // in the source group, as far as a judgement needs them
@@ -82,8 +82,8 @@ func (t *tx) movable(o MoveRequest) (f moveFacts, err error) {
 	}, listUsage, o.Target.Subscription, o.Target.Name)
 }
 
-// registrationsFor are the target's registrations that the resources need. Its
-// group's row is locked, and the end of a registration locks that first.
+// registrationsFor returns the target's registrations that the resources need. The
+// caller holds the target group's row, which the end of a registration locks first.
 func (t *tx) registrationsFor(o MoveRequest) (all []Registration, err error) {
 	if o.Source.Subscription == o.Target.Subscription {
 		return nil, nil
@@ -99,7 +99,7 @@ func (t *tx) registrationsFor(o MoveRequest) (all []Registration, err error) {
 }
 
 // unregisteredThere refuses resources in a region that joined its provider after the
-// target had registered: nobody has notified that region of the target.
+// target subscription registered: that region was never notified of the target.
 func (f *moveFacts) unregisteredThere(rows []Resource) error {
 	for _, row := range rows {
 		for _, r := range f.registrations {
@@ -111,9 +111,9 @@ func (f *moveFacts) unregisteredThere(rows []Resource) error {
 	return nil
 }
 
-// recordRegions records where the target is going to have something. While its group
-// is Moving that keeps the registrations that the move was judged by: Unregister
-// would not see the resources yet.
+// recordRegions records the regions in which the target is going to hold resources.
+// While its group is Moving this protects the registrations that the move was judged
+// by, because Unregister cannot see the resources yet.
 func (f *moveFacts) recordRegions(t *tx, keys []string) error {
 	rows, _ := f.trees(keys)
 	to := f.target.group
@@ -131,7 +131,7 @@ func (f *moveFacts) recordRegions(t *tx, keys []string) error {
 	return nil
 }
 
-// judge checks a move of the keys, and of what lies below them, in the contract's
+// judge checks a move of the keys, and of the resources below them, in the contract's
 // order. It is pure.
 func (f *moveFacts) judge(keys []string, limit int) error {
 	for _, s := range [...]struct {
@@ -182,8 +182,8 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 	return nil
 }
 
-// trees are the rows of the keys with those below them. missing is the first of the
-// keys that clients are not shown.
+// trees returns the rows of the keys with those below them. missing is the first key
+// whose row is hidden from clients.
 func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
 		from, to := engine.Below(key)

@@ -16,20 +16,19 @@ import (
 // errOccupied is a fault: BeginMoveCall keeps the new place of a resource free.
 var errOccupied = errors.New("inventory: the place of a resource that has moved is taken")
 
-// MoveResult is what became of the resources of a move call.
+// MoveResult says where the resources of a move call are.
 type MoveResult struct {
 	MoveCall                   // without its Members
 	Moved, Stayed []MoveMember // as the provider said, or a GET on both IDs
 	Gone          []MoveMember // neither ID is there
-	// LockETag makes the entity tag of a lock that moved along. That of a role assignment
-	// stays: it does not tell of the scope.
+	// LockETag makes the entity tag of a lock that moved along. The ETag of a role
+	// assignment stays, because it does not depend on the scope.
 	LockETag func(Lock) string
 }
 
-// SettleMove records, durably and with the job's payload, what became of members of a
-// call. Those that have moved are at their new place, with all that lies below them,
-// and are verified there. Their locks, role assignments, tags and follows move along, tombstones stay
-// behind.
+// SettleMove durably records the outcome for members of a call, with the job's payload. Members
+// that moved get their new keys, with all that lies below them, and are verified there. Their
+// locks, role assignments, tags and follows move along; tombstones stay behind.
 func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
 	return s.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
@@ -59,7 +58,7 @@ func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 	})
 }
 
-// settle ends the intents of a member and records what became of it.
+// settle ends the intents of a member and records its outcome.
 func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
 	intent := m.intentOf(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
@@ -92,7 +91,7 @@ func (r *MoveResult) move(t *tx, m MoveMember, to Group) error {
 	})
 }
 
-// stay leaves a member where it is. GETs of the meantime count no longer.
+// stay leaves a member where it is. GETs that ran meanwhile do not count.
 func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		return nil
@@ -112,7 +111,7 @@ func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 		return err
 	}
 	before := h.state()
-	// An operation that runs on what is gone has no end to wait for.
+	// The resource is gone, so there is no operation to wait for.
 	before.Row.FollowPut, before.Row.FollowDelete = false, false
 	after, did := index.Settle(before, index.Observed{Generation: h.row.Generation}, engine.NewID())
 	if err := t.recordGone(h.row, events.Verified); err != nil {
@@ -170,14 +169,15 @@ func (r *Resource) insertNew(t *tx) error {
 	return r.insert(t)
 }
 
-// occupied reports whether there is a row at a key or below it, or a fence.
+// occupied reports whether there is a row at a key or below it, or a fence on the key.
 func (t *tx) occupied(sub, key string) (taken bool, err error) {
 	from, to := engine.Below(key)
 	err = t.One(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
 	return taken, err
 }
 
-// moveJobs has a row verified at its new place, and moves its follows.
+// moveJobs creates the job that verifies a row at its new place, and moves the row's
+// follows.
 func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 	old := resourceTx{subscription: row.Subscription, key: row.Key}
 	if row.Verify {

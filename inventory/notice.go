@@ -18,19 +18,19 @@ import (
 // each endpoint that does not know its newest version.
 const NoticeJob = "notice"
 
-// NotificationTarget is a provider's endpoint that may have to be notified of
+// NotificationTarget is an endpoint of a provider that may have to be notified of
 // subscriptions.
 type NotificationTarget struct {
 	Namespace string // folded
 	Region    string
 	Address   string // of the endpoint, as the region map writes it
-	// Required: the provider knows only subscriptions that registered.
+	// Required: the provider knows only the subscriptions that registered for it.
 	Required bool
 }
 
 func (a NotificationTarget) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
 
-// parseTarget reads what subject made.
+// parseTarget is the inverse of subject.
 func parseTarget(subject string) (a NotificationTarget, ok bool) {
 	parts := strings.SplitN(subject, " ", 3)
 	if len(parts) != 3 {
@@ -42,7 +42,7 @@ func parseTarget(subject string) (a NotificationTarget, ok bool) {
 // everyNamespace is for changes that concern all providers.
 const everyNamespace = ""
 
-// commonNamespace is the one namespace of all targets, or everyNamespace.
+// commonNamespace returns the one namespace of all targets, or everyNamespace.
 func commonNamespace(all []NotificationTarget) string {
 	for _, a := range all {
 		if a.Namespace != all[0].Namespace {
@@ -60,8 +60,8 @@ type Notice struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
 	Address   string `json:"address"`
-	// Ends is when the latest attempt is over that was recorded and whose end nobody
-	// recorded: until then it may reach the endpoint.
+	// Ends is when the latest attempt is over whose start was recorded but not its end:
+	// until then it may still reach the endpoint.
 	Ends     time.Time      `json:"ends,omitzero"`
 	Progress NoticeProgress `json:"progress"`
 }
@@ -75,7 +75,7 @@ type NoticeProgress struct {
 	Tries     int    `json:"tries,omitempty"`  // in vain, one after the other
 }
 
-// String is the payload as it is stored.
+// String returns the payload as it is stored.
 func (n Notice) String() string {
 	return jobrow.PayloadOf(n)
 }
@@ -96,7 +96,7 @@ const (
 	openNotices = `SELECT subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
 )
 
-// targetList are the endpoints that were notified of a subscription.
+// targetList is the list of the endpoints that were notified of a subscription.
 type targetList []NotificationTarget
 
 func loadTargets(from engine.Source, sub string) (targetList, error) {
@@ -127,15 +127,15 @@ func (a targetList) has(one NotificationTarget) bool {
 	return slices.ContainsFunc(a, func(known NotificationTarget) bool { return known.subject() == one.subject() })
 }
 
-// notify creates the jobs that notify endpoints of a new version of a subscription,
-// whose row is locked: those of the given endpoints that must know, and those that
-// were notified before. A namespace narrows it to that.
+// notify creates the jobs that notify endpoints of a new version of a subscription:
+// those of the given endpoints that must know, and those that were notified before. The
+// caller holds the subscription's row. A namespace limits the endpoints to its own.
 //
-// These must know (subscription lifecycle): every endpoint of a provider that
-// registers by itself; of any other provider those of the regions that the
-// subscription is registered for, and of the namespace whose registration changes. A
-// deletion concerns every endpoint: one that never heard of the subscription has
-// nothing to do.
+// These must know (subscription lifecycle): every endpoint of a provider that registers
+// by itself; of any other provider, the endpoints in the regions that the subscription
+// is registered for, and those of the namespace whose registration changes. A deletion
+// is sent to every endpoint: one that never heard of the subscription has nothing to
+// do.
 func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace string) error {
 	known, err := loadTargets(t, sub.ID)
 	if err != nil {
@@ -173,7 +173,7 @@ func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace st
 	return t.addNotices(sub.ID, due)
 }
 
-// addNotices creates the jobs, or brings forward those that exist.
+// addNotices creates the jobs, and brings existing ones forward.
 func (t *tx) addNotices(sub string, targets targetList) error {
 	jobs := make([]jobrow.Job, 0, len(targets))
 	for _, a := range targets {
@@ -185,7 +185,7 @@ func (t *tx) addNotices(sub string, targets targetList) error {
 			Subscription: sub, ID: jobrow.ID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
 		})
 	}
-	// In the order in which claims lock them.
+	// Sorted into the order in which claims lock them.
 	slices.SortFunc(jobs, func(a, b jobrow.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	for _, job := range jobs {
 		if err := t.addOrBringForward(job); err != nil {
@@ -195,8 +195,8 @@ func (t *tx) addNotices(sub string, targets targetList) error {
 	return nil
 }
 
-// addOrBringForward creates a job, or makes the existing one due if nobody holds it.
-// A holder looks for news before the job ends.
+// addOrBringForward creates a job, or makes the existing one due unless a replica holds
+// it. The holder looks for a newer version before it ends the job.
 func (t *tx) addOrBringForward(j jobrow.Job) error {
 	j.Incarnation = engine.NewID()
 	added, err := j.Add(t.Base())
@@ -206,7 +206,7 @@ func (t *tx) addOrBringForward(j jobrow.Job) error {
 	return jobrow.BringForward(t.Base(), j.Subscription, j.ID, j.Due)
 }
 
-// SubscriptionSnapshot is what a notification of an endpoint says.
+// SubscriptionSnapshot is the content of a notification.
 type SubscriptionSnapshot struct {
 	Subscription Subscription
 	Registration Registration
@@ -222,9 +222,9 @@ func (s *Store) SubscriptionSnapshot(ctx context.Context, sub, namespace string)
 	return a, err
 }
 
-// EndNotice ends the job of a notice that brought a version to its endpoint.
-// ErrChanged when there is a newer version to notify of by now, jobrow.ErrLeaseLost
-// when the caller no longer holds the job.
+// EndNotice ends the job of a notice that delivered a version to its endpoint. The
+// error is ErrChanged if there is a newer version by now, and jobrow.ErrLeaseLost if
+// the caller no longer holds the job.
 func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payload string) error {
 	return s.endNotice(ctx, j, payload, func(sub Subscription) (jobrow.State, error) {
 		if sub.Version != version {
@@ -234,16 +234,16 @@ func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payl
 	})
 }
 
-// DropNotice ends the job of a notice to an endpoint that the region map lacks:
-// [Store.NotifyReturned] makes up for it when the map has the region again.
+// DropNotice ends the job of a notice to an endpoint that the region map lacks.
+// [Store.NotifyReturned] notifies the endpoint when the map has the region again.
 func (s *Store) DropNotice(ctx context.Context, j jobrow.Job, n Notice) error {
 	gone := NotificationTarget{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
 	return s.endNotice(ctx, j, n.String(), func(Subscription) (jobrow.State, error) { return jobrow.Failed, nil }, gone)
 }
 
-// endNotice ends a notice's job while the subscription's row is locked: a change of
-// the subscription finds the job either open or ended, and creates a new one if it
-// has ended.
+// endNotice ends a notice's job while it holds the subscription's row: a change of the
+// subscription finds the job either open or ended, and creates a new one if it has
+// ended.
 func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(Subscription) (jobrow.State, error), gone ...NotificationTarget) error {
 	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
@@ -306,8 +306,8 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 	return n, err
 }
 
-// NotifyNewTargets notifies those of the endpoints that must know a subscription and
-// never heard of it: they have joined the region map.
+// NotifyNewTargets notifies the endpoints that must know a subscription and never heard
+// of it, because they joined the region map later.
 func (s *Store) NotifyNewTargets(ctx context.Context, sub string, targets []NotificationTarget) error {
 	known, err := loadTargets(s.engine.Read(ctx), arm.Fold(sub))
 	if err != nil || !known.misses(targets) {
@@ -334,7 +334,7 @@ func (s *Store) NotifyNewTargets(ctx context.Context, sub string, targets []Noti
 }
 
 // misses reports whether the list lacks an endpoint that must know the subscription
-// without its registering.
+// even if it did not register.
 func (a targetList) misses(targets []NotificationTarget) bool {
 	return slices.ContainsFunc(targets, func(one NotificationTarget) bool { return !one.Required && !a.has(one) })
 }

@@ -22,16 +22,17 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Options say where the inventory is stored, and set its times and bounds. Only
-// Driver, Connections and Now have a default here.
+// Options say where the inventory is stored, and set its times and bounds. Only Driver,
+// Connections and Now have defaults.
 type Options struct {
 	// Driver is engine.SQLite, also when empty, or engine.Postgres.
 	Driver string
-	// DSN is the path of SQLite's database file, made when it is absent, or a
-	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
-	// the one that takes writes is used.
+	// DSN is the path of SQLite's database file, which Open creates if it is absent, or
+	// a libpq URL or key=value list for PostgreSQL, which may name several hosts: the
+	// one that takes writes is used.
 	DSN string
-	// Connections bounds those to a PostgreSQL server, at least 2; 0 means 16.
+	// Connections bounds the connections to a PostgreSQL server. It is at least 2; 0
+	// means 16.
 	Connections int
 	// Now is the store's clock; nil means time.Now with SQLite, and the server's
 	// time with PostgreSQL.
@@ -39,18 +40,19 @@ type Options struct {
 
 	Limits Limits
 
-	// A write may be sent until SendWithin after its intent, its call lasts no longer
-	// than CallLimit, and CallMargin allows for clocks and scheduling.
+	// A write may be sent until SendWithin after its intent, and its call lasts no
+	// longer than CallLimit. CallMargin allows for differences of clocks and for
+	// scheduling.
 	SendWithin, CallLimit, CallMargin time.Duration
-	// LateWriteWindow is how long after a call has ended its provider may still
-	// apply the write; a Write can bring another.
+	// LateWriteWindow is how long after the end of a call its provider may still apply
+	// the write; a Write can set its own.
 	LateWriteWindow time.Duration
-	// TombstoneAge is how long the memory of a removed resource is kept.
+	// TombstoneAge is how long the tombstone of a removed resource is kept.
 	TombstoneAge time.Duration
-	// PollFloor is the least time between an event that calls for a question to a
-	// provider and the question.
+	// PollFloor is the least time between an event that makes Portico poll a provider
+	// and the poll.
 	PollFloor time.Duration
-	// JobRecords is how long jobs that have ended are kept.
+	// JobRecords is how long ended jobs are kept.
 	JobRecords time.Duration
 
 	// EventAge is how long events are kept, and MostEvents how many of all subscriptions;
@@ -58,9 +60,9 @@ type Options struct {
 	EventAge   time.Duration
 	MostEvents int
 
-	// EncryptionKeys encrypt contents: the first encrypts, all decrypt. All that share
-	// the store need the same ones. Without any, a key is kept in a file beside
-	// SQLite's database, or in PostgreSQL's database itself.
+	// EncryptionKeys encrypt contents: the first encrypts, all decrypt. All processes
+	// that share the store need the same ones. Without any, the store keeps a key of
+	// its own: in a file next to SQLite's database, or in PostgreSQL's database itself.
 	EncryptionKeys [][32]byte
 
 	// Metrics takes the store's metrics; it may be nil.
@@ -81,22 +83,23 @@ type Limits struct {
 	LocksPerSubscription     int
 	TagNamesPerSubscription  int // their values count as well
 	Roles                    assignments.Limits
-	// LearnedOperations bounds those of one subscription that belong to nobody.
+	// LearnedOperations bounds the operations of one subscription whose owner is
+	// unknown.
 	LearnedOperations int
 }
 
 const readyTimeout = 2 * time.Second
 
-// rows gives a Store the calls about jobs without exporting the field.
+// rows embeds the calls about jobs in Store without exporting the field.
 type rows = jobrow.Rows
 
 // Store is the inventory. It is safe for concurrent use; every call takes a context
 // and ends with it.
 type Store struct {
 	*rows
-	Secrets   encryption.Secrets // random keys that all processes share
-	Locations *memory.Locations  // in front of the index
-	Scopes    *Scopes            // what requests ask first from memory
+	Secrets   encryption.Secrets // random keys that all processes of the service share
+	Locations *locations.Cache   // in front of the index
+	Scopes    *Scopes            // what requests look up first, from memory
 
 	Operations *operations.Records
 	Batches    *operations.Batches
@@ -110,8 +113,8 @@ type Store struct {
 	database *transaction.Database
 }
 
-// Open opens the inventory, creates or migrates its database, and refuses an engine
-// whose text comparison would break it.
+// Open opens the inventory. It creates or migrates the database, and refuses an engine
+// that does not compare text bytewise.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -162,7 +165,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// clock is what ages of cached values are measured by.
+// clock returns the time by which the ages of cached values are measured.
 func (o Options) clock() func() time.Time {
 	if o.Now != nil {
 		return o.Now
@@ -180,18 +183,18 @@ func (o Options) check() error {
 	return nil
 }
 
-// Close refuses further calls, answers the writes that wait, and closes the
-// database. It may be called more than once.
+// Close refuses further calls, answers the waiting writes, and closes the database. It
+// may be called more than once.
 func (s *Store) Close() error {
 	s.Scopes.changes.Close()
 	return s.engine.Close()
 }
 
 // Ready reports whether the store can serve: it makes a real read and an empty write
-// transaction within 2 seconds. That does not prove that a commit ends: an empty one
-// waits neither for the disk nor for a standby. Where a standby is missing, reads go
-// on, and all replicas refuse writes; were they all unready, nobody would be
-// answered.
+// transaction within 2 seconds. That does not prove that a commit ends, as an empty one
+// waits neither for the disk nor for a standby. This is deliberate: without a standby
+// all replicas refuse writes but still serve reads, and if they were all unready, no
+// client would be answered.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -204,10 +207,10 @@ func (s *Store) Ready(ctx context.Context) error {
 // Stats counts since Open.
 type Stats struct {
 	engine.Stats
-	CacheHits, CacheMisses uint64 // of questions where a resource is
+	CacheHits, CacheMisses uint64 // of lookups of a resource's region
 }
 
-// Stats counts how well writes share commits, and reads their memory.
+// Stats returns how well writes share commits, and how often memory answers reads.
 func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
 	stats.CacheHits, stats.CacheMisses = s.Locations.Counts()
@@ -217,9 +220,9 @@ func (s *Store) Stats() Stats {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// releasedForms prove of a database, for each migration that was changed before its
-// release, that it got the released form. A database with another one is refused, for it
-// lacks what no later migration adds. Released files do not change.
+// releasedForms prove, for each migration that was changed before its release, that a
+// database got the released form. Open refuses a database with an earlier form, because
+// no later migration adds what it lacks. Released files do not change.
 var releasedForms = map[int64]string{
 	1:  `SELECT name FROM secrets WHERE 1 = 0`,
 	6:  `SELECT job FROM request_batches WHERE 1 = 0`, // the number was another file's

@@ -17,11 +17,11 @@ type OpenWrite struct {
 	Kind    index.WriteKind
 	Region  string
 	Started time.Time
-	// NotAfter is when its call ends at the latest; CallEnded: its sender has recorded
-	// the end of the call, but no definite answer.
+	// NotAfter is when its call ends at the latest. CallEnded: its sender recorded the
+	// end of the call, but no definite answer.
 	NotAfter  time.Time
 	CallEnded bool
-	// Ends is when the write can no longer be applied; the zero time where only its job
+	// Ends is when the write can no longer be applied; the zero time if only its job
 	// ends it.
 	Ends time.Time
 }
@@ -45,22 +45,22 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 	return w, err
 }
 
-// GroupCalls lists at most limit writes that keep a group from being deleted, as
+// GroupCalls lists at most limit writes that keep a group from being deleted because
 // their calls may be running, the longest first.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
 	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
 }
 
-// GroupWrites lists at most limit writes that keep a group from being reopened, as
+// GroupWrites lists at most limit writes that keep a group from being reopened because
 // they may yet be applied, the last to end first.
 func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
 	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.AtMost(limit))
 }
 
-// ResourceAndRemoval returns a row, and whether a DELETE or a move of the resource,
-// or of one above it, is open. While one is, even a Live row proves nothing: the
-// client may know that the resource is gone, and the settle that said so may be lost.
-// Both are of one moment. ErrNotFound where there is no row.
+// ResourceAndRemoval returns a row, and whether a DELETE or a move of the resource, or
+// of one above it, is open. While one is, even a Live row proves nothing: the client
+// may know that the resource is gone, while the settle that recorded it was lost. Both
+// results are of one moment. The error is ErrNotFound if there is no row.
 func (s *Store) ResourceAndRemoval(ctx context.Context, sub, key string) (row Resource, removalOpen bool, err error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	above := ancestry(key)
@@ -72,7 +72,7 @@ func (s *Store) ResourceAndRemoval(ctx context.Context, sub, key string) (row Re
 	return row, removalOpen, engine.OrNotFound(err)
 }
 
-// selectWithRemoval is the statement for a resource and those above it, n in all.
+// selectWithRemoval returns the statement for a resource and its ancestors, n in all.
 func selectWithRemoval(n int) string {
 	keys := strings.Join(slices.Repeat([]string{"?"}, n), ", ")
 	return `SELECT ` + resourceColumns + `,
@@ -80,8 +80,8 @@ func selectWithRemoval(n int) string {
 		FROM resources WHERE subscription = ? AND key = ?`
 }
 
-// ancestry lists the keys of a resource and of all that may lie above it. Some are
-// prefixes that name no resource; nothing is recorded of those.
+// ancestry lists the keys of a resource and of all its possible ancestors. Some are
+// prefixes that name no resource; the store has no records of those.
 func ancestry(key string) []any {
 	keys := []any{key}
 	segments := 0
@@ -97,6 +97,6 @@ func ancestry(key string) []any {
 	return keys
 }
 
-// scopeSegments is how many segments of an ID come before its first type:
+// scopeSegments is the number of segments of an ID before its first type:
 // subscriptions, its id, resourceGroups, its name, providers, the namespace.
 const scopeSegments = 6

@@ -7,8 +7,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Miscount is a quota's usage that differs from what it counts: the resources of a
-// type in a group or, with neither, the groups themselves.
+// Miscount is a quota's usage that differs from the rows that it counts: the resources
+// of a type in a group or, with neither, the groups of the subscription.
 type Miscount struct {
 	Group, Type     string // folded
 	Counted, Actual int
@@ -25,12 +25,12 @@ const (
 	setUsage = `UPDATE usage SET n = ? WHERE subscription = ? AND grp = ? AND type = ?`
 )
 
-// groupsAtOnce is how many groups Recount looks at between two looks at ctx.
+// groupsAtOnce is how many groups Recount checks between two checks of ctx.
 const groupsAtOnce = 100
 
-// Recount compares the usage of a subscription's quotas with the rows, group by
-// group, and returns the differences. With mend it corrects them; it locks only the
-// one count that it corrects, for as long as counting takes.
+// Recount compares the usage of a subscription's quotas with the rows, group by group,
+// and returns the differences. With mend it corrects them; it locks one count at a
+// time, for as long as the counting takes.
 func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount, error) {
 	all := []transaction.Usage{transaction.UsageOfGroups(sub)}
 	var off []Miscount
@@ -61,8 +61,8 @@ func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount,
 	}
 }
 
-// usagesOf names the quotas of a group whose usage seems to differ from its rows;
-// both were not read at one instant.
+// usagesOf names the quotas of a group whose usage seems to differ from its rows: it
+// reads the two at different instants.
 func usagesOf(from engine.Source, sub, group string) ([]transaction.Usage, error) {
 	type count struct {
 		typ string
@@ -96,22 +96,22 @@ func usagesOf(from engine.Source, sub, group string) ([]transaction.Usage, error
 	return off, nil
 }
 
-// recount counts again what seemed wrong, and corrects it if mend says so. It locks
-// the count's own row first: a write that has changed rows and not yet the count has
-// to wait, or has committed both.
+// recount counts a seeming difference again, and corrects it if mend is set. It locks
+// the count's own row first: a write that changed rows but not yet the count has to
+// wait, or has committed both.
 func (s *Store) recount(ctx context.Context, u transaction.Usage, mend bool) (Miscount, error) {
 	found, err := compareUsage(s.engine.Read(ctx), u, u.Read)
 	if err != nil || !mend || found.Counted == found.Actual {
 		return found, err
 	}
-	// In a transaction of its own: what is not there yet cannot be locked.
+	// In a transaction of its own: a row that does not exist yet cannot be locked.
 	if err := s.write(ctx, engine.Unflushed, transaction.RecordLocks(u.Subscription), func(t *tx) error {
 		return t.Later(haveUsage, u.Subscription, u.Group, u.Type)
 	}); err != nil {
 		return found, err
 	}
 	return commit(ctx, s, engine.Unflushed, transaction.RecordLocks(u.Subscription), func(t *tx) (Miscount, error) {
-		// Its neighbours' rows are there to be counted already.
+		// The rows of the transaction's other members are there to be counted already.
 		if err := t.SettleUsage(); err != nil {
 			return found, err
 		}

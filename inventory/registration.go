@@ -25,7 +25,7 @@ const (
 	// Registering: the endpoints are being notified. Writes are admitted.
 	Registering
 	Registered
-	// Unregistering: likewise, but no write is admitted any more.
+	// Unregistering: the endpoints are being notified. Writes are no longer admitted.
 	Unregistering
 	Unregistered
 )
@@ -37,7 +37,7 @@ func (s RegistrationState) String() string { return index.NameOf(registrationSta
 // Permits reports whether writes are admitted.
 func (s RegistrationState) Permits() bool { return s == Registering || s == Registered }
 
-// settled is the state that follows once the endpoints know.
+// settled returns the state that follows once the endpoints know.
 func (s RegistrationState) settled() RegistrationState {
 	switch s {
 	case Registering:
@@ -49,7 +49,7 @@ func (s RegistrationState) settled() RegistrationState {
 	return s
 }
 
-// Registration says how a subscription uses a provider namespace.
+// Registration is the state of a provider namespace in one subscription.
 type Registration struct {
 	Subscription string // folded
 	Namespace    string // folded
@@ -66,8 +66,8 @@ func (r Registration) Covers(region string) bool {
 	return r.Locations == nil || slices.Contains(r.Locations, region)
 }
 
-// ErrNamespaceInUse refuses to unregister a namespace while the index holds a
-// resource of it, a write to one may be under way, or a move brings one.
+// ErrNamespaceInUse refuses to unregister a namespace while the index holds a resource
+// of it, or a write or a move that may create one is under way.
 var ErrNamespaceInUse = errors.New("inventory: the subscription holds resources of the namespace")
 
 const (
@@ -123,7 +123,7 @@ func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, 
 	return engine.Collect(s.engine.Read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
 }
 
-// registration is the state of a namespace, read once for all members of the
+// registration returns the state of a namespace, read once for all members of the
 // transaction.
 func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
 	of := registrationOf{sub, namespace}
@@ -141,18 +141,20 @@ func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
 // RegistrationChange is a request to register or unregister a namespace.
 type RegistrationChange struct {
 	Subscription string
-	Namespace    string // as it is declared, under which the change is told of
+	Namespace    string // as it is declared; events of the change use this spelling
 	// Check judges the present registration before any other reason. It runs in the
 	// writing transaction and must be pure.
 	Check func(Registration) error
-	// Targets are the endpoints of the namespace; their regions are what is registered.
+	// Targets are the endpoints of the namespace; the registration covers their
+	// regions.
 	Targets []NotificationTarget
-	// ETag makes the entity tag of the registration in a state; nil: it has none.
+	// ETag makes the entity tag of the registration in a state; nil: the registration
+	// has none.
 	ETag func(RegistrationState) string
 }
 
-// Register registers a namespace for the regions of all targets, and notifies them.
-// The result is Registering, or unchanged where nothing had to change. It refuses as
+// Register registers a namespace for the regions of all targets, and notifies them. The
+// result is Registering, or the present state if nothing had to change. It refuses as
 // EditGroup does.
 func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, transaction.SubscriptionLocks, func(t *tx, r Registration) (Registration, error) {
@@ -175,9 +177,10 @@ func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registratio
 }
 
 // Unregister ends the registration of a namespace, and notifies its endpoints. The
-// result is Unregistering, or unchanged where it was not registered. It refuses as
-// Register does, and by ErrNamespaceInUse. It misses no write that was admitted
-// before: each locks the row of its group, as Unregister does.
+// result is Unregistering, or the present state if the namespace was not registered. It
+// refuses as Register does, and by ErrNamespaceInUse. It misses no write that was
+// admitted before, because each write locks the row of its group, and so does
+// Unregister.
 func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionAndGroupsLocks, func(t *tx, r Registration) (Registration, error) {
 		if !r.State.Permits() {
@@ -240,14 +243,14 @@ func (r Registration) put(t *tx, name string, etag func(RegistrationState) strin
 }
 
 // RegistrationJob is the kind of the job that settles a registration if the request
-// that waits for the endpoints is gone. Its subject is the namespace.
+// that waited for the endpoints is gone. Its subject is the namespace.
 const RegistrationJob = "registration"
 
 // registrationTime is the least time that endpoints have before the registration
 // settles.
 const registrationTime = 3 * time.Second
 
-// SettleRegistration turns Registering into Registered and Unregistering into
+// SettleRegistration turns Registering into Registered, and Unregistering into
 // Unregistered. Any other state stays. namespace and etag are as in RegistrationChange.
 func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string, etag func(RegistrationState) string) (Registration, error) {
 	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (Registration, error) {
@@ -260,8 +263,8 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string, e
 	})
 }
 
-// inUse reports whether the index holds any resource of a namespace, in any phase, or
-// a write or a move may bring one. Both arguments are folded.
+// inUse reports whether the index holds a resource of a namespace, in any phase, or
+// whether a write or a move may create one. Both arguments are folded.
 func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 	first, last := engine.Below(namespace)
 	err = t.One(anyOfNamespace, sub, first, last, sub, first, last, engine.Micros(t.Now), sub, first, last, sub, index.GroupMoving, first, last)(&used)
@@ -269,8 +272,8 @@ func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 }
 
 // admittedByRegistration checks that the write's namespace, if it needs one, is
-// registered. The group's row is locked, and the end of a registration locks those of
-// all groups first.
+// registered. The caller holds the group's row, and the end of a registration locks the
+// rows of all groups first.
 func (w *Write) admittedByRegistration(t *tx) error {
 	if w.Namespace == "" || w.OfGroupDelete {
 		return nil

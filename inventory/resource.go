@@ -30,12 +30,12 @@ type Resource struct {
 	Location     string // normalised
 
 	Phase index.Phase
-	// Verify: something ambiguous happened, the provider has to be asked.
+	// Verify: something ambiguous happened, so Portico has to ask the provider.
 	Verify bool
-	// FollowPut, FollowDelete and FollowPatch: a PUT, a DELETE or a PATCH was accepted, and
-	// its end was not seen yet.
+	// FollowPut, FollowDelete and FollowPatch: the provider accepted a PUT, a DELETE or a
+	// PATCH, and its end was not seen yet.
 	FollowPut, FollowDelete, FollowPatch bool
-	// Generation is new at every change of what is known.
+	// Generation changes with everything that the index learns of the resource.
 	Generation [16]byte
 
 	ProvisioningState string
@@ -48,14 +48,14 @@ type Resource struct {
 	unreported unreportedWrites
 }
 
-// NeedsVerify reports whether a GET may settle something about the resource, or it is
-// not plainly alive. A row whose delete was accepted is one or the other.
+// NeedsVerify reports whether a GET may settle something about the resource, or the row
+// is not plainly alive. A row whose delete was accepted always needs it.
 func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
 // Follows reports whether the operation of an accepted write of a kind is followed.
 func (r *Resource) Follows(kind index.WriteKind) bool { return r.ruleRow().Follows(kind) }
 
-// Creator is the sender of a resource's first PUT; empty where that is not known.
+// Creator is the sender of a resource's first PUT; empty if unknown.
 type Creator struct {
 	Name string // as systemData signs it
 	Kind string // User, Application, …
@@ -83,7 +83,8 @@ const (
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
-	// A column that is named is written, and so are the indexes that it is part of.
+	// The engine writes every column that is named, and the indexes that the column is
+	// part of, even if its value stays the same.
 	respellResource = `UPDATE resources
 		SET id = ?, name = ?, name_key = ?, location = ?, phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
@@ -152,8 +153,8 @@ func (r *Resource) insert(t *tx) error {
 	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
-// replace writes a row that the transaction has read, or assumes, as before. learnt: it
-// may differ in more than what the rule knows of it.
+// replace writes a row that the transaction read, or assumes, as before. learnt: it may
+// differ in more than the fields that the rule sets.
 func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
 	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.unreported.stored()}
 	at := []any{r.Subscription, r.Key, before.Generation[:]}
@@ -181,9 +182,9 @@ func loadResource(from engine.Source, statement, sub, key string) (Resource, err
 	return r, engine.OrNotFound(err)
 }
 
-// nameIn is the name that an ID gives a resource of a type: every second of its last
-// segments, as many as the type has, joined by '/'. It counts from the end, since a
-// name may be "providers".
+// nameIn returns the name that an ID gives a resource of a type: every second of its
+// last segments, as many as the type has, joined by '/'. It counts from the end,
+// because a name may be "providers".
 func nameIn(id, typ string) string {
 	segments := strings.Split(id, "/")
 	depth := strings.Count(typ, "/")
@@ -198,17 +199,18 @@ func nameIn(id, typ string) string {
 	return strings.Join(names, "/")
 }
 
-// OfCopy reports whether a row is as a store was restored with it at a time, zero for never:
-// its resource may have been deleted since, and created in another region.
+// OfCopy reports whether a row is unchanged since the store was restored at a time, zero for
+// never. The resource of such a row may have been deleted since the copy, and created again
+// in another region.
 func (r *Resource) OfCopy(restored time.Time) bool {
 	return !restored.IsZero() && !r.Changed.After(restored)
 }
 
 const selectLocation = `SELECT region, type, generation, phase, verify, provisioning_state FROM resources WHERE subscription = ? AND key = ?`
 
-// location is what the cache reads.
-func (s *Store) location(ctx context.Context, sub, key string) (memory.Located, error) {
-	found := memory.Located{Found: true}
+// location is the part of a row that the cache reads.
+func (s *Store) location(ctx context.Context, sub, key string) (locations.Located, error) {
+	found := locations.Located{Found: true}
 	var generation []byte
 	var provisioningState string
 	err := s.engine.Read(ctx).One(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)

@@ -31,19 +31,19 @@ type ResourceQuery struct {
 	Visible      bool   // only what clients are shown: Live and Deleting
 }
 
-// mostSelected bounds one selection by a tag or a prefix. It stands in the statement:
-// an engine that is not told how few rows there will be may walk all resources beside
-// them.
+// mostSelected bounds one selection by a tag or a prefix. It stands in the statement as
+// a literal: an engine that does not know how few rows there will be may walk all
+// resources instead.
 const mostSelected = `1001`
 
 const (
 	listResources = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
 	listBetween   = listResources + ` AND key < ? ORDER BY key LIMIT ?`
-	// The engine must read the keys first, and then a row for each: it may
-	// not choose the order of a CROSS JOIN, or look behind a LIMIT.
+	// CROSS JOIN and LIMIT make the engine read the keys first and then a row for each:
+	// it may not reorder the one, or look past the other.
 	listTagged = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, resource FROM resource_tags
 			WHERE subscription = ? AND resource > ? AND tag = ? ORDER BY resource LIMIT ` + mostSelected + selectTagged
-	// By an order and a range that one index alone has: else an engine that has seen
+	// The order and the range fit one index only: otherwise an engine that has seen
 	// only common values walks all resources with the tag.
 	listTagValue = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, value, resource FROM resource_tags` + ofTagValue + ` LIMIT ` + mostSelected + selectTagged
 	selectTagged = `) AS tagged
@@ -66,8 +66,8 @@ const (
 		ORDER BY name_key, key LIMIT ?) AS counted`
 )
 
-// How many rows are counted of each condition to find the one that the fewest rows
-// meet: few at first.
+// The numbers of rows that are counted for each condition, to find the one that the
+// fewest rows meet: few at first.
 var countedSelections = [...]int{256, 4096}
 
 // The names of one prefix are not in the order of keys: all are read for each page, so
@@ -103,10 +103,10 @@ func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, err
 	}
 }
 
-// Candidates lists rows among which all matches of the query are, by the condition
-// that the fewest rows meet, and reports whether there may be more. The caller decides by
-// [ResourceQuery.Match]. It returns less than the query's limit, at most 1001, only at the
-// end.
+// Candidates lists rows among which all matches of the query are, by the condition that
+// the fewest rows meet, and reports whether there may be more. The caller decides by
+// [ResourceQuery.Match]. Candidates returns fewer than the query's limit, at most 1001,
+// only at the end.
 func (s *Store) Candidates(ctx context.Context, q ResourceQuery) (rows []Resource, more bool, err error) {
 	from := s.engine.Read(ctx)
 	lead, err := q.fewest(from)
@@ -162,9 +162,9 @@ func (c selection) atMost(limit int) int64 {
 	return c.most
 }
 
-// selections are the conditions of a query that an index serves, those first that
-// usually fewer rows meet. The last one always serves. valued: of the tag the index
-// knows all values.
+// selections returns the conditions of a query that an index serves, first those that
+// usually fewer rows meet. The last one always serves. valued: the index knows all
+// values of the tag.
 func (q ResourceQuery) selections(valued bool) []selection {
 	const ofPage = 1001 // mostSelected
 	sub, after := arm.Fold(q.Subscription), arm.Fold(q.After)
@@ -206,9 +206,9 @@ func (q ResourceQuery) selections(valued bool) []selection {
 	return append(all, selection{list: listResources + ` ORDER BY key LIMIT ?`, sample: sampleNames + ` ORDER BY key LIMIT ?` + ofPrefix, args: []any{sub, after}})
 }
 
-// fewest is the condition that the fewest rows meet. Where too many meet each, it is
-// the one whose next rows go farthest, or that on the beginning of names if few of those
-// rows have such a name.
+// fewest returns the condition that the fewest rows meet. If too many rows meet each, it
+// returns the one whose next rows reach farthest, or the condition on the names' prefix
+// if few of those rows have such a name.
 func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 	valued, err := q.valued(from)
 	if err != nil {
@@ -262,8 +262,9 @@ func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 	return farthest, nil
 }
 
-// liesApart reports whether a condition on the beginning of names leads to them by reading
-// less than another one, that many rows meet, as those are many but far apart in its order.
+// liesApart reports whether a condition on the names' prefix reads less than another
+// condition that many rows meet: rows with such names are many, but far apart in that one's
+// order.
 func (c selection) liesApart(from engine.Source, in selection) (bool, error) {
 	if !c.unordered || in.sample == "" {
 		return false, nil
@@ -279,8 +280,8 @@ func (c selection) liesApart(from engine.Source, in selection) (bool, error) {
 	return all < mostApart, err
 }
 
-// valued reports whether a query for a tag's value can go by the index of values, which
-// has to know that of every resource with the tag.
+// valued reports whether a query for a tag's value can use the index of values, which
+// must know the value of every resource with the tag.
 func (q ResourceQuery) valued(from engine.Source) (bool, error) {
 	if q.Tag == "" || !q.OfTagValue {
 		return false, nil
@@ -290,7 +291,7 @@ func (q ResourceQuery) valued(from engine.Source) (bool, error) {
 	return !unknown, err
 }
 
-// beyond is the first text behind all that begin with prefix; "" where there is none.
+// beyond returns the first text after all that begin with prefix; "" if there is none.
 func beyond(prefix string) string {
 	for prefix != "" {
 		last, size := utf8.DecodeLastRuneInString(prefix)

@@ -2,9 +2,9 @@ package inventory
 
 import "portico/inventory/engine"
 
-// resourceReads are the resources that the members of a transaction read, where rows are
-// not locked one by one. Two statements read all of a subscription: to run one costs more
-// than most of them find.
+// resourceReads are the resources that the members of a transaction read, on an engine
+// that does not lock rows one by one. Two statements read all resources of a
+// subscription, because running a statement costs more than what most of them find.
 type resourceReads struct{ intents, rows keysBySubscription }
 
 // keysBySubscription are keys of resources, in the order in which they were added.
@@ -25,7 +25,7 @@ func (k *keysBySubscription) add(of resourceOf) {
 	*k = append(*k, keysOf{of.subscription, []string{of.key}})
 }
 
-// appendTo appends the lookups of what is read.
+// appendTo appends the lookups of the resources.
 func (r *resourceReads) appendTo(queries []engine.Lookup, l *lockedState) []engine.Lookup {
 	for _, of := range r.intents {
 		queries = append(queries, l.lookUpIntentsAmong(of))
@@ -65,7 +65,8 @@ func (l *lockedState) lookUpRowsAmong(of keysOf) engine.Lookup {
 	})
 }
 
-// condition is that of the keys, with the arguments of the statement that it ends.
+// condition returns the condition that selects the keys, with the arguments of the
+// statement that it ends.
 func (of keysOf) condition() (condition string, args []any) {
 	condition, args = engine.Among("key", of.keys, func(key string) string { return key })
 	return condition, append([]any{of.subscription}, args...)

@@ -9,24 +9,24 @@ import (
 	"portico/inventory/transaction"
 )
 
-// resourceTx is one resource within a writing transaction: what the store has of it,
-// and how that becomes what the rule makes of it.
+// resourceTx is one resource within a writing transaction: its state in the store, and
+// the changes that the rule makes to that.
 type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
 	open              []index.Intent
 	assumed           bool              // to be so; see lockedState.assume
-	createdRow        *Resource         // the row that a create brings
-	stored            *Resource         // the row that store has left
-	accepted          *accepted         // the write that begins to be followed
+	createdRow        *Resource         // the row that a create adds
+	stored            *Resource         // the row as store wrote it
+	accepted          *accepted         // the write that is followed from now on
 	lapsed            []index.Intent    // writes that ended by time
-	remembered        *unreportedWrites // what store has the row remember; nil: what it does
+	remembered        *unreportedWrites // the writes that store keeps in the row; nil: those that it has
 }
 
 // lockResource loads and locks the open intents of a resource, and then its row. The
-// row comes last so that it reflects every intent recorded before: an engine that
-// locks rows does not show intents that were added during the wait for others, but
-// those gave the row a new generation, and marked what they oppose.
+// row comes last so that it reflects every intent recorded before: an engine that locks
+// rows does not show intents that were added while it waited for others, but those gave
+// the row a new generation, and marked the writes that they oppose.
 func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
 	if open, row, known := t.locked.take(of); known {
@@ -51,7 +51,7 @@ func (h *resourceTx) state() index.State {
 	return index.State{Row: h.row.ruleRow(), Open: h.open}
 }
 
-// settle applies an event, after ending what has ended by time.
+// settle applies an event, after ending the intents whose time is over.
 func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
 	now, ended := h.lapse(t)
 	after, did := index.Settle(now, event, engine.NewID())
@@ -59,7 +59,7 @@ func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
 	return after, did
 }
 
-// lapse ends what has ended by time.
+// lapse ends the intents whose time is over.
 func (h *resourceTx) lapse(t *tx) (index.State, index.Actions) {
 	after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
 	h.lapsed = nil
@@ -69,10 +69,10 @@ func (h *resourceTx) lapse(t *tx) (index.State, index.Actions) {
 	return after, did
 }
 
-// create provides the row that store inserts if the state has one.
+// create provides the row that store inserts if the new state has one.
 func (h *resourceTx) create(row *Resource) { h.createdRow = row }
 
-// learnt applies what an answer said of the resource, apart from its existence.
+// learnt applies what an answer showed of the resource, apart from its existence.
 type learnt func(*Resource)
 
 // store writes the difference between the loaded state and the new one. The caller
@@ -167,8 +167,8 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	return row.replace(t, before, did.Learn)
 }
 
-// unlessAssumed returns the outcome of a member that writes nothing which would show
-// whether the resource is as it is assumed: it has to be read then.
+// unlessAssumed returns the outcome of a member that writes nothing. No statement then
+// proves that the resource is as assumed, so an assumed one has to be read first.
 func (h *resourceTx) unlessAssumed(outcome error) error {
 	if h.assumed {
 		return engine.ErrOvertaken
@@ -176,7 +176,7 @@ func (h *resourceTx) unlessAssumed(outcome error) error {
 	return outcome
 }
 
-// ruleRow is what the rule knows of a row, nil for none.
+// ruleRow returns the fields of a row that the rule knows, nil for no row.
 func (r *Resource) ruleRow() *index.Row {
 	if r == nil {
 		return nil
@@ -186,7 +186,7 @@ func (r *Resource) ruleRow() *index.Row {
 	}
 }
 
-// apply copies what the rule has made of the row.
+// apply copies the fields that the rule set to the row.
 func (r *Resource) apply(now *index.Row) {
 	r.Phase, r.Verify, r.Generation = now.Phase, now.Verify, now.Generation
 	r.FollowPut, r.FollowDelete, r.FollowPatch = now.FollowPut, now.FollowDelete, now.FollowPatch
@@ -195,8 +195,8 @@ func (r *Resource) apply(now *index.Row) {
 const putTombstone = `INSERT INTO tombstones (subscription, key, region, at) VALUES (?, ?, ?, ?)
 	ON CONFLICT (subscription, key) DO UPDATE SET region = excluded.region, at = excluded.at`
 
-// writeTombstone remembers that the resource is gone, so that a list that began
-// before does not bring it back.
+// writeTombstone records that the resource is gone, so that a list that began before
+// does not add it again.
 func (h *resourceTx) writeTombstone(t *tx) error {
 	region := ""
 	if h.row != nil {

@@ -9,13 +9,14 @@ import (
 	"portico/inventory/index"
 )
 
-// Retirement is what the store has of a region that is gone for good.
+// Retirement is what the store holds of a region that is gone for good.
 type Retirement struct {
 	Rows, Intents, Fences, WrittenRegions, Coverage, Strays, Operations int
 	Notices                                                             int // under way, or for endpoints that are absent
-	// Moving are the IDs there that a move has under way: they stay until it ends.
+	// Moving are the IDs of resources there that a move has under way: they stay until
+	// it ends.
 	Moving int
-	// Waiting are the first of the Groups that are being deleted and have something
+	// Waiting are the first of the groups that are being deleted and have something
 	// there, ordered by subscription and key.
 	Waiting []GroupName
 	Groups  int
@@ -42,14 +43,14 @@ func (s *Store) Retirement(ctx context.Context, region string) (Retirement, erro
 	return r.found, err
 }
 
-// RetireRegion forgets all that the store has of a region that the map no longer has
-// and nobody will ever ask again, and returns what it forgot: the rows there with
-// their tags, locks and jobs, open writes, written regions, coverage, strays, polling
-// URLs, and notices. Deletions of groups that waited for it go on.
+// RetireRegion forgets a region that the map no longer has and that will never be asked
+// again. It returns what it forgot: the rows there with their tags, locks and jobs,
+// open writes, written regions, coverage, strays, polling URLs, and notices. Deletions
+// of groups that waited for the region go on.
 //
 // It goes through all subscriptions in many short transactions. After an interruption
-// what was forgotten stays so, and another call goes on with the rest.
-// *CallsUnderWayError, before anything is forgotten, where a call may be running.
+// another call forgets the rest. If a call to the region may be running, it forgets
+// nothing and returns *CallsUnderWayError.
 func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, error) {
 	r := &retiring{Store: s, region: region}
 	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.checkNoCalls(ctx, sub.ID) }); err != nil {
@@ -59,7 +60,7 @@ func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, er
 	return r.found, err
 }
 
-// subscriptionsAtOnce is how many subscriptions are read at a time.
+// subscriptionsAtOnce is the number of subscriptions in one read.
 const subscriptionsAtOnce = 500
 
 func (s *Store) eachSubscription(ctx context.Context, visit func(Subscription) error) error {
@@ -155,8 +156,8 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 	return add(&r.found.Moving, countRegionMoves, sub, r.region, index.Move)
 }
 
-// forget forgets the region in one subscription. The deletions that wait for it go on
-// at the end.
+// forget forgets the region in one subscription. At its end it makes the waiting
+// deletions due.
 func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 	waiting, err := r.waiting(ctx, sub.ID)
 	if err != nil {

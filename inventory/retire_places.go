@@ -26,7 +26,7 @@ const (
 	deleteRegionsAbsent = `DELETE FROM absent_endpoints WHERE subscription = ? AND region = ?`
 )
 
-// pageOfRegion is how many records of a region are read at a time.
+// pageOfRegion is the number of a region's records in one read.
 const pageOfRegion = 10 * engine.PieceSize
 
 // forgetPages forgets what next finds, page by page in the order of its keys, and
@@ -56,7 +56,8 @@ func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, 
 	}
 }
 
-// forgetWrittenRegions ends the looks at groups in the region.
+// forgetWrittenRegions forgets that groups sent writes to the region, so that their
+// deletions no longer look there.
 func (r *retiring) forgetWrittenRegions(ctx context.Context, sub string) error {
 	type touch struct {
 		group, typ  string
@@ -106,7 +107,7 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	return err
 }
 
-// forgetKeyed forgets the records of the region that are found by their keys.
+// forgetKeyed forgets the region's records, which it finds by their keys.
 func (r *retiring) forgetKeyed(ctx context.Context, sub, list, remove string) (int, error) {
 	return forgetPages(ctx, r.Store, func(after string) ([]string, error) {
 		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], list, sub, r.region, after, pageOfRegion)
@@ -117,7 +118,7 @@ func (r *retiring) forgetKeyed(ctx context.Context, sub, list, remove string) (i
 }
 
 // forgetFences forgets the fences of writes that went there. The jobs of those IDs
-// find that they have gone.
+// notice that they are gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := r.forgetKeyed(ctx, sub, fencesOfRegion, dropFences)
 	r.found.Fences += n
@@ -131,7 +132,7 @@ func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	return err
 }
 
-// notices are the ids of the jobs that notify endpoints in the region.
+// notices returns the ids of the jobs that notify endpoints in the region.
 func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err error) {
 	err = from.Each(func(scan engine.Scanner) error {
 		var (
@@ -152,8 +153,8 @@ func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err 
 
 func (r *retiring) serves(a NotificationTarget) bool { return a.Region == r.region }
 
-// notified reports whether an endpoint in the region was notified of a subscription,
-// or is to be.
+// notified reports whether an endpoint in the region was notified of a subscription, or
+// will be.
 func (r *retiring) notified(ctx context.Context, sub string) (bool, error) {
 	from := r.engine.Read(ctx)
 	absent := 0
@@ -168,8 +169,8 @@ func (r *retiring) notified(ctx context.Context, sub string) (bool, error) {
 	return len(notices) > 0, err
 }
 
-// forgetNotices ends all notifications in the region, also for when it comes back.
-// The erasing of a subscription that waited for them goes on.
+// forgetNotices ends all notifications in the region, and does not resume them if the
+// region comes back. The erasing of a subscription that waited for them goes on.
 func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 	if knows, err := r.notified(ctx, sub); err != nil || !knows {
 		return err
@@ -210,7 +211,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 
 const (
 	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
-	// These report whether a group has, or ever had, anything there.
+	// These report whether a group has, or ever had, anything in the region.
 	writtenInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
 	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND grp = ? AND region = ?)`
 	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND grp = ? AND region = ?)`

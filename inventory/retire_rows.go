@@ -39,8 +39,8 @@ func (r *retiring) types(ctx context.Context, sub string) (types []string, err e
 	return types, nil
 }
 
-// forgetRows removes the rows in the region. Nested resources go first, so that none
-// of them has to be verified.
+// forgetRows removes the rows in the region. Nested resources go first, because
+// removing a parent would flag them for verification.
 func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	types, err := r.types(ctx, sub)
 	if err != nil {
@@ -57,23 +57,23 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	return nil
 }
 
-// forgetIntents ends the writes to the region without a row there: those to strays,
-// and to what the index does not know.
+// forgetIntents ends the writes to the region that have no row there: those to strays,
+// and to resources that the index does not know.
 func (r *retiring) forgetIntents(ctx context.Context, sub string) error {
 	return r.eachMember(ctx, func(limit int) ([]member, error) {
 		return engine.Collect(r.engine.Read(ctx), scanMember, intentsOfRegion, sub, r.region, index.Move, limit)
 	}, r.forgetIntentsAt)
 }
 
-// retiredRow is what one resource had.
+// retiredRow lists the records of one resource.
 type retiredRow struct {
 	rows, intents int
 	// kept: a move has it under way.
 	kept bool
 }
 
-// eachMember forgets what next finds, piece by piece, until only what has to stay is
-// left.
+// eachMember forgets the members that next finds, page by page, until only those are
+// left that have to stay.
 func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]member, error), forget func(*tx, member) (retiredRow, error)) error {
 	kept := map[member]bool{}
 	for {
@@ -110,7 +110,7 @@ func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]membe
 	}
 }
 
-// forgetRow removes a row in the region, with all that belongs to it.
+// forgetRow removes a row in the region with all its records.
 func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
 	h, err := lockResource(t, m.subscription, m.key)
 	switch {
@@ -127,8 +127,8 @@ func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
 	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, index.State{}, index.Actions{Tombstone: true, Orphaned: true})
 }
 
-// forgetIntentsAt ends the writes to the region under one ID. A row of that ID lies
-// elsewhere: earlier GETs of it count no longer.
+// forgetIntentsAt ends the writes to the region under one ID. If a row of that ID lies
+// elsewhere, earlier GETs of it no longer count.
 func (r *retiring) forgetIntentsAt(t *tx, m member) (retiredRow, error) {
 	h, err := lockResource(t, m.subscription, m.key)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 // ErrSubscriptionNotFound says that the subscription does not exist, or is Deleted.
 var ErrSubscriptionNotFound = errors.New("inventory: the subscription does not exist")
 
-// SubscriptionStateError says that the subscription's state forbids something: a
-// Warned or Disabled one takes only a DELETE (resource reference, subscription
-// states).
+// SubscriptionStateError says that the subscription's state forbids a write: a Warned
+// or Disabled one admits only a DELETE (resource reference, subscription states).
 type SubscriptionStateError struct {
 	State SubscriptionState
 }
@@ -37,15 +36,15 @@ func (s SubscriptionState) admits(deletes bool) error {
 	return nil
 }
 
-// lockScope locks a group's row. It reads the subscription's state plainly, since
-// every write in a subscription would lock that row. It also reads whether there are
-// any locks, as most have none.
+// lockScope locks a group's row. It reads the subscription's state without a lock,
+// because every write in the subscription would contend for that row. It also reads
+// whether the subscription has any locks, since most have none.
 const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?),
 		COALESCE((SELECT version FROM subscriptions WHERE subscription = ?), 0), EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
 	FROM resource_groups WHERE subscription = ? AND key = ?` + engine.ForUpdate
 
-// lockScopeOf asks for a group. A subscription that does not exist counts as Deleted,
-// which refuses everything.
+// lockScopeOf returns the request that locks a group. A subscription that does not
+// exist counts as Deleted, which refuses everything.
 func lockScopeOf(of scopeOf) engine.Request {
 	return engine.Request{Statement: lockScope, Args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.subscription, of.group}}
 }
@@ -57,8 +56,8 @@ func scanScope(scan engine.Scanner) (s scopeState, err error) {
 	return s, err
 }
 
-// openScope locks a write's group after its subscription admits the write. Without
-// such a group it returns ErrNotFound. sub and name are folded.
+// openScope checks that a subscription admits a write, and locks the write's group. It
+// returns ErrNotFound if there is no such group. sub and name are folded.
 func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 	s, err := openScopeState(t, sub, name, deletes)
 	return s.group, err
@@ -95,7 +94,8 @@ func stateOf(t *tx, sub string) (SubscriptionState, error) {
 	return known.State, err
 }
 
-// subscription locks a subscription, whatever its state. ErrNotFound where there is none.
+// subscription locks a subscription, whatever its state. It returns ErrNotFound if there
+// is none.
 func (t *tx) subscription(sub string) (Subscription, error) {
 	known, loaded := t.locked.subscriptions[sub]
 	switch {

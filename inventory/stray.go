@@ -11,8 +11,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Stray is a resource that was seen in a region other than the one where the index
-// has its ID. It is reported and counts as a member of its group; nothing is ever
+// Stray is a resource that was seen in another region than the one that the index has
+// for its ID. It is reported and counts as a member of its group; no request is ever
 // routed to it.
 type Stray struct {
 	Subscription, Region, Key string
@@ -62,8 +62,8 @@ func (s *Store) AllStrays(ctx context.Context, after Stray, limit int) ([]Stray,
 }
 
 // ForgetStrays deletes the strays of a type in a region that were last seen before a
-// time: a complete list that began then did not show them. It returns how many.
-// Within the differences of clocks, a stray counts as seen since.
+// time: a complete list that began then did not show them. It returns how many it
+// deleted. A stray seen within the clocks' slack before that time stays.
 func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
 	before = before.Add(-s.engine.ClockSlack())
 	return commit(ctx, s, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
@@ -78,8 +78,8 @@ func (s *Store) CountStrays(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// ForgetStray deletes a stray that its region does not hold any more, if nothing saw
-// it there again since it was read, and reports whether it did.
+// ForgetStray deletes a stray that its region no longer holds, unless it was seen there
+// again since it was read. It reports whether it deleted the stray.
 func (s *Store) ForgetStray(ctx context.Context, stray Stray) (bool, error) {
 	return commit(ctx, s, engine.Flushed, transaction.RecordLocks(stray.Subscription), func(t *tx) (bool, error) {
 		n, err := t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
@@ -91,14 +91,14 @@ func (s *Store) ForgetStray(ctx context.Context, stray Stray) (bool, error) {
 // must not change the row of its ID. The intent of its delete stands therefore
 // under a key of its own, where the rules find neither row nor another write.
 
-// strayMark begins the keys of strays' intents, and no resource's: these begin with a
-// slash.
+// strayMark begins the keys of strays' intents. No resource's key begins with it, as
+// these begin with a slash.
 const strayMark = "stray:"
 
-// MemberKey names a stray where rows are named by their keys.
+// MemberKey returns the name of a stray among rows that are named by their keys.
 func (s Stray) MemberKey() string { return strayMark + s.Region + s.Key }
 
-// Row is what a call for a stray needs of a row.
+// Row returns the fields of a row that a call to the stray needs.
 func (s Stray) Row() Resource {
 	return Resource{
 		Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, TypeName: s.Type, Region: s.Region,
@@ -108,10 +108,10 @@ func (s Stray) Row() Resource {
 // IsStrayKey reports whether a key is a stray's MemberKey, and not a row's key.
 func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 
-// BeginStray records the intent to delete a stray at the region where it was seen,
-// for the deletion of its group: the write's Key and Region become the stray's. It
-// refuses like [Store.Begin], and by ErrChanged when the stray is gone or was seen
-// again since it was read.
+// BeginStray records the intent to delete a stray at the region where it was seen, for
+// the deletion of its group: the write's Key and Region become the stray's. It refuses
+// like [Store.Begin], and by ErrChanged if the stray is gone or was seen again since it
+// was read.
 func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, error) {
 	w.Kind, w.OfGroupDelete = index.Delete, true
 	w.Subscription, w.Group, w.Type, w.Region = stray.Subscription, stray.Group, stray.Type, stray.Region
@@ -145,8 +145,8 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 // touchStray locks a stray's row.
 const lockStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
 
-// SettleStray records what became of the delete of a stray. Gone removes the
-// stray with the intent, in one transaction.
+// SettleStray records the outcome of a stray's deletion. If the stray is gone, one
+// transaction removes it and the intent.
 func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
 	return s.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(ticket.Subscription), ticket.Key)
@@ -154,7 +154,7 @@ func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a A
 			return err
 		}
 		after, did := h.settle(t, index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status})
-		did.Tombstone = false // the ID itself may well be there
+		did.Tombstone = false // the resource of that ID may exist in its own region
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func ParseSubscriptionState(text string) (SubscriptionState, error) {
 	return 0, fmt.Errorf("%q is no subscription state: want one of %s", text, strings.Join(subscriptionStates[:], ", "))
 }
 
-// Subscription is the billing and isolation scope that every group is in.
+// Subscription is the scope of billing and isolation that every group lies in.
 type Subscription struct {
 	ID          string // folded
 	TenantID    string
@@ -57,17 +57,18 @@ type Subscription struct {
 	// Features are those that it is registered for, "Namespace/name", sorted. Writing a
 	// subscription with nil keeps them as they are.
 	Features []string
-	// Covered means that Portico knows all that the subscription holds. The creator
-	// says so, which a restored store does not believe; later it is only learnt.
+	// Covered means that Portico knows every resource of the subscription. The creator
+	// of a subscription declares it, and later Portico only learns it. A restored store
+	// does not believe the declaration.
 	Covered bool
 	// Version is raised by each change that providers are notified of, also of a
 	// registration. The store sets it.
 	Version int64
-	// FinalVersion is the version that providers of a Deleted one were notified of when
-	// no write to it was open any more; 0: not yet.
+	// FinalVersion is the version of a Deleted subscription that providers were
+	// notified of when no write to it was open any more; 0: not yet.
 	FinalVersion int64
-	// Erased: it is Deleted, and nothing of it is left, here or at any provider that
-	// the region map has; see [Store.UnnotifiedRegions].
+	// Erased: it is Deleted and nothing of it is left, here or at any provider in the
+	// region map; see [Store.UnnotifiedRegions].
 	Erased           bool
 	Tags             map[string]string // changed by EditSubscriptionTags alone
 	Created, Changed time.Time
@@ -87,7 +88,7 @@ const (
 		WHERE subscription = ?`
 	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
 	// lockSubscription blocks only changes of the subscription itself: writes in it
-	// read its row plainly.
+	// read its row without a lock.
 	lockSubscription  = selectSubscription + engine.ForUpdate
 	listSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
@@ -129,7 +130,7 @@ func (s Subscription) update(t *tx) error {
 		joined(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }
 
-// joined is how features are stored; their names hold no space.
+// joined returns the stored form of features; their names hold no space.
 func joined(features []string) string {
 	sorted := slices.Clone(features)
 	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(arm.Fold(a), arm.Fold(b)) })
@@ -143,8 +144,8 @@ func (s Subscription) HasFeature(name string) bool {
 }
 
 // SeedSubscriptions creates the subscriptions that are absent, and notifies providers
-// of them. It leaves the others as they are: the configuration names a beginning, not
-// the present.
+// of them. It leaves the others as they are, because the configuration gives only their
+// initial state.
 func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, targets ...NotificationTarget) error {
 	for _, seed := range seeds {
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
@@ -167,10 +168,10 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 	return nil
 }
 
-// PutSubscription creates a subscription or replaces what may change of it, and
-// notifies providers. Covered counts at creation only. A Deleted one can be recreated
-// once it is erased: ErrErasing before; *UnnotifiedRegionsError while an endpoint
-// that the region map lacked does not know.
+// PutSubscription creates a subscription or replaces its mutable members, and notifies
+// providers. Covered counts at creation only. A Deleted subscription can be recreated
+// once it is erased: before that the error is ErrErasing, and *UnnotifiedRegionsError
+// while an endpoint that the region map lacked does not know of the deletion.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...NotificationTarget) (stored Subscription, created bool, err error) {
 	return engine.Put(ctx, s.engine, transaction.SubscriptionLocks(p.ID), func(t *tx) (stored Subscription, created bool, err error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
@@ -220,7 +221,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 	})
 }
 
-// following is the version that a PUT makes of the current one, and whether that
+// following returns the version that a PUT makes of the current one, and whether that
 // recreates the subscription.
 func (s Subscription) following(current Subscription, now time.Time) (next Subscription, recreated bool, err error) {
 	recreated = current.State == Deleted && s.State != Deleted
@@ -249,7 +250,7 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	return next, recreated, nil
 }
 
-// notified is all that notifications say of the subscription itself.
+// notified holds the members of a subscription that notifications carry.
 func (s Subscription) notified() string {
 	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joined(s.Features)}, "\n")
 }
@@ -270,8 +271,8 @@ func (t *tx) notifyChange(id string, targets []NotificationTarget) error {
 	return t.addOrBringForward(jobrow.Job{Subscription: sub.ID, ID: EraseJobID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
-// SetFeature registers a subscription for a feature, "Namespace/name", or ends that,
-// and notifies the targets. It refuses as EditGroup does.
+// SetFeature registers a subscription for a feature, "Namespace/name", or ends the
+// registration, and notifies the targets. It refuses as EditGroup does.
 func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, targets []NotificationTarget) (Subscription, error) {
 	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
@@ -320,9 +321,9 @@ func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) (
 // namedSubscriptions ends with which subscriptions; see [engine.Among].
 const namedSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE tenant = ?`
 
-// GrantedSubscriptions lists, as SubscriptionsOf, those of a tenant in which a role is
-// assigned to a caller, and those that are named. It returns less than the limit, of at
-// most 1024, only at the end.
+// GrantedSubscriptions lists, as SubscriptionsOf does, the subscriptions of a tenant in
+// which a caller has a role, and those that are named. It returns fewer than the limit,
+// at most 1024, only at the end.
 func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int) (all []Subscription, err error) {
 	after = max(arm.Fold(after), "0") // behind what belongs to tenants
 	for {
@@ -354,12 +355,12 @@ func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who acc
 
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
 
-// EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the
-// present tags and returns all wanted ones; it runs inside the writing transaction
-// and must be pure, and its error is returned as it is. The subscription must admit a
-// change of the kind, and no lock on it forbid it: ErrSubscriptionNotFound,
-// *SubscriptionStateError, *LockedError. etag makes the entity tag of the result, which is
-// told of; nil: none.
+// EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the present
+// tags and returns all wanted ones; it runs inside the writing transaction and must be
+// pure, and its error is returned as it is. The subscription must admit a change of the
+// kind, and no lock on it forbid it: ErrSubscriptionNotFound, *SubscriptionStateError,
+// *LockedError. etag makes the entity tag of the result, which the event carries; nil:
+// none.
 func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string) (map[string]string, error) {
 	sub = arm.Fold(sub)
 	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (map[string]string, error) {
@@ -398,8 +399,8 @@ func tagOf[T any](etag func(T) string, of T) string {
 	return etag(of)
 }
 
-// readTags reads stored tags. Most subscriptions have none, and every request reads
-// one.
+// readTags reads stored tags. The common case of none costs nothing, as every request
+// reads a subscription.
 func readTags(text, of string) (tags map[string]string, err error) {
 	if text == "{}" || text == "null" {
 		return nil, nil

@@ -10,14 +10,15 @@ import (
 	"portico/inventory/transaction"
 )
 
-// tx is a writing transaction, with what it remembers.
+// tx is a writing transaction with what it has to do at its end.
 type tx struct {
 	transaction.Tx
 	store  *Store
 	locked *lockedState
 	// written are the places whose cached locations are out of date once this commits.
-	written []memory.Key
-	// unassigned is what has gone: what is assigned there goes at the end.
+	written []locations.Place
+	// unassigned are the removed scopes: the transaction removes their role assignments
+	// at its end.
 	unassigned assignments.Removals
 }
 
@@ -52,7 +53,7 @@ func (t *tx) Ended() {
 	}
 }
 
-// dropLocation has the cache forget a resource's location after the commit.
+// dropLocation drops a resource's location from the cache after the commit.
 func (t *tx) dropLocation(key string) {
 	t.written = append(t.written, t.store.Locations.KeyOf(key))
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // UnnotifiedRegionsError refuses to recreate a subscription while endpoints that the
-// region map lacks do not know of its deletion: what they hold would appear in the
-// new one, or a late notification would delete from it.
+// region map lacks do not know of its deletion. Their resources would appear in the new
+// subscription, or a late notification would delete resources of the new one.
 type UnnotifiedRegionsError struct {
 	Regions []string // sorted
 }
@@ -109,12 +109,12 @@ func (t *tx) recordAbsent(sub string) error {
 	return nil
 }
 
-// serves reports whether one of the targets has the namespace and the region.
+// serves reports whether any of the targets has the namespace and the region.
 func (a targetList) serves(at NotificationTarget) bool {
 	return slices.ContainsFunc(a, func(one NotificationTarget) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
-// placesOf lists where a subscription has, or had, resources.
+// placesOf lists the places where a subscription has, or had, resources.
 func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {
@@ -136,9 +136,9 @@ func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 	}
 }
 
-// NotifyReturned notifies endpoints of what they missed while the region map lacked
-// their region, for at most limit subscriptions, and returns how many. present are
-// the endpoints that the map has.
+// NotifyReturned notifies endpoints of the changes that they missed while the region
+// map lacked their region. It does so for at most limit subscriptions, and returns for
+// how many. present are the endpoints that the map has.
 func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
 	from := s.engine.Read(ctx)
 	for at := (NotificationTarget{}); notified < limit; {
@@ -167,7 +167,7 @@ func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget
 	return notified, nil
 }
 
-// notifyReturned notifies the endpoints of a region that is back of one subscription.
+// notifyReturned notifies the endpoints of a returned region of one subscription.
 func (s *Store) notifyReturned(ctx context.Context, sub string, at NotificationTarget, back targetList) error {
 	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
@@ -186,7 +186,7 @@ func (s *Store) notifyReturned(ctx context.Context, sub string, at NotificationT
 	})
 }
 
-// addTargets records endpoints that are to hear of later changes too.
+// addTargets records endpoints that have to be notified of later changes too.
 func (t *tx) addTargets(sub string, more targetList) error {
 	known, err := loadTargets(t, sub)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Obstacle is what keeps a step of an operator from being safe.
+// Obstacle is the reason why a step of an operator is not safe yet.
 type Obstacle uint8
 
 // The obstacles.
@@ -30,10 +30,10 @@ var obstacles = [...]string{"CallUnderWay", "WriteOpen", "MoveOpen", "OperationF
 
 func (o Obstacle) String() string { return index.NameOf(obstacles[:], int(o)) }
 
-// ObstacleError refuses a step of an operator.
+// ObstacleError refuses a step of an operator that is not safe yet.
 type ObstacleError struct {
 	Obstacle
-	Until time.Time // when it ends by time; the zero time where time does not end it
+	Until time.Time // when the obstacle ends by time; the zero time if time does not end it
 }
 
 func (e *ObstacleError) Error() string {
@@ -44,10 +44,11 @@ func (e *ObstacleError) Error() string {
 }
 
 // GiveUpFollow gives up the operation of an accepted write once it has been followed for
-// the limit: as where its provider no longer knows it, a GET tells what became of the
-// resource, and for the late-write window of its type (0 for Options.LateWriteWindow) it
-// counts as a write without an answer. *ObstacleError before that, as it may run on for
-// longer than that window; ErrNotFound where nothing is followed.
+// the limit, as if its provider no longer knew it: a GET shows the state of the
+// resource, and for the late-write window of its type (0 for Options.LateWriteWindow)
+// the write counts as one without an answer. Before the limit it returns *ObstacleError,
+// as the operation may run on for longer than that window; if nothing is followed,
+// ErrNotFound.
 func (s *Store) GiveUpFollow(ctx context.Context, sub, key string, kind index.WriteKind, limit, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
@@ -74,10 +75,11 @@ func (s *Store) GiveUpFollow(ctx context.Context, sub, key string, kind index.Wr
 	})
 }
 
-// ForgetResource removes the row of a resource that is in doubt, and of which an operator
-// says that it does not exist: as a GET of Portico's own would that said so. It returns
-// the row. ErrNotFound where there is none, *ObstacleError where the operator cannot know
-// that yet, as something under way may make it.
+// ForgetResource removes the row of an unverified resource that does not exist, by the
+// word of an operator. It acts as on a GET of Portico's own that found nothing, and
+// returns the row. The error is ErrNotFound if there is no row, and *ObstacleError if
+// something under way may still create the resource, so that the operator cannot know
+// yet.
 func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, error) {
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
@@ -105,8 +107,9 @@ func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, 
 	})
 }
 
-// forgettable refuses to forget a row that something under way may make true, or of which
-// the index is sure: whoever saw nothing there saw it before a client made it.
+// forgettable refuses to forget a row that something under way may make true, or that the
+// index is sure of: an operator who saw nothing there looked before a client created the
+// resource.
 func forgettable(s index.State, now time.Time) error {
 	refusal := openObstacle(s.Open, engine.Micros(now), func(in index.Intent) bool { return in.Kind == index.Put })
 	switch {
@@ -120,8 +123,8 @@ func forgettable(s index.State, now time.Time) error {
 	return nil
 }
 
-// openObstacle returns the last to end of the calls that may be running, and of the
-// writes without an answer that matter; nil for none.
+// openObstacle returns the one that ends last among the calls that may be running and
+// the unanswered writes that matter; nil if there is none.
 func openObstacle(open []index.Intent, now int64, matters func(index.Intent) bool) error {
 	var found *ObstacleError
 	for _, in := range open {
@@ -145,9 +148,9 @@ func openObstacle(open []index.Intent, now int64, matters func(index.Intent) boo
 	return found
 }
 
-// ForgetSwornStray deletes a stray of which an operator says that it does not exist. A sweep
-// that sees it reports it anew. ErrNotFound where there is none, *ObstacleError while a
-// call for it may be running.
+// ForgetSwornStray deletes a stray that does not exist, by the word of an operator. A sweep
+// that sees it reports it again. The error is ErrNotFound if there is no such stray, and
+// *ObstacleError while a call for it may be running.
 func (s *Store) ForgetSwornStray(ctx context.Context, stray Stray) error {
 	stray.Subscription, stray.Key = arm.Fold(stray.Subscription), arm.Fold(stray.Key)
 	return s.write(ctx, engine.Flushed, resourceLocks(stray.Subscription, stray.MemberKey()), func(t *tx) error {
@@ -166,9 +169,10 @@ func (s *Store) ForgetSwornStray(ctx context.Context, stray Stray) error {
 	})
 }
 
-// ForgetFences removes the fences on an ID once the time of each is over: an operator says
-// that nothing has landed under them, where no GET can prove that. It returns them.
-// ErrNotFound where there is none, *ObstacleError while the time of one is not over.
+// ForgetFences removes the fences on an ID once the time of each is over, and returns
+// them. An operator vouches that nothing has landed under them, for the case that no GET
+// can prove it. The error is ErrNotFound if there is no fence, and *ObstacleError while
+// the time of one is not over.
 func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
@@ -201,9 +205,9 @@ func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, err
 	})
 }
 
-// GiveUpNotice ends a notice's job as for an endpoint that the map lacks: the endpoint is
-// notified again when the map has it again. *ObstacleError while it is being notified,
-// ErrNotFound where the job has ended.
+// GiveUpNotice ends a notice's job as if the map lacked the endpoint: the endpoint is
+// notified when the map has it again. The error is *ObstacleError while the endpoint is
+// being notified, and ErrNotFound if the job has ended.
 func (s *Store) GiveUpNotice(ctx context.Context, j jobrow.Job) error {
 	switch {
 	case j.State.Ended():

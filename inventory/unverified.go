@@ -12,7 +12,7 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Unverified is a resource that the index is not sure of, with the reasons.
+// Unverified is a resource whose state the index is not sure of, with the reasons.
 type Unverified struct {
 	Subscription, Key string
 	Row               *Resource    // nil: there is none
@@ -27,18 +27,19 @@ type UnverifiedQuery struct {
 	Limit        int    // above 0
 }
 
-// UnverifiedPage may hold less than was asked for, or nothing, and not be the last.
+// UnverifiedPage is a page of unverified resources. It may hold fewer than the limit,
+// or none, without being the last.
 type UnverifiedPage struct {
 	Value []Unverified
 	Next  string // empty: there is no other page
 }
 
-// ErrInvalidCursor refuses an UnverifiedQuery.After that was never a page's Next.
+// ErrInvalidCursor refuses an UnverifiedQuery.After that is no page's Next.
 var ErrInvalidCursor = errors.New("inventory: there is no such position in the list")
 
 const (
 	// openWritesShown bounds the writes that are shown of one resource, and jobsPassed
-	// the jobs that are looked at for one page.
+	// the jobs that are examined for one page.
 	openWritesShown = 20
 	jobsPassed      = 1000
 
@@ -52,8 +53,8 @@ const (
 )
 
 // Unverified lists the resources that the index is not sure of: first those with open
-// writes, by key, then those whose rows are flagged or followed, by job. It looks at
-// a bounded number of rows. Changes between pages may be listed or not. It returns
+// writes, by key, then those whose rows are flagged or followed, by job. It examines a
+// bounded number of rows. It may or may not list changes between pages. It returns
 // ErrInvalidCursor for a wrong After.
 func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
 	q.Subscription = arm.Fold(q.Subscription)
@@ -107,7 +108,7 @@ func (q UnverifiedQuery) byKey(ctx context.Context, s *Store) (page UnverifiedPa
 	return page, nil
 }
 
-// subscriptionOf is the subscription in the folded ID of a resource.
+// subscriptionOf returns the subscription in the folded ID of a resource.
 func subscriptionOf(key string) (string, error) {
 	rest, found := strings.CutPrefix(key, subscriptionScope(""))
 	sub, _, complete := strings.Cut(rest, "/")
@@ -155,8 +156,8 @@ func (q UnverifiedQuery) byJob(ctx context.Context, s *Store, after jobrow.Job, 
 	return nil
 }
 
-// UnverifiedResource returns what the index has of an ID, and the reasons why it is not sure
-// of that; there may be none.
+// UnverifiedResource returns the index's records of an ID, and the reasons why it is not
+// sure of them; there may be none.
 func (s *Store) UnverifiedResource(ctx context.Context, sub, id string) (u Unverified, err error) {
 	sub, key := arm.Fold(sub), arm.Fold(id)
 	u.Subscription, u.Key = sub, key
