@@ -30,7 +30,7 @@ func (e *ExistsError) Error() string {
 }
 
 // Assignment gives a role to a principal at a scope, and at all that lies below. Its JSON
-// is what no statement looks at.
+// holds the fields that no statement reads.
 type Assignment struct {
 	TenantID     string `json:"-"` // folded
 	Subscription string `json:"-"` // folded; "" at the tenant
@@ -42,7 +42,8 @@ type Assignment struct {
 	PrincipalType  string `json:"principalType,omitempty"`
 	RoleDefinition string `json:"-"` // the GUID of the definition, in lower case
 	Description    string `json:"description,omitempty"`
-	// An assignment with a condition grants nothing: conditions are not judged.
+	// An assignment with a condition grants nothing, because Portico does not evaluate
+	// conditions.
 	Condition        string `json:"-"`
 	ConditionVersion string `json:"conditionVersion,omitempty"`
 	// DelegatedManagedIdentity is kept for clients.
@@ -95,12 +96,13 @@ func scanRoleAssignment(scan engine.Scanner) (Assignment, error) {
 	return a, nil
 }
 
-// scope is the scope of an assignment, without its group.
+// scope returns the scope of an assignment, without its group.
 func (a *Assignment) scope() Scope {
 	return Scope{TenantID: a.TenantID, Subscription: a.Subscription, ID: a.ScopeKey}
 }
 
-// put stores an assignment, and has what is remembered of its subscription forgotten.
+// put stores an assignment, and makes all replicas forget what they remember of its
+// subscription.
 func (a *Assignment) put(t *transaction.Tx) error {
 	properties, err := json.Marshal(a)
 	if err != nil {
@@ -128,11 +130,11 @@ func (r *Roles) Assignment(ctx context.Context, at Scope, name string) (Assignme
 // ScopeID, PrincipalID, PrincipalType, RoleDefinition, Description, Condition,
 // ConditionVersion, DelegatedManagedIdentity, CreatedBy, UpdatedBy, ETag and Host.
 //
-// *ExistsError where another assignment grants the same, ErrUpdate where the name stands
-// for another grant in the subscription, ErrDefinitionNotFound without a role in the
-// tenant that may be assigned there, *transaction.QuotaError where there are all the
-// assignments that there may be. engine.ErrNotFound if the host does not exist; the
-// subscription and the group must admit the change, as for the inventory's EditLock.
+// The error is *ExistsError if another assignment grants the same, ErrUpdate if the name
+// belongs to another grant in the subscription, ErrDefinitionNotFound if the tenant has
+// no such role that may be assigned there, *transaction.QuotaError at the limit of
+// assignments, and engine.ErrNotFound if the host does not exist. The subscription and
+// the group must admit the change, as for the inventory's EditLock.
 func (r *Roles) PutAssignment(ctx context.Context, at Scope, name string, edit func(current *Assignment) (*Assignment, error)) (stored Assignment, created bool, err error) {
 	open := func(t *transaction.Tx) (*Assignment, error) { return at.openAssignment(t, name, false) }
 	return transaction.Edit(ctx, r.database, at.lockSet(), open, edit, func(t *transaction.Tx, current *Assignment, a Assignment) (Assignment, error) {
@@ -159,8 +161,8 @@ func (r *Roles) PutAssignment(ctx context.Context, at Scope, name string, edit f
 	})
 }
 
-// openAssignment opens the scope and returns the present assignment, nil where there
-// is none.
+// openAssignment opens the scope and returns the present assignment, nil if there is
+// none.
 func (at Scope) openAssignment(t *transaction.Tx, name string, deletes bool) (*Assignment, error) {
 	if err := at.open(t, deletes); err != nil {
 		return nil, err
@@ -172,8 +174,9 @@ func (at Scope) openAssignment(t *transaction.Tx, name string, deletes bool) (*A
 	return &current, err
 }
 
-// checkNew refuses what PutAssignment says. Whoever assigns something in
-// the subscription, or at the tenant, holds the same row.
+// checkNew returns the errors that PutAssignment documents. Every assignment in the
+// subscription, or at the tenant, holds the same row, so that no two are checked at
+// once.
 func (r *Roles) checkNew(t *transaction.Tx, a Assignment, limit transaction.QuotaError) error {
 	partition := a.scope().partition()
 	taken := false
@@ -200,7 +203,7 @@ func (r *Roles) checkNew(t *transaction.Tx, a Assignment, limit transaction.Quot
 	return &limit
 }
 
-// quota is how many assignments there may be where the scope lies.
+// quota returns the limit of assignments that the scope counts against.
 func (at Scope) quota(l Limits) transaction.QuotaError {
 	if at.Subscription == "" {
 		return transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: l.PerTenant}
@@ -208,8 +211,8 @@ func (at Scope) quota(l Limits) transaction.QuotaError {
 	return transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: l.PerSubscription}
 }
 
-// DeleteAssignment removes an assignment that check accepts. engine.ErrNotFound where there
-// is none; otherwise it refuses like PutAssignment.
+// DeleteAssignment removes an assignment that check accepts. It returns engine.ErrNotFound
+// if there is none, and otherwise refuses like PutAssignment.
 func (r *Roles) DeleteAssignment(ctx context.Context, at Scope, name string, check func(Assignment) error) error {
 	open := func(t *transaction.Tx) (*Assignment, error) { return at.openAssignment(t, name, true) }
 	return transaction.Remove(ctx, r.database, at.lockSet(), open, check, func(t *transaction.Tx, current Assignment) error {

@@ -25,14 +25,14 @@ var (
 	// ErrNameExists refuses a custom role whose name another role of the tenant has.
 	ErrNameExists = errors.New("inventory: a role definition of that name exists")
 
-	// ErrBuiltIn refuses to change a role that is built in.
+	// ErrBuiltIn refuses to change a built-in role.
 	ErrBuiltIn = errors.New("inventory: the role definition is built in")
 
 	// ErrAssigned refuses to delete a role definition that is assigned.
 	ErrAssigned = errors.New("inventory: the role definition is assigned")
 )
 
-// Definition is a custom role of a tenant. Those that are built in are not stored.
+// Definition is a custom role of a tenant. Built-in roles are not stored.
 type Definition struct {
 	TenantID string // folded
 	roles.Definition
@@ -40,7 +40,7 @@ type Definition struct {
 	ETag       string
 }
 
-// definitionProperties are those that no statement looks at.
+// definitionProperties are the properties that no statement reads.
 type definitionProperties struct {
 	Name             string             `json:"roleName"`
 	Description      string             `json:"description,omitempty"`
@@ -122,10 +122,9 @@ func (r *Roles) Definitions(ctx context.Context, tenant, after string, limit int
 
 // PutDefinition creates or changes the custom role with an id, a GUID. edit is as for
 // the inventory's EditGroup, but always returns a definition or an error; it decides on
-// Name, Description, Permissions, AssignableScopes, CreatedBy, UpdatedBy and ETag.
-// ErrBuiltIn for a role that is built in, ErrNameExists where another role of the tenant
-// has its name, *transaction.QuotaError where the tenant has all the roles that it may
-// have.
+// Name, Description, Permissions, AssignableScopes, CreatedBy, UpdatedBy and ETag. The
+// error is ErrBuiltIn for a built-in role, ErrNameExists if another role of the tenant
+// has its name, and *transaction.QuotaError at the tenant's limit of roles.
 func (r *Roles) PutDefinition(ctx context.Context, tenant, id string, edit func(current *Definition) (*Definition, error)) (stored Definition, created bool, err error) {
 	open := func(t *transaction.Tx) (*Definition, error) { return r.openDefinition(t, tenant, id) }
 	return transaction.Edit(ctx, r.database, tenantLocks(tenant), open, edit, func(t *transaction.Tx, current *Definition, d Definition) (Definition, error) {
@@ -143,8 +142,8 @@ func (r *Roles) PutDefinition(ctx context.Context, tenant, id string, edit func(
 	})
 }
 
-// openDefinition locks the tenant's roles and returns the present one, nil where
-// there is none.
+// openDefinition locks the tenant's roles and returns the present one, nil if there is
+// none.
 func (r *Roles) openDefinition(t *transaction.Tx, tenant, id string) (*Definition, error) {
 	if r.builtIn[arm.Fold(id)] != nil {
 		return nil, ErrBuiltIn
@@ -159,7 +158,7 @@ func (r *Roles) openDefinition(t *transaction.Tx, tenant, id string) (*Definitio
 	return &current, err
 }
 
-// checkDefinition refuses what PutDefinition says.
+// checkDefinition returns the errors that PutDefinition documents.
 func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) error {
 	for _, role := range r.builtIn {
 		if arm.EqualFold(role.Name(), d.Name) {
@@ -183,9 +182,9 @@ func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) e
 	return &transaction.QuotaError{Kind: transaction.QuotaRoleDefinitions, Limit: limit, Current: n}
 }
 
-// holdAssignable returns ErrDefinitionNotFound unless the role of an assignment
-// may be assigned at its scope. A custom one is locked: until then whoever deletes it
-// does not see the assignment.
+// holdAssignable returns ErrDefinitionNotFound unless the role of an assignment may be
+// assigned at its scope. It locks a custom role, because a concurrent deletion of the
+// role cannot see the assignment before it is committed.
 func (r *Roles) holdAssignable(t *transaction.Tx, a Assignment) error {
 	if r.builtIn[a.RoleDefinition] != nil {
 		return nil
@@ -197,9 +196,9 @@ func (r *Roles) holdAssignable(t *transaction.Tx, a Assignment) error {
 	return err
 }
 
-// DeleteDefinition removes a custom role that check accepts. engine.ErrNotFound where
-// there is none, ErrAssigned while it is assigned in the tenant, ErrBuiltIn for
-// one that is built in.
+// DeleteDefinition removes a custom role that check accepts. The error is
+// engine.ErrNotFound if there is none, ErrAssigned while the role is assigned in the
+// tenant, and ErrBuiltIn for a built-in role.
 func (r *Roles) DeleteDefinition(ctx context.Context, tenant, id string, check func(Definition) error) error {
 	open := func(t *transaction.Tx) (*Definition, error) { return r.openDefinition(t, tenant, id) }
 	return transaction.Remove(ctx, r.database, tenantLocks(tenant), open, check, func(t *transaction.Tx, current Definition) error {
@@ -218,8 +217,8 @@ func (r *Roles) DeleteDefinition(ctx context.Context, tenant, id string, check f
 	})
 }
 
-// record records a change of a role that a tenant has made, which was
-// assignable at scopes before.
+// record records a change of a tenant's custom role, which was assignable at scopes
+// before.
 func (d *Definition) record(t *transaction.Tx, before []string, verb string) error {
 	const typ = "Microsoft.Authorization/roleDefinitions"
 	at := slices.Concat(d.AssignableScopes, before)

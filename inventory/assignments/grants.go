@@ -1,12 +1,13 @@
-// Package assignments keeps the roles that tenants define, and what is assigned of roles
-// to principals: at a scope in a subscription, or at the tenant. Whoever changes an
+// Package assignments keeps the roles that tenants define, and the assignments of roles
+// to principals, at a scope in a subscription or at the tenant. A change of an
 // assignment holds the subscription's row, so that names, grants and their number are
-// compared one at a time, and the rows of the group and of the resource at which it
-// stands: it goes with these, moves with them, and goes when the subscription is given
-// to another tenant. A custom role cannot go while it is assigned: whoever assigns it
-// holds its row. What belongs to a tenant stands in place of a subscription under a text
-// that no subscription has ([memory.TenantPartition]), so the change sequence has a row for it,
-// which is also what a change locks.
+// compared one at a time. It also holds the rows of the group and of the resource of its
+// scope: the assignment is removed with these, moves with them, and is removed when the
+// subscription is given to another tenant. An assignment holds the row of its custom
+// role, so a role cannot be removed while it is assigned. Records of a tenant are stored
+// like those of a subscription, under a text that no subscription has
+// ([scopes.OfTenant]). The change sequence therefore has a row for the tenant, and a
+// change locks that row.
 package assignments
 
 import (
@@ -21,7 +22,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// What these end with says which principals, or which roles: see [engine.Among].
+// The end of these statements says which principals, or which roles: see
+// [engine.Among].
 const (
 	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND only_if = ''`
 	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
@@ -33,11 +35,11 @@ const (
 	subscriptionOrder    = ` ORDER BY subscription LIMIT ?`
 )
 
-// groupsAsked bounds the groups of a caller that count, in the order of their ids: they
-// are asked for in one statement. Tokens of usual issuers name 200 at most.
+// groupsAsked bounds the groups of a caller that count, in the order of their ids,
+// because one statement names them all. Tokens of common issuers name 200 at most.
 const groupsAsked = engine.AmongAtOnce - 1
 
-// assigned is what an assignment says of a caller.
+// assigned is an assignment as a caller's grants need it.
 type assigned struct{ tenant, scope, scopeID, name, role string }
 
 func scanAssigned(scan engine.Scanner) (a assigned, err error) {
@@ -45,14 +47,14 @@ func scanAssigned(scan engine.Scanner) (a assigned, err error) {
 	return a, err
 }
 
-// Roles are the roles of a database, and what is assigned of them.
+// Roles are the roles of a database, and their assignments.
 type Roles struct {
 	database *transaction.Database
 	limits   Limits
 	builtIn  map[string]*roles.Role // by their ids
 }
 
-// Limits bound what is assigned and defined; 0 means no bound. PerTenant is for the
+// Limits bound the assignments and definitions; 0 means no bound. PerTenant bounds the
 // assignments at the tenant itself.
 type Limits struct{ PerSubscription, PerTenant, DefinitionsPerTenant int }
 
@@ -65,9 +67,9 @@ func New(d *transaction.Database, l Limits) *Roles {
 	return r
 }
 
-// Grants returns what a caller has been granted, by its object id and its groups, at,
-// above and below a subscription of a tenant; subscription "" stands for what is granted
-// at the tenant alone. It asks the store.
+// Grants returns a caller's grants, by its object id and its groups, at, above and below
+// a subscription of a tenant; subscription "" selects the grants at the tenant alone. It
+// reads the store.
 func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
 	partitions := []string{memory.TenantPartition(tenant)}
 	if subscription != "" {
@@ -105,8 +107,8 @@ func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who acc
 	return granted, nil
 }
 
-// Subscriptions lists at most limit subscriptions of a tenant, by their ids after one, in
-// which a role is assigned to a caller.
+// Subscriptions lists at most limit subscriptions of a tenant in which a role is assigned
+// to a caller, in the order of their ids, after one of them.
 func (r *Roles) Subscriptions(ctx context.Context, tenant string, who access.Principal, after string, limit int) ([]string, error) {
 	condition, ids := engine.Among("principal", principals(who), principalKey)
 	args := append([]any{arm.Fold(tenant), after}, ids...)
@@ -124,7 +126,7 @@ func ID(scope, name string) string {
 	return scope + "/providers/Microsoft.Authorization/roleAssignments/" + name
 }
 
-// principals are the ids by which something may be assigned to a caller.
+// principals returns the ids under which roles may be assigned to a caller.
 func principals(who access.Principal) []string {
 	ids := []string{who.ObjectID}
 	for id := range who.Groups.All() {
@@ -142,9 +144,9 @@ type namedRole struct {
 	custom *roles.Definition // nil for one that is built in
 }
 
-// countsAt reports whether the role is granted by an assignment at a folded scope. One
-// that is not assignable there, or not any more, or has come there by a move, allows
-// nothing: who may change the role need have no rights there.
+// countsAt reports whether an assignment at a folded scope grants the role. A role that
+// is not assignable there, or no longer is, or came there by a move, allows nothing: a
+// caller who may change the role may have no rights at that scope.
 func (n namedRole) countsAt(scope string) bool {
 	return n.custom == nil || n.custom.AssignableAt(scope)
 }

@@ -12,11 +12,12 @@ import (
 // Query selects assignments.
 type Query struct {
 	Scope
-	// Above adds those above the scope, Below those below it. Those of the tenant are
-	// above every subscription; those of subscriptions are not below the tenant.
+	// Above adds the assignments above the scope, Below those below it. The tenant's
+	// assignments are above every subscription; those of subscriptions are not below
+	// the tenant.
 	Above, Below bool
-	// Principals, unless empty, are whose assignments are listed, by their object ids, of
-	// which the first 1024 count.
+	// Principals, unless empty, limit the list to the assignments of these object ids.
+	// The first 1024 count.
 	Principals []string
 	// After is the last assignment of the page before, nil for the first page.
 	After *Assignment
@@ -77,8 +78,8 @@ func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) 
 	return all, err
 }
 
-// scopes are the scope and, if they are wanted, those above it, in their order, which is
-// also that of what lies in them.
+// scopes returns the scope and, if wanted, its ancestors, in the order of their
+// assignments in the list.
 func (q Query) scopes() []string {
 	scope := arm.Fold(q.ID)
 	if !q.Above || scope == roles.TenantScope {
@@ -97,8 +98,8 @@ func ScopesTo(sub, id string) (all []string) {
 	return append(all, id)
 }
 
-// afterName is the name after which a page goes on at a scope, and whether the pages
-// before have passed the scope.
+// afterName returns the name after which a page continues at a scope, and whether
+// earlier pages have passed the scope.
 func (q Query) afterName(scope string) (after string, passed bool) {
 	if q.After == nil {
 		return "", false
@@ -112,8 +113,8 @@ func (q Query) afterName(scope string) (after string, passed bool) {
 	return "", false
 }
 
-// principalKey is an object id as assignments hold it. A GUID is one in any casing; ids
-// of another form are of issuers that may tell them apart by that.
+// principalKey returns an object id in the form that assignments hold. GUIDs match in
+// any casing; other ids keep their casing, because their issuers may distinguish by it.
 func principalKey(id string) string {
 	if arm.ValidGUID(id) {
 		return arm.Fold(id)

@@ -28,8 +28,8 @@ func (at Scope) partition() string {
 	return arm.Fold(at.Subscription)
 }
 
-// check returns an error, which is a fault of the caller, unless the scope lies in what is
-// said to hold it.
+// check returns an error unless the scope lies in its subscription and group. The error is
+// a fault of the calling code.
 func (at Scope) check() error {
 	holder := subscriptionID(arm.Fold(at.Subscription))
 	if at.Subscription == "" && at.ID == roles.TenantScope || at.Subscription != "" && (arm.EqualFold(at.ID, holder) || strings.HasPrefix(arm.Fold(at.ID), holder+"/")) {
@@ -38,7 +38,7 @@ func (at Scope) check() error {
 	return fmt.Errorf("inventory: the scope %q does not lie in the subscription %q", at.ID, at.Subscription)
 }
 
-// lockSet is that of a write about what is assigned at the scope.
+// lockSet returns the locks of a write that changes assignments at the scope.
 func (at Scope) lockSet() engine.LockSet {
 	switch {
 	case at.Subscription == "":
@@ -49,20 +49,21 @@ func (at Scope) lockSet() engine.LockSet {
 	return transaction.NewGroupLocks(at.Subscription, at.Group)
 }
 
-// tenantLocks are those of a write about what belongs to a tenant, which calls lockTenant.
+// tenantLocks are those of a write to a tenant's records, which calls lockTenant.
 func tenantLocks(tenant string) engine.LockSet {
 	return engine.LockSet{Partition: memory.TenantPartition(tenant)}
 }
 
-// lockTenant lets one transaction at a time change what belongs to a tenant. A tenant
-// has no row of its own but that in the change sequence. Whoever removes a resource takes
-// the row in the change sequence before those of assignments too.
+// lockTenant lets one transaction at a time change a tenant's records. A tenant's only
+// row is that in the change sequence. The removal of a resource also takes that row
+// before those of assignments.
 func lockTenant(t *transaction.Tx, tenant string) error {
 	return t.LockScopeChange(memory.TenantPartition(tenant))
 }
 
-// open locks what holds a scope, after that admits the write: the subscription's row for
-// every one, so that one at a time counts and compares its assignments.
+// open checks that the holder of a scope admits the write, and locks it. It always locks
+// the subscription's row, so that one transaction at a time counts and compares the
+// assignments.
 func (at Scope) open(t *transaction.Tx, deletes bool) error {
 	if err := at.check(); err != nil {
 		return err
@@ -84,14 +85,14 @@ const (
 		WHERE subscription = ? AND EXISTS (SELECT 1 FROM role_assignments WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?))`
 )
 
-// Removals are the places that have gone in a transaction: what is assigned there goes at
-// its end.
+// Removals are the scopes that a transaction removed: it removes their assignments at its
+// end.
 type Removals []place
 
 type place struct{ subscription, scope string }
 
-// Add removes what is assigned at what has gone, and below it. Nearly always that is
-// nothing, and what others remember of the subscription then stands.
+// Add schedules the removal of the assignments at a removed scope and below it. Nearly
+// always there are none, and the replicas' memory of the subscription then stays valid.
 func (r *Removals) Add(t *transaction.Tx, sub, scope string) error {
 	if t.Isolated() && !t.Proves() {
 		from, to := engine.Below(scope)
@@ -106,8 +107,9 @@ func (r *Removals) Add(t *transaction.Tx, sub, scope string) error {
 	return nil
 }
 
-// Complete does what Add has put off, behind the changes of scopes. It first records that
-// roles change, if there is anything to remove: no one waits for the answer.
+// Complete removes the assignments that Add scheduled, after the changes of scopes. If
+// there is anything to remove, it first records that roles change, without waiting for
+// the database's answer.
 func (r Removals) Complete(t *transaction.Tx) error {
 	slices.SortFunc(r, func(a, b place) int { return strings.Compare(a.scope, b.scope) })
 	for _, of := range r {
@@ -123,7 +125,7 @@ func (r Removals) Complete(t *transaction.Tx) error {
 		err := t.LookUpLater(engine.Lookup{
 			Request: engine.Request{Statement: removeRoleAssignmentsAt, Args: []any{of.subscription, of.scope, from, to}},
 			Row: func(engine.Scanner) error {
-				t.ChangesScope(of.subscription) // here, once it is committed
+				t.ChangesScope(of.subscription) // takes effect once the transaction is committed
 				return nil
 			},
 		})
@@ -134,8 +136,8 @@ func (r Removals) Complete(t *transaction.Tx) error {
 	return nil
 }
 
-// RemoveAll removes what is assigned in a subscription that another tenant takes over:
-// principals and roles are those of a tenant.
+// RemoveAll removes the assignments in a subscription that another tenant takes over,
+// because principals and roles belong to a tenant.
 func RemoveAll(t *transaction.Tx, sub string) error {
 	if err := t.LockScopeChange(sub); err != nil {
 		return err
@@ -143,8 +145,8 @@ func RemoveAll(t *transaction.Tx, sub string) error {
 	return t.Later(deleteRoleAssignments, sub)
 }
 
-// Move moves what is assigned at a scope of a subscription, and below it. move says where
-// an assignment is from then on.
+// Move moves the assignments at a scope of a subscription and below it. move returns the
+// new scope of an assignment.
 func Move(t *transaction.Tx, sub, scope string, move func(*Assignment)) error {
 	first, last := engine.Below(scope)
 	all, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, sub, scope, first, last)

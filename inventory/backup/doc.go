@@ -1,8 +1,8 @@
 // Package backup copies SQLite's database into a file while it is in use, and puts such
 // a file in the place of a database that is not.
 //
-// What is restored is behind the world: providers have gone on. Restore therefore ends
-// what clients had under way when the backup was made, as nobody knows how that went on,
-// and it would change now what was made since. What the index does not know any more a
-// sweep finds.
+// A restored database is older than its providers' state. Restore therefore ends the
+// work that clients had under way at the time of the backup: its outcome is unknown, and
+// resuming it could change resources that were created since. A sweep finds the
+// resources that the restored index lacks.
 package backup

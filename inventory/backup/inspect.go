@@ -23,13 +23,13 @@ type Contents struct {
 	Resources     int64 `json:"resources"`
 }
 
-// DamagedError says why a file cannot be relied on.
+// DamagedError says why a file is no intact backup.
 type DamagedError struct{ File, Why string }
 
 func (e *DamagedError) Error() string { return e.File + " is no whole database: " + e.Why }
 
-// Inspect reads a backup whole, checks that all of it is as it was written, and counts
-// what it holds. *DamagedError where it is not.
+// Inspect reads a complete backup, checks that all of it is as it was written, and
+// counts its records. It returns *DamagedError if the backup is not intact.
 func Inspect(ctx context.Context, file string) (Contents, error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -48,7 +48,7 @@ func Inspect(ctx context.Context, file string) (Contents, error) {
 	return c, err
 }
 
-// reading calls do with a connection that changes nothing.
+// reading calls do with a read-only connection.
 func reading(ctx context.Context, file, option string, do func(*sql.Conn) error) error {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -72,7 +72,7 @@ func connected(ctx context.Context, path, options string, do func(*sql.Conn) err
 	return do(conn)
 }
 
-// checkPages has the engine read each page, and compare each index with its table.
+// checkPages makes SQLite read each page and compare each index with its table.
 func checkPages(ctx context.Context, db *sql.Conn, file string) error {
 	rows, err := db.QueryContext(ctx, "PRAGMA integrity_check(5)")
 	if err != nil {
@@ -103,7 +103,8 @@ func damaged(ctx context.Context, file string, err error) error {
 	return &DamagedError{file, err.Error()}
 }
 
-// count fills in what a database holds. One that is not of the gateway has no layout.
+// count counts the records of a database. A database that is not a gateway's has no
+// layout.
 func count(ctx context.Context, db *sql.Conn, file string, c *Contents) error {
 	for _, q := range []struct {
 		statement string

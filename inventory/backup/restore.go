@@ -20,27 +20,27 @@ var ErrInUse = errors.New("a process has it open: stop the gateway first")
 // Restoration says what is restored, and how.
 type Restoration struct {
 	Backup, Database string
-	// NotResumed are the kinds of jobs that the new database does not go on with.
+	// NotResumed are the kinds of jobs that are not resumed in the new database.
 	NotResumed inventory.NotResumed
 	// Now is when it is restored.
 	Now time.Time
-	// Progress is told how many bytes of the backup are copied; nil: nobody is.
+	// Progress is called with the number of bytes copied so far; it may be nil.
 	Progress func(done, of int64)
 }
 
-// Restored is what has become of it.
+// Restored is the result of a restoration.
 type Restored struct {
 	Contents
 	// Aside is where the former database is now; "" where there was none.
 	Aside string `json:"aside,omitempty"`
-	// Disarmed is what is not gone on with.
+	// Disarmed is the work that was ended.
 	Disarmed inventory.Disarmed `json:"disarmed"`
 }
 
-// Restore puts a backup in the place of a database, which it keeps beside it under
-// another name. ErrInUse where a process has it open, *DamagedError where the backup
-// is not whole. Until it returns without an error, the former database stays where it
-// was, or beside.
+// Restore replaces a database by a backup, and keeps the former database next to it
+// under another name. The error is ErrInUse if a process has the database open, and
+// *DamagedError if the backup is not intact. Until Restore returns without an error,
+// the former database stays in its place, or next to it.
 func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
 	if done.Contents, err = Inspect(ctx, r.Backup); err != nil {
 		return done, err
@@ -67,7 +67,7 @@ func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
 	return done, flush(filepath.Dir(r.Database))
 }
 
-// prepare makes the new database beside the former one.
+// prepare makes the new database next to the former one.
 func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, err error) {
 	from, err := os.Open(r.Backup)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, 
 	return to.Name(), nil
 }
 
-// counted tells how much was written.
+// counted is a writer that reports how much was written.
 type counted struct {
 	io.Writer
 	progress func(done, of int64)
@@ -106,8 +106,8 @@ func (c *counted) Write(part []byte) (int, error) {
 	return n, err
 }
 
-// disarm brings the new database to this gateway's layout, and ends in it what would do
-// harm.
+// disarm brings the new database to this gateway's layout, and ends the work in it that
+// would do harm.
 func (r Restoration) disarm(ctx context.Context, path string) (inventory.Disarmed, error) {
 	store, err := inventory.OpenRestored(ctx, engine.SQLite, path)
 	if err != nil {
@@ -121,8 +121,8 @@ func (r Restoration) disarm(ctx context.Context, path string) (inventory.Disarme
 	return done, err
 }
 
-// setAside renames the former database, with the files that SQLite has beside it: its
-// log may hold what the database lacks.
+// setAside renames the former database and SQLite's files next to it: the log may hold
+// commits that the database file lacks.
 func (r Restoration) setAside() (aside string, err error) {
 	if _, err := os.Lstat(r.Database); errors.Is(err, fs.ErrNotExist) {
 		return "", nil

@@ -13,10 +13,11 @@ import (
 // ErrExists refuses to write over a file.
 var ErrExists = errors.New("it exists, and a backup is never written over another file")
 
-// Write copies a database that may be in use into a file, as it is at one moment, reads
-// the copy whole, and returns what it holds. The file appears when it is checked and on
-// disk, readable by its owner alone; ErrExists where there is one. Writers of the
-// database go on meanwhile; their log grows until the copy is made.
+// Write copies a database that may be in use into a file, as it is at one moment. It
+// reads the complete copy and returns the contents. The file appears once it is checked
+// and on disk, readable by its owner alone; if the file exists already, the error is
+// ErrExists. Writers of the database go on meanwhile; their log grows until the copy is
+// complete.
 func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	if _, err := os.Stat(database); err != nil {
 		return c, err
@@ -24,8 +25,8 @@ func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return c, errors.Join(err, ErrExists)
 	}
-	// In a folder of its own: SQLite makes the copy with the mode that the process gives
-	// to files.
+	// In a private folder, because SQLite creates the copy with the process's default
+	// file mode.
 	folder, err := os.MkdirTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // of mode 0700
 	if err != nil {
 		return c, err
@@ -48,7 +49,8 @@ func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	if err := flush(copied); err != nil {
 		return c, err
 	}
-	// Not by renaming it, which would replace a file that another process has made.
+	// A link and not a rename, which would replace a file that another process has
+	// created.
 	if err := os.Link(copied, file); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = ErrExists
@@ -58,7 +60,7 @@ func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	return c, flush(filepath.Dir(file))
 }
 
-// flush waits until a file, or what a folder lists, is on disk.
+// flush waits until a file, or the entries of a folder, are on disk.
 func flush(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

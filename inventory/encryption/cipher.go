@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Keys are the operator's: the first encrypts, all of them decrypt.
 	Keys [][32]byte
-	// Database is the database's file. The key is in a file beside it, which is made if
-	// there are no Keys. Empty: no such file.
+	// Database is the database's file. The key is in a file next to it, which New
+	// creates if there are no Keys. Empty: no such file.
 	Database string
 	// Stored returns the key in the database. It makes one if create is set.
 	Stored func(ctx context.Context, create bool) (key [32]byte, found bool, err error)
@@ -66,7 +66,7 @@ func newAEAD(key [32]byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Ready makes sure that Encrypt needs no question of the database any more.
+// Ready loads the key, so that Encrypt never has to read the database.
 func (c *Cipher) Ready(ctx context.Context) error {
 	if len(c.keys) > 0 {
 		return nil

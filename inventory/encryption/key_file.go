@@ -15,8 +15,8 @@ import (
 // that encrypts the texts in the database and its copies.
 const keySuffix = ".key"
 
-// keyFile returns the key beside a database. If there is none and wanted is set, it
-// makes one.
+// keyFile returns the key in the file next to a database. If there is none and wanted
+// is set, it creates one.
 func keyFile(database string, wanted bool) (key [32]byte, exists bool, err error) {
 	path := database + keySuffix
 	key, err = readKeyFile(path)

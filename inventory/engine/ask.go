@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	// askLimit bounds the wait for the answer on a connection that is there. Whether the
-	// server can still be reached, the next question finds out, by a new one.
+	// askLimit bounds the wait for the answer on an existing connection. The next
+	// question opens a new connection, and so finds out whether the server can still be
+	// reached.
 	askLimit = 2 * time.Second
-	// Where a connection could not be made in time, this process may have had no processor
-	// to make it with: it is taken for that if it wakes from a pause later than this.
+	// If a connection could not be made in time, the cause may be that this process got no
+	// processor time. A process that wakes from a pause later than this counts as starved.
 	wakes = 100 * time.Millisecond
 )
 

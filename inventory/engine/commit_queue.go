@@ -29,8 +29,9 @@ func (q *commitQueue) loop() {
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
 	for {
-		// Who is ready to queue a write does so first. On one processor the queue would
-		// otherwise run as soon as it has one write, and commit each by itself.
+		// Goroutines that are ready to queue a write run first. On one processor the
+		// queue would otherwise run as soon as it has one write, and commit each write
+		// by itself.
 		runtime.Gosched()
 		if group := q.gather(); len(group) > 0 {
 			q.commit(group)

@@ -19,7 +19,7 @@ type Conn interface {
 	LocksRows() bool
 	// Exec runs a statement and returns how many rows it affected.
 	Exec(statement string, args ...any) (int64, error)
-	// Later runs a statement whose result nobody needs, at the latest before the next
+	// Later runs a statement whose result is not needed, at the latest before the next
 	// query or the commit, which then returns its failure.
 	Later(r Request) error
 	// LookUp runs queries, in order, in one round trip.
@@ -55,7 +55,7 @@ type Lookup struct {
 	Row func(Scanner) error
 }
 
-// LookupOf is a query of whose rows keep takes what scan reads.
+// LookupOf returns a query; it passes each row that scan reads to keep.
 func LookupOf[T any](statement string, keep func(T), scan func(Scanner) (T, error), args ...any) Lookup {
 	return Lookup{Request: Request{Statement: statement, Args: args}, Row: func(row Scanner) error {
 		found, err := scan(row)
@@ -66,14 +66,13 @@ func LookupOf[T any](statement string, keep func(T), scan func(Scanner) (T, erro
 	}}
 }
 
-// Proof is a query that divides by zero where something is not as the transaction takes
-// it to be. On engines that lock rows, which alone need it, ErrOvertaken is what comes
-// of that.
+// Proof is a query that divides by zero if an assumption of the transaction is wrong.
+// Only engines that lock rows need it; they turn that failure into ErrOvertaken.
 func Proof(statement string, args ...any) Lookup {
 	return Lookup{Request: Request{Statement: statement, Args: args}}
 }
 
-// take passes a row on.
+// take passes a row to the lookup's function.
 func (l Lookup) take(row Scanner) error {
 	if l.Row == nil {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// dialect is how engines differ: the form of arguments, whether rows are locked one by
-// one, and whose time counts. Their sessions differ in how a transaction begins, and
-// how it commits without waiting for the disk.
+// dialect holds the differences between engines: the form of arguments, whether rows
+// are locked one by one, and whose clock counts. Their sessions differ in how a
+// transaction begins, and how it commits without waiting for the disk.
 type dialect struct {
 	// numbered: arguments are $1, $2 and so on instead of ?.
 	numbered bool
@@ -44,8 +44,7 @@ func (d dialect) text(statement string) string {
 	}
 }
 
-// texts are statements in the engine's form, each made once. Sessions and readers share
-// them.
+// texts caches statements in the engine's form. Sessions and readers share them.
 type texts struct {
 	dialect dialect
 	known   sync.Map // by statement

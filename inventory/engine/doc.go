@@ -1,8 +1,8 @@
-// Package engine runs SQL on the database that the inventory lives in: SQLite
-// for a single process, PostgreSQL for any number of them. It opens and migrates
-// the database, keeps connections, prepares statements, tells the time, and
-// commits writes in groups. It knows no table: the caller says by [LockSet] which
-// rows a write locks, and by [Unit] what is kept beside them.
+// Package engine runs SQL on the database that the inventory lives in: SQLite for a
+// single process, PostgreSQL for any number of them. It opens and migrates the
+// database, keeps connections, prepares statements, tells the time, and commits writes
+// in groups. It knows no table: the caller says by [LockSet] which rows a write locks,
+// and by [Unit] what state goes with them.
 //
 // One set of SQL texts serves both engines: ? for arguments, [ForUpdate] where a
 // row is locked, ON CONFLICT and affected-row counts instead of exceptions. The
@@ -21,7 +21,7 @@
 // takes everything for granted needs one round trip. SQLite needs no proofs: a statement
 // says at once how many rows it has changed.
 //
-// A commit is visible when it returns. It has waited for the disk, and for that
-// of a standby if there is one, unless all of its writes are [Unflushed]. If
-// nobody knows whether a commit was made, it counts as failed.
+// A commit is visible when it returns. It has waited for the disk, and for that of a
+// standby if there is one, unless all of its writes are [Unflushed]. A commit of
+// unknown outcome counts as failed.
 package engine

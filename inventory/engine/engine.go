@@ -25,12 +25,12 @@ const (
 type Options struct {
 	// Driver is SQLite when empty.
 	Driver string
-	// DSN is the path of SQLite's database file, made when it is absent, or a
-	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
-	// the one that takes writes is used.
+	// DSN is the path of SQLite's database file, which Open creates if it is absent, or
+	// a libpq URL or key=value list for PostgreSQL, which may name several hosts: the
+	// one that takes writes is used.
 	DSN string
-	// Connections bounds those to a PostgreSQL server, at least 2, which counts as 3; 0
-	// means 16.
+	// Connections bounds the connections to a PostgreSQL server. It is at least 2,
+	// which counts as 3; 0 means 16.
 	Connections int
 	// Now is the clock; nil means time.Now with SQLite, and the server's time with
 	// PostgreSQL.
@@ -59,9 +59,9 @@ type Engine struct {
 	reads    *sql.DB
 	reserved *sql.DB   // the one connection of [Engine.Ask]
 	sessions []Session // the writer's
-	clock    *clock    // nil where the engine has none
+	clock    *clock    // nil if the engine has none
 	prepared *statements
-	pipeline *pipeline // of the reading pool; nil where a query is a call, not a round trip
+	pipeline *pipeline // of the reading pool; nil if a query is a call, not a round trip
 	writer   *writer
 	metrics  *metrics
 	ran      atomic.Uint64 // statements
@@ -131,7 +131,8 @@ func (e *Engine) Close() error {
 	return e.closed
 }
 
-// abandon closes the connections that read: all that a failed connect had opened.
+// abandon closes the reading connections, the only ones that a failed connect has
+// opened.
 func (e *Engine) abandon() (err error) {
 	for _, pool := range []*sql.DB{e.reads, e.reserved} {
 		if pool != nil {
@@ -141,7 +142,7 @@ func (e *Engine) abandon() (err error) {
 	return err
 }
 
-// Read is the reading pool for one call.
+// Read returns the reading pool for one call.
 func (e *Engine) Read(ctx context.Context) Source {
 	return query{ctx: ctx, statements: e.prepared}
 }

@@ -20,15 +20,15 @@ var (
 	// now. The outcome of a write with this error is unknown.
 	ErrUnavailable = errors.New("inventory: the store is unavailable")
 
-	// ErrUnreachable is wrapped by those of these errors that mean that there is no database
-	// to ask: no server takes a connection, or the file cannot be read. One that is slow,
-	// or busy, is there.
+	// ErrUnreachable is also wrapped by such an error if there is no database to ask: no
+	// server takes a connection, or the file cannot be read. A slow or busy server is
+	// reachable.
 	ErrUnreachable = errors.New("it cannot be reached")
 
 	// ErrNotFound means that the database lacks what was asked for.
 	ErrNotFound = errors.New("inventory: not found")
 
-	// ErrClosed is why a closed engine is unavailable.
+	// ErrClosed says that the engine is closed.
 	ErrClosed = errors.New("it is closed")
 
 	// ErrOvertaken ends a transaction that would create what another one created after
@@ -89,8 +89,8 @@ func Classify(ctx context.Context, err error) error {
 }
 
 // unreachable reports whether an error is one of ErrUnreachable. A server that refuses a
-// connection because it has too many, or does not know who asks, is there; one that
-// starts or ends says so, and is not.
+// connection because it has too many, or does not know the user, is reachable; one that
+// is starting or shutting down says so, and is not.
 func unreachable(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unreached(err) && strings.HasPrefix(e.Code, "57P")

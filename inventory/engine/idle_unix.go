@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ended reports whether the server has closed a connection that idles. What is sent on
-// one that is known to be closed costs nothing; else the failure of a transaction that
-// is sent as a whole would leave open whether it was committed.
+// ended reports whether the server has closed an idle connection. Replacing such a
+// connection before use costs nothing; sending a complete transaction on it would fail,
+// and leave open whether the transaction was committed.
 func ended(ctx context.Context, conn *pgconn.PgConn) bool {
 	return readable(conn.Conn()) && conn.Ping(ctx) != nil // it may be a notice
 }

@@ -5,8 +5,8 @@ import "cmp"
 // LockSet says which rows a write locks, and its place among the writes of a
 // transaction.
 type LockSet struct {
-	// Partition is what the rows belong to. The writes of one partition share a queue. If
-	// rows are locked one by one, only they share a transaction.
+	// Partition names the owner of the rows. The writes of one partition share a queue.
+	// If rows are locked one by one, only writes of one partition share a transaction.
 	Partition string
 	// Place orders the writes of a transaction, and with them the locks of their
 	// rows. Every transaction locks in this order.
@@ -26,7 +26,8 @@ type LockSet struct {
 type Row struct {
 	Kind uint8 // the owner of the tables numbers them
 	Name string
-	// Assumed is what the write takes the row to be; see [Tx.Assumes]. Nil: it is read.
+	// Assumed is the row as the write assumes it to be; see [Tx.Assumes]. Nil: the row
+	// is read.
 	Assumed any
 }
 

@@ -10,8 +10,8 @@ import (
 	"portico/internal/meter"
 )
 
-// metrics measure the engine. Labels are words from lists. Without a registry nobody
-// sees them.
+// metrics measure the engine. Labels are words from lists. Without a registry they are
+// not exported.
 type metrics struct {
 	size     prometheus.Histogram
 	lock     prometheus.Observer

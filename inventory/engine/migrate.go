@@ -11,13 +11,13 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// ErrLayout refuses a database that was made between two releases, by a migration that
-// was changed before it was released. It is left as it is.
+// ErrLayout refuses a database that was created between two releases, by a migration
+// that changed before its release. The database is left as it is.
 var ErrLayout = errors.New("the database has a layout that no release had")
 
-// migrate brings the database to the layout of the files. Where files were numbered
-// later than others that came after them, the database may have the later ones alone:
-// it gets what it lacks, in whatever order.
+// migrate brings the database to the layout of the files. It applies every file that
+// the database lacks, in whatever order: a file may have been added with a lower number
+// than one that the database has.
 func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS, proofs map[int64]string) error {
 	options := []goose.ProviderOption{
 		goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions"), goose.WithAllowOutofOrder(true),

@@ -29,7 +29,7 @@ func (f onlineIndexes) Open(name string) (fs.File, error) {
 	if err != nil || !noTransaction.Match(text) {
 		return file, err
 	}
-	// What an earlier attempt has left is no index that anybody may use.
+	// An interrupted earlier attempt leaves an invalid index, which has to be dropped.
 	text = createIndex.ReplaceAll(text, []byte("DROP INDEX CONCURRENTLY IF EXISTS $1;\nCREATE INDEX CONCURRENTLY $1 ON"))
 	return rewritten{file, bytes.NewReader(text)}, nil
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	backend = "SELECT pg_backend_pid()"
-	// poolTries is how often a pooler is looked at: another of its clients may come between
+	// poolTries is how often a pooler is checked: another of its clients may come between
 	// two statements.
 	poolTries = 5
 )
@@ -23,10 +23,10 @@ var errPooled = errors.New("the DSN names a pooler that lends a connection to th
 	"but a gateway keeps its connections, with what it has set and prepared on them: " +
 	"name the server itself, or a pool with pool_mode = session and a pool_size for all connections of all gateways")
 
-// checkSessions refuses a pooler that does not give each connection a server's connection
-// of its own for as long as it lasts. What talks to the server itself is told by the
-// number that the server gave the connection. Only the simple protocol is used, which
-// every pooler passes on.
+// checkSessions refuses a pooler that does not give each connection a server connection
+// of its own for as long as it lasts. It compares the backend number that the server
+// reported at the start with that of the process that runs a statement. It uses only the
+// simple protocol, which every pooler passes on.
 func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 	one, err := reads.Conn(ctx)
 	if err != nil {
@@ -43,7 +43,8 @@ func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 	}
 	defer other.Close()
 	for range poolTries {
-		// In a transaction it keeps the server's connection that it is lent.
+		// In a transaction a pooler's client keeps the server connection that it is
+		// lent.
 		_, lent, err := backendOf(ctx, other, "BEGIN; "+backend)
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "08P01" {
 			return errPooled // and not even for a transaction

@@ -84,8 +84,7 @@ func (e *Engine) openPools(config *pgx.ConnConfig) {
 	e.reads, e.reserved = open(readers), open(1)
 }
 
-// judgePostgres refuses a database that does not suit, or that is reached in a way that
-// does not.
+// judgePostgres refuses an unsuitable database, or an unsuitable way to it.
 func (e *Engine) judgePostgres(ctx context.Context) error {
 	err := checkSessions(ctx, e.reads, e.reserved)
 	if err == nil {
@@ -110,8 +109,8 @@ func CheckPostgres(ctx context.Context, dsn string) error {
 }
 
 // migratePostgres migrates by connections of its own: building an index takes longer than
-// a statement may. Locks it awaits no longer than others do, so that what queues behind
-// it, of gateways of the version before, waits no longer either.
+// a statement may. It waits for locks no longer than other transactions do, so that the
+// statements of older gateways that queue behind it wait no longer either.
 func (e *Engine) migratePostgres(ctx context.Context, config *pgx.ConnConfig, settings map[string]string) error {
 	own, longer := config.Copy(), maps.Clone(settings)
 	longer["statement_timeout"] = millis(openTimeout)
@@ -139,8 +138,8 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, map[string]string, error) {
 		"lock_timeout":                        millis(rowLockLimit),
 		"statement_timeout":                   millis(statementLimit),
 		"idle_in_transaction_session_timeout": millis(abandonedLimit),
-		// What is asked for lies at the keys of an index. By the server's own cost of
-		// reading there, that of a turning disk, it would rather read a whole table and sort.
+		// Queries read at the keys of an index. With its default cost of random reads, that
+		// of a spinning disk, the server would prefer to read a whole table and sort it.
 		"random_page_cost": "1.1",
 	}
 	for name, value := range config.RuntimeParams {
@@ -168,8 +167,8 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 
 const (
 	setting = "set_config($%d, $%d, false)"
-	// keepDurable overrides a default by which a commit would not wait for the disk, or for
-	// that of the standby that may take over.
+	// keepDurable overrides a default under which a commit would not wait for the disk, or
+	// for the disk of the standby that may take over.
 	keepDurable = `set_config('synchronous_commit', CASE current_setting('synchronous_commit')
 		WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
 )
@@ -194,11 +193,11 @@ func setUp(settings map[string]string) pgconn.AfterConnectFunc {
 	}
 }
 
-// warned is where a connection keeps that its server sent a warning.
+// warned is the key under which a connection notes that its server sent a warning.
 const warned = "portico.warned"
 
-// noteWarning is called for each notice of the server. If somebody ends a commit's wait
-// for the standby, the commit succeeds, with a warning.
+// noteWarning is called for each notice of the server. If an operator cancels a
+// commit's wait for the standby, the commit succeeds with a warning.
 func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	if notice.SeverityUnlocalized == "WARNING" {
 		conn.CustomData()[warned] = true

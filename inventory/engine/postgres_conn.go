@@ -35,8 +35,8 @@ const (
 	postgresTime   = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 )
 
-// Begin implements [Session]. What it has to say to the server goes with the first
-// statements of the transaction.
+// Begin implements [Session]. It sends nothing itself: its statements go with the first
+// ones of the transaction.
 func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error) {
 	if s.conn != nil && ended(ctx, s.conn.PgConn()) {
 		s.Discard()
@@ -93,7 +93,7 @@ type postgresConn struct {
 // sending is a statement on its way to the server.
 type sending struct {
 	Request
-	take func(reply) error // nil: nobody looks at what it returns
+	take func(reply) error // nil: its rows are not needed
 }
 
 // reply is what a statement returned.
@@ -118,7 +118,8 @@ func (c *postgresConn) add(statement string, take func(reply) error) {
 
 func (c *postgresConn) serverTime(now *int64) error { return c.One(postgresTime)(now) }
 
-// setClock takes the server's time, which was asked for in passing.
+// setClock sets the clock by the server's time, which was requested along with other
+// statements.
 func (c *postgresConn) setClock(r reply) error {
 	var now int64
 	err := assignAll([]any{&now}, r.rows[0])
@@ -201,13 +202,13 @@ var (
 	// errNotReplicated means that a COMMIT was made but the standby may lack it: after a
 	// fail-over it would be lost.
 	errNotReplicated = errors.New("inventory: the commit no longer waited for the standby")
-	// errNotLocked says that a COMMIT was made though a row was not as the transaction
-	// had locked it.
+	// errNotLocked says that a COMMIT was made although a row was not in the state that
+	// the transaction had locked.
 	errNotLocked = errors.New("inventory: a row has changed in spite of its lock")
 )
 
-// Commit implements [Conn]. COMMIT goes with what waits: where a statement of that
-// fails, the server passes over all that follows.
+// Commit implements [Conn]. It sends COMMIT together with the waiting statements: if
+// one of them fails, the server skips all that follow.
 func (c *postgresConn) Commit() error {
 	notes := c.session.conn.PgConn().CustomData()
 	delete(notes, warned)
@@ -243,7 +244,7 @@ func (c *postgresConn) Rollback() error {
 	return err
 }
 
-// ask runs a statement after all that waits.
+// ask runs a statement after all waiting ones.
 func (c *postgresConn) ask(statement string, args []any) (a reply, err error) {
 	c.waiting = append(c.waiting, sending{Request{Statement: statement, Args: args}, func(r reply) error {
 		a = r
@@ -253,8 +254,8 @@ func (c *postgresConn) ask(statement string, args []any) (a reply, err error) {
 	return a, err
 }
 
-// send runs what waits, in one round trip. It returns how many of the statements have
-// ended well.
+// send runs the waiting statements in one round trip. It returns how many of them
+// succeeded.
 func (c *postgresConn) send() (done int, err error) {
 	var batch pgx.Batch
 	for _, r := range c.waiting {
@@ -275,7 +276,8 @@ func (c *postgresConn) send() (done int, err error) {
 	return done, Classify(c.ctx, err)
 }
 
-// receive reads the replies. Where a row was not as it was locked, all are read first.
+// receive reads the replies. If a row was not in its locked state, it still reads all
+// replies first.
 func (c *postgresConn) receive(results pgx.BatchResults) (done int, err error) {
 	var wrong error
 	for _, r := range c.waiting {

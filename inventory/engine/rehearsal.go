@@ -6,7 +6,7 @@ type rehearsalKey struct{}
 
 // Rehearse returns a context whose writes change nothing: each has a transaction of its
 // own, which runs to its end and is rolled back. Its caller gets what it would get after
-// the commit. Where two writes follow each other, the second does not see the first.
+// the commit. A second write does not see the first.
 func Rehearse(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalKey{}, true)
 }
@@ -23,11 +23,12 @@ func Rehearsed(ctx context.Context) bool {
 }
 
 // rehearsal reports whether the group is one write that is only rehearsed. Its statements
-// run at once, and nothing is assumed, as there is no commit to find out.
+// run at once, and nothing is assumed, because without a commit no assumption would be
+// checked.
 func (g *groupCommit) rehearsal() bool { return len(g.members) == 1 && g.members[0].rehearsed }
 
-// rehearse runs the group, which is a rehearsal, to where it would commit, and rolls it
-// back. What is remembered of the rows stays true, so the unit does not end.
+// rehearse runs the group, which is a rehearsal, up to its commit, and rolls it back.
+// The memory of the rows stays valid, so the unit does not end.
 func (g *groupCommit) rehearse(t *Tx, unit Unit, conn Conn) error {
 	_, err := g.runMembers(t, unit)
 	if r := &g.results[0]; err == nil && r.err == nil && r.panicked == nil {

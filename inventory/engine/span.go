@@ -10,7 +10,7 @@ import (
 	"portico/tracing/spans"
 )
 
-// beginSpan begins the span of a call; nil where the caller's trace is not sampled.
+// beginSpan begins the span of a call; nil if the caller's trace is not sampled.
 func beginSpan(ctx context.Context, driver string, k spans.Kind, name string) *spans.Span {
 	of := spans.Of(ctx)
 	if of == nil {
@@ -22,7 +22,7 @@ func beginSpan(ctx context.Context, driver string, k spans.Kind, name string) *s
 	return span
 }
 
-// systemOf is the name that OpenTelemetry has for what a driver talks to.
+// systemOf returns OpenTelemetry's name for a driver's database system.
 func systemOf(driver string) string {
 	if driver == Postgres {
 		return "postgresql"
@@ -30,8 +30,8 @@ func systemOf(driver string) string {
 	return "sqlite"
 }
 
-// endSpan says how a call ended. That there is no such row is an answer, and so is a
-// refusal: neither is a fault of the store.
+// endSpan ends the span with the outcome of a call. A missing row and a refusal are
+// answers, and no faults of the store.
 func endSpan(span *spans.Span, err error) {
 	if span == nil {
 		return
@@ -47,9 +47,9 @@ func endSpan(span *spans.Span, err error) {
 // deepest bounds how far up a caller is looked for.
 const deepest = 24
 
-// operation names what of the store was called: the outermost function of the packages of
-// the store that the call came through. It is found on the stack, so that no call has to
-// say its name, at the cost of a microsecond or two; it is for samples.
+// operation names the called operation of the store: the outermost function of the
+// store's packages on the stack. Reading the stack costs a microsecond or two, for
+// sampled calls only, and saves every call from naming itself.
 func operation() string {
 	const store = "portico/inventory"
 	var callers [deepest]uintptr
@@ -69,8 +69,8 @@ func operation() string {
 	}
 }
 
-// methodOf is the exported function or method that a function is, "" if it is none:
-// portico/inventory.(*Store).Begin is Begin.
+// methodOf returns the name of an exported function or method, "" for any other
+// function: portico/inventory.(*Store).Begin is Begin.
 func methodOf(function string) string {
 	_, function, _ = strings.Cut(function[strings.LastIndexByte(function, '/')+1:], ".")
 	function, _, _ = strings.Cut(function, "[") // of what types it is generic
@@ -83,8 +83,8 @@ func methodOf(function string) string {
 	return function
 }
 
-// noteTurn says of the writes of a group that their turn has come, and with how many
-// others.
+// noteTurn notes in the spans of a group's writes that their turn has come, and with
+// how many others.
 func (g *groupCommit) noteTurn() {
 	for _, m := range g.members {
 		if m.span != nil {

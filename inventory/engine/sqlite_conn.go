@@ -12,8 +12,8 @@ import (
 )
 
 // sqliteSession is the one connection that writes to a file, with its prepared
-// statements. It uses the driver itself: one goroutine has the connection, and to share
-// one, as database/sql does, costs more than most statements.
+// statements. It uses the driver directly: one goroutine owns the connection, and
+// sharing one, as database/sql does, costs more than most statements.
 type sqliteSession struct {
 	dsn     string
 	dialect dialect
@@ -55,7 +55,7 @@ func (s *sqliteSession) Begin(ctx context.Context, d Durability) (Conn, error) {
 	return c, err
 }
 
-// set changes a setting, which happens when it is prepared.
+// set changes a setting. SQLite applies it when the statement is prepared.
 func (s *sqliteSession) set(pragma string) error {
 	stmt, err := s.conn.Prepare(pragma)
 	if err != nil {
@@ -85,14 +85,14 @@ func (s *sqliteSession) Discard() {
 		return
 	}
 	for _, stmt := range s.statements {
-		_ = stmt.Close() // nothing is left to do about a failure
+		_ = stmt.Close() // a failure leaves nothing to do
 	}
 	_ = s.conn.Close()
 	s.conn, s.statements = nil, nil
 }
 
 // sqliteConn runs each statement at once: it is a call, not a round trip. Statements
-// are over so soon that they are not interrupted: to be ready for that costs the driver
+// cannot be interrupted: they end so soon that being ready for it would cost the driver
 // more than most of them do.
 type sqliteConn struct {
 	session *sqliteSession
@@ -171,7 +171,7 @@ func (c *sqliteConn) One(statement string, args ...any) Scanner {
 	}
 }
 
-// errFound ends a query that wants one row.
+// errFound ends a query for one row.
 var errFound = errors.New("inventory: there is a row")
 
 // Each implements [Source].

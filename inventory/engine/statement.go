@@ -75,8 +75,8 @@ type statements struct {
 	renew func()
 	// limit bounds one reading; 0 leaves that to the caller.
 	limit time.Duration
-	// brief: statements are over so soon that they are not interrupted: to be ready for
-	// that costs SQLite's driver more than most of them do.
+	// brief: statements are not interrupted. They end so soon that being ready for it
+	// would cost SQLite's driver more than most of them do.
 	brief bool
 	// ran counts the statements that were run.
 	ran *atomic.Uint64
@@ -118,7 +118,7 @@ func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, erro
 	return prepared, nil
 }
 
-// running is the context of a statement in a call's.
+// running derives the context of a statement from that of its call.
 func (s *statements) running(ctx context.Context) context.Context {
 	if s.brief {
 		return context.WithoutCancel(ctx)
@@ -185,7 +185,7 @@ func (q query) Each(row func(Scanner) error, statement string, args ...any) erro
 	})
 }
 
-// passOn passes all rows on, and closes them. begun reports whether there was any.
+// passOn passes all rows on, and closes them. started reports whether there was any.
 func passOn(rows *sql.Rows, row func(Scanner) error) (begun bool, err error) {
 	defer rows.Close()
 	for ; rows.Next(); begun = true {

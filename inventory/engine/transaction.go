@@ -41,17 +41,18 @@ func (t *Tx) LocksRows() bool { return t.conn.LocksRows() }
 // member. If not, the counts of all members can be checked at once: see [Unit].
 func (t *Tx) Isolated() bool { return t.isolated }
 
-// Assumes reports whether members may go by what they have not read behind their
-// locks, if something says before the commit that it is so: a [Proof], or a row that a
-// statement changes. Otherwise the transaction is repeated, and nothing is assumed.
+// Assumes reports whether members may rely on rows that they have not read behind their
+// locks, provided that a check before the commit confirms them: a [Proof], or the
+// number of rows that a statement changes. If the check fails, the transaction is
+// repeated without assumptions.
 func (t *Tx) Assumes() bool { return !t.savepoints && !t.careful }
 
-// Proves reports whether members may leave it to a [Proof] whether a statement did what
-// it was meant to. That saves round trips, so it is for engines that have some.
+// Proves reports whether members may check a statement's effect by a [Proof]. That
+// saves round trips, so it is for engines that have some.
 func (t *Tx) Proves() bool { return t.Assumes() && t.conn.LocksRows() }
 
-// MarkChanged says that the member under way has changed something, though it has
-// run no statement for that yet.
+// MarkChanged notes that the current member has changed something, though it has run no
+// statement for that yet.
 func (t *Tx) MarkChanged() { t.changed = true }
 
 // One implements [Source].
@@ -84,14 +85,15 @@ func (t *Tx) Later(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args})
 }
 
-// ChangeOne is Later for a statement that makes, changes or removes one row: one that
-// the transaction has locked, or that nobody else can make.
+// ChangeOne is Later for a statement that creates, changes or removes one row: one that
+// the transaction has locked, or that no other transaction can create.
 func (t *Tx) ChangeOne(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args, one: true})
 }
 
-// CreateOne is ChangeOne for a row that the transaction has read as absent, which
-// another may make meanwhile. The proof is that the row is this one's.
+// CreateOne is ChangeOne for a row that the transaction has read as absent and that
+// another transaction may create meanwhile. The proof is that the row is this
+// transaction's.
 func (t *Tx) CreateOne(create Request, proof Lookup) error {
 	if err := t.ChangeOne(create.Statement, create.Args...); err != nil || t.savepoints || !t.conn.LocksRows() {
 		return err // which has been judged by now
@@ -102,7 +104,8 @@ func (t *Tx) CreateOne(create Request, proof Lookup) error {
 // LookUp asks queries, in their order and in one round trip.
 func (t *Tx) LookUp(queries ...Lookup) error { return t.check(t.conn.LookUp(queries)) }
 
-// LookUpLater asks queries when the engine likes. Another call may return their failure.
+// LookUpLater runs queries at the engine's convenience. Another call may return their
+// failure.
 func (t *Tx) LookUpLater(queries ...Lookup) error {
 	if t.savepoints {
 		return t.LookUp(queries...)

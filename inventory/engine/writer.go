@@ -87,7 +87,7 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	return err
 }
 
-// commit has a write committed.
+// commit queues a write and waits for its commit.
 func (e *Engine) commit(ctx context.Context, m *Write) error {
 	w := e.writer
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
@@ -129,7 +129,8 @@ func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks L
 	return value, nil
 }
 
-// Put runs a write that creates or replaces something, and returns that as it is stored.
+// Put runs a write that creates or replaces a record, and returns the record as it is
+// stored.
 func Put[U Unit, T any](ctx context.Context, e *Engine, locks LockSet, run func(U) (stored T, created bool, err error)) (stored T, created bool, err error) {
 	type put struct {
 		stored  T
@@ -199,7 +200,7 @@ func (w *writer) enqueue(ctx context.Context, q *commitQueue, m *Write) error {
 	}
 	select {
 	case q.queue <- m:
-		q.waiting.Add(1) // not before: who counts n of them may rely on the next groups to have n
+		q.waiting.Add(1) // not before: a reader that counts n of them may rely on the next groups having n
 		return nil
 	default:
 	}

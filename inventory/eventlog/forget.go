@@ -18,7 +18,7 @@ const (
 )
 
 // Forget deletes at most limit events that are too old or too many, and returns how
-// many. It numbers as many first, so that also what nobody reads ends.
+// many. It first numbers as many, so that events which no reader requests end too.
 func (l *Log) Forget(ctx context.Context, limit int) (int, error) {
 	numbered, err := l.Number(ctx, limit)
 	if err != nil {
@@ -74,12 +74,12 @@ func (l *Log) forgetOld(t *transaction.Tx, numbers *eventNumbers, limit int) err
 	return nil
 }
 
-// largestAtOnce is of how many subscriptions events are deleted at once because there are
-// too many.
+// largestAtOnce is the number of subscriptions whose events one step deletes because
+// there are too many.
 const largestAtOnce = 100
 
-// forgetMost deletes n events that are too many: the oldest of the subscriptions
-// that have most. So nobody's noise ends the history of another.
+// forgetMost deletes n events that are too many: the oldest ones of the subscriptions
+// that have most. So no subscription's noise ends the history of another.
 func forgetMost(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 	if n <= 0 {
 		return nil
@@ -110,9 +110,9 @@ func forgetMost(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 	return nil
 }
 
-// level takes n from counts, the highest of which comes first: as much from each as is
-// above a level, the same for all. It returns what is taken from each that gives
-// something.
+// level takes n from counts, which are sorted with the highest first: from each the
+// part above one common level. It returns the part taken from each count that is above
+// the level.
 func level(counts []int64, n int64) []int64 {
 	above, givers := int64(0), 0 // the sum of those that give, and their number
 	for givers < len(counts) && above-int64(givers)*counts[givers] < n {
@@ -121,7 +121,7 @@ func level(counts []int64, n int64) []int64 {
 	}
 	taken := make([]int64, givers)
 	for i := range taken {
-		// What is left is shared among those that are left, the larger part first.
+		// The remainder is shared among the remaining counts, the larger part first.
 		left := int64(givers - i)
 		rest := max(0, (above-n)/left)
 		taken[i] = min(counts[i], max(0, counts[i]-rest), n)
@@ -155,23 +155,23 @@ func scanOldEvent(scan engine.Scanner) (e oldEvent, err error) {
 	return e, err
 }
 
-// Counts are figures of events.
+// Counts are the numbers of stored events.
 type Counts struct {
 	// Kept are the numbered ones.
 	Kept int64
-	// Waiting are those that are not numbered yet, as far as they were counted; see
-	// [Log.Count]. Oldest is how long the first of them has waited.
+	// Waiting are the events that are not numbered yet, as far as they were counted;
+	// see [Log.Count]. Oldest is how long the first of them has waited.
 	Waiting int64
 	Oldest  time.Duration
 }
 
-// mostWaiting is how many transactions are counted that have recorded events.
+// mostWaiting bounds the transactions whose waiting events are counted.
 const mostWaiting = 10_000
 
 const waitingEvents = `SELECT COALESCE(SUM(n), 0), COALESCE(MIN(at), 0) FROM (SELECT n, at FROM unnumbered_events ORDER BY at LIMIT ?) AS earliest`
 
-// Count counts events. It costs the same however many are kept, and counts those
-// that wait of the first transactions alone.
+// Count counts events. It costs the same however many are kept, because it counts
+// waiting events only of the first transactions.
 func (l *Log) Count(ctx context.Context) (c Counts, err error) {
 	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package eventlog keeps the events that transactions have recorded: it numbers them, lists
-// them, and forgets those that are too old or too many. It also keeps what sinks have not
-// taken of them, and what operators order of that.
+// them, and forgets those that are too old or too many. It also keeps the events that sinks
+// have not taken, and operators' orders for them.
 package eventlog
 
 import (
@@ -18,7 +18,7 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Log are the events of a database.
+// Log is the event log of a database.
 type Log struct {
 	database *transaction.Database
 	age      time.Duration
@@ -37,8 +37,8 @@ func New(ctx context.Context, d *transaction.Database, age time.Duration, most i
 // numbers are given again.
 func (l *Log) Feed() int64 { return l.feed }
 
-// Restored is when the database was last restored from a copy, and may have forgotten what
-// was written; the zero time: never. Each restoration begins another feed.
+// Restored is when the database was last restored from a copy, and may lack later events;
+// the zero time: never. Each restoration begins another feed.
 func (l *Log) Restored() time.Time {
 	if l.feed == 0 {
 		return time.Time{}
@@ -46,12 +46,12 @@ func (l *Log) Restored() time.Time {
 	return engine.Moment(l.feed)
 }
 
-// read returns what was recorded.
+// read decrypts an event.
 func (l *Log) read(ctx context.Context, r eventRow) (events.Event, error) {
 	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
 	text, err := l.database.Cipher.Decrypt(ctx, r.id[:], r.payload)
 	if errors.Is(err, encryption.ErrDecrypt) {
-		return e, nil // with a key that is gone: what is left is that there was a change
+		return e, nil // the key is gone: all that is known is that there was a change
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &e.Payload)
@@ -82,20 +82,20 @@ const (
 	resourceEvents     = `SELECT ` + eventColumns + ` FROM events WHERE subscription = ? AND key = ? AND number < ? ORDER BY number DESC LIMIT ?`
 )
 
-// KeptAfter lists numbered events of all subscriptions, in the order of their numbers,
-// behind a number: those that are kept. A number that is missing between two is forgotten.
+// KeptAfter lists the kept events of all subscriptions after a number, in the order of
+// their numbers. An event whose number is missing between two is forgotten.
 func (l *Log) KeptAfter(ctx context.Context, number int64, limit int) ([]events.Event, error) {
 	return l.collect(ctx, eventsAfter, number, engine.AtMost(limit))
 }
 
-// After is KeptAfter for who must not miss any: *ForgottenError where some
-// behind the number are no longer kept.
+// After is KeptAfter for readers that must not miss any: it returns *ForgottenError if
+// events after the number are no longer kept.
 func (l *Log) After(ctx context.Context, number int64, limit int) ([]events.Event, error) {
 	found, err := l.KeptAfter(ctx, number, limit)
 	if err != nil {
 		return nil, err
 	}
-	// After the events: what was forgotten meanwhile is noticed.
+	// Read after the events, so that forgetting some meanwhile is noticed.
 	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (l *Log) After(ctx context.Context, number int64, limit int) ([]events.Even
 	return found, nil
 }
 
-// Numbers returns the number of the first event behind which none is forgotten, and
-// that of the last one that has been numbered.
+// Numbers returns the number of the first event after which none is forgotten, and that
+// of the last numbered event.
 func (l *Log) Numbers(ctx context.Context) (first, last int64, err error) {
 	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	return numbers.first, numbers.last, err
@@ -155,9 +155,9 @@ func (e *ForgottenError) Error() string {
 	return fmt.Sprintf("inventory: events are kept from the number %d", e.First)
 }
 
-// Record records an event of what changed nothing that the store knows: of a request
-// that was refused, or only passed on to a provider. sub is a subscription, or what stands
-// in place of one for a tenant.
+// Record records the event of a request that changed nothing in the store: one that was
+// refused, or only passed on to a provider. sub is a subscription, or the text that stands
+// for a tenant.
 func (l *Log) Record(ctx context.Context, sub string, told events.Payload) error {
 	sub = arm.Fold(sub)
 	return l.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
@@ -165,7 +165,7 @@ func (l *Log) Record(ctx context.Context, sub string, told events.Payload) error
 	})
 }
 
-// Event returns the event of a number; engine.ErrNotFound where it is no longer kept.
+// Event returns the event of a number, or engine.ErrNotFound if it is no longer kept.
 func (l *Log) Event(ctx context.Context, number int64) (events.Event, error) {
 	found, err := l.KeptAfter(ctx, number-1, 1)
 	if err != nil {

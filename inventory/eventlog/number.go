@@ -7,11 +7,11 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Events are numbered after their commit, by one transaction at a time: the row of the
-// last number is locked by whoever numbers. So nothing ever appears behind a reader who
-// goes by numbers. A number that is drawn before the commit would not do: a transaction
-// that drew an early one may commit late. And they are on disk before anyone reads them:
-// a crash of the database would give them to others, behind those who had read them.
+// Events are numbered after their commit, by one transaction at a time, which locks the
+// row of the last number. So no event ever appears behind a reader that goes by numbers.
+// A number drawn before the commit could: a transaction that drew an early one may
+// commit late. Numbers are on disk before any reader gets them: otherwise a crash of the
+// database could give them to other events, behind readers that had passed them.
 const (
 	selectFeed         = `SELECT feed FROM event_numbers WHERE subscription = ?`
 	selectEventNumbers = `SELECT last, first, oldest, kept FROM event_numbers WHERE subscription = ?`
@@ -26,7 +26,7 @@ const (
 		ON CONFLICT (subscription) DO UPDATE SET kept = event_counts.kept + excluded.kept`
 )
 
-// eventNumbers are the numbers of the events that there are.
+// eventNumbers are the bounds of the numbers in use.
 type eventNumbers struct {
 	last   int64 // of the last one
 	first  int64 // from here on none is forgotten
@@ -99,7 +99,7 @@ func number(t *transaction.Tx, limit int) (int, error) {
 	return int(numbers.last - before), numbers.put(t)
 }
 
-// unnumberedRow is a row of what has been recorded.
+// unnumberedRow is a row of recorded events.
 type unnumberedRow struct {
 	subscription string
 	at           int64
@@ -108,8 +108,8 @@ type unnumberedRow struct {
 	text         []byte
 }
 
-// unnumbered returns the rows of the earliest events, of about limit. It runs behind the
-// lock of the numbers: so it sees all that was committed by then.
+// unnumbered returns the rows of about limit of the earliest events. It runs behind the
+// lock of the numbers, so it sees all that was committed by then.
 func unnumbered(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
 	until, n := int64(0), 0
 	err := t.Each(func(scan engine.Scanner) error {

@@ -20,11 +20,11 @@ type Sinks struct{ database *transaction.Database }
 // NewSinks returns the sinks of a database.
 func NewSinks(d *transaction.Database) *Sinks { return &Sinks{database: d} }
 
-// SinkEventState is what becomes of an event that a sink has not taken. The numbers are
+// SinkEventState is the state of an event that a sink has not taken. The numbers are
 // stored.
 type SinkEventState uint8
 
-// The states of such events. Whoever holds the sink's job changes those that are tried
+// The states of such events. The holder of the sink's job changes those that are tried
 // again, operators those that were given up.
 const (
 	SinkRetrying SinkEventState = iota
@@ -35,8 +35,8 @@ const (
 	sinkEventStates = 3
 )
 
-// SinkEvent is an event that a sink has not taken, by its number: what it says stands in
-// the outbox, and goes with that.
+// SinkEvent is an event that a sink has not taken, by its number. Its payload stays in
+// the event log, and is forgotten with that.
 type SinkEvent struct {
 	Sink         string
 	Subscription string // folded; of the event
@@ -68,7 +68,7 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM events WHERE events.subscription = sink_events.subscription AND events.number = sink_events.number) ORDER BY number LIMIT ?`
 )
 
-// sinkEventsAtOnce bounds what one write changes of a sink.
+// sinkEventsAtOnce bounds the events of a sink that one write changes.
 const sinkEventsAtOnce = 1000
 
 func scanSinkEvent(scan engine.Scanner) (e SinkEvent, err error) {
@@ -82,13 +82,14 @@ func scanSinkEvent(scan engine.Scanner) (e SinkEvent, err error) {
 type SinkChanges struct {
 	Payload  string      // of the job
 	Kept     []SinkEvent // events that it has not taken
-	Settled  []SinkEvent // such that it has taken by now
+	Settled  []SinkEvent // events that it has taken by now
 	Answered []SinkOrder // orders, with what the rest of this comes from
 }
 
-// Save records how far a sink has come. It is durable where an order was answered: all
-// else that is lost is delivered again. After jobrow.ErrLeaseLost another holds the job;
-// engine.ErrNotFound where an order was withdrawn meanwhile: nothing was recorded.
+// Save records a sink's progress. It is durable if an order was answered; other progress
+// that is lost only repeats deliveries. After jobrow.ErrLeaseLost another replica holds
+// the job. After engine.ErrNotFound nothing was recorded, because an order was withdrawn
+// meanwhile.
 func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 	durability := engine.Unflushed
 	if len(c.Answered) > 0 {
@@ -124,13 +125,12 @@ func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 	return err
 }
 
-// Events lists events of a state behind a number, in the order of their numbers.
+// Events lists the events of a state after a number, in the order of their numbers.
 func (s *Sinks) Events(ctx context.Context, sink string, state SinkEventState, after int64, limit int) ([]SinkEvent, error) {
 	return engine.Collect(s.database.Read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.AtMost(limit))
 }
 
-// Event returns an event that a sink has not taken, by its number; engine.ErrNotFound where
-// it is none of those.
+// Event returns an event that a sink has not taken, by its number, or engine.ErrNotFound.
 func (s *Sinks) Event(ctx context.Context, sub, sink string, number int64) (SinkEvent, error) {
 	e, err := scanSinkEvent(s.database.Read(ctx).One(selectSinkEvent, arm.Fold(sub), sink, number))
 	return e, engine.OrNotFound(err)
@@ -151,8 +151,8 @@ func (s *Sinks) Count(ctx context.Context, sink string) (counts [sinkEventStates
 	}, countSinkEvents, sink)
 }
 
-// Replay has events that were given up tried again, and returns how many: the
-// one of a number, or with 0 a bounded number of all, the first ones first.
+// Replay schedules given-up events for another try, and returns how many: the one of a
+// number or, with 0, a bounded number of all, in their order.
 func (s *Sinks) Replay(ctx context.Context, sink string, number int64) (int, error) {
 	return s.changeDead(ctx, sink, number, sinkEventsAtOnce, func(t *transaction.Tx, e SinkEvent) (int64, error) {
 		now := engine.Micros(t.Now)
@@ -160,8 +160,7 @@ func (s *Sinks) Replay(ctx context.Context, sink string, number int64) (int, err
 	})
 }
 
-// DeleteDead forgets the event of a number that was given up, and reports
-// whether there was one.
+// DeleteDead forgets the given-up event of a number, and reports whether there was one.
 func (s *Sinks) DeleteDead(ctx context.Context, sink string, number int64) (bool, error) {
 	n, err := s.changeDead(ctx, sink, number, 1, func(t *transaction.Tx, e SinkEvent) (int64, error) {
 		return t.Exec(deleteDeadSinkOne, e.Subscription, sink, e.Number, SinkDead)
@@ -193,14 +192,14 @@ func (s *Sinks) changeDead(ctx context.Context, sink string, number int64, limit
 	})
 }
 
-// ForgetDead removes what was given up, stands before a number, and is no longer kept:
-// nobody knows what it was.
+// ForgetDead removes given-up events before a number that are no longer kept, because
+// their payload is gone.
 func (s *Sinks) ForgetDead(ctx context.Context, sink string, before int64) (int, error) {
 	return s.deleteSinkEvents(ctx, sink, forgottenSinkDead, sink, SinkDead, before, sinkEventsAtOnce)
 }
 
-// Forget removes a bounded number of what a sink has not taken, and then the orders
-// for it; it reports whether that was all.
+// Forget removes a bounded number of a sink's events, and then the orders for them. It
+// reports whether that was all.
 func (s *Sinks) Forget(ctx context.Context, sink string) (all bool, err error) {
 	n, err := s.deleteSinkEvents(ctx, sink, anySinkEvents, sink, sinkEventsAtOnce)
 	if err != nil || n == sinkEventsAtOnce {
@@ -229,7 +228,7 @@ func (s *Sinks) deleteSinkEvents(ctx context.Context, sink, which string, args .
 	})
 }
 
-// SinkStep is what an operator orders of an event that a sink has not taken. The numbers
+// SinkStep is an operator's order for an event that a sink has not taken. The numbers
 // are stored.
 type SinkStep uint8
 
@@ -239,7 +238,7 @@ const (
 	GiveUpSink                 // it is given up now
 )
 
-// SinkOrder is an order of an operator, for whoever holds the sink's job.
+// SinkOrder is an order of an operator for the holder of the sink's job.
 type SinkOrder struct {
 	Sink    string
 	ID      [16]byte
@@ -247,8 +246,8 @@ type SinkOrder struct {
 	Step    SinkStep
 	Reason  string
 	Ordered time.Time
-	// Answer is what the holder said, in one word; empty: nothing yet. Behind is the
-	// number of an event of the same resource that has to go first.
+	// Answer is the holder's answer, in one word; empty: none yet. Behind is the number
+	// of an event of the same resource that has to be delivered first.
 	Answer string
 	Behind int64
 }
@@ -266,7 +265,7 @@ const (
 	deleteSinkOrder  = deleteSinkOrders + ` AND id = ?`
 )
 
-// ofNone is the subscription of what belongs to a sink as a whole.
+// ofNone is the subscription of records that belong to a sink itself.
 const ofNone = ""
 
 func scanSinkOrder(scan engine.Scanner) (o SinkOrder, err error) {
@@ -278,8 +277,8 @@ func scanSinkOrder(scan engine.Scanner) (o SinkOrder, err error) {
 	return o, err
 }
 
-// PutOrder leaves an order for whoever holds the sink's job, and returns it as it is
-// known from then on.
+// PutOrder leaves an order for the holder of the sink's job, and returns it as it is
+// stored.
 func (s *Sinks) PutOrder(ctx context.Context, o SinkOrder) (SinkOrder, error) {
 	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(ofNone, o.Sink), func(t *transaction.Tx) (SinkOrder, error) {
 		ordered := o
@@ -288,19 +287,19 @@ func (s *Sinks) PutOrder(ctx context.Context, o SinkOrder) (SinkOrder, error) {
 	})
 }
 
-// Orders lists the orders of a sink, those that were answered among them.
+// Orders lists the orders of a sink, including answered ones.
 func (s *Sinks) Orders(ctx context.Context, sink string) ([]SinkOrder, error) {
 	return engine.Collect(s.database.Read(ctx), scanSinkOrder, listSinkOrders, ofNone, sink, mostSinkOrders)
 }
 
-// Order returns an order with its answer; engine.ErrNotFound where it was withdrawn.
+// Order returns an order with its answer, or engine.ErrNotFound if it was withdrawn.
 func (s *Sinks) Order(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
 	o, err := scanSinkOrder(s.database.Read(ctx).One(selectSinkOrder, ofNone, sink, id[:]))
 	return o, engine.OrNotFound(err)
 }
 
-// WithdrawOrder removes an order, and returns it as it was at last: no holder takes it
-// from then on. engine.ErrNotFound where there is none.
+// WithdrawOrder removes an order and returns its last state; no holder takes it from
+// then on. The error is engine.ErrNotFound if there is none.
 func (s *Sinks) WithdrawOrder(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
 	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *transaction.Tx) (SinkOrder, error) {
 		o, err := scanSinkOrder(t.One(selectSinkOrder+engine.ForUpdate, ofNone, sink, id[:]))
@@ -311,9 +310,9 @@ func (s *Sinks) WithdrawOrder(ctx context.Context, sink string, id [16]byte) (Si
 	})
 }
 
-// answer records what a holder has said to an order, in the transaction that records
-// what it has done. An order that was withdrawn meanwhile is answered
-// engine.ErrNotFound, so that what was to be done is not recorded either.
+// answer records a holder's answer to an order, in the transaction that records its
+// work. For an order that was withdrawn meanwhile it returns engine.ErrNotFound, so
+// that the work is not recorded either.
 func (o *SinkOrder) answer(t *transaction.Tx) error {
 	n, err := t.Exec(answerSinkOrder, o.Answer, o.Behind, ofNone, o.Sink, o.ID[:])
 	if err == nil && n == 0 {

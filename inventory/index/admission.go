@@ -2,7 +2,7 @@ package index
 
 import "errors"
 
-// GroupState says what may be done in a group. The numbers are stored.
+// GroupState says which writes a group admits. The numbers are stored.
 type GroupState uint8
 
 // The states of a resource group; only an Active one takes writes.
@@ -16,7 +16,7 @@ var groupStates = [...]string{"Active", "Deleting", "Moving"}
 
 func (s GroupState) String() string { return NameOf(groupStates[:], int(s)) }
 
-// ProvisioningState is the state as clients are told it.
+// ProvisioningState returns the state as clients see it.
 func (s GroupState) ProvisioningState() string {
 	switch s {
 	case GroupDeleting:
@@ -41,15 +41,15 @@ func (e *GroupStateError) Error() string {
 	return "inventory: the resource group is " + e.State.String()
 }
 
-// Group is what decides about writes into a group.
+// Group is the part of a group that decides about writes into it.
 type Group struct {
 	State       GroupState
 	Incarnation [16]byte
 }
 
-// AdmitWrite judges a write by its group, nil where there is none: an Active group
-// admits clients' writes, a Deleting one those of its own deletion, and both only
-// those for this incarnation, if the write names any.
+// AdmitWrite judges a write by its group, nil if there is none: an Active group admits
+// clients' writes, a Deleting one those of its own deletion, and both only those for
+// this incarnation, if the write names any.
 func AdmitWrite(into *Group, incarnation [16]byte, ofGroupDelete bool) error {
 	takes := GroupActive
 	if ofGroupDelete {
@@ -64,20 +64,22 @@ func AdmitWrite(into *Group, incarnation [16]byte, ofGroupDelete bool) error {
 	return nil
 }
 
-// MayReopen reports whether a group whose deletion has failed admits writes again,
-// with so many calls into it open. None may be: a late DELETE of the deletion could
-// hit what was created meanwhile (R8).
+// MayReopen reports whether a group whose deletion failed may admit writes again, given
+// the number of open calls into it. There must be none: a late DELETE of the deletion
+// could hit a resource that was created meanwhile (R8).
 func MayReopen(open int) bool { return open == 0 }
 
-// MayClose reports whether a group may go with so many rows, strays and calls that
-// may still be running. There must be none; a write of unknown fate leaves a fence.
+// MayClose reports whether a group may be removed, given the numbers of rows, strays
+// and calls that may still be running. All must be zero; a write of unknown outcome
+// leaves a fence.
 func MayClose(rows, strays, calls int) bool { return rows == 0 && strays == 0 && calls == 0 }
 
-// Placement is where a resource is, or is to be.
+// Placement is the place of a resource, or the one that a write wants.
 type Placement struct{ Region, Location string }
 
-// Conflicts reports whether a write goes elsewhere than the row is. That concerns all
-// writes: the success of one in one region says nothing about a row in another.
+// Conflicts reports whether a write goes to another place than the row's. This concerns
+// all kinds of writes, because a success in one region says nothing about a row in
+// another.
 func Conflicts(kind WriteKind, to, row Placement) bool {
 	return row.Region != to.Region ||
 		kind == Put && to.Location != "" && row.Location != "" && row.Location != to.Location

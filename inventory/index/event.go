@@ -7,13 +7,13 @@ import (
 	"portico/events"
 )
 
-// The last words of actions.
+// The last segments of actions.
 const (
 	WriteVerb  = "/write"
 	DeleteVerb = "/delete"
 )
 
-// VerbOf returns the last word of the action that a write is.
+// VerbOf returns the last segment of the action of a write.
 func VerbOf(kind WriteKind) string {
 	if kind == Delete {
 		return DeleteVerb
@@ -21,8 +21,8 @@ func VerbOf(kind WriteKind) string {
 	return WriteVerb
 }
 
-// EventOfAnswer returns what the event of an answer says of a write, as its action the last
-// word alone. follows: the write goes on.
+// EventOfAnswer returns the payload of the event of an answer to a write. Its action is the
+// last segment alone. follows: the write goes on.
 func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Payload {
 	payload := events.Payload{Action: VerbOf(kind), Origin: events.Answered, Status: events.Succeeded, InDoubt: !settled}
 	switch {
@@ -36,17 +36,18 @@ func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Pay
 	return payload
 }
 
-// MayRun reports whether a GET that has settled the row shows no end of a write, as its
-// call may still be running, or it is a PATCH that is followed.
+// MayRun reports whether a write may go on although a GET has settled the row: its call
+// may still be running, or it is a PATCH that is followed.
 func (s State) MayRun(id [16]byte, kind WriteKind) bool {
 	return kind == Patch && s.follows(Patch) ||
 		slices.ContainsFunc(s.Open, func(in Intent) bool { return in.ID == id && !in.CallEnded })
 }
 
-// EventsOfGet returns what the events of a GET say that has settled a row: one for each of
-// the writes whose end it shows, in their order, and behind these one of its own where none
-// of them says whether the resource exists. Each agrees with the row afterwards, whatever
-// write it speaks of: whoever replays events goes by the last of them.
+// EventsOfGet returns the payloads of the events of a GET that has settled a row. There is
+// one for each write whose end the GET shows, in their order, and after these one for the
+// GET itself if none of them says whether the resource exists. Each agrees with the row
+// afterwards, whichever write it reports, because a reader that replays events goes by the
+// last one.
 func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (told []events.Payload) {
 	if before == nil || after != nil && !NeedsVerify(before.Phase, before.Verify) && !before.FollowPut {
 		return nil // nothing was in doubt

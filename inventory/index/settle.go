@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Settle is the one rule by which the index changes, for gateway and jobs alike.
-// It is pure; fresh is the generation that the row gets if the event changes what
-// is known. An answer is proof only if nothing could overturn it. An answer that is
-// no proof flags the row, so that the provider will be asked.
+// Settle is the one rule by which the index changes, for gateway and jobs alike. It is
+// pure; fresh is the generation that the row gets if the event changes what is known.
+// An answer is proof only if nothing could overturn it. An answer that is no proof
+// flags the row, so that Portico asks the provider later.
 func Settle(before State, event any, fresh [16]byte) (State, Actions) {
 	s := before.clone()
 	var did Actions
@@ -44,8 +44,8 @@ func (s State) clone() State {
 	return c
 }
 
-// changed reports whether the event gives the row a new generation: every intent
-// does, the end of one, and whatever changed the row.
+// changed reports whether the event gives the row a new generation. Every intent does,
+// and so do the end of one and every change of the row.
 func (s State) changed(before State) bool {
 	over := func(open []Intent) (n int) {
 		for _, in := range open {
@@ -87,7 +87,8 @@ func (r *Row) Follows(kind WriteKind) bool {
 	return following != nil && *following
 }
 
-// following is where the row says so; nil for a move, which its own job follows.
+// following returns the row's flag for the operation of a kind; nil for a move, which
+// its own job follows.
 func (r *Row) following(kind WriteKind) *bool {
 	switch kind {
 	case Put:
@@ -114,7 +115,8 @@ func (e Answered) Continues(kind WriteKind) bool {
 	return false
 }
 
-// unseen reports whether a PATCH has ended, and its answer does not show what it made.
+// unseen reports whether a PATCH has ended with an answer that does not show the
+// resource.
 func (e Answered) unseen(kind WriteKind) bool {
 	return kind == Patch && e.Outcome == Accepted && e.Status == http.StatusOK
 }
@@ -122,7 +124,7 @@ func (e Answered) unseen(kind WriteKind) bool {
 func (s *State) answer(e Answered) Actions {
 	i := slices.IndexFunc(s.Open, func(open Intent) bool { return open.ID == e.ID })
 	if i < 0 {
-		return Actions{} // ended already: whatever it says was not waited for
+		return Actions{} // the intent has ended already, so the answer comes too late
 	}
 	if e.Outcome == Ambiguous {
 		s.Open[i].CallEnded = true
@@ -171,8 +173,8 @@ func (s *State) applyRefusal(own Intent, e Answered) Actions {
 	return Actions{Settled: true}
 }
 
-// isLatest reports whether nothing has happened to the row since a write's intent:
-// its generation is still the one that the intent gave it.
+// isLatest reports whether the row is unchanged since a write's intent: it still has
+// the generation that the intent gave it.
 func (s *State) isLatest(own Intent) bool { return s.Row.Generation == own.Generation }
 
 // mayExist reports whether a refusal of a create may mean that the resource is
@@ -181,9 +183,9 @@ func mayExist(status int) bool {
 	return status == 409 || status == 412 || status == 423 || status == 429
 }
 
-// applySuccess takes a PUT's or PATCH's success. It never lifts verify: only a GET does.
-// If something else has happened since its intent, it is unknown which of both the
-// provider took last, and what the resource looks like.
+// applySuccess applies the success of a PUT or PATCH. It never lifts verify: only a GET
+// does. If another event came after the intent, it is unknown which write the provider
+// applied last, and what the resource looks like.
 func (s *State) applySuccess(own Intent, e Answered) Actions {
 	if s.Row == nil { // after a PATCH; what was seen before is out of date
 		return Actions{Tombstone: true}
@@ -201,9 +203,9 @@ func (s *State) applySuccess(own Intent, e Answered) Actions {
 	return Actions{Settled: true, Learn: true}
 }
 
-// follow begins to follow the operation of an accepted write. One operation of a
-// kind is followed, the newest. What was followed before is lost: as long as it may
-// run on, the write that took its place stands for it.
+// follow starts following the operation of an accepted write. The row follows one
+// operation of a kind, the newest. An earlier one is lost: as long as it may run on,
+// the write that replaced it stands for it.
 func (s *State) follow(own Intent, following *bool) {
 	if *following {
 		own.CallEnded = true
@@ -215,7 +217,8 @@ func (s *State) follow(own Intent, following *bool) {
 
 func (s *State) acceptDelete(own Intent) Actions {
 	if s.Row == nil {
-		// Nobody follows it: a list that was begun before must not bring it back.
+		// No row follows the delete, so a tombstone keeps a list that began earlier
+		// from adopting the resource again.
 		return Actions{Settled: true, Tombstone: true}
 	}
 	s.follow(own, &s.Row.FollowDelete)
@@ -237,9 +240,9 @@ func (s *State) applyRemoval(own Intent) Actions {
 	return did
 }
 
-// observe takes what a GET said. The generation proves that no intent began or
-// ended since it was asked, so those open now are all that could overturn it,
-// beside an accepted operation that still runs.
+// observe applies the answer to a GET. The generation proves that no intent began or
+// ended since the call, so only the open writes and an accepted operation that still
+// runs could overturn the answer.
 func (s *State) observe(e Observed) Actions {
 	if s.Row == nil || s.Row.Generation != e.Generation {
 		return Actions{}
@@ -263,7 +266,8 @@ func (s *State) observe(e Observed) Actions {
 		s.unfinished(e.ProvisioningState)
 		return Actions{Learn: true}
 	}
-	// A PATCH that is followed makes and ends no resource, and a provider need not show it.
+	// A followed PATCH neither creates nor ends a resource, and a provider need not show
+	// it.
 	*s.Row = Row{Phase: Live, FollowPatch: s.Row.FollowPatch, Generation: s.Row.Generation}
 	return Actions{Settled: true, Learn: true}
 }
@@ -289,8 +293,8 @@ func (s *State) showUnproven(e Observed) Actions {
 	return Actions{}
 }
 
-// unfinished takes a GET that found the resource on its way to something: it is
-// there, but asking has to go on.
+// unfinished applies a GET that found the resource in a state that is not terminal: it
+// exists, but Portico has to ask again.
 func (s *State) unfinished(provisioningState string) {
 	switch {
 	case strings.EqualFold(provisioningState, "Deleting"):
@@ -303,8 +307,7 @@ func (s *State) unfinished(provisioningState string) {
 	}
 }
 
-// endFollow ends a follow. Only a GET shows what the operation made of the
-// resource.
+// endFollow ends a follow. Only a GET shows the resource after the operation.
 func (s *State) endFollow(e FollowEnded) Actions {
 	if !s.follows(e.Kind) {
 		return Actions{}
@@ -326,9 +329,9 @@ func (s *State) loseFollow(e FollowLost, fresh [16]byte) Actions {
 	return did
 }
 
-// expire ends the intents whose time is over; what they did stays unknown. Where
-// no row can say so, a tombstone keeps what was seen before from being adopted:
-// a DELETE may have landed since, or a PATCH.
+// expire ends the intents whose time is over; their outcome stays unknown. If no row
+// can be flagged for that, a tombstone keeps an earlier sighting from being adopted,
+// because a DELETE or a PATCH may have landed since.
 func (s *State) expire(e TimePassed) Actions {
 	var ended, deletes bool
 	s.Open = slices.DeleteFunc(s.Open, func(in Intent) bool {
@@ -343,8 +346,8 @@ func (s *State) expire(e TimePassed) Actions {
 	return Actions{Tombstone: s.Row == nil, Orphaned: s.Row != nil && deletes}
 }
 
-// discover makes the row of a resource that was found without one, as observe
-// would have left it. While a write is open that decides instead.
+// discover creates the row of a resource that was found without one, as observe would
+// have left it. While a write is open it does nothing: the write's answer decides.
 func (s *State) discover(e Seen, fresh [16]byte) Actions {
 	if s.Row != nil || len(s.Open) > 0 {
 		return Actions{}
@@ -356,8 +359,8 @@ func (s *State) discover(e Seen, fresh [16]byte) Actions {
 	return Actions{Settled: true, Learn: true}
 }
 
-// Terminal reports whether a resource stays in a provisioning state, in any casing
-// (addendum, ProvisioningState property). None at all means success.
+// Terminal reports whether a provisioning state, in any casing, is final (addendum,
+// ProvisioningState property). No state at all means success.
 func Terminal(provisioningState string) bool {
 	switch strings.ToLower(provisioningState) {
 	case "", "succeeded", "failed", "canceled":

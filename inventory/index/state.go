@@ -2,7 +2,7 @@ package index
 
 import "slices"
 
-// Phase says what is known of a tracked resource. The numbers are stored.
+// Phase is what the index knows of a tracked resource. The numbers are stored.
 type Phase uint8
 
 // The phases of a row. Every one routes and counts for quota; Live and
@@ -20,7 +20,8 @@ var phases = [...]string{"Pending", "Live", "Deleting"}
 
 func (p Phase) String() string { return NameOf(phases[:], int(p)) }
 
-// NeedsVerify reports whether a row proves nothing until its provider was asked.
+// NeedsVerify reports whether a row proves nothing until Portico has asked its
+// provider.
 func NeedsVerify(phase Phase, verify bool) bool { return phase != Live || verify }
 
 // State is what is known of one resource: its row, and the writes that may
@@ -39,13 +40,13 @@ type Row struct {
 	Phase                   Phase
 	Verify                  bool
 	FollowPut, FollowDelete bool
-	// FollowPatch: an accepted PATCH runs. That opposes nothing, and keeps no answer from
-	// being proof: its end has the row asked for once more.
+	// FollowPatch: an accepted PATCH runs. It opposes nothing, and keeps no answer from
+	// being proof; its end flags the row for another GET.
 	FollowPatch bool
 	Generation  [16]byte
 }
 
-// Intent is one write that may be on its way.
+// Intent is a write that may still be on its way.
 type Intent struct {
 	ID   [16]byte
 	Kind WriteKind
@@ -56,14 +57,14 @@ type Intent struct {
 	// Overlapped: a write that opposes it was open, or its operation followed, at some
 	// time while this one was open.
 	Overlapped bool
-	// CallEnded: its call is over, and its fate is unknown.
+	// CallEnded: its call is over, and its outcome is unknown.
 	CallEnded bool
 	// NotAfter is when its call is over at the latest, and Ends when the write can no
 	// longer be applied, both in microseconds.
 	NotAfter, Ends int64
 }
 
-// over reports whether nobody waits for the write's answer any more.
+// over reports whether no caller waits for the write's answer any more.
 func (in Intent) over(now int64) bool { return in.Kind != Move && (in.CallEnded || in.NotAfter <= now) }
 
 // The events that change a state.
@@ -74,14 +75,14 @@ type (
 		Kind           WriteKind
 		NotAfter, Ends int64
 	}
-	// Answered says what became of a write.
+	// Answered is the answer to a write.
 	Answered struct {
 		ID                [16]byte
 		Outcome           Outcome
 		Status            int
 		ProvisioningState string
 	}
-	// Observed is what a GET said. Generation is the row's, read before asking.
+	// Observed is the answer to a GET. Generation is the row's, read before the call.
 	Observed struct {
 		Generation        [16]byte
 		Found             bool
@@ -89,8 +90,8 @@ type (
 	}
 	// FollowEnded says that the operation of an accepted write is over.
 	FollowEnded struct{ Kind WriteKind }
-	// FollowLost says that nobody knows any more what became of the operation of an accepted
-	// write. From then on it opposes others as a write without an answer does.
+	// FollowLost says that the outcome of an accepted write's operation can no longer be
+	// learnt. From then on the operation opposes others like a write without an answer.
 	FollowLost struct {
 		ID   [16]byte
 		Kind WriteKind
@@ -98,25 +99,25 @@ type (
 	}
 	// TimePassed is the present time.
 	TimePassed struct{ Now int64 }
-	// Seen says that a GET found a resource of which nothing is known.
+	// Seen says that a GET found a resource that the index does not know.
 	Seen struct{ ProvisioningState string }
 )
 
-// Actions are what an event asks for beyond the new state.
+// Actions are the effects of an event beyond the new state.
 type Actions struct {
 	// Settled: the event was proof, and the state says what it proved.
 	Settled bool
-	// Learn: the row takes over what the answer said of the resource.
+	// Learn: the row takes over the resource's details from the answer.
 	Learn bool
-	// Tombstone: the resource is gone; a tombstone remembers that.
+	// Tombstone: the resource is gone, and a tombstone records that.
 	Tombstone bool
 	// Orphaned: the resource went, or may have gone and come back; those below it,
 	// which do not come back with it, have to be verified.
 	Orphaned bool
 }
 
-// UnderWay counts the open writes whose call may still be running. All others are of
-// unknown fate, and delay no group's end.
+// UnderWay counts the open writes whose call may still be running. All others have an
+// unknown outcome, and delay no group's end.
 func (s State) UnderWay(now int64) (n int) {
 	for _, in := range s.Open {
 		if !in.over(now) {

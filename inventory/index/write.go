@@ -15,9 +15,9 @@ const (
 	Put WriteKind = iota
 	Delete
 	Patch
-	// Move is Portico's own: a provider was told to move the resource, or may be
-	// making another one of this ID. It opposes whatever a GET can say of either, and
-	// ends by the knowledge of its job alone.
+	// Move is Portico's own: a provider was asked to move the resource, or may be
+	// creating another one of this ID. It opposes every GET of either resource, and
+	// only its job ends it.
 	Move
 )
 
@@ -25,7 +25,7 @@ var writeKinds = [...]string{"PUT", "DELETE", "PATCH", "MOVE"}
 
 func (k WriteKind) String() string { return NameOf(writeKinds[:], int(k)) }
 
-// opposedBy reports whether another write can overturn what this one's answer says
+// opposedBy reports whether another write can overturn what this write's answer proves
 // of the resource's existence.
 func (k WriteKind) opposedBy(other WriteKind) bool {
 	if k == Delete {
@@ -34,10 +34,10 @@ func (k WriteKind) opposedBy(other WriteKind) bool {
 	return other == Delete
 }
 
-// removes reports whether a resource may be gone after a write of the kind.
+// removes reports whether a write of the kind may remove a resource.
 func (k WriteKind) removes() bool { return k == Delete || k == Move }
 
-// Outcome is what an answer to a write means.
+// Outcome is the meaning of an answer to a write.
 type Outcome uint8
 
 // The outcomes of a write.
@@ -52,7 +52,7 @@ const (
 	Refused
 	// Succeeded: a PUT's 200 or 201, a PATCH's 200.
 	Succeeded
-	// Accepted: 202; or a PATCH's success, by its status, that does not show what it made.
+	// Accepted: 202; or a PATCH's success, by its status, that does not show the resource.
 	Accepted
 	// Gone: a DELETE's 200 or 204, or a 404 that speaks of the resource.
 	Gone
@@ -79,7 +79,7 @@ func OutcomeOf(kind WriteKind, status int, absent bool) Outcome {
 	return Refused
 }
 
-// NameOf names a stored number, by the names of all that there are.
+// NameOf returns the name of a stored number, given all names.
 func NameOf(names []string, i int) string {
 	if i < len(names) {
 		return names[i]

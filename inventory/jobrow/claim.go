@@ -30,14 +30,13 @@ const (
 	jobKind   = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
 )
 
-// ClaimJobs takes at most limit jobs of the named kinds (none named: of any)
-// that are due and not held, those that have been due for longest first. Each
-// is the caller's until the lease has passed; a dead holder's job falls due by
-// that. The claim is durable when this returns, so that an attempt is counted
-// before it begins.
+// ClaimJobs claims at most limit jobs of the named kinds (none named: of any) that are
+// due and not held, those that have been due for longest first. The caller holds each
+// until its lease has passed; the job of a dead holder falls due by that. The claim is
+// durable when ClaimJobs returns, so that an attempt is counted before it begins.
 //
-// A lease is to be timed from before this was called: its holder is then the
-// first to believe that it is over.
+// The caller has to time the lease from before the call, so that the holder is the
+// first to consider it over.
 func (r *Rows) ClaimJobs(ctx context.Context, owner string, lease time.Duration, limit int, kinds ...string) ([]Job, error) {
 	due, err := r.dueJobs(ctx, limit, kinds)
 	if err != nil || len(due) == 0 {
@@ -46,7 +45,8 @@ func (r *Rows) ClaimJobs(ctx context.Context, owner string, lease time.Duration,
 	return r.claim(ctx, due, owner, lease)
 }
 
-// claim takes those of the jobs that nobody has claimed since they were read.
+// claim claims those of the jobs that no other replica has claimed since they were
+// read.
 func (r *Rows) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
 	if err := failpoint.Hit(failpoint.JobClaimBefore); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (r *Rows) claim(ctx context.Context, due []Job, owner string, lease time.Du
 }
 
 func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
-	// One order for all who claim, so that none waits for another in a circle.
+	// One order for all claims, so that they cannot deadlock.
 	slices.SortFunc(due, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))
 	})
@@ -89,7 +89,7 @@ func (r *Rows) OpenJobs(ctx context.Context, kind string, limit int) ([]Job, err
 	return r.jobsBefore(ctx, math.MaxInt64, limit, []string{kind})
 }
 
-// dueJobs reads what is due, without holding it.
+// dueJobs reads the due jobs without claiming them.
 func (r *Rows) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
 	return r.jobsBefore(ctx, engine.Micros(r.engine.Now()), limit, kinds)
 }
@@ -135,8 +135,8 @@ func (j *Job) Save(t *engine.Tx, payload string) error {
 	return j.update(t, saveJob, payload, engine.Micros(t.Now))
 }
 
-// End ends a job, which is kept until it is to be forgotten, or returns ErrLeaseLost.
-// An empty payload leaves the one that was saved last.
+// End ends a job, or returns ErrLeaseLost. The record is kept until it is to be
+// forgotten. An empty payload keeps the one that was saved last.
 func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) error {
 	return j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now))
 }
@@ -160,9 +160,9 @@ func (j *Job) update(t *engine.Tx, statement string, args ...any) error {
 	return err
 }
 
-// RenewJob gives the holder another lease from now on, or ErrLeaseLost when the
-// token has moved on. It is to be timed like a claim. It need not be durable: a
-// renewal that is lost lets another take the job earlier.
+// RenewJob gives the holder another lease from now on, or returns ErrLeaseLost if the
+// token has changed. The caller times the lease as for a claim. A renewal need not be
+// durable: if it is lost, another replica may claim the job earlier.
 func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error {
 	held := *j
 	until, err := engine.Commit(ctx, r.engine, engine.Unflushed, Locks(held.Subscription, held.Subject), func(u engine.Unit) (time.Time, error) {
@@ -176,7 +176,7 @@ func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error 
 	return err
 }
 
-// SaveJob records progress, durably, or returns ErrLeaseLost.
+// SaveJob durably records progress, or returns ErrLeaseLost.
 func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
 	held := *j
 	err := r.write(ctx, engine.Flushed, Locks(held.Subscription, held.Subject), func(t *engine.Tx) error {
@@ -188,19 +188,18 @@ func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
 	return err
 }
 
-// DeferJob gives a job back until it is due, with the job's Attempts as the
-// caller leaves them; or it returns ErrLeaseLost. An empty payload leaves the one
-// that was saved last, also by a call whose outcome the caller did not learn.
-// Where the payload is as it was this need not be durable: the lease then ends
-// by time.
+// DeferJob releases a job until it is due, with the job's Attempts as the caller set
+// them, or returns ErrLeaseLost. An empty payload keeps the one that was saved last,
+// even by a call whose outcome the caller did not learn. With an unchanged payload this
+// need not be durable: if it is lost, the lease ends by time.
 func (r *Rows) DeferJob(ctx context.Context, j Job, due time.Time, payload string) error {
 	return r.write(ctx, engine.Durability(payload != "" && payload != j.Payload), Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
 		return j.update(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now))
 	})
 }
 
-// EndJob ends a job, durably, or returns ErrLeaseLost. An empty payload is as for
-// DeferJob. The job is kept for a while.
+// EndJob durably ends a job, or returns ErrLeaseLost. It treats an empty payload as
+// DeferJob does. The record of the job is kept for a while.
 func (r *Rows) EndJob(ctx context.Context, j Job, state State, payload string) error {
 	return r.write(ctx, engine.Flushed, Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
 		return j.End(t, state, payload, t.Now.Add(r.records))
@@ -212,9 +211,9 @@ const (
 	unifyJob   = `UPDATE jobs SET shard = ? WHERE subscription = ? AND id = ? AND shard > ?`
 )
 
-// Unify moves at most limit open jobs to the one shard that claims look at, and
-// returns how many it moved. An earlier release made them in others, and may still
-// make some on another replica, which finds them here as well.
+// Unify moves at most limit open jobs to the one shard that claims read, and returns
+// how many it moved. An earlier release creates jobs in other shards, and may still do
+// so on another replica; it finds them in this shard as well.
 func (r *Rows) Unify(ctx context.Context, limit int) (int, error) {
 	spread, err := engine.Collect(r.engine.Read(ctx), scanKey, spreadJobs, openShard, engine.AtMost(limit))
 	if err != nil {
@@ -231,12 +230,12 @@ func (r *Rows) Unify(ctx context.Context, limit int) (int, error) {
 	})
 }
 
-// firstDue is a column of a question about several kinds at once: each is one step in
+// firstDue is a column of a query for several kinds at once: each column is one step in
 // the index, however many jobs there are.
 const firstDue = `(SELECT MIN(due) FROM jobs WHERE shard = ? AND kind = ?)`
 
-// DueKinds returns those of the kinds that have a job which is due and not held. It
-// costs one round trip, and claims nothing.
+// DueKinds returns the kinds among those given that have a job which is due and not
+// held. It costs one round trip, and claims nothing.
 func (r *Rows) DueKinds(ctx context.Context, kinds []string) (due []string, err error) {
 	if len(kinds) == 0 {
 		return nil, nil

@@ -14,17 +14,17 @@ const (
 	dueInRegion   = `SELECT ` + Columns + ` FROM jobs WHERE shard = ? AND kind = ? AND region = ? AND due <= ? ORDER BY due LIMIT ?`
 )
 
-// claimPage is how many due jobs are read at a time, of all regions or of one.
+// claimPage is the number of due jobs in one read, of all regions or of one.
 const claimPage = 64
 
-// ClaimJobsByRegion is ClaimJobs for one kind, with a limit for each region. It
-// calls room for each due job; room reports whether one more job of the region
-// may be claimed, and counts those that it has let in. more reports that jobs may
-// be due that were not claimed.
+// ClaimJobsByRegion is ClaimJobs for one kind, with a limit for each region. It calls
+// room for each due job; room reports whether one more job of the region may be
+// claimed, and counts those that it admitted. more reports that there may be due jobs
+// that were not claimed.
 //
-// Jobs of a region without room hide no others, however many they are: where the
-// oldest due jobs find no room, the claim reads region by region, with two
-// statements for each region at most.
+// Jobs of a region without room hide no others, however many they are: if the oldest
+// due jobs find no room, the claim reads region by region, with at most two statements
+// for each.
 func (r *Rows) ClaimJobsByRegion(ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool) (jobs []Job, more bool, err error) {
 	a := &admission{
 		from: r.engine.Read(ctx), kind: kind, now: engine.Micros(r.engine.Now()), room: room,
@@ -39,7 +39,7 @@ func (r *Rows) ClaimJobsByRegion(ctx context.Context, owner string, lease time.D
 	return jobs, a.more, err
 }
 
-// admission collects the due jobs of a kind for which there is room.
+// admission collects the due jobs of a kind that find room.
 type admission struct {
 	from engine.Source
 	kind string
@@ -65,8 +65,8 @@ func (a *admission) admit(due []Job) {
 	}
 }
 
-// admitOldest admits the jobs that have been due for longest. Only where some of
-// these find no room, and hide others, it looks through the regions.
+// admitOldest admits the jobs that have been due for longest. Only if some of these
+// find no room, and hide others, it goes through the regions.
 func (a *admission) admitOldest() error {
 	oldest, err := engine.Collect(a.from, Scan, dueJobs, openShard, a.kind, a.now, claimPage)
 	if err != nil {
@@ -81,8 +81,8 @@ func (a *admission) admitOldest() error {
 	return a.admitByRegion()
 }
 
-// admitByRegion admits what is due, region by region; the first is the one without a
-// name.
+// admitByRegion admits the due jobs region by region; the first region is the one
+// without a name.
 func (a *admission) admitByRegion() error {
 	region, due := "", int64(0)
 	for {

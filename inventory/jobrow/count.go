@@ -16,17 +16,17 @@ const (
 	forgetJob = `DELETE FROM jobs WHERE subscription = ? AND id = ? AND shard = ? AND due <= ?`
 )
 
-// Counts is how much work of a kind there is.
+// Counts are the numbers of jobs of a kind.
 type Counts struct {
 	All     int
-	Due     int           // not those that somebody works on
+	Due     int           // without those that a replica holds
 	Overdue int           // due for longer than was asked for
 	Oldest  time.Duration // how long the first of them has been due
 	Old     int           // made longer ago than was asked for
 	PutOff  int           // attempted more than ManyAttempts times in vain
 }
 
-// ManyAttempts is how often work may fail in a row before it counts as put off.
+// ManyAttempts is how often a job may fail in a row before it counts as put off.
 const ManyAttempts = 20
 
 // CountJobs counts the jobs of each kind that have not ended: those that have been
@@ -72,13 +72,13 @@ type jobKey struct {
 	id           []byte
 }
 
-// compare orders keys as claims lock jobs, so that none waits for another in a circle.
+// compare orders keys as claims lock jobs, so that transactions cannot deadlock.
 func (k jobKey) compare(other jobKey) int {
 	return cmp.Or(cmp.Compare(k.subscription, other.subscription), bytes.Compare(k.id, other.id))
 }
 
-// ForgetJobs deletes at most limit jobs that ended longer ago than
-// they are kept for, and returns how many it deleted.
+// ForgetJobs deletes at most limit ended jobs whose retention is over, and returns how
+// many it deleted.
 func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
 	from, now := r.engine.Read(ctx), engine.Micros(r.engine.Now())
 	kinds, err := jobKinds(from, endedShard)

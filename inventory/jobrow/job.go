@@ -1,5 +1,5 @@
-// Package jobrow keeps pieces of durable work as rows: it makes, claims, renews,
-// ends, counts and forgets them. It knows what no kind of work does.
+// Package jobrow keeps jobs, pieces of durable work, as rows: it creates, claims,
+// renews, ends, counts and forgets them. It does not know what any kind of job does.
 package jobrow
 
 import (
@@ -15,12 +15,12 @@ import (
 	"portico/inventory/index"
 )
 
-// State is where a piece of durable work stands. The numbers are stored.
+// State is the state of a job. The numbers are stored.
 type State uint8
 
 // The states of a job. The last three are ends.
 const (
-	// Waiting: also while it is being worked on, by Owner until Until.
+	// Waiting: also while Owner works on it, until Until.
 	Waiting State = iota
 	// Cancelling: its next attempt has to undo or end it.
 	Cancelling
@@ -33,35 +33,36 @@ var states = [...]string{"Waiting", "Cancelling", "Done", "Failed", "Cancelled"}
 
 func (s State) String() string { return index.NameOf(states[:], int(s)) }
 
-// Ended reports whether nothing more will be done.
+// Ended reports whether the state is final.
 func (s State) Ended() bool { return s >= Done }
 
-// Job is a piece of work that outlives the process that began it. Any replica may
-// claim it, one at a time; the token of the latest claim names its holder.
+// Job is a piece of work that outlives the process that created it. Any replica may
+// claim it, one at a time; the token of the latest claim identifies its holder.
 type Job struct {
 	Subscription string // folded; "" for work that concerns all
 	ID           [16]byte
 	Kind         string // "verify", "follow", "sweep", …
 	Subject      string // what it works on: a resource's key, a subscription, …
-	// Region is the one whose answers the work depends on; empty: no single one.
+	// Region is the region whose answers the work depends on; empty: no single one.
 	Region string
-	// Incarnation is random and new with every job, also with one that is made
-	// again under the ID of an earlier one.
+	// Incarnation is random and new for every job, also for one that is created again
+	// under the ID of an earlier one.
 	Incarnation [16]byte
 	State       State
 	Due         time.Time // not to be begun before; when it was claimed: the end of the lease
 	Owner       string    // who holds it
 	Token       int64     // raised by every claim; every update names it
 	Until       time.Time // end of the lease
-	// Attempts counts the claims since work on it last went well, as its holder tells
+	// Attempts counts the claims since the last success, as the holder passes it to
 	// DeferJob.
 	Attempts int64
-	// Payload is JSON of the kind's own. Operators see only its member progress.
+	// Payload is JSON in the form of the job's kind. Operators see only its member
+	// progress.
 	Payload string
 	Created time.Time
 	Changed time.Time // by a claim, progress, or an end
-	// Trace is the span that began the job, as [spans.Span.Parent] writes it; "" if that
-	// was not sampled.
+	// Trace is the span that created the job, as [spans.Span.Parent] writes it; "" if
+	// that was not sampled.
 	Trace string
 }
 
@@ -81,8 +82,8 @@ func ID(kind, subject string) (id [16]byte) {
 	return id
 }
 
-// Name is how a job is called outside: its subscription, or "-", and its ID. It
-// may be asked for while the job's payload is saved.
+// Name returns the job's public name: its subscription, or "-", and its ID. It may be
+// called while the job's payload is being saved.
 func (j *Job) Name() string {
 	sub := j.Subscription
 	if sub == "" {
@@ -91,8 +92,7 @@ func (j *Job) Name() string {
 	return sub + "." + hex.EncodeToString(j.ID[:])
 }
 
-// PayloadOf is what a kind keeps in a job as that stores it. All of it has a JSON
-// form.
+// PayloadOf encodes a kind's payload for storage. Every payload has a JSON form.
 func PayloadOf(kept any) string {
 	text, err := json.Marshal(kept)
 	if err != nil {
@@ -101,7 +101,7 @@ func PayloadOf(kept any) string {
 	return string(text)
 }
 
-// Read reads the payload into what its kind keeps there.
+// Read decodes the payload into its kind's value.
 func (j Job) Read(into any) error {
 	if err := json.Unmarshal([]byte(j.Payload), into); err != nil {
 		return fmt.Errorf("inventory: the payload of %s: %w", j.Name(), err)
@@ -109,7 +109,7 @@ func (j Job) Read(into any) error {
 	return nil
 }
 
-// ParseName reads what Job.Name made.
+// ParseName is the inverse of Job.Name.
 func ParseName(name string) (sub string, id [16]byte, err error) {
 	sub, text, found := strings.Cut(name, ".")
 	raw, err := hex.DecodeString(text)

@@ -21,16 +21,16 @@ const (
 	forgetLease = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
-// AdvisoryLease is the right to change something of a resource at its provider while
-// no other holder of a lease does.
+// AdvisoryLease is the right to change a resource at its provider while no other holder
+// of a lease does.
 type AdvisoryLease struct {
 	subscription, key string
 	token             [16]byte
 }
 
 // AcquireAdvisoryLease acquires the lease for a resource, for hold at most, unless
-// somebody holds it. It protects read-modify-write changes: two at once would lose
-// one.
+// another caller holds it. It protects read-modify-write changes: of two at once, one
+// would be lost.
 func (r *Rows) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
 	lease = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
 	holds, err := engine.Commit(ctx, r.engine, engine.Unflushed, records(lease.subscription), func(u engine.Unit) (*bool, error) {
@@ -44,7 +44,7 @@ func (r *Rows) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold t
 	return lease, err == nil && *holds, err
 }
 
-// ReleaseAdvisoryLease gives a lease back.
+// ReleaseAdvisoryLease releases a lease.
 func (r *Rows) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) error {
 	return r.write(ctx, engine.Unflushed, records(lease.subscription), func(t *engine.Tx) error {
 		return t.Later(endLease, lease.subscription, lease.key, lease.token[:])
@@ -77,8 +77,9 @@ const (
 	endPresence  = `DELETE FROM turns WHERE subscription = ? AND key = ?`
 )
 
-// Present shows other replicas for a time that the one of this name is alive, and returns
-// how many are, itself included. SQLite has one alone, and is not asked.
+// Present shows other replicas for a time that the replica of this name is alive, and
+// returns how many are, this one included. With SQLite there is only one, and the store
+// is not asked.
 func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (replicas int, err error) {
 	if !r.shared {
 		return 1, nil
@@ -93,7 +94,7 @@ func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (re
 	})
 }
 
-// Replicas returns how many replicas show that they are alive.
+// Replicas returns the number of replicas that show that they are alive.
 func Replicas(t *engine.Tx) (n int, err error) {
 	err = t.One(countPresent, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now))(&n)
 	return n, err
@@ -105,7 +106,7 @@ type DeadReplica struct {
 	Died time.Time // it showed nothing since then, or shortly before
 }
 
-// Those that ended without leaving are remembered for a while, and so many are listed.
+// How long replicas that ended without leaving are remembered, and how many are listed.
 const (
 	deadFor  = time.Hour
 	mostDead = 100
@@ -123,7 +124,7 @@ func (r *Rows) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
 	return slices.DeleteFunc(dead, func(d DeadReplica) bool { return now.Sub(d.Died) > deadFor }), err
 }
 
-// forgetDeadReplicas forgets those that ended longer ago, and returns how many.
+// forgetDeadReplicas forgets replicas that ended longer ago, and returns how many.
 func (r *Rows) forgetDeadReplicas(ctx context.Context) (int, error) {
 	if !r.shared {
 		return 0, nil

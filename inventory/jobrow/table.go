@@ -60,8 +60,8 @@ func Scan(scan engine.Scanner) (Job, error) {
 	return j, err
 }
 
-// insertion is the arguments of the statements that begin with insertJob, for a
-// job that nobody holds yet.
+// insertion returns the arguments of the statements that begin with insertJob, for a
+// job without a holder.
 func (j Job) insertion(t *engine.Tx) []any {
 	now := engine.Micros(t.Now)
 	return []any{
@@ -70,13 +70,13 @@ func (j Job) insertion(t *engine.Tx) []any {
 	}
 }
 
-// Add makes a job, unless there is one of its ID that has not ended.
+// Add creates a job, unless there is one of its ID that has not ended.
 func (j Job) Add(t *engine.Tx) (added bool, err error) {
 	n, err := t.Exec(addJob, j.insertion(t)...)
 	return n > 0, err
 }
 
-// Put creates a job, in place of one of the same ID, whose holder loses the lease.
+// Put creates a job. It replaces one of the same ID, whose holder loses the lease.
 func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t)...) }
 
 // BringForward makes a job due at due at the latest, unless a replica holds it.
@@ -111,7 +111,7 @@ func load(from engine.Source, statement, sub string, id [16]byte) (Job, error) {
 // Rows are the jobs of a store.
 type Rows struct {
 	engine *engine.Engine
-	// records is how long jobs that have ended are kept.
+	// records is how long ended jobs are kept.
 	records time.Duration
 	// shared: several replicas may work with the database.
 	shared bool
@@ -134,18 +134,18 @@ func (r *Rows) write(ctx context.Context, d engine.Durability, locks engine.Lock
 	})
 }
 
-// Locks are those of a write that locks a job, in the place of what the job works
-// on, whose group is read from the key.
+// Locks returns the locks of a write that locks a job. Its place in the order is that
+// of the job's subject, whose group is read from the key.
 func Locks(sub, subject string) engine.LockSet {
 	key := arm.Fold(subject)
 	_, group := arm.GroupOf(key)
 	return engine.LockSet{Partition: arm.Fold(sub), Place: [2]string{group, key}, ChangesOwnOnly: true}
 }
 
-// AddJob makes a job, unless there is one of its ID that has not ended; it
-// reports which, and is durable. A zero ID is replaced by a random one, a zero
-// Due by the present, and so is a zero Incarnation by a new one; State, Owner,
-// Token, Until, Attempts and the times are the store's.
+// AddJob durably creates a job, unless there is one of its ID that has not ended, and
+// reports which. A zero ID is replaced by a random one, a zero Due by the present, and
+// so is a zero Incarnation by a new one; State, Owner, Token, Until, Attempts and the
+// times are the store's.
 func (r *Rows) AddJob(ctx context.Context, j Job) (added bool, err error) {
 	j.Subscription = arm.Fold(j.Subscription)
 	if j.ID == [16]byte{} {
@@ -171,13 +171,13 @@ func (r *Rows) Job(ctx context.Context, sub string, id [16]byte) (Job, error) {
 // Query selects jobs for operators, in the order of subscription and ID.
 type Query struct {
 	Kind string // empty: every kind
-	// The job before the first one wanted; neither: from the beginning.
+	// The job before the first wanted one; both empty: from the beginning.
 	AfterSubscription string
 	AfterID           [16]byte
 	Limit             int // 0: all
 }
 
-// Jobs lists jobs, those that have ended too.
+// Jobs lists jobs, including ended ones.
 func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
 	statement, args := listJobs, []any{arm.Fold(q.AfterSubscription), q.AfterID[:]}
 	if q.Kind != "" {
@@ -186,8 +186,8 @@ func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
 	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
 }
 
-// JobsOf lists the first jobs of a kind that a subscription has and that have not ended,
-// at most limit of them.
+// JobsOf lists the first jobs of a kind in a subscription that have not ended, at most
+// limit of them.
 func (r *Rows) JobsOf(ctx context.Context, sub, kind string, limit int) ([]Job, error) {
 	return engine.Collect(r.engine.Read(ctx), Scan, openJobsOf, arm.Fold(sub), kind, engine.AtMost(limit))
 }
@@ -212,9 +212,9 @@ func (r *Rows) TriggerJob(ctx context.Context, sub string, id [16]byte) (held bo
 	})
 }
 
-// CancelJob makes a job Cancelling and due, and revokes its holder's lease. What that
-// means is for its kind. ErrNotFound when there is no such job, ErrEnded when it is
-// over; cancelling twice is once.
+// CancelJob makes a job Cancelling and due, and revokes its holder's lease. Its kind
+// decides what cancelling does. The error is ErrNotFound if there is no such job, and
+// ErrEnded if it is over; cancelling a job again changes nothing.
 func (r *Rows) CancelJob(ctx context.Context, sub string, id [16]byte) error {
 	return r.write(ctx, engine.Flushed, engine.LockSet{Partition: arm.Fold(sub), ChangesOwnOnly: true}, func(t *engine.Tx) error {
 		j, err := Lock(t, arm.Fold(sub), id)

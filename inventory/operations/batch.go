@@ -21,8 +21,9 @@ var ErrTooManyBatches = errors.New("inventory: the caller has too many batches u
 
 // Batches are the batches of a database, each with the job that runs it. Their requests
 // and answers are encrypted. A request that changes something is recorded before it is
-// sent, once for all time, so that the next holder of the job never sends it again. The
-// bytes of a batch count as quotas do, for its caller and for all, until they go.
+// sent, once and for good, so that the next holder of the job never sends it again. The
+// bytes of a batch count against quotas, for its caller and for all, until they are
+// deleted.
 type Batches struct{ database *transaction.Database }
 
 // NewBatches returns the batches of a database.
@@ -31,7 +32,7 @@ func NewBatches(d *transaction.Database) *Batches { return &Batches{database: d}
 // Batch is the record of a batch.
 type Batch struct {
 	Until time.Time // when it is forgotten
-	// Content is all that is needed to run it; none once the batch has ended.
+	// Content is all that running the batch needs; none once the batch has ended.
 	Content []byte
 	// Parts are the recorded requests by their number.
 	Parts map[int]Part
@@ -54,7 +55,7 @@ type BatchLimits struct {
 	Answer      int // the bytes that have to be free for an answer
 }
 
-// free is a limit less the room that an answer needs.
+// free returns a limit less the room that an answer needs.
 func (l BatchLimits) free(limit int) int {
 	if limit <= 0 {
 		return 0
@@ -62,7 +63,7 @@ func (l BatchLimits) free(limit int) int {
 	return max(1, limit-l.Answer)
 }
 
-// batchCaller is how the caller of a batch is recorded.
+// batchCaller returns the caller of a batch in its stored form.
 func batchCaller(tenant, object string) string { return tenant + " " + object }
 
 // chargeBatch counts bytes of a caller's batch, for the caller and for all.
@@ -90,7 +91,7 @@ const (
 		ON CONFLICT (subscription, job) DO NOTHING`
 	countOpenBatches   = `SELECT COUNT(*) FROM request_batches WHERE subscription = ? AND caller = ? AND ended = 0`
 	selectRequestBatch = `SELECT content, until FROM request_batches WHERE subscription = ? AND job = ?`
-	// A batch's bytes are those that are counted for its caller.
+	// A batch's bytes are the number that its caller is charged.
 	lockRequestBatch   = `SELECT caller, token, bytes, LENGTH(content), ended, until FROM request_batches WHERE subscription = ? AND job = ?` + engine.ForUpdate
 	growRequestBatch   = `UPDATE request_batches SET bytes = bytes + ? WHERE subscription = ? AND job = ?`
 	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
@@ -120,9 +121,9 @@ func partPlace(job [16]byte, part int) []byte {
 // contentPlace stands for the batch's content in place of a number.
 const contentPlace = -1
 
-// Begin records, durably, a batch, the job that runs it, and the caller's
-// operation, whose Until is also the batch's. It refuses by ErrTooManyBatches, and by
-// *transaction.QuotaError where there is no room for the content and one answer.
+// Begin durably records a batch, the job that runs it, and the caller's operation,
+// whose Until is also the batch's. It refuses by ErrTooManyBatches, and by
+// *transaction.QuotaError if there is no room for the content and one answer.
 func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
 	job := jobrow.Job{ID: engine.NewID(), Kind: BatchJob, Incarnation: engine.NewID(), Payload: "{}"}
 	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
@@ -155,7 +156,7 @@ func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits
 	})
 }
 
-// Batch returns what is recorded of the batch of a job, or ErrNotFound.
+// Batch returns the record of the batch of a job, or ErrNotFound.
 func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err error) {
 	from := b.database.Read(ctx)
 	var until int64
@@ -185,9 +186,9 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 	}, listParts, "", job[:])
 }
 
-// BeginPart records, durably, that a request of a batch may have been sent
-// from now on. Only one caller ever gets true, and no other may send it.
-// jobrow.ErrLeaseLost when the caller no longer holds the job.
+// BeginPart durably records that a request of a batch may have been sent from now on.
+// Only one caller ever gets true, and no other may send the request. The error is
+// jobrow.ErrLeaseLost if the caller no longer holds the job.
 func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
 	return transaction.Commit(ctx, b.database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (bool, error) {
 		if err := j.CheckHeld(t.Tx); err != nil {
@@ -198,9 +199,9 @@ func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (firs
 	})
 }
 
-// EndPart records, durably, the answer to a request of a batch. The first
-// answer stands, even if its holder has lost the lease meanwhile. Nothing is recorded
-// for a batch that has ended.
+// EndPart durably records the answer to a request of a batch. The first answer stands,
+// even if its holder has lost the lease meanwhile. For an ended batch EndPart records
+// nothing.
 func (b *Batches) EndPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
 	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job, number), answer)
 	if err != nil {
@@ -226,7 +227,7 @@ func (b *Batches) EndPart(ctx context.Context, job [16]byte, number int, answer 
 	})
 }
 
-// storedBatch is what a transaction needs to know of a batch.
+// storedBatch holds the columns of a batch that a transaction needs.
 type storedBatch struct {
 	caller, token         string
 	bytes, content, ended int64
@@ -262,9 +263,9 @@ func (b *Batches) Answer(ctx context.Context, job [16]byte, number int) ([]byte,
 	return b.database.Cipher.Decrypt(ctx, partPlace(job, number), encrypted)
 }
 
-// End ends a batch and its job, durably; it deletes the content, and
-// keeps the answers, the job and the operation for the given time.
-// jobrow.ErrLeaseLost when the caller no longer holds the job.
+// End durably ends a batch and its job. It deletes the content, and keeps the answers,
+// the job and the operation for the given time. The error is jobrow.ErrLeaseLost if the
+// caller no longer holds the job.
 func (b *Batches) End(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, kept time.Duration) error {
 	return b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		forget := t.Now.Add(kept)
@@ -309,7 +310,7 @@ func (b *Batches) Shorten(ctx context.Context, job [16]byte, until time.Time) er
 	})
 }
 
-// forgottenBytes is how much of batches one transaction deletes at most, but for a
+// forgottenBytes bounds the bytes of batches that one transaction deletes, except for a
 // single larger batch.
 const forgottenBytes = 64 << 20
 
@@ -350,7 +351,7 @@ func forgetBatches(t *transaction.Tx, piece []forgottenBatch, now int64) (delete
 	for _, b := range piece {
 		batch, err := loadBatch(t, b.subscription, b.job)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.until > now {
-			continue // another was first, or it ended since and is kept for longer
+			continue // another replica was first, or the batch has ended since and is kept for longer
 		}
 		if err != nil {
 			return 0, err

@@ -1,5 +1,5 @@
-// Package operations keeps what clients poll: polling URLs that Portico handed out, and
-// batches of requests with their answers.
+// Package operations keeps the records that clients poll: polling URLs that Portico
+// handed out, and batches of requests with their answers.
 package operations
 
 import (
@@ -15,14 +15,14 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Operation is a polling URL that Portico handed out, and where a poll of it goes.
+// Operation is a polling URL that Portico handed out, with the target of its polls.
 type Operation struct {
 	Subscription string // empty: of a call of the tenant
-	// Token is the hex SHA-256 of the folded path, '?' and the raw query. Where another
-	// caller got the URL before, it is derived from that and the caller.
+	// Token is the hex SHA-256 of the folded path, '?' and the raw query. If another
+	// caller got the URL before, it is derived from that token and the caller.
 	Token string
 	// Identity is the same for all URLs of the operation, however they are spelled;
-	// empty where the URL is that of something else too.
+	// empty if the URL stands for something else too.
 	Identity   string
 	Resource   string // key of the resource that the operation works on, or empty
 	Method     string // of the request that began it
@@ -30,18 +30,18 @@ type Operation struct {
 	Type       string
 	Region     string // whose endpoint is polled
 	APIVersion string
-	TenantID   string // who began it; with ObjectID empty where that is not known
+	TenantID   string // the caller that started it; empty like ObjectID if unknown
 	ObjectID   string
 	// Origin is the path of the request that began it.
 	Origin string
 	// Substitute: the URL is Portico's own, because clients cannot be given the
 	// provider's, or there was none.
 	Substitute bool
-	// Target is the path and query that is polled instead of the URL's own; empty where
-	// it is the URL's, or of a substitute that has none.
+	// Target is the path and query that is polled instead of the URL's own; empty if
+	// that is polled, or for a substitute that has none.
 	Target string
-	// StatusTarget is the path and query at which the provider tells the operation's
-	// status, where the URL is a substitute for its result: the provider named no other.
+	// StatusTarget is the path and query of the operation's status, for a URL that is a
+	// substitute for the result because the provider named none.
 	StatusTarget string
 	Follow       [16]byte  // of SettleResult; zero where nothing is followed
 	Created      time.Time // the zero time means now
@@ -54,24 +54,24 @@ func (o *Operation) BelongsTo(tenant, object string) bool {
 	return o.UnknownOwner() || arm.EqualFold(o.TenantID, tenant) && o.ObjectID == object
 }
 
-// UnknownOwner reports whether nobody knows who began the operation.
+// UnknownOwner reports whether the caller that started the operation is unknown.
 func (o *Operation) UnknownOwner() bool { return o.TenantID == "" && o.ObjectID == "" }
 
-// sharedToken is the token of a caller's record of a URL that another caller got
-// before: several may have begun what a provider takes for one operation, and each
-// was told to poll it.
+// sharedToken returns the token of a caller's record of a URL that another caller got
+// before: several callers may have started what a provider treats as one operation, and
+// each got its URL.
 func sharedToken(token, tenant, object string) string {
 	sum := sha256.Sum256([]byte(token + "\n" + arm.Fold(tenant) + "\n" + object))
 	return hex.EncodeToString(sum[:])
 }
 
-// HasToken reports whether the record is of the very URL with a token, and not of
-// another spelling of it.
+// HasToken reports whether the record is that of the exact URL with a token, and not of
+// another spelling.
 func (o *Operation) HasToken(token string) bool {
 	return o.Token == token || o.Token == sharedToken(token, o.TenantID, o.ObjectID)
 }
 
-// PollsAnotherURL reports whether a poll asks for something else than the URL itself.
+// PollsAnotherURL reports whether a poll goes to another target than the URL itself.
 func (o *Operation) PollsAnotherURL() bool { return o.Substitute || o.Target != "" }
 
 const (
@@ -109,20 +109,20 @@ type Records struct {
 	learned  int // how many ownerless ones a subscription keeps; 0: all
 }
 
-// NewRecords returns the operations of a database, of which a subscription keeps a number
-// that belong to nobody, 0 for all.
+// NewRecords returns the operations of a database. learned bounds the operations of a
+// subscription whose owner is unknown; 0 for no bound.
 func NewRecords(d *transaction.Database, learned int) *Records {
 	return &Records{database: d, learned: learned}
 }
 
-// Record records a polling URL in place of the caller's own record, and
-// beside those of others.
+// Record records a polling URL. It replaces the caller's own record of the URL, and
+// leaves those of other callers.
 func (r *Records) Record(ctx context.Context, o Operation) error {
 	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(o.Subscription), o.Put)
 }
 
-// Renew extends the life of a polling URL's record. All else stays, also
-// what another poll has changed of it meanwhile.
+// Renew extends the life of a polling URL's record. All else stays, including the
+// changes of other polls meanwhile.
 func (r *Records) Renew(ctx context.Context, sub, token string, until time.Time) error {
 	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
 		return t.Later(renewOperation, engine.Micros(until), arm.Fold(sub), token, engine.Micros(until))
@@ -137,9 +137,9 @@ func (r *Records) Identify(ctx context.Context, sub, token, identity string) err
 	})
 }
 
-// Learn records a polling URL that an answer named without beginning its
-// operation. An existing record stays as it is, above all its owner. A subscription
-// keeps a limited number of ownerless records; the oldest are dropped.
+// Learn records a polling URL that an answer named without starting its operation. An
+// existing record stays as it is, above all its owner. A subscription keeps a limited
+// number of ownerless records; the oldest are dropped.
 func (r *Records) Learn(ctx context.Context, o Operation) error {
 	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(o.Subscription), func(t *transaction.Tx) error {
 		n, err := t.Exec(learnOperation, append(o.columns(t), engine.Micros(t.Now))...)
@@ -172,8 +172,8 @@ func dropLearned(t *transaction.Tx, sub string, limit int) error {
 	return nil
 }
 
-// Count returns how many operations of a subscription a caller has, but
-// counts no further than limit.
+// Count returns the number of a caller's operations in a subscription, but counts no
+// further than limit.
 func (r *Records) Count(ctx context.Context, sub, tenant, object string, limit int) (n int, err error) {
 	err = r.database.Read(ctx).One(countOfCaller, arm.Fold(sub), tenant, object, engine.Micros(r.database.Now()), limit)(&n)
 	return n, err
@@ -211,8 +211,8 @@ func (o Operation) columns(t *transaction.Tx) []any {
 	}
 }
 
-// Operation returns the record of a polling URL, or ErrNotFound, also when the record
-// has expired.
+// Operation returns the record of a polling URL. It returns ErrNotFound also for an
+// expired record.
 func (r *Records) Operation(ctx context.Context, sub, token string) (Operation, error) {
 	o, err := scanOperation(r.database.Read(ctx).One(selectOperation, arm.Fold(sub), token, engine.Micros(r.database.Now())))
 	return o, engine.OrNotFound(err)
@@ -231,8 +231,8 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 	return o, err
 }
 
-// OperationFor is Operation for a caller: the caller's own record, where the URL has
-// several.
+// OperationFor is Operation for a caller: if the URL has several records, it returns
+// the caller's own.
 func (r *Records) OperationFor(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
 	known, err := engine.Collect(r.database.Read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), engine.Micros(r.database.Now()))
 	switch {

@@ -42,7 +42,7 @@ func Update(t *transaction.Tx, sub, key string, before, after map[string]string)
 	return nil
 }
 
-// UnknownValue stands where a tag's value has to be read from the resource.
+// UnknownValue stands for a value that has to be read from the resource.
 const UnknownValue = 0
 
 // digests are the digests of tags' values, by the folded names of the tags.
@@ -62,8 +62,8 @@ func digests(tags map[string]string) map[string]int64 {
 	return values
 }
 
-// Digest is the digest by which a tag's value is found. What has the same one by chance
-// is read and left out.
+// Digest returns the digest by which a tag's value is found. Readers compare the value
+// too, because another may have the same digest by chance.
 func Digest(value string) int64 {
 	if !utf8.ValidString(value) {
 		value = string([]rune(value)) // as it is stored
@@ -78,12 +78,12 @@ const countTagValues = `SELECT value, n,
 	FROM (SELECT subscription, value, COUNT(*) AS n, MIN(resource) AS of_first FROM resource_tags
 		WHERE subscription = ? AND tag = ? GROUP BY subscription, value) AS counted`
 
-// tagged is what the details of a resource say of its tags.
+// tagged is the tags in the details of a resource.
 type tagged struct {
 	Tags map[string]string `json:"tags"`
 }
 
-// Use is how many resources have a tag with a value.
+// Use is the number of resources that have a tag with a value.
 type Use struct {
 	Name, Value string // as one of the resources spells the name
 	Resources   int
@@ -91,9 +91,9 @@ type Use struct {
 
 // Uses counts the resources of a subscription that have a tag, for each of its values.
 // It reads an entry of an index for each of them, and one resource for each value. It
-// reports whether the index knows all values: it does not where an earlier version has
-// written some, or where a resource has the tag in several casings. Then there are no
-// counts, and the resources have to be read.
+// reports whether the index knows all values. It does not if an earlier version wrote
+// some, or if a resource has the tag in several casings. Then there are no counts, and
+// the caller has to read the resources.
 func (d *Tags) Uses(ctx context.Context, sub, name string) (uses []Use, known bool, err error) {
 	known, name = true, arm.Fold(name)
 	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
@@ -140,14 +140,14 @@ const (
 	tagsChecked = 1000
 )
 
-// Check is how far a comparison of the index of tags' values with the resources has
-// come. The zero value begins one.
+// Check is the progress of a comparison of the index of tags' values with the
+// resources. The zero value starts one.
 type Check struct {
 	after  tagRow
 	Mended int // values that were wrong, or not known yet
 }
 
-// tagRow is a row of the index of tags, with what the resource says.
+// tagRow is a row of the index of tags, with the value that the resource has.
 type tagRow struct {
 	subscription, name, resource string
 	value, wanted                int64
@@ -159,7 +159,7 @@ func (r tagRow) compare(other tagRow) int {
 
 // Continue continues a comparison by a bounded number of tags, and reports whether it is
 // complete. It writes the values that an earlier version left out, or changed without
-// saying so here.
+// updating the index.
 func (d *Tags) Continue(ctx context.Context, c *Check) (done bool, err error) {
 	after, n := c.after, 0
 	var wrong []tagRow
@@ -179,7 +179,7 @@ func (d *Tags) Continue(ctx context.Context, c *Check) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// Each only if nobody has changed it meanwhile.
+	// Each only if it has not changed meanwhile.
 	mended, err := transaction.InPieces(ctx, d.database, wrong, func(t *transaction.Tx, piece []tagRow) (int, error) {
 		for _, row := range piece {
 			if err := t.Later(mendTag, row.wanted, row.subscription, row.name, row.resource, row.value); err != nil {
@@ -204,8 +204,8 @@ func scanTagRow(scan engine.Scanner) (row tagRow, err error) {
 	var details tagged
 	if text != "" {
 		if err := json.Unmarshal([]byte(text), &details); err != nil {
-			row.wanted = row.value // it stays as it is; who reads the resource says so
-			return row, nil        //nolint:nilerr // one that cannot be read holds up no other
+			row.wanted = row.value // it stays as it is; reading the resource reports the fault
+			return row, nil        //nolint:nilerr // a resource that cannot be read delays no other
 		}
 	}
 	wanted, has := digests(details.Tags)[row.name]

@@ -47,11 +47,11 @@ const (
 	nextTagInUse  = `SELECT tag FROM resource_tags WHERE subscription = ? AND tag > ? ORDER BY tag LIMIT 1`
 )
 
-// Define defines a tag name or, unless it is empty, a value for a defined name;
-// engine.ErrNotFound where the name is not defined. It returns the name as it is then,
-// and whether what was asked for is new. check judges the name as it was, the zero Name
-// where it was not defined: it runs inside the writing transaction and must be pure, and
-// its error is returned as it is. The subscription must admit the change:
+// Define defines a tag name or, unless it is empty, a value for a defined name; the
+// error is engine.ErrNotFound if the name is not defined. Define returns the resulting
+// name, and whether the name or value is new. check judges the name as it was, the zero
+// Name if it was not defined: it runs inside the writing transaction and must be pure,
+// and Define returns its error as it is. The subscription must admit the change:
 // inventory.ErrSubscriptionNotFound, *inventory.SubscriptionStateError. The number of
 // names and values is limited: *transaction.QuotaError. etag is as for
 // inventory.Store.EditSubscriptionTags.
@@ -110,7 +110,7 @@ var ErrHasValues = errors.New("inventory: values are defined for the tag")
 
 // Remove removes a defined name or, unless it is empty, a value of it, and reports
 // whether there was one. The subscription must admit it, and check judges it, as for
-// Define; but check is not asked where there is nothing to remove.
+// Define; but check is not called if there is nothing to remove.
 func (d *Tags) Remove(ctx context.Context, sub, name, value string, check func(Name) error) (removed bool, err error) {
 	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *transaction.Tx) (bool, error) {
 		sub := arm.Fold(sub)

@@ -15,10 +15,10 @@ import (
 	"portico/inventory/index"
 )
 
-// recordEvents puts behind the locks of a transaction what it has recorded: at a time
-// later than all that is waiting of the subscription, also where that comes from a
-// replica whose clock is ahead. Two transactions that change one resource lock it, so the
-// later one sees the row of the earlier one, unless that has been numbered by then.
+// recordEvents inserts a transaction's events behind its locks, at a time later than all
+// waiting events of the subscription, even those of a replica whose clock is ahead. Two
+// transactions that change one resource lock it, so the later one sees the row of the
+// earlier one, unless that has been numbered by then.
 const recordEvents = `INSERT INTO unnumbered_events (subscription, at, id, n, recorded) VALUES (?, ` + eventTime + `, ?, ?, ?)
 	ON CONFLICT (subscription, at, id) DO NOTHING`
 
@@ -27,7 +27,7 @@ const eventTime = `COALESCE((SELECT at + 1 FROM unnumbered_events WHERE subscrip
 // mostRecorded is how many events share a row.
 const mostRecorded = 64
 
-// outbox is what a transaction has recorded and not written yet.
+// outbox holds the events that a transaction has recorded but not written yet.
 type outbox []*recorded
 
 // recorded are events of one subscription, in their order.
@@ -38,7 +38,8 @@ type recorded struct {
 	text         []byte
 }
 
-// Record records an event of what the transaction changes. sub and key are folded.
+// Record records an event of a change that the transaction makes. sub and key are
+// folded.
 func (t *Tx) Record(sub, key string, told events.Payload) error {
 	return t.RecordBy(events.CauseOf(t.Context), sub, key, told)
 }
@@ -52,7 +53,7 @@ func (t *Tx) RecordBy(cause events.Cause, sub, key string, told events.Payload) 
 	return t.RecordSealed(sub, key, e)
 }
 
-// RecordOwn records a change of a resource of Portico's own. What has gone has no entity
+// RecordOwn records a change of a resource of Portico's own. A removed one has no entity
 // tag.
 func (t *Tx) RecordOwn(sub string, told events.Payload) error {
 	told.Origin, told.Began = events.Decided, t.Now.Truncate(time.Millisecond)
@@ -71,7 +72,7 @@ type SealedEvent struct {
 // UsualPayload is the length that holds most of the texts that are encrypted.
 const UsualPayload = 1 << 10
 
-// SealEvent makes an event of what is told.
+// SealEvent encrypts a payload into an event.
 func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, told events.Payload) (SealedEvent, error) {
 	told.Cause, told.Error = cause, events.Bounded(told.Error)
 	text, err := told.AppendJSON(make([]byte, 0, UsualPayload))
@@ -83,7 +84,7 @@ func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string
 	return e, err
 }
 
-// RecordSealed is [Tx.Record] of an event that was made before.
+// RecordSealed is [Tx.Record] for an event that was sealed before.
 func (t *Tx) RecordSealed(sub, key string, e SealedEvent) error {
 	t.MarkChanged()
 	r := t.outbox.of(sub)
@@ -107,8 +108,8 @@ func (o outbox) of(sub string) *recorded {
 	return nil
 }
 
-// WriteOutbox writes what has been recorded. At the end of a transaction it is one row,
-// however many members have changed something.
+// WriteOutbox writes the recorded events. At the end of a transaction it writes one
+// row, however many members have changed something.
 func (t *Tx) WriteOutbox() error {
 	if len(t.outbox) == 0 {
 		return nil

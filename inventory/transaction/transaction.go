@@ -1,11 +1,12 @@
-// Package transaction is what the tables' writes share: a writing transaction records the
-// events of what it changes, counts what quotas bound, and tells all replicas which scopes
-// they have to forget. It does all that at its end, behind every lock: many transactions
-// change the same rows there, and hold them for as short as they can.
+// Package transaction holds what writes to all tables share: a writing transaction records
+// the events of its changes, counts the usage that quotas bound, and makes all replicas
+// forget the scopes that it changed. It does all that at its end, behind every other lock:
+// many transactions change the same rows there, and should hold them as briefly as
+// possible.
 //
-// The packages of single tables write by a [Database]. What holds the things that they
-// keep, a subscription or a group, is locked by the inventory itself, which owns the unit
-// of the engine: see [Scopes].
+// The packages of single tables write by a [Database]. The inventory itself, which owns
+// the unit of the engine, locks the subscription or group that holds their records: see
+// [Scopes].
 package transaction
 
 import (
@@ -19,16 +20,16 @@ import (
 	"portico/inventory/memory"
 )
 
-// Database is an open database with the cipher of what is kept in it.
+// Database is an open database with the cipher for its contents.
 type Database struct {
 	*engine.Engine
 	Cipher *encryption.Cipher
 }
 
-// Tx is a writing transaction, with what it records at its end.
+// Tx is a writing transaction, with the records that it writes at its end.
 type Tx struct {
 	*engine.Tx
-	// Scopes lock what holds the things that the transaction changes.
+	// Scopes lock the holders of the records that the transaction changes.
 	Scopes   Scopes
 	database *Database
 	tally    tally
@@ -40,10 +41,10 @@ type Tx struct {
 type Scopes interface {
 	// OpenSubscription locks a subscription of a tenant, "" for any, that admits a write.
 	OpenSubscription(sub, tenant string, deletes bool) error
-	// OpenGroup locks a group to which something is added that goes with it.
+	// OpenGroup locks a group before a record is added that is removed with the group.
 	OpenGroup(sub, group string, deletes bool) error
-	// HoldResource locks a resource with which something goes that is added;
-	// engine.ErrNotFound where there is none.
+	// HoldResource locks a resource before a record is added that is removed with it.
+	// It returns engine.ErrNotFound if there is no such resource.
 	HoldResource(sub, key string) error
 }
 
@@ -75,8 +76,8 @@ func Put[T any](ctx context.Context, d *Database, locks engine.LockSet, run func
 	return engine.Put(ctx, d.Engine, locks, func(u engine.Unit) (T, bool, error) { return run(of(u)) })
 }
 
-// Edit creates or changes what open finds, nil where there is nothing. edit gets that and
-// returns what is wanted; store completes and stores it.
+// Edit creates or changes the record that open finds, nil for none. edit gets it and
+// returns the wanted one; store completes and stores that.
 func Edit[T any](ctx context.Context, d *Database, locks engine.LockSet, open func(*Tx) (*T, error), edit func(current *T) (*T, error), store func(t *Tx, current *T, wanted T) (T, error)) (stored T, created bool, err error) {
 	return Put(ctx, d, locks, func(t *Tx) (stored T, created bool, err error) {
 		current, err := open(t)
@@ -92,8 +93,8 @@ func Edit[T any](ctx context.Context, d *Database, locks engine.LockSet, open fu
 	})
 }
 
-// Remove removes what open finds and check accepts; engine.ErrNotFound where there is
-// nothing.
+// Remove removes the record that open finds and check accepts. It returns
+// engine.ErrNotFound if there is none.
 func Remove[T any](ctx context.Context, d *Database, locks engine.LockSet, open func(*Tx) (*T, error), check func(T) error, remove func(t *Tx, current T) error) error {
 	return d.Write(ctx, engine.Flushed, locks, func(t *Tx) error {
 		current, err := open(t)
@@ -115,8 +116,8 @@ func InPieces[T any](ctx context.Context, d *Database, all []T, run func(t *Tx, 
 	return engine.InPieces(ctx, d.Engine, all, func(u engine.Unit, piece []T) (int, error) { return run(of(u), piece) })
 }
 
-// The kinds of rows in lock sets. Every transaction locks them in this order; where
-// writes share one, a resource and its parent come before those of the next write.
+// The kinds of rows in lock sets. Every transaction locks them in this order; if writes
+// share a transaction, the parent and resource of one come before those of the next.
 const (
 	SubscriptionRow uint8 = iota // the subscription's own
 	EveryGroup                   // all groups of the subscription, so that no intent is just being recorded
@@ -128,7 +129,7 @@ const (
 	ResourceRow                  // a resource and its open intents
 )
 
-// RowsOf makes a lock set of a subscription; names of rows are folded.
+// RowsOf returns a lock set of a subscription; names of rows are folded.
 func RowsOf(sub string, rows ...engine.Row) engine.LockSet {
 	return engine.LockSet{Partition: arm.Fold(sub), Rows: rows}
 }
@@ -165,21 +166,21 @@ const (
 	recentScopeChanges = `SELECT subscription, generation FROM scope_changes WHERE changed >= ?`
 )
 
-// ChangesScope says that the transaction changes the subscription, one of its groups
-// or registrations, or whatever else is remembered of it: all replicas forget that once
-// this commits. sub is folded.
+// ChangesScope notes that the transaction changes the subscription, one of its groups
+// or registrations, or other remembered records of it: all replicas forget those once
+// the transaction commits. sub is folded.
 func (t *Tx) ChangesScope(sub string) {
 	if !slices.Contains(t.changed, sub) {
 		t.changed = append(t.changed, sub)
 	}
 }
 
-// ChangedScopes are those of which the transaction has said so.
+// ChangedScopes returns the scopes passed to ChangesScope.
 func (t *Tx) ChangedScopes() []string { return t.changed }
 
-// RecordScopeChanges tells other replicas. It runs at the end of the transaction, in
-// the order of the subscriptions: whoever holds one of these rows waits for no other
-// row, but for those of roles.
+// RecordScopeChanges records the changed scopes for other replicas. It runs at the end
+// of the transaction, in the order of the subscriptions: the holder of one of these
+// rows waits for no other row, except for those of roles.
 func (t *Tx) RecordScopeChanges() error {
 	slices.Sort(t.changed)
 	for _, sub := range t.changed {
@@ -195,15 +196,15 @@ func (t *Tx) putScopeChange(sub string) error {
 	return t.Later(putScopeChange, sub, generation[:], engine.Micros(t.Now))
 }
 
-// LockScopeChange is [Tx.ChangesScope] that locks the scope's row in the change sequence
-// at once: one transaction at a time changes what this locks.
+// LockScopeChange is [Tx.ChangesScope], but locks the scope's row in the change sequence
+// at once, so that one transaction at a time makes such changes.
 func (t *Tx) LockScopeChange(sub string) error {
 	t.ChangesScope(sub)
 	return t.putScopeChange(sub)
 }
 
-// ScopeChanges returns the changes of scopes that are no older than that.
-func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []memory.Change, err error) {
+// ScopeChanges returns the changes of scopes from a position on.
+func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []scopes.Change, err error) {
 	since := engine.Micros(d.Now().Add(-ago))
 	err = d.Ask(ctx, func(scan engine.Scanner) error {
 		var c memory.Change

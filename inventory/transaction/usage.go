@@ -11,14 +11,14 @@ import (
 	"portico/inventory/engine"
 )
 
-// Usage names what a quota counts: the resources of a type in a group, or, with
-// neither, the groups of a subscription. Other counts use a name in place of the type
-// that no type has.
+// Usage names a quota's count: the resources of a type in a group or, with neither, the
+// groups of a subscription. Other counts use, in place of the type, a name that no type
+// has.
 type Usage struct {
 	Subscription, Group, Type string // folded
 }
 
-// What is counted beside groups and resources.
+// The names of the counts other than groups and resources.
 const (
 	TagNames   = "tag names"
 	BatchBytes = "batch bytes" // of a caller, in the place of the group, or of all
@@ -30,7 +30,7 @@ func UsageOf(sub, group, typ string) Usage { return Usage{sub, group, typ} }
 // UsageOfGroups names the groups of a subscription.
 func UsageOfGroups(sub string) Usage { return Usage{Subscription: arm.Fold(sub)} }
 
-// Kind is the quota that bounds the usage.
+// Kind returns the quota that bounds the usage.
 func (u Usage) Kind() QuotaKind {
 	switch {
 	case u.Type == "":
@@ -45,12 +45,12 @@ func (u Usage) Kind() QuotaKind {
 	return QuotaResources
 }
 
-// Read returns how much is used.
+// Read returns the amount used.
 func (u Usage) Read(from engine.Source) (n int, err error) {
 	return u.read(from, selectUsage)
 }
 
-// Lock is [Usage.Read] that locks the usage, if anything was ever counted.
+// Lock is [Usage.Read], but locks the usage's row, if anything was ever counted.
 func (u Usage) Lock(from engine.Source) (n int, err error) {
 	return u.read(from, selectUsage+engine.ForUpdate)
 }
@@ -75,8 +75,8 @@ const (
 	selectUsage   = `SELECT n FROM usage WHERE subscription = ? AND grp = ? AND type = ?`
 )
 
-// tally is by how much a transaction changes each usage, and the limit that it has to
-// keep. Many transactions change the same counts, so each changes them last, once,
+// tally holds by how much a transaction changes each usage, and the limit that it has
+// to keep. Many transactions change the same counts, so each changes them last, once,
 // and in the same order.
 type tally map[Usage]*tallied
 
@@ -85,8 +85,8 @@ type tallied struct {
 	limit int
 }
 
-// CountUsage counts by how much the transaction changes a usage, which it may raise up to
-// a limit; a limit of 0 only counts.
+// CountUsage adds a change of a usage to the transaction's tally. The usage may rise up
+// to a limit; with a limit of 0 it is only counted.
 func (t *Tx) CountUsage(u Usage, by int64, limit int) {
 	t.MarkChanged()
 	if t.tally == nil {
@@ -101,7 +101,8 @@ func (t *Tx) CountUsage(u Usage, by int64, limit int) {
 	}
 }
 
-// RaiseUsage counts more, or returns *QuotaError at the limit; a limit of 0 only counts.
+// RaiseUsage raises a usage, or returns *QuotaError at the limit; with a limit of 0 it
+// only counts.
 func (t *Tx) RaiseUsage(u Usage, by int64, limit int) error {
 	if !t.Isolated() || t.Proves() {
 		t.CountUsage(u, by, limit)
@@ -118,7 +119,7 @@ func (t *Tx) RaiseUsage(u Usage, by int64, limit int) error {
 	return &QuotaError{Kind: u.Kind(), Limit: limit, Current: current}
 }
 
-// LowerUsage counts less.
+// LowerUsage lowers a usage.
 func (t *Tx) LowerUsage(u Usage, by int64) error {
 	if !t.Isolated() || t.Proves() {
 		t.CountUsage(u, -by, 0)
@@ -127,8 +128,8 @@ func (t *Tx) LowerUsage(u Usage, by int64) error {
 	return subtractFrom(t, u, by)
 }
 
-// SettleUsage writes the tally; engine.ErrRunSeparately when that exceeds a limit, so
-// that the members run one by one.
+// SettleUsage writes the tally. If that exceeds a limit, it returns
+// engine.ErrRunSeparately, so that the members run one by one.
 func (t *Tx) SettleUsage() error {
 	changed := make([]Usage, 0, len(t.tally))
 	for u := range t.tally {
@@ -167,7 +168,7 @@ func addTo(t *Tx, u Usage, c tallied) (fits bool, err error) {
 	return n > 0, err
 }
 
-// addLater adds and has it proved that the limit is kept.
+// addLater adds to a usage, and adds a proof that the limit is kept.
 func addLater(t *Tx, u Usage, c tallied) error {
 	err := t.Later(addUsage, u.Subscription, u.Group, u.Type, c.by, engine.AtMost(0))
 	if err != nil || c.limit <= 0 {
@@ -180,7 +181,7 @@ func subtractFrom(t *Tx, u Usage, by int64) error {
 	return t.Later(subtractUsage, by, by, u.Subscription, u.Group, u.Type)
 }
 
-// QuotaKind says which limit a QuotaError is about.
+// QuotaKind names the limit that a QuotaError is about.
 type QuotaKind uint8
 
 const (
@@ -232,7 +233,7 @@ func (k QuotaKind) String() string {
 	return "resources per type and resource group"
 }
 
-// QuotaError refuses what would exceed a limit.
+// QuotaError refuses a change that would exceed a limit.
 type QuotaError struct {
 	Kind           QuotaKind
 	Limit, Current int
