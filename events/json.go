@@ -4,7 +4,7 @@ import "portico/internal/jsontext"
 
 // AppendJSON appends what json.Marshal returns of it.
 func (t *Payload) AppendJSON(behind []byte) ([]byte, error) {
-	o := jsontext.Begin(behind)
+	o := jsontext.BeginObject(behind)
 	o.Text("resource", t.Resource)
 	o.Text("action", t.Action)
 	o.Text("status", string(t.Status))

@@ -111,7 +111,7 @@ func appendUnreported(text []byte, all []unreportedWrite) ([]byte, error) {
 }
 
 func (b *unreportedWrite) appendJSON(behind []byte) ([]byte, error) {
-	o := jsontext.Begin(behind)
+	o := jsontext.BeginObject(behind)
 	o.Bytes("intent", b.Intent[:])
 	o.Number("kind", int(b.Kind))
 	o.Text("type", b.Type)

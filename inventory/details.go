@@ -17,7 +17,7 @@ func ReadObservation(text []byte) Observation {
 }
 
 // ReadDetails reads from a resource's JSON what the index keeps of it. Text that is no
-// JSON object, or that nests deeper than [jsonscan] reads, gives no state and nil. After
+// JSON object, or that nests deeper than [jsontext] reads, gives no state and nil. After
 // a member of the wrong kind, such as a tag that is a number, or more tags than
 // [arm.MaxTags], the details are nil; the state stays, as it says whether the provider
 // is still working on the resource.
