@@ -209,8 +209,8 @@ func (r *Resource) OfCopy(restored time.Time) bool {
 const selectLocation = `SELECT region, type, generation, phase, verify, provisioning_state FROM resources WHERE subscription = ? AND key = ?`
 
 // location is the part of a row that the cache reads.
-func (s *Store) location(ctx context.Context, sub, key string) (locations.Located, error) {
-	found := locations.Located{Found: true}
+func (s *Store) location(ctx context.Context, sub, key string) (memory.Located, error) {
+	found := memory.Located{Found: true}
 	var generation []byte
 	var provisioningState string
 	err := s.engine.Read(ctx).One(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)

@@ -16,7 +16,7 @@ type tx struct {
 	store  *Store
 	locked *lockedState
 	// written are the places whose cached locations are out of date once this commits.
-	written []locations.Place
+	written []memory.Key
 	// unassigned are the removed scopes: the transaction removes their role assignments
 	// at its end.
 	unassigned assignments.Removals

@@ -223,7 +223,7 @@ func (d *Definition) record(t *transaction.Tx, before []string, verb string) err
 	const typ = "Microsoft.Authorization/roleDefinitions"
 	at := slices.Concat(d.AssignableScopes, before)
 	slices.Sort(at)
-	return t.RecordOwn(scopes.OfTenant(d.TenantID), events.Payload{
+	return t.RecordOwn(memory.TenantPartition(d.TenantID), events.Payload{
 		Resource: "/providers/" + typ + "/" + d.ID, Action: typ + verb, Status: events.Succeeded, ETag: d.ETag,
 		AssignableAt: strings.Join(slices.Compact(at), " "),
 	})

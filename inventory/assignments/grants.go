@@ -6,7 +6,7 @@
 // subscription is given to another tenant. An assignment holds the row of its custom
 // role, so a role cannot be removed while it is assigned. Records of a tenant are stored
 // like those of a subscription, under a text that no subscription has
-// ([scopes.OfTenant]). The change sequence therefore has a row for the tenant, and a
+// ([memory.TenantPartition]). The change sequence therefore has a row for the tenant, and a
 // change locks that row.
 package assignments
 
