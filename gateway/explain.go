@@ -26,7 +26,7 @@ import (
 	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/inventory/engine"
-	"portico/limits/throttle"
+	"portico/limits"
 	"portico/locate"
 	"portico/routing"
 )
@@ -292,7 +292,7 @@ func (g *Gateway) rehearseLimit(w http.ResponseWriter, r *http.Request) (goesOn 
 	x.Reach(exchange.AtLimits)
 	refusal := g.take(r.Context(), x, r.Method)
 	x.Ticket.Return()
-	x.Ticket, x.Trail.Limit = throttle.Ticket{}, refusal
+	x.Ticket, x.Trail.Limit = limits.Ticket{}, refusal
 	if refusal != nil {
 		exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
 		return false

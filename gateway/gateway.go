@@ -32,7 +32,6 @@ import (
 	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/limits"
-	"portico/limits/throttle"
 	"portico/locate"
 	"portico/operations/notify"
 	"portico/operations/sweep"
@@ -95,7 +94,7 @@ type Gateway struct {
 	observer      *observe.Observer
 	sweeper       *sweep.Sweeper
 	webhooks      *webhook.Deliverer
-	throttle      *throttle.Throttle // nil: requests are not counted
+	throttle      *limits.Throttle // nil: requests are not counted
 	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
 }
@@ -123,8 +122,8 @@ type longLived struct {
 	batchMemory    *limits.Memory // for the answers of batches
 	contentMemory  *limits.Memory // for the contents of requests
 	counts         *admission.Counts
-	levels         *throttle.Levels
-	throttled      *throttle.Metrics
+	levels         *limits.BucketLevels
+	throttled      *limits.ThrottleMetrics
 	activity       *observe.Activity
 	started        time.Time
 	draining       *atomic.Bool
@@ -171,8 +170,8 @@ func New(o Options) *Gateway {
 		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
 		contentMemory:  newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		counts:         admission.NewCounts(),
-		levels:         throttle.NewLevels(time.Now()),
-		throttled:      throttle.NewMetrics(o.Metrics),
+		levels:         limits.NewBucketLevels(time.Now()),
+		throttled:      limits.NewThrottleMetrics(o.Metrics),
 		activity:       observe.NewActivity(o.Store, o.Metrics),
 		started:        time.Now(),
 		draining:       new(atomic.Bool),

@@ -9,27 +9,27 @@ import (
 	"portico/config"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/limits/throttle"
+	"portico/limits"
 )
 
 // newThrottle returns what counts requests by the configuration, nil if nothing does.
-func (g *Gateway) newThrottle() *throttle.Throttle {
+func (g *Gateway) newThrottle() *limits.Throttle {
 	c := g.config.Throttle
 	if !c.Enabled {
 		return nil
 	}
-	settings := throttle.Settings{Limits: limitsOf(c.ThrottleLimits), Subscriptions: map[string]*throttle.Limits{}}
+	settings := limits.ThrottleSettings{RequestLimits: limitsOf(c.ThrottleLimits), Subscriptions: map[string]*limits.RequestLimits{}}
 	for _, s := range c.Subscriptions {
 		own := limitsOf(s.ThrottleLimits)
 		settings.Subscriptions[arm.Fold(s.ID)] = &own
 	}
-	return throttle.New(settings, g.levels, func() int { return g.runner.Replicas() })
+	return limits.NewThrottle(settings, g.levels, func() int { return g.runner.Replicas() })
 }
 
-func limitsOf(c config.ThrottleLimits) throttle.Limits {
-	l := throttle.Limits{Factor: float64(c.SubscriptionFactor)}
-	for kind, r := range map[throttle.Kind]config.ThrottleRate{throttle.Reads: c.Reads, throttle.Writes: c.Writes, throttle.Deletes: c.Deletes} {
-		l.Rates[kind] = throttle.Rate{Bucket: float64(r.Bucket), PerSecond: float64(r.PerSecond)}
+func limitsOf(c config.ThrottleLimits) limits.RequestLimits {
+	l := limits.RequestLimits{Factor: float64(c.SubscriptionFactor)}
+	for kind, r := range map[limits.RequestKind]config.ThrottleRate{limits.Reads: c.Reads, limits.Writes: c.Writes, limits.Deletes: c.Deletes} {
+		l.Rates[kind] = limits.Rate{Bucket: float64(r.Bucket), PerSecond: float64(r.PerSecond)}
 	}
 	return l
 }
@@ -42,7 +42,7 @@ func (g *Gateway) limitRate(w http.ResponseWriter, r *http.Request) (goesOn bool
 		return true
 	}
 	if refusal := g.take(r.Context(), x, r.Method); refusal != nil {
-		g.throttled.Refused(throttle.KindOf(r.Method), refusal)
+		g.throttled.Refused(limits.RequestKindOf(r.Method), refusal)
 		exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
 		return false
 	}
@@ -50,10 +50,10 @@ func (g *Gateway) limitRate(w http.ResponseWriter, r *http.Request) (goesOn bool
 }
 
 // take has the request pay.
-func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, method string) (refusal *throttle.Refusal) {
+func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, method string) (refusal *limits.Refusal) {
 	id := x.Request.Path.Subscription()
 	x.Ticket, refusal = g.throttle.Take(
-		throttle.Request{Kind: throttle.KindOf(method), Caller: x.Caller(), Subscription: id, Arrived: x.Started},
+		limits.ThrottledRequest{Kind: limits.RequestKindOf(method), Caller: x.Caller(), Subscription: id, Arrived: x.Started},
 		func() bool { return g.exists(ctx, x, id) },
 	)
 	return refusal
@@ -67,17 +67,17 @@ func (g *Gateway) exists(ctx context.Context, x *exchange.Exchange, id string) b
 }
 
 // throttledFault returns the client's error. Only the caller's own buckets blame it.
-func throttledFault(x *exchange.Exchange, method string, refusal *throttle.Refusal) *arm.Error {
-	kind, id, who := throttle.KindOf(method).String(), x.Request.Path.Subscription(), x.Principal
+func throttledFault(x *exchange.Exchange, method string, refusal *limits.Refusal) *arm.Error {
+	kind, id, who := limits.RequestKindOf(method).String(), x.Request.Path.Subscription(), x.Principal
 	seconds := int(refusal.RetryAfter / time.Second)
 	fault := arm.NewError(arm.SubscriptionRequestsThrottled, kind, id, who.ObjectID, seconds)
 	switch refusal.Scope {
-	case throttle.Tenant:
+	case limits.TenantBucket:
 		fault = arm.NewError(arm.TenantRequestsThrottled, kind, who.TenantID, who.ObjectID, seconds)
-	case throttle.Subscription:
+	case limits.SubscriptionBucket:
 		fault = fault.Saying("Number of '%s' requests for subscription '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. "+
 			"Refer to https://aka.ms/arm-throttling for additional information.", kind, id, seconds)
-	case throttle.Caller, throttle.Nothing:
+	case limits.CallerBucket, limits.NoBucket:
 	}
 	fault.RetryAfter = refusal.RetryAfter
 	return fault

@@ -21,7 +21,6 @@ import (
 	"portico/events"
 	"portico/headers"
 	"portico/limits"
-	"portico/limits/throttle"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -62,7 +61,7 @@ type Exchange struct {
 	// Batched: the request came in a batch.
 	Batched bool
 	// Ticket is what the request has paid of its caller's limits.
-	Ticket throttle.Ticket
+	Ticket limits.Ticket
 
 	// Trail is nil unless the request is explained, in place of being sent.
 	Trail *Trail

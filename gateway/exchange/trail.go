@@ -2,7 +2,7 @@ package exchange
 
 import (
 	"portico/access/roles"
-	"portico/limits/throttle"
+	"portico/limits"
 	"portico/routing"
 )
 
@@ -37,7 +37,7 @@ type Trail struct {
 	// Sought are resources that the index does not know and that were searched for.
 	Sought []routing.Sought
 	// Limit is the refusal of a caller that sends too many requests, nil if there is none.
-	Limit *throttle.Refusal
+	Limit *limits.Refusal
 }
 
 // RoleCheck is a question about the caller's roles, with its answer.

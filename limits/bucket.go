@@ -1,20 +1,20 @@
-package throttle
+package limits
 
 import (
 	"math"
 	"time"
 )
 
-// MaxWait is the longest time until an empty bucket has a token again, whatever its debt.
-const MaxWait = time.Minute
+// MaxThrottleWait is the longest time until an empty bucket has a token again, whatever its debt.
+const MaxThrottleWait = time.Minute
 
 // Rate is how many tokens a bucket holds, and how many it gets back in a second.
 type Rate struct{ Bucket, PerSecond float64 }
 
-// share returns the part of a rate for one of n replicas: a token in MaxWait, at least.
+// share returns the part of a rate for one of n replicas: a token in MaxThrottleWait, at least.
 func (r Rate) share(n int) Rate {
 	of := float64(max(n, 1))
-	return Rate{max(r.Bucket/of, 1), max(r.PerSecond/of, 1/MaxWait.Seconds())}
+	return Rate{max(r.Bucket/of, 1), max(r.PerSecond/of, 1/MaxThrottleWait.Seconds())}
 }
 
 // times returns a rate that is larger by a factor.
@@ -36,7 +36,7 @@ func (b *bucket) refill(r Rate, now time.Duration) {
 		b.missing -= r.PerSecond * passed.Seconds()
 		b.at = now
 	}
-	b.missing = min(max(b.missing, 0), r.Bucket-1+r.PerSecond*MaxWait.Seconds())
+	b.missing = min(max(b.missing, 0), r.Bucket-1+r.PerSecond*MaxThrottleWait.Seconds())
 }
 
 // left returns the number of tokens, below 0 for a debt.

@@ -1,4 +1,4 @@
-package throttle
+package limits
 
 import (
 	"math"
@@ -10,8 +10,8 @@ import (
 // effect.
 type Ticket struct {
 	throttle                    *Throttle
-	kind                        Kind
-	paid                        Scope // Caller, also for the subscription's part, or Tenant
+	kind                        RequestKind
+	paid                        BucketScope // CallerBucket, also for the subscription's part, or TenantBucket
 	now                         time.Duration
 	cost                        int
 	atTenant, within, whole     key
@@ -21,7 +21,7 @@ type Ticket struct {
 
 // takeAtTenant takes a token of the caller's bucket at its tenant.
 func (t *Ticket) takeAtTenant() *Refusal {
-	t.paid, t.cost = Tenant, 1
+	t.paid, t.cost = TenantBucket, 1
 	s := t.throttle.levels.callers.shard(t.atTenant)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (t *Ticket) takeAtTenant() *Refusal {
 		own.missing++
 	}
 	t.left = own.whole(t.tenantRate)
-	return t.refusal(Tenant, wait)
+	return t.refusal(TenantBucket, wait)
 }
 
 // takeWithin takes a token of the caller's bucket in the subscription, and one of the
@@ -47,7 +47,7 @@ func (t *Ticket) takeWithin(exists bool) (known bool, refusal *Refusal) {
 	}
 	w.mu.Lock() // always the second
 	defer w.mu.Unlock()
-	t.paid, t.cost = Caller, 1
+	t.paid, t.cost = CallerBucket, 1
 	within := s.of(t.within)
 	within.disowned = false
 	own, all := &within.of[t.kind], &w.of(t.whole).of[t.kind]
@@ -60,18 +60,18 @@ func (t *Ticket) takeWithin(exists bool) (known bool, refusal *Refusal) {
 	}
 	t.left, t.wholeLeft = own.whole(t.rate), all.whole(t.wholeRate)
 	if wait == 0 && wholeWait > 0 {
-		return true, t.refusal(Subscription, wholeWait)
+		return true, t.refusal(SubscriptionBucket, wholeWait)
 	}
-	return true, t.refusal(Caller, max(wait, wholeWait))
+	return true, t.refusal(CallerBucket, max(wait, wholeWait))
 }
 
 // refusal returns nil for no wait.
-func (t *Ticket) refusal(of Scope, wait time.Duration) *Refusal {
+func (t *Ticket) refusal(of BucketScope, wait time.Duration) *Refusal {
 	if wait == 0 {
 		return nil
 	}
 	t.cost = 0
-	seconds := min(max(math.Ceil(wait.Seconds()), 1), MaxWait.Seconds())
+	seconds := min(max(math.Ceil(wait.Seconds()), 1), MaxThrottleWait.Seconds())
 	return &Refusal{of, time.Duration(seconds) * time.Second}
 }
 
@@ -83,12 +83,12 @@ func (t *Ticket) Charge(n int) {
 	}
 	t.cost += n
 	switch t.paid {
-	case Caller:
+	case CallerBucket:
 		t.left = t.charge(&t.throttle.levels.callers, t.within, t.rate, n)
 		t.wholeLeft = t.charge(&t.throttle.levels.subscriptions, t.whole, t.wholeRate, n)
-	case Tenant:
+	case TenantBucket:
 		t.left = t.charge(&t.throttle.levels.callers, t.atTenant, t.tenantRate, n)
-	case Nothing, Subscription:
+	case NoBucket, SubscriptionBucket:
 	}
 }
 
@@ -106,13 +106,13 @@ func (t *Ticket) charge(from *table, k key, r Rate, n int) int64 {
 // Disown has the caller's bucket at its tenant pay what the subscription's has paid, and
 // for the next request too: the subscription turned out not to exist for the caller.
 func (t *Ticket) Disown() {
-	if t.paid == Caller {
+	if t.paid == CallerBucket {
 		levels := t.throttle.levels
 		levels.callers.disown(t.within)
 		t.charge(&levels.subscriptions, t.whole, t.wholeRate, -t.cost)
 		t.charge(&levels.callers, t.atTenant, t.tenantRate, t.cost)
 	}
-	t.paid = Nothing
+	t.paid = NoBucket
 }
 
 // Setter sets headers by their canonical names, as [net/http.Header] does.
@@ -120,13 +120,13 @@ type Setter interface{ Set(name, value string) }
 
 // Names of the headers that say what is left, by kind.
 var (
-	withinHeaders = [Kinds]string{
+	withinHeaders = [RequestKinds]string{
 		"X-Ms-Ratelimit-Remaining-Subscription-Reads", "X-Ms-Ratelimit-Remaining-Subscription-Writes", "X-Ms-Ratelimit-Remaining-Subscription-Deletes",
 	}
-	wholeHeaders = [Kinds]string{
+	wholeHeaders = [RequestKinds]string{
 		"X-Ms-Ratelimit-Remaining-Subscription-Global-Reads", "X-Ms-Ratelimit-Remaining-Subscription-Global-Writes", "X-Ms-Ratelimit-Remaining-Subscription-Global-Deletes",
 	}
-	tenantHeaders = [Kinds]string{
+	tenantHeaders = [RequestKinds]string{
 		"X-Ms-Ratelimit-Remaining-Tenant-Reads", "X-Ms-Ratelimit-Remaining-Tenant-Writes", "X-Ms-Ratelimit-Remaining-Tenant-Deletes",
 	}
 )
@@ -136,27 +136,27 @@ var (
 func (t *Ticket) SetHeaders(to Setter) {
 	var buffer [48]byte
 	switch own := strconv.AppendInt(buffer[:0], t.left, 10); t.paid {
-	case Caller:
+	case CallerBucket:
 		both := string(strconv.AppendInt(own, t.wholeLeft, 10)) // one allocation
 		to.Set(withinHeaders[t.kind], both[:len(own)])
 		to.Set(wholeHeaders[t.kind], both[len(own):])
-	case Tenant:
+	case TenantBucket:
 		if t.whole == (key{}) {
 			to.Set(tenantHeaders[t.kind], string(own))
 		}
-	case Nothing, Subscription:
+	case NoBucket, SubscriptionBucket:
 	}
 }
 
 // Return gives back what the request has paid, as if it had not been sent.
 func (t *Ticket) Return() {
 	switch t.paid {
-	case Caller:
+	case CallerBucket:
 		t.charge(&t.throttle.levels.callers, t.within, t.rate, -t.cost)
 		t.charge(&t.throttle.levels.subscriptions, t.whole, t.wholeRate, -t.cost)
-	case Tenant:
+	case TenantBucket:
 		t.charge(&t.throttle.levels.callers, t.atTenant, t.tenantRate, -t.cost)
-	case Nothing, Subscription:
+	case NoBucket, SubscriptionBucket:
 	}
-	t.paid = Nothing
+	t.paid = NoBucket
 }

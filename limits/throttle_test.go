@@ -1,4 +1,4 @@
-package throttle
+package limits
 
 import (
 	"fmt"
@@ -7,11 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
@@ -22,20 +19,20 @@ type world struct {
 	replicas int
 }
 
-func newWorld(s Settings) *world {
+func newWorld(s ThrottleSettings) *world {
 	w := &world{now: start, replicas: 1}
-	w.Throttle = New(s, NewLevels(start), func() int { return w.replicas })
+	w.Throttle = NewThrottle(s, NewBucketLevels(start), func() int { return w.replicas })
 	return w
 }
 
 // same are limits by which reads, writes and deletes are alike.
-func same(bucket, perSecond, factor float64) Limits {
+func same(bucket, perSecond, factor float64) RequestLimits {
 	r := Rate{bucket, perSecond}
-	return Limits{[Kinds]Rate{r, r, r}, factor}
+	return RequestLimits{[RequestKinds]Rate{r, r, r}, factor}
 }
 
 func (w *world) take(caller, subscription string) (Ticket, *Refusal) {
-	return w.Take(Request{Reads, caller, subscription, w.now}, func() bool { return true })
+	return w.Take(ThrottledRequest{Reads, caller, subscription, w.now}, func() bool { return true })
 }
 
 // takeAll takes until it is refused, and returns how often it was not.
@@ -61,7 +58,7 @@ func headersOf(ticket Ticket) http.Header {
 func TestBucketIsAsThePlainModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bucket, perSecond := rapid.Int64Range(1, 300).Draw(t, "bucket"), rapid.Int64Range(1, 50).Draw(t, "perSecond")
-		w := newWorld(Settings{Limits: same(float64(bucket), float64(perSecond), 1000)})
+		w := newWorld(ThrottleSettings{RequestLimits: same(float64(bucket), float64(perSecond), 1000)})
 		level := bucket * 1000
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			passed := rapid.SampledFrom([]int64{0, 0, 0, 1, 7, 40, 999, 5000, 100_000}).Draw(t, "passed")
@@ -90,12 +87,12 @@ func TestBucketIsAsThePlainModel(t *testing.T) {
 }
 
 func TestKindsHaveBucketsOfTheirOwn(t *testing.T) {
-	w := newWorld(Settings{Limits: same(3, 1, 15)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(3, 1, 15)})
 	for method, name := range map[string]string{
 		http.MethodGet: "Reads", http.MethodHead: "Reads", http.MethodPut: "Writes", http.MethodPatch: "Writes", http.MethodPost: "Writes", http.MethodDelete: "Deletes",
 	} {
 		for subscription, prefix := range map[string]string{"s": "Subscription-", "": "Tenant-"} {
-			ticket, refusal := w.Take(Request{KindOf(method), method + subscription, subscription, w.now}, func() bool { return true })
+			ticket, refusal := w.Take(ThrottledRequest{RequestKindOf(method), method + subscription, subscription, w.now}, func() bool { return true })
 			h := headersOf(ticket)
 			if refusal != nil || len(h["X-Ms-Ratelimit-Remaining-"+prefix+name]) != 1 || h["X-Ms-Ratelimit-Remaining-"+prefix+name][0] != "2" {
 				t.Errorf("%s: %v %v", method, h, refusal)
@@ -106,7 +103,7 @@ func TestKindsHaveBucketsOfTheirOwn(t *testing.T) {
 		}
 	}
 	w.takeAll(t, "ann", "s")
-	if _, refusal := w.Take(Request{Writes, "ann", "s", w.now}, nil); refusal != nil {
+	if _, refusal := w.Take(ThrottledRequest{Writes, "ann", "s", w.now}, nil); refusal != nil {
 		t.Error("reads have used up the writes")
 	}
 }
@@ -114,9 +111,9 @@ func TestKindsHaveBucketsOfTheirOwn(t *testing.T) {
 // Whoever uses up what one caller may leaves the rest of the subscription's to others, and
 // all together get no more than that.
 func TestSubscriptionIsShared(t *testing.T) {
-	w := newWorld(Settings{Limits: same(20, 2, 3)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(20, 2, 3)})
 	n, refusal := w.takeAll(t, "greedy", "s")
-	if n != 20 || refusal.Scope != Caller {
+	if n != 20 || refusal.Scope != CallerBucket {
 		t.Errorf("%d, then %v", n, refusal)
 	}
 	for _, other := range []string{"ann", "bob"} {
@@ -124,7 +121,7 @@ func TestSubscriptionIsShared(t *testing.T) {
 			t.Errorf("%s gets %d", other, n)
 		}
 	}
-	if n, refusal := w.takeAll(t, "carl", "s"); n != 0 || refusal.Scope != Subscription || refusal.RetryAfter != time.Second {
+	if n, refusal := w.takeAll(t, "carl", "s"); n != 0 || refusal.Scope != SubscriptionBucket || refusal.RetryAfter != time.Second {
 		t.Errorf("%d, then %v", n, refusal)
 	}
 	for _, elsewhere := range []string{"another", ""} {
@@ -147,16 +144,16 @@ func TestSubscriptionIsShared(t *testing.T) {
 // and neither a subscription's nor the room for others' buckets; then nobody is asked
 // any more whether one exists.
 func TestInventedSubscriptionsCostTheirInventor(t *testing.T) {
-	w := newWorld(Settings{Limits: same(1000, 1, 15)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(1000, 1, 15)})
 	if n, _ := w.takeAll(t, "ann", "s"); n != 1000 {
 		t.Fatal(n)
 	}
 	asked, refused := 0, 0
 	for i := range 100_000 {
-		ticket, refusal := w.Take(Request{Reads, "eve", fmt.Sprint(i), w.now}, func() bool { asked++; return false })
+		ticket, refusal := w.Take(ThrottledRequest{Reads, "eve", fmt.Sprint(i), w.now}, func() bool { asked++; return false })
 		if refusal != nil {
 			refused++
-			if refusal.Scope != Tenant {
+			if refusal.Scope != TenantBucket {
 				t.Fatalf("%+v", refusal)
 			}
 		}
@@ -178,7 +175,7 @@ func TestInventedSubscriptionsCostTheirInventor(t *testing.T) {
 // What turns out not to exist for a caller, though it seemed to, costs the caller at its
 // tenant too.
 func TestDisownedSubscriptionIsNotCharged(t *testing.T) {
-	w := newWorld(Settings{Limits: same(10, 1, 2)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(10, 1, 2)})
 	for i := range 10 {
 		ticket, refusal := w.take("eve", "s")
 		if refusal != nil {
@@ -189,7 +186,7 @@ func TestDisownedSubscriptionIsNotCharged(t *testing.T) {
 			t.Fatalf("it has headers: %v", h)
 		}
 	}
-	if _, refusal := w.take("eve", "s"); refusal == nil || refusal.Scope != Tenant {
+	if _, refusal := w.take("eve", "s"); refusal == nil || refusal.Scope != TenantBucket {
 		t.Errorf("got %v", refusal)
 	}
 	ann, _ := w.takeAll(t, "ann", "s")
@@ -201,32 +198,32 @@ func TestDisownedSubscriptionIsNotCharged(t *testing.T) {
 
 // Whoever can have a subscription turn out not to exist gets no full buckets by that.
 func TestDisowningFillsNoBucket(t *testing.T) {
-	w := newWorld(Settings{Limits: same(10, 1, 2)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(10, 1, 2)})
 	for range 9 {
 		if _, refusal := w.take("eve", "s"); refusal != nil {
 			t.Fatal(refusal)
 		}
 	}
-	ticket, _ := w.Take(Request{Writes, "eve", "s", w.now}, nil)
+	ticket, _ := w.Take(ThrottledRequest{Writes, "eve", "s", w.now}, nil)
 	ticket.Disown()
-	if n, refusal := w.takeAll(t, "eve", "s"); n != 1 || refusal.Scope != Caller {
+	if n, refusal := w.takeAll(t, "eve", "s"); n != 1 || refusal.Scope != CallerBucket {
 		t.Errorf("%d more are let through, then %v", n, refusal)
 	}
 }
 
 // A list may cost more than there is; nobody waits for longer than a minute then.
 func TestDebtEnds(t *testing.T) {
-	w := newWorld(Settings{Limits: same(5, 1, 1000)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(5, 1, 1000)})
 	ticket, _ := w.take("ann", "s")
 	ticket.Charge(999)
 	_, refusal := w.take("ann", "s")
-	if refusal == nil || refusal.RetryAfter != MaxWait {
+	if refusal == nil || refusal.RetryAfter != MaxThrottleWait {
 		t.Fatalf("got %+v", refusal)
 	}
 	if h := headersOf(ticket); h["X-Ms-Ratelimit-Remaining-Subscription-Reads"][0] != "0" {
 		t.Errorf("got %v", h)
 	}
-	w.now = w.now.Add(MaxWait)
+	w.now = w.now.Add(MaxThrottleWait)
 	if _, refusal := w.take("ann", "s"); refusal != nil {
 		t.Errorf("after a minute: %+v", refusal)
 	}
@@ -234,7 +231,7 @@ func TestDebtEnds(t *testing.T) {
 
 func TestLimitsOfOneSubscription(t *testing.T) {
 	own := same(2, 1, 4)
-	w := newWorld(Settings{Limits: same(10, 1, 2), Subscriptions: map[string]*Limits{"abc": &own}})
+	w := newWorld(ThrottleSettings{RequestLimits: same(10, 1, 2), Subscriptions: map[string]*RequestLimits{"abc": &own}})
 	for _, c := range []struct {
 		caller, subscription string
 		want                 int
@@ -247,9 +244,9 @@ func TestLimitsOfOneSubscription(t *testing.T) {
 
 // Another configuration finds the levels that the one before has left.
 func TestLevelsOutliveConfigurations(t *testing.T) {
-	w := newWorld(Settings{Limits: same(10, 1, 2)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(10, 1, 2)})
 	w.takeAll(t, "ann", "s")
-	w.Throttle = New(Settings{Limits: same(15, 1, 2)}, w.levels, func() int { return 1 })
+	w.Throttle = NewThrottle(ThrottleSettings{RequestLimits: same(15, 1, 2)}, w.levels, func() int { return 1 })
 	if n, _ := w.takeAll(t, "ann", "s"); n != 5 {
 		t.Errorf("%d are let through after a reload", n)
 	}
@@ -262,7 +259,7 @@ func TestSharesOfReplicas(t *testing.T) {
 	run := func(replicas int, known func(replica, second int) int) (passed int) {
 		worlds := make([]*world, replicas)
 		for i := range worlds {
-			worlds[i] = newWorld(Settings{Limits: same(bucket, perSecond, 15)})
+			worlds[i] = newWorld(ThrottleSettings{RequestLimits: same(bucket, perSecond, 15)})
 		}
 		for second := range seconds {
 			for i, w := range worlds {
@@ -312,20 +309,20 @@ func TestSharesOfReplicas(t *testing.T) {
 
 // However many replicas there are, each lets a request through in a minute.
 func TestManyReplicas(t *testing.T) {
-	w := newWorld(Settings{Limits: same(2, 1, 2)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(2, 1, 2)})
 	w.replicas = 1000
 	if _, refusal := w.take("ann", "s"); refusal != nil {
 		t.Fatal(refusal)
 	}
 	_, refusal := w.take("ann", "s")
-	if refusal == nil || refusal.RetryAfter != MaxWait {
+	if refusal == nil || refusal.RetryAfter != MaxThrottleWait {
 		t.Fatalf("got %+v", refusal)
 	}
 }
 
 // A caller that uses the buckets of very many subscriptions pushes out its own.
 func TestMemoryIsBounded(t *testing.T) {
-	w := newWorld(Settings{Limits: same(10, 1, 1000)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(10, 1, 1000)})
 	for i := range 100_000 {
 		w.takeAll(t, "greedy", fmt.Sprint(i))
 	}
@@ -339,21 +336,21 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestWarmRequestAllocatesNothing(t *testing.T) {
-	w := newWorld(Settings{Limits: same(1e9, 1, 15), Subscriptions: map[string]*Limits{"x": {}}})
+	w := newWorld(ThrottleSettings{RequestLimits: same(1e9, 1, 15), Subscriptions: map[string]*RequestLimits{"x": {}}})
 	caller, subscription := strings.Repeat("c", 73), "00000000-0000-0000-0000-0000000000AA"
 	h := http.Header{}
 	exists := func() bool { return len(h) == 0 }
-	if n := testing.AllocsPerRun(100, func() { _, _ = w.Take(Request{Reads, caller, subscription, w.now}, exists) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { _, _ = w.Take(ThrottledRequest{Reads, caller, subscription, w.now}, exists) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
 func BenchmarkTake(b *testing.B) {
-	w := newWorld(Settings{Limits: same(1e12, 1, 15)})
+	w := newWorld(ThrottleSettings{RequestLimits: same(1e12, 1, 15)})
 	caller, subscription := strings.Repeat("c", 73), "00000000-0000-0000-0000-0000000000AA"
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, refusal := w.Take(Request{Reads, caller, subscription, w.now}, func() bool { return true }); refusal != nil {
+		if _, refusal := w.Take(ThrottledRequest{Reads, caller, subscription, w.now}, func() bool { return true }); refusal != nil {
 			b.Fatal(refusal)
 		}
 	}

@@ -1,22 +1,22 @@
-package throttle
+package limits
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics count refusals. They outlive configurations.
-type Metrics struct {
-	refused [Kinds][Tenant + 1]prometheus.Counter
+// ThrottleMetrics count refusals. They outlive configurations.
+type ThrottleMetrics struct {
+	refused [RequestKinds][TenantBucket + 1]prometheus.Counter
 }
 
-// NewMetrics registers the metrics.
-func NewMetrics(registry prometheus.Registerer) *Metrics {
+// NewThrottleMetrics registers the metrics.
+func NewThrottleMetrics(registry prometheus.Registerer) *ThrottleMetrics {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_throttled_requests_total",
 		Help: "Requests answered with 429 because a bucket of tokens was empty, by kind (read, write, delete) and by whose bucket that was: caller (of one caller in a subscription), subscription (of a subscription as a whole), tenant (of one caller at its tenant).",
 	}, []string{"kind", "scope"})
 	registry.MustRegister(refused)
-	m := &Metrics{}
-	for kind := range Kind(Kinds) {
-		for _, scope := range []Scope{Caller, Subscription, Tenant} {
+	m := &ThrottleMetrics{}
+	for kind := range RequestKind(RequestKinds) {
+		for _, scope := range []BucketScope{CallerBucket, SubscriptionBucket, TenantBucket} {
 			m.refused[kind][scope] = refused.WithLabelValues(kind.String(), scope.String())
 		}
 	}
@@ -24,4 +24,4 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 }
 
 // Refused counts a refusal.
-func (m *Metrics) Refused(kind Kind, r *Refusal) { m.refused[kind][r.Scope].Inc() }
+func (m *ThrottleMetrics) Refused(kind RequestKind, r *Refusal) { m.refused[kind][r.Scope].Inc() }

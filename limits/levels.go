@@ -1,4 +1,4 @@
-package throttle
+package limits
 
 import (
 	"hash/maphash"
@@ -17,17 +17,17 @@ const (
 	perShard = 512
 )
 
-// Levels are the levels of all buckets. They outlive configurations.
-type Levels struct {
+// BucketLevels are the levels of all buckets. They outlive configurations.
+type BucketLevels struct {
 	begun         time.Time // times count from it
 	seed          maphash.Seed
 	callers       table
 	subscriptions table
 }
 
-// NewLevels returns levels that are all full.
-func NewLevels(now time.Time) *Levels {
-	l := &Levels{begun: now, seed: maphash.MakeSeed()}
+// NewBucketLevels returns levels that are all full.
+func NewBucketLevels(now time.Time) *BucketLevels {
+	l := &BucketLevels{begun: now, seed: maphash.MakeSeed()}
 	l.callers.init()
 	l.subscriptions.init()
 	return l
@@ -48,7 +48,7 @@ type key struct{ owner, place uint64 }
 
 // buckets are those of one owner in one place.
 type buckets struct {
-	of [Kinds]bucket
+	of [RequestKinds]bucket
 	// disowned: the place turned out not to exist for the owner. What is missing stays
 	// missing, else whoever can cause that would have full buckets again.
 	disowned bool
@@ -92,7 +92,7 @@ func (t *table) disown(k key) {
 
 // keys returns the keys of a caller at its tenant and in a subscription, and that of the
 // subscription. It allocates nothing.
-func (l *Levels) keys(caller, subscription string) (atTenant, within, whole key) {
+func (l *BucketLevels) keys(caller, subscription string) (atTenant, within, whole key) {
 	atTenant.owner = maphash.String(l.seed, caller)
 	if subscription == "" {
 		return atTenant, within, whole
