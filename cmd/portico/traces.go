@@ -20,7 +20,6 @@ import (
 	"portico/internal/pemfile"
 	"portico/jobs"
 	"portico/tracing/spans"
-	"portico/tracing/spans/export"
 )
 
 const (
@@ -35,13 +34,13 @@ const (
 // collector.
 type traces struct {
 	tracer      *spans.Tracer
-	queue       *export.Queue
-	credentials atomic.Pointer[export.Credentials]
+	queue       *spans.Queue
+	credentials atomic.Pointer[spans.CollectorCredentials]
 }
 
 // collectorAccess is by what the collector is called, and what was read for it.
 type collectorAccess struct {
-	credentials *export.Credentials
+	credentials *spans.CollectorCredentials
 	authorities []*x509.Certificate
 }
 
@@ -50,12 +49,12 @@ func (t *traces) open(c *config.Config, by collectorAccess, log *zap.Logger, met
 	if c.Tracing.OTLP == "" {
 		return nil
 	}
-	url, err := export.TracesURL(c.Tracing.OTLP)
+	url, err := spans.TracesURL(c.Tracing.OTLP)
 	if err != nil {
 		return err
 	}
 	t.credentials.Store(by.credentials)
-	t.queue = export.New(&export.Collector{URL: url, Credentials: t.credentials.Load}, export.Options{
+	t.queue = spans.NewQueue(&spans.Collector{URL: url, Credentials: t.credentials.Load}, spans.QueueOptions{
 		Length: c.Tracing.Queue, Interval: c.Tracing.Interval, Timeout: c.Tracing.Timeout, Metrics: metrics, Log: log,
 	})
 	t.tracer = spans.New(spans.Options{Sampling: samplingOf(c), Resource: resourceOf(c), Ended: t.queue.Add})
@@ -117,7 +116,7 @@ func readCollectorAccess(c config.Tracing, before collectorAccess) (a collectorA
 	if c.OTLP == "" {
 		return a, nil
 	}
-	a.credentials = &export.Credentials{}
+	a.credentials = &spans.CollectorCredentials{}
 	var pool *x509.CertPool // the system's
 	if c.CA != "" {
 		if a.authorities, err = pemfile.Certificates(c.CA); err != nil {

@@ -9,6 +9,8 @@
 // the region map, from lists in the code, or from ids that the access log shows as well.
 // No text of a client but the ID of a resource gets into a span, and nothing that says
 // who somebody is.
+//
+// A [Queue] sends the spans that have ended to a [Collector].
 package spans
 
 import (

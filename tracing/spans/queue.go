@@ -1,8 +1,4 @@
-// Package export sends spans to a collector, by OTLP over HTTP: in batches, from a
-// bounded queue. What ends a span never waits: where the queue is full, the span is
-// dropped and counted. A collector that is slow, refuses or is gone costs spans, and
-// nothing else.
-package export
+package spans
 
 import (
 	"context"
@@ -16,8 +12,8 @@ import (
 	"portico/internal/timing"
 )
 
-// Options bound a [Queue].
-type Options struct {
+// QueueOptions bound a [Queue].
+type QueueOptions struct {
 	// Length is how many spans wait at most.
 	Length int
 	// Interval is how long the first span of a batch waits for others.
@@ -47,9 +43,12 @@ const (
 	warnEvery   = time.Minute
 )
 
-// Queue holds the spans that have ended until they are sent. One goroutine runs it.
+// Queue holds the spans that have ended until they are sent to a collector, by OTLP over
+// HTTP, in batches. What ends a span never waits: where the queue is full, the span is
+// dropped and counted. A collector that is slow, refuses or is gone costs spans, and
+// nothing else. One goroutine runs it.
 type Queue struct {
-	options   Options
+	options   QueueOptions
 	exporter  *otlptrace.Exporter
 	collector *Collector
 	waiting   chan sdk.ReadOnlySpan
@@ -59,8 +58,8 @@ type Queue struct {
 	failing   bool
 }
 
-// New returns a queue in front of a collector, and registers its metrics.
-func New(c *Collector, o Options) *Queue {
+// NewQueue returns a queue in front of a collector, and registers its metrics.
+func NewQueue(c *Collector, o QueueOptions) *Queue {
 	q := &Queue{
 		options: o, exporter: otlptrace.NewUnstarted(c), collector: c, waiting: make(chan sdk.ReadOnlySpan, o.Length),
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -1,4 +1,4 @@
-package export
+package spans
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"portico/internal/timing"
 )
 
-// Credentials are by what a collector is called. They do not change.
-type Credentials struct {
+// CollectorCredentials are by what a collector is called. They do not change.
+type CollectorCredentials struct {
 	Transport http.RoundTripper
 	// Header is added to every call.
 	Header http.Header
@@ -30,7 +30,7 @@ type Collector struct {
 	// URL is where traces go: the collector's own with the path of OTLP.
 	URL string
 	// Credentials returns those to call by now.
-	Credentials func() *Credentials
+	Credentials func() *CollectorCredentials
 }
 
 // tracesPath is where collectors take traces, below their URL.

@@ -1,4 +1,4 @@
-package export
+package spans
 
 import (
 	"context"
@@ -13,27 +13,22 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
-
-	"portico/tracing/spans"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // site is a queue before a collector that answers as a test likes.
 type site struct {
 	*testing.T
 	queue    *Queue
-	tracer   *spans.Tracer
+	tracer   *Tracer
 	registry *prometheus.Registry
 	logged   *observer.ObservedLogs
 	stop     func()
 }
 
-func newSite(t *testing.T, url string, o Options) *site {
+func newSite(t *testing.T, url string, o QueueOptions) *site {
 	t.Helper()
 	s := &site{T: t, registry: prometheus.NewRegistry()}
 	var core zapcore.Core
@@ -44,9 +39,9 @@ func newSite(t *testing.T, url string, o Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	credentials := &Credentials{Transport: transport, Header: http.Header{"Authorization": {"Bearer secret"}}}
-	s.queue = New(&Collector{URL: at, Credentials: func() *Credentials { return credentials }}, o)
-	s.tracer = spans.New(spans.Options{Sampling: spans.Sampling{Share: 1}, Ended: s.queue.Add})
+	credentials := &CollectorCredentials{Transport: transport, Header: http.Header{"Authorization": {"Bearer secret"}}}
+	s.queue = NewQueue(&Collector{URL: at, Credentials: func() *CollectorCredentials { return credentials }}, o)
+	s.tracer = New(Options{Sampling: Sampling{Share: 1}, Ended: s.queue.Add})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { s.queue.Run(ctx) })
@@ -93,8 +88,8 @@ func (s *site) soon(what string, done func() bool) {
 	}
 }
 
-func usual() Options {
-	return Options{Length: 100, Interval: time.Millisecond, Timeout: 10 * time.Second}
+func usual() QueueOptions {
+	return QueueOptions{Length: 100, Interval: time.Millisecond, Timeout: 10 * time.Second}
 }
 
 // A collector that answered 503 is sent the same again, with the headers of the file.
@@ -129,7 +124,7 @@ func TestAskedPause(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	c := &Collector{URL: server.URL, Credentials: func() *Credentials { return &Credentials{Transport: http.DefaultTransport} }}
+	c := &Collector{URL: server.URL, Credentials: func() *CollectorCredentials { return &CollectorCredentials{Transport: http.DefaultTransport} }}
 	for asked, want := range map[string]time.Duration{
 		"": 0, "soon": 0, "-5": 0, "7": 7 * time.Second, "3600": longestAsked,
 		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): longestAsked, "Mon, 06 May 2024 07:08:09 GMT": 0,
@@ -173,7 +168,7 @@ func TestCollectorThatHangs(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
 	defer server.Close()
 	defer close(hang)
-	s := newSite(t, server.URL, Options{Length: 100, Interval: time.Millisecond, Timeout: time.Minute})
+	s := newSite(t, server.URL, QueueOptions{Length: 100, Interval: time.Millisecond, Timeout: time.Minute})
 	s.end(1)
 	s.soon("the first one is on its way", func() bool { return len(s.queue.waiting) == 0 })
 	s.end(5000)
@@ -207,7 +202,7 @@ func TestCollectorThatIsGone(t *testing.T) {
 func TestFlush(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
-	s := newSite(t, server.URL, Options{Length: 2000, Interval: time.Minute, Timeout: 10 * time.Second})
+	s := newSite(t, server.URL, QueueOptions{Length: 2000, Interval: time.Minute, Timeout: 10 * time.Second})
 	s.end(1500)
 	s.stop()
 	if sent := s.count(outcomeSent); sent != 1500 {
