@@ -13,51 +13,6 @@ const (
 	asyncState = "x-contoso-async: state"
 )
 
-func TestPutThatShowsItsState(t *testing.T) {
-	s := newSite(t, "westus")
-	a := s.do(201, "PUT", vm+version, `{"location":"westus","properties":{"n":1}}`, asyncState, inASecond)
-	a.want("Creating", "properties", "provisioningState")
-	if a.header.Get("Location")+a.header.Get("Azure-AsyncOperation") != "" {
-		t.Errorf("polling headers: %v", a.header)
-	}
-	s.get(vm+version).want("Creating", "properties", "provisioningState")
-	s.get(compute + "/virtualMachines" + version).wantIDs(vm)
-	s.advance(999 * time.Millisecond)
-	s.get(vm+version).want("Creating", "properties", "provisioningState")
-	s.advance(time.Millisecond)
-	s.get(vm+version).want("Succeeded", "properties", "provisioningState")
-
-	a = s.do(200, "PUT", vm+version, `{"location":"westus","properties":{"n":2}}`, asyncState, inASecond)
-	a.want(map[string]any{"provisioningState": "Updating", "n": 2}, "properties")
-	s.get(vm+version).want(map[string]any{"provisioningState": "Updating", "n": 2}, "properties")
-	s.advance(time.Second)
-	s.get(vm+version).want(map[string]any{"provisioningState": "Succeeded", "n": 2}, "properties")
-}
-
-func TestFailedWritesAreReverted(t *testing.T) {
-	s := newSite(t, "westus")
-	a := s.do(201, "PUT", vm+version, `{"location":"westus","properties":{"n":1}}`)
-	s.do(200, "PUT", vm+version, `{"location":"westus","tags":{"a":"b"}}`, asyncState, failing).want("b", "tags", "a")
-	s.advance(time.Second)
-	b := s.get(vm + version)
-	b.want(map[string]any{"provisioningState": "Failed", "n": 1}, "properties")
-	b.want(nil, "tags")
-	if a.header.Get("ETag") != b.header.Get("ETag") {
-		t.Error("the reverted resource has another tag")
-	}
-	s.do(202, "PATCH", vm+version, `{"properties":{"n":2}}`, "x-contoso-async: location", canceling)
-	s.get(vm+version).want(map[string]any{"provisioningState": "Updating", "n": 2}, "properties")
-	s.advance(time.Second)
-	s.get(vm+version).want(map[string]any{"provisioningState": "Canceled", "n": 1}, "properties")
-	s.do(202, "DELETE", vm+version, "", "x-contoso-async: location", failing)
-	s.get(vm+version).want("Deleting", "properties", "provisioningState")
-	s.advance(time.Second)
-	s.get(vm+version).want(map[string]any{"provisioningState": "Failed", "n": 1}, "properties")
-	s.do(201, "PUT", vm+"2"+version, `{"location":"westus","properties":{"n":1}}`, asyncState, failing)
-	s.advance(time.Second)
-	s.get(vm+"2"+version).want(map[string]any{"provisioningState": "Failed", "n": 1}, "properties")
-}
-
 func TestPutWithAzureAsyncOperation(t *testing.T) {
 	s := newSite(t, "westus")
 	a := s.do(201, "PUT", vm+version, westVM, "x-contoso-async: azure-async", "x-contoso-duration: 4s", "x-contoso-retry-after: 17")
@@ -86,37 +41,6 @@ func TestPutWithAzureAsyncOperation(t *testing.T) {
 	b.want(100, "percentComplete")
 	b.want(nil, "error")
 	s.get(vm+version).want("Succeeded", "properties", "provisioningState")
-}
-
-func TestPutThatIsAccepted(t *testing.T) {
-	s := newSite(t, "westus")
-	a := s.do(202, "PUT", vm+version, `{"location":"westus","properties":{"n":1}}`, "x-contoso-async: accepted-async", "x-contoso-retry-after: 10")
-	if a.body != "" || a.header.Get("Content-Length") != "0" || a.header.Get("Content-Type") != "" {
-		t.Errorf("202 with a body: %q %v", a.body, a.header)
-	}
-	poll, status := a.local(a.header.Get("Location")), a.local(a.header.Get("Azure-AsyncOperation"))
-	s.refused(404, "ResourceNotFound", "GET", vm+version, "")
-	s.get(compute + "/virtualMachines" + version).wantIDs()
-	b := s.do(202, "GET", poll, "")
-	if b.body != "" || b.header.Get("Location") != a.header.Get("Location") || b.header.Get("Retry-After") != "10" {
-		t.Errorf("running poll: %q %v", b.body, b.header)
-	}
-	s.advance(time.Second)
-	b = s.do(201, "GET", poll, "")
-	if c := s.get(vm + version); b.body != c.body || b.header.Get("ETag") != c.header.Get("ETag") || b.header.Get("Retry-After") != "" {
-		t.Errorf("the poll's end is not the synchronous answer: %s %v", b.body, b.header)
-	}
-	s.get(status).want("Succeeded", "status")
-
-	a = s.do(202, "PUT", vm+version, `{"location":"westus","properties":{"n":2}}`, "x-contoso-async: accepted")
-	s.get(vm+version).want("Updating", "properties", "provisioningState")
-	s.advance(time.Second)
-	s.do(200, "GET", a.local(a.header.Get("Location")), "").want(2, "properties", "n")
-
-	a = s.do(202, "PUT", vm+"2"+old, westVM, "x-contoso-async: accepted", failing)
-	s.advance(time.Second)
-	s.refused(409, "OperationFailed", "GET", a.local(a.header.Get("Location")), "")
-	s.refused(404, "ResourceNotFound", "GET", vm+"2"+version, "")
 }
 
 func TestDeleteForms(t *testing.T) {
@@ -152,34 +76,6 @@ func TestDeleteForms(t *testing.T) {
 	s.do(204, "DELETE", vm+version, "", "x-contoso-async: location")
 }
 
-func TestPatchAndPostForms(t *testing.T) {
-	s := newSite(t, "westus")
-	s.do(201, "PUT", vm+version, westVM)
-	a := s.do(202, "PATCH", vm+version, `{"tags":{"a":"b"}}`, "x-contoso-async: azure-async")
-	s.get(vm+version).want("Updating", "properties", "provisioningState")
-	s.refused(409, "AnotherOperationInProgress", "PATCH", vm+version, `{}`)
-	s.advance(time.Second)
-	s.do(200, "GET", a.local(a.header.Get("Location")), "").want("b", "tags", "a")
-	s.get(a.local(a.header.Get("Azure-AsyncOperation"))).want(nil, "properties")
-
-	a = s.do(202, "POST", vm+"/listKeys"+version, "", "x-contoso-async: azure-async")
-	want := s.do(200, "POST", vm+"/listKeys"+version, "")
-	status := a.local(a.header.Get("Azure-AsyncOperation"))
-	s.get(status).want("Running", "status")
-	s.get(status).want(nil, "properties")
-	s.advance(time.Second)
-	if got := s.do(200, "GET", a.local(a.header.Get("Location")), ""); got.body != want.body {
-		t.Errorf("the poll's end: %s", got.body)
-	}
-	s.get(status).want(want.at(), "properties")
-
-	a = s.do(202, "POST", vm+"/restart"+version, "", canceling, "x-contoso-async: azure-async-only")
-	s.advance(time.Second)
-	b := s.get(a.local(a.header.Get("Azure-AsyncOperation")))
-	b.want("Canceled", "status")
-	b.want("OperationCanceled", "error", "code")
-}
-
 func TestPlacesOfPollingURLs(t *testing.T) {
 	s := newSite(t, "westus")
 	s.do(201, "PUT", compute+"/virtualMachines/a%20b"+version, westVM)
@@ -197,24 +93,6 @@ func TestPlacesOfPollingURLs(t *testing.T) {
 		s.do(202, "GET", strings.ToLower(want)+id, "") // no api-version
 		s.get(a.local(a.header.Get("Azure-AsyncOperation"))).want(id, "name")
 	}
-}
-
-func TestOperationsAreSeenByTheirCallerAlone(t *testing.T) {
-	s := newSite(t, "westus")
-	const tenant, ann = "x-ms-home-tenant-id: T", "x-ms-client-object-id: Ann"
-	a := s.do(202, "PUT", vm+version, westVM, "x-contoso-async: accepted-async", tenant, ann)
-	poll, status := a.local(a.header.Get("Location")), a.local(a.header.Get("Azure-AsyncOperation"))
-	for _, target := range []string{poll, status} {
-		for _, who := range [][]string{{tenant}, {ann}, {tenant, "x-ms-client-object-id: bob"}, {"x-ms-home-tenant-id: U", ann}, {tenant, "x-ms-client-object-id: bob", "x-ms-client-puid: Ann"}} {
-			s.refused(404, "OperationNotFound", "GET", target, "", who...)
-		}
-		s.refused(404, "OperationNotFound", "GET", strings.Replace(target, sub, otherSub, 1), "", tenant, ann)
-		s.refused(404, "OperationNotFound", "GET", strings.Replace(target, "Compute", "Insight", 1), "", tenant, ann)
-	}
-	s.do(202, "GET", poll, "", tenant, "x-ms-client-object-id: ann")
-	a = s.do(202, "POST", strings.Replace(vm, "vm1", "vm2", 1)+"/restart"+version, "", s.with("vm2"), tenant, "x-ms-client-puid: Ann")
-	s.do(202, "GET", a.local(a.header.Get("Location")), "", tenant, "x-ms-client-puid: ANN")
-	s.refused(405, "MethodNotAllowed", "DELETE", poll, "")
 }
 
 // with makes a machine and gives a header that changes nothing.

@@ -203,3 +203,15 @@ func (a reply) local(link any) string {
 	}
 	return target
 }
+
+func TestUnknownBreaksAreRefused(t *testing.T) {
+	_, err := New(Options{Region: "westus", Breaks: []string{etagStrong, "gravity"}})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range append([]string{"gravity"}, etagStrong, caseSensitiveNames, headWithBody) {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: does not name %s", err, want)
+		}
+	}
+}

@@ -52,21 +52,6 @@ func TestSubscriptionNotices(t *testing.T) {
 	s.get(strings.Replace(vm, sub, otherSub, 1) + version)
 }
 
-func TestListsOfAnUnregisteredSubscriptionAreEmpty(t *testing.T) {
-	s := newSiteWith(t, Options{Region: "westus", PageSize: 1})
-	for _, n := range []string{"", "2"} {
-		s.do(201, "PUT", vm+n+version, westVM)
-		s.do(201, "PUT", vm+"/disks/d"+n+version, `{}`)
-	}
-	s.do(200, "PUT", sub+notice, `{"state":"Unregistered"}`)
-	for _, list := range []string{compute + "/virtualMachines", sub + "/providers/Contoso.Compute/virtualMachines", vm + "/disks", sub + "/providers/Contoso.Insight/diagnosticSettings"} {
-		s.get(list + version).want(map[string]any{"value": []any{}})
-	}
-	s.get(vm + version)
-	s.do(200, "PUT", sub+notice, `{"state":"Registered"}`)
-	s.get(compute + "/virtualMachines" + version).wantIDs(vm)
-}
-
 func TestNoticesForOneNamespace(t *testing.T) {
 	s := newSite(t, "westus")
 	const workspace = sub + "/resourceGroups/rg/providers/Contoso.Insight/workspaces/w"

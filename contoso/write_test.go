@@ -6,53 +6,6 @@ import (
 	"testing"
 )
 
-func TestPutCreatesAndReplaces(t *testing.T) {
-	s := newSite(t, "westus")
-	body := `{"id":"/x","name":"other","type":"a/b","location":"West US","tags":{"a":"<1>"},"sku":{"name":"S1","capacity":2},
-		"plan":{"name":"n","publisher":"p","product":"q"},"kind":"k","managedBy":"/m","identity":{"type":"SystemAssigned"},"zones":["1"],
-		"properties":{"big":12345678901234567890.10,"b":{"y":1,"x":null}}}`
-	a := s.do(201, "PUT", vm+version, body)
-	a.want(vm, "id")
-	a.want("vm1", "name")
-	a.want("Contoso.Compute/virtualMachines", "type")
-	a.want("West US", "location")
-	a.want("S1", "sku", "name")
-	a.want("q", "plan", "product")
-	a.want("k", "kind")
-	a.want("/m", "managedBy")
-	a.want("SystemAssigned", "identity", "type")
-	a.want([]string{"1"}, "zones")
-	a.want("Succeeded", "properties", "provisioningState")
-	for _, part := range []string{`"a":"<1>"`, `"big":12345678901234567890.10,"b":{"y":1,"x":null}`} {
-		if !strings.Contains(a.body, part) {
-			t.Errorf("the body does not hold %s as it was sent: %s", part, a.body)
-		}
-	}
-	if got := s.get(vm + version).body; got != a.body {
-		t.Errorf("GET differs from PUT: %s", got)
-	}
-
-	a = s.do(200, "PUT", vm+version, `{"location":"WESTUS","properties":{"c":1}}`)
-	a.want(nil, "tags")
-	a.want(nil, "sku")
-	a.want("West US", "location")
-	a.want(nil, "properties", "big")
-	a.want(1, "properties", "c")
-}
-
-func TestNamesMatchWithoutCaseAndKeepTheLatestCasing(t *testing.T) {
-	s := newSite(t, "westus")
-	s.do(201, "PUT", vm+version, westVM)
-	again := sub + "/resourcegroups/RG/providers/contoso.compute/VirtualMachines/VM1"
-	a := s.do(200, "PUT", again+version, westVM)
-	a.want(again, "id")
-	a.want("VM1", "name")
-	a.want("Contoso.Compute/virtualMachines", "type")
-	s.get(strings.ToUpper(vm)+version).want(again, "id")
-	s.get(vm+version).want(again, "id")
-	s.get(compute + "/virtualMachines" + version).wantIDs(again)
-}
-
 func TestNamesInTheURLAreDecodedOnce(t *testing.T) {
 	s := newSite(t, "westus")
 	a := s.do(201, "PUT", compute+"/virtualMachines/a%20b%23%C3%A9+"+version, westVM)
@@ -171,6 +124,10 @@ func TestMembersBesidePropertiesAreKept(t *testing.T) {
 		body = append(body, member{k, encode(v)})
 	}
 	s.do(201, "PUT", vm+version, string(body.bytes()))
+	const tags, properties = `"tags":{"a":"<1>"}`, `"big":12345678901234567890.10,"b":{"y":1,"x":null}`
+	if got := s.do(201, "PUT", vm+"2"+version, `{"location":"westus",`+tags+`,"properties":{`+properties+`}}`).body; !strings.Contains(got, tags) || !strings.Contains(got, properties) {
+		t.Errorf("the body is not as it was sent: %s", got)
+	}
 	s.do(200, "PATCH", vm+version, `{"tags":{"a":"b"},"plan":{"version":"2"}}`)
 	members["plan"].(map[string]any)["version"] = "2"
 	for k, v := range members {
@@ -178,45 +135,6 @@ func TestMembersBesidePropertiesAreKept(t *testing.T) {
 	}
 	s.refused(400, "InvalidRequestContent", "PATCH", vm+version, `{"plan":{"product":null}}`)
 	s.do(200, "PATCH", vm+version, `{"plan":null,"identity":{"type":"None","userAssignedIdentities":null}}`).want(nil, "plan")
-}
-
-func TestDelete(t *testing.T) {
-	s := newSite(t, "westus")
-	s.do(201, "PUT", vm+version, westVM)
-	if a := s.do(200, "DELETE", vm+version, ""); a.body != "" || a.header.Get("Content-Length") != "0" {
-		t.Errorf("body %q, Content-Length %q", a.body, a.header.Get("Content-Length"))
-	}
-	s.refused(404, "ResourceNotFound", "GET", vm+version, "")
-	s.do(204, "DELETE", vm+version, "")
-	s.do(204, "DELETE", vm+"/disks/d"+version, "")
-}
-
-func TestNestedResourcesFollowTheirParent(t *testing.T) {
-	s := newSite(t, "westus")
-	disk, command, setting := vm+"/disks/d1", vm+"/runCommands/r1", vm+"/providers/Contoso.Insight/diagnosticSettings/s1"
-	for _, m := range []string{"PUT", "GET", "PATCH"} {
-		s.refused(404, "ParentResourceNotFound", m, disk+version, `{}`)
-	}
-	s.refused(404, "ParentResourceNotFound", "GET", vm+"/disks"+version, "")
-	s.do(201, "PUT", vm+version, westVM)
-	s.do(201, "PUT", vm+"2"+version, westVM)
-	a := s.do(201, "PUT", disk+version, `{"tags":{"a":"b"}}`)
-	a.want("West US", "location")
-	a.want("Contoso.Compute/virtualMachines/disks", "type")
-	s.do(201, "PUT", vm+"2/disks/d1"+version, `{"location":"westus"}`).want("westus", "location")
-	a = s.do(201, "PUT", command+version, `{"location":"westus","tags":{"a":"b"},"properties":{"script":"x"}}`)
-	a.want(nil, "location")
-	a.want(nil, "tags")
-	a.want("x", "properties", "script")
-	s.do(201, "PUT", setting+version, `{}`)
-	s.get(vm + "/disks" + version).wantIDs(disk)
-	s.get(vm + "/runCommands" + version).wantIDs(command)
-	s.do(200, "DELETE", vm+version, "")
-	s.do(201, "PUT", vm+version, westVM)
-	for _, child := range []string{disk, command, setting} {
-		s.refused(404, "ResourceNotFound", "GET", child+version, "")
-	}
-	s.get(vm + "2/disks/d1" + version)
 }
 
 func TestSystemDataIsKeptFromTheHeader(t *testing.T) {
