@@ -120,26 +120,6 @@ func TestPollUntilDone(t *testing.T) {
 	c.WantOnlyIn(t, "", id)
 }
 
-// An operation begun through one Portico process is polled through the next.
-func TestPollingSurvivesARestart(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	c.createGroup(t, "rg")
-	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	for _, place := range []string{"locations", "provider", "resource"} {
-		ctx := withHeader(t, "x-contoso-async", "azure-async", "x-contoso-duration", duration, "x-contoso-operation-path", place)
-		poller, err := c.resources.BeginCreateOrUpdateByID(ctx, id, harness.Version, armresources.GenericResource{Location: to.Ptr("northeurope")}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Portico.Kill(t)
-		c.Portico.Restart(t)
-		if got := finish(t, poller); value(got.ID) != id {
-			t.Errorf("%s: id %q", place, value(got.ID))
-		}
-		c.delete(t, t.Context(), id)
-	}
-}
-
 func TestFailedOperation(t *testing.T) {
 	c := newClients(t, harness.Config{})
 	c.createGroup(t, "rg")

@@ -44,7 +44,6 @@ type clients struct {
 	resources     *armresources.Client
 	providers     *armresources.ProvidersClient
 	subscriptions *armsubscriptions.Client
-	tenants       *armsubscriptions.TenantsClient
 	features      *armfeatures.Client
 	pipeline      runtime.Pipeline // for calls that no client has a method for
 }
@@ -65,15 +64,14 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	options := optionsFor(w)
 	credential := staticToken(token.Raw)
 	c := clients{World: w}
-	var err [7]error
+	var err [6]error
 	plain, failure := arm.NewClient("test", "v1.0.0", credential, options)
 	err[5] = failure
 	c.groups, err[0] = armresources.NewResourceGroupsClient(w.SubscriptionID, credential, options)
 	c.resources, err[1] = armresources.NewClient(w.SubscriptionID, credential, options)
 	c.providers, err[2] = armresources.NewProvidersClient(w.SubscriptionID, credential, options)
 	c.subscriptions, err[3] = armsubscriptions.NewClient(credential, options)
-	c.tenants, err[4] = armsubscriptions.NewTenantsClient(credential, options)
-	c.features, err[6] = armfeatures.NewClient(w.SubscriptionID, credential, options)
+	c.features, err[4] = armfeatures.NewClient(w.SubscriptionID, credential, options)
 	if err := errors.Join(err[:]...); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -84,30 +83,5 @@ func TestGroupDeleteThatIsBlocked(t *testing.T) {
 	}
 	if !strings.Contains(failure.Error(), "vm-eastus") {
 		t.Errorf("%v", failure)
-	}
-}
-
-// A client that ignores the polling URLs and asks for the group until it is not
-// there comes to the same end.
-func TestGroupDeleteByAskingForTheGroup(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	c.fillGroup(t, "rg")
-	if _, err := c.groups.BeginDelete(t.Context(), "rg", nil); err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for end := time.Now().Add(endBound); ; time.Sleep(20 * time.Millisecond) {
-		group, err := c.groups.Get(t.Context(), "rg", nil)
-		if err != nil {
-			wantError(t, err, 404, "ResourceGroupNotFound")
-			break
-		}
-		seen[fmt.Sprint(value(group.Properties.ProvisioningState))] = true
-		if time.Now().After(end) {
-			t.Fatal("the group is still there")
-		}
-	}
-	if seen["Succeeded"] {
-		t.Errorf("%v", seen)
 	}
 }

@@ -1,11 +1,8 @@
 package sdk
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -77,60 +74,6 @@ func TestResourceGroupLife(t *testing.T) {
 	}
 	_, err = c.groups.Get(ctx, "Life", nil)
 	wantError(t, err, 404, "ResourceGroupNotFound")
-}
-
-func TestResourceGroupPager(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	var want []string
-	for i := range 7 {
-		name := fmt.Sprintf("rg-%d", i)
-		c.createGroup(t, name)
-		want = append(want, name)
-	}
-	for _, top := range []int32{0, 1, 3, 7} {
-		options := &armresources.ResourceGroupsClientListOptions{}
-		if top > 0 {
-			options.Top = to.Ptr(top)
-		}
-		groups, pages := collect(t, c.groups.NewListPager(options),
-			func(p armresources.ResourceGroupsClientListResponse) []*armresources.ResourceGroup { return p.Value })
-		var got []string
-		for _, g := range groups {
-			got = append(got, value(g.Name))
-		}
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("$top=%d: %v", top, got)
-		}
-		if top > 0 && pages < (len(want)+int(top)-1)/int(top) {
-			t.Errorf("$top=%d: %d groups came in %d pages", top, len(want), pages)
-		}
-	}
-}
-
-func TestResourceGroupPreconditions(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	group := armresources.ResourceGroup{Location: to.Ptr("westus")}
-
-	var raw *http.Response
-	if _, err := c.groups.CreateOrUpdate(policy.WithCaptureResponse(withHeader(t, "If-None-Match", "*"), &raw), "rg", group, nil); err != nil {
-		t.Fatal(err)
-	}
-	first := raw.Header.Get("ETag")
-	if !strings.HasPrefix(first, `W/"`) {
-		t.Fatalf("ETag %q is not weak", first)
-	}
-	put := func(ctx context.Context) error {
-		_, err := c.groups.CreateOrUpdate(ctx, "rg", group, nil)
-		return err
-	}
-	wantError(t, put(withHeader(t, "If-None-Match", "*")), 412, "PreconditionFailed")
-
-	group.Tags = map[string]*string{"changed": to.Ptr("yes")}
-	if err := put(withHeader(t, "If-Match", first)); err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, put(withHeader(t, "If-Match", first)), 412, "PreconditionFailed")
 }
 
 func groupExists(t *testing.T, c clients, name string) bool {

@@ -1,12 +1,10 @@
 package sdk
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
 
@@ -63,61 +61,6 @@ func TestResourcesLieInTheirRegions(t *testing.T) {
 	deleteGroup(t, c, "rg")
 }
 
-func TestUpdateGoesToTheResourcesRegion(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	c.createGroup(t, "rg")
-	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("eastus"), Properties: map[string]any{"a": "1", "b": "2"}})
-
-	poller, err := c.resources.BeginUpdateByID(t.Context(), id, harness.Version, armresources.GenericResource{
-		Tags:       map[string]*string{"t": to.Ptr("v")},
-		Properties: map[string]any{"a": "3"},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	finish(t, poller)
-	read, err := c.resources.GetByID(t.Context(), id, harness.Version, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	properties, _ := read.Properties.(map[string]any)
-	if properties["a"] != "3" || properties["b"] != "2" || value(read.Tags["t"]) != "v" {
-		t.Errorf("after PATCH: properties %v, tags %v", properties, read.Tags)
-	}
-	c.WantOnlyIn(t, "eastus", id)
-}
-
-func TestNestedResourceFollowsItsParent(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	c.createGroup(t, "rg")
-	parent := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	disk := parent + "/disks/data"
-	command := parent + "/runCommands/script"
-
-	poller, err := c.resources.BeginCreateOrUpdateByID(t.Context(), disk, harness.Version, armresources.GenericResource{}, nil)
-	if err == nil {
-		_, err = poller.PollUntilDone(t.Context(), nil)
-	}
-	wantError(t, err, 404, "ParentResourceNotFound")
-
-	c.put(t, t.Context(), parent, armresources.GenericResource{Location: to.Ptr("northeurope")})
-	c.put(t, t.Context(), disk, armresources.GenericResource{Properties: map[string]any{"sizeGB": 8}})
-	c.put(t, t.Context(), command, armresources.GenericResource{Properties: map[string]any{"script": "true"}})
-	c.WantOnlyIn(t, "northeurope", parent)
-	c.WantOnlyIn(t, "northeurope", disk)
-	c.WantOnlyIn(t, "northeurope", command)
-
-	for _, id := range []string{disk, command} {
-		if _, err := c.resources.GetByID(t.Context(), id, harness.Version, nil); err != nil {
-			t.Error(err)
-		}
-	}
-	c.delete(t, t.Context(), disk)
-	c.WantOnlyIn(t, "", disk)
-	c.WantOnlyIn(t, "northeurope", parent)
-}
-
 func TestResourcesList(t *testing.T) {
 	c := newClients(t, harness.Config{})
 	c.createGroup(t, "one")
@@ -172,25 +115,4 @@ func TestResourcesList(t *testing.T) {
 			return p.Value
 		})
 	check("group", got, one)
-}
-
-func TestProvidersPreconditionsPassBothWays(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	c.createGroup(t, "rg")
-	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	resource := armresources.GenericResource{Location: to.Ptr("eastus"), Properties: map[string]any{"n": "1"}}
-	c.put(t, t.Context(), id, resource)
-
-	var raw *http.Response
-	if _, err := c.resources.GetByID(policy.WithCaptureResponse(t.Context(), &raw), id, harness.Version, nil); err != nil {
-		t.Fatal(err)
-	}
-	etag := raw.Header.Get("ETag")
-	if etag == "" {
-		t.Fatal("the provider's ETag does not reach the client")
-	}
-	resource.Properties = map[string]any{"n": "2"}
-	c.put(t, withHeader(t, "If-Match", etag), id, resource)
-	_, err := c.resources.BeginCreateOrUpdateByID(withHeader(t, "If-Match", etag), id, harness.Version, resource, nil)
-	wantError(t, err, 412, "PreconditionFailed")
 }

@@ -100,49 +100,6 @@ func TestForeignPollingURLs(t *testing.T) {
 	}
 }
 
-// A provider that accepts and names nothing to poll.
-func TestAcceptedWithoutAPollingURL(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	c.createGroup(t, "rg")
-	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
-	nothing := []string{"x-contoso-async", "no-url", "x-contoso-duration", duration}
-
-	var changed *http.Response
-	update, err := c.resources.BeginUpdateByID(policy.WithCaptureResponse(withHeader(t, nothing...), &changed), id, harness.Version, armresources.GenericResource{Tags: map[string]*string{"a": to.Ptr("b")}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantPollingURLs(t, c, changed)
-	if got := finish(t, update); value(got.Tags["a"]) != "b" {
-		t.Errorf("tags %v", got.Tags)
-	}
-
-	// What an action did, nobody can tell: the poller ends, and says so.
-	raw, act, err := c.restart(t, id, nothing...) //nolint:bodyclose // see restart
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantPollingURLs(t, c, raw)
-	_, err = act.Poll(t.Context()) //nolint:bodyclose // the poller has read and closed it
-	wantError(t, err, http.StatusNotImplemented, "InternalServerError")
-
-	var deleted *http.Response
-	remove, err := c.resources.BeginDeleteByID(policy.WithCaptureResponse(withHeader(t, nothing...), &deleted), id, harness.Version, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantPollingURLs(t, c, deleted)
-	if deleted.Header.Get("Retry-After") == "" {
-		t.Error("no Retry-After")
-	}
-	finish(t, remove)
-	c.WantOnlyIn(t, "", id)
-	if c.exists(t, id) {
-		t.Error("HEAD: present after its delete")
-	}
-}
-
 // A provider whose operation is nowhere to be found ends by the resource.
 func TestLostOperations(t *testing.T) {
 	c := newClients(t, harness.Config{})
@@ -183,43 +140,5 @@ func TestLostOperations(t *testing.T) {
 			_, err = end(t, act)
 			wantError(t, err, http.StatusNotImplemented, "InternalServerError")
 		})
-	}
-}
-
-// To another caller of the tenant the operation does not exist.
-func TestOperationsAreTheirCallers(t *testing.T) {
-	other := harness.Token{Raw: "a-token-of-another", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000b2", Name: "other@contoso.example"}
-	c := newClients(t, harness.Config{Tokens: []harness.Token{other}})
-	c.createGroup(t, "rg")
-	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
-	another := open(t, c.World, other)
-	for name, header := range map[string][]string{
-		"the provider's": {"x-contoso-async", "azure-async"},
-		"a foreign one":  {"x-contoso-async", "azure-async", "x-contoso-fault", "foreign-location"},
-		"none":           {"x-contoso-async", "no-url"},
-	} {
-		raw, poller, err := c.restart(t, id, append([]string{"x-contoso-duration", duration}, header...)...) //nolint:bodyclose // see restart
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantPollingURLs(t, c, raw)
-		for _, link := range []string{raw.Header.Get("Location"), raw.Header.Get("Azure-AsyncOperation")} {
-			request, err := runtime.NewRequest(t.Context(), http.MethodGet, link)
-			if err != nil {
-				t.Fatal(err)
-			}
-			answer, err := another.pipeline.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = answer.Body.Close()
-			if answer.StatusCode != http.StatusNotFound {
-				t.Errorf("%s: %d", name, answer.StatusCode)
-			}
-		}
-		if name != "none" {
-			finish(t, poller)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armsubscriptions"
 
 	"portico/test/harness"
 )
@@ -106,33 +105,4 @@ func TestTagsOfScopes(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-func TestNamesAndOperations(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	names, err := armsubscriptions.NewSubscriptionClient(staticToken(owner.Raw), optionsFor(c.World))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]armsubscriptions.ResourceNameStatus{
-		"vm": armsubscriptions.ResourceNameStatusAllowed, "Microsoft-vm": armsubscriptions.ResourceNameStatusReserved,
-	} {
-		got, err := names.CheckResourceName(t.Context(), &armsubscriptions.SubscriptionClientCheckResourceNameOptions{
-			ResourceNameDefinition: &armsubscriptions.ResourceName{Name: to.Ptr(name), Type: to.Ptr("Contoso.Compute/virtualMachines")},
-		})
-		if err != nil || value(got.Status) != want || value(got.Name) != name {
-			t.Errorf("%s: %+v %v", name, got, err)
-		}
-	}
-	operations, err := armresources.NewOperationsClient(staticToken(owner.Raw), optionsFor(c.World))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, _ := collect(t, operations.NewListPager(nil), func(p armresources.OperationsClientListResponse) []*armresources.Operation { return p.Value })
-	for _, o := range all {
-		if value(o.Name) == "Microsoft.Resources/tags/write" && value(o.Display.Provider) == "Microsoft.Resources" {
-			return
-		}
-	}
-	t.Errorf("%d operations, none for tags", len(all))
 }
