@@ -294,18 +294,6 @@ func TestOneOfManyPatchesWins(t *testing.T) {
 	}
 }
 
-func TestGroupHead(t *testing.T) {
-	s := newSite(t, setup{})
-	s.group("g")
-	if got := s.ok(204, "HEAD", groupPath("G")+own, ""); got.text != "" {
-		t.Errorf("%q", got.text)
-	}
-	got := s.ok(404, "HEAD", groupPath("h")+own, "")
-	if got.text != "" || got.header.Get("X-Ms-Failure-Cause") != "gateway" || got.header.Get("Content-Length") == "" {
-		t.Errorf("%q %v", got.text, got.header)
-	}
-}
-
 func TestGroupList(t *testing.T) {
 	s := newSite(t, setup{})
 	list := inSubscription + "/resourceGroups" + own
@@ -378,16 +366,6 @@ func TestGroupFilter(t *testing.T) {
 			t.Errorf("%s, one by one: %q, want %q", filter, got, want)
 		}
 	}
-}
-
-func TestGroupQuota(t *testing.T) {
-	s := newSite(t, setup{limits: "groupsPerSubscription: 2"})
-	s.group("a")
-	s.group("b")
-	s.want(409, "ResourceGroupQuotaExceeded", "PUT", groupPath("c")+own, westus)
-	s.ok(200, "PUT", groupPath("a")+own, westus)
-	s.ok(200, "DELETE", groupPath("a")+own, "")
-	s.group("c")
 }
 
 func TestGroupsInOtherStates(t *testing.T) {

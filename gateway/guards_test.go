@@ -87,32 +87,6 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// A fragment is the client's own affair; where one arrives, two parsers may see
-// two requests.
-func TestFragment(t *testing.T) {
-	s := newSite(t, setup{})
-	r := httptest.NewRequest(http.MethodGet, inSubscription+own, http.NoBody)
-	r.Host, r.RequestURI = "portico.example", inSubscription+own+"#x"
-	w := httptest.NewRecorder()
-	s.gateway.Public().ServeHTTP(w, r)
-	if w.Code != 400 || !strings.Contains(w.Body.String(), "InvalidRequestUri") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
-func TestHeaderLinesAreBounded(t *testing.T) {
-	s := newSite(t, setup{})
-	many := make([]string, 0, 2*maxHeaderLines)
-	for range maxHeaderLines - 10 {
-		many = append(many, "X-Many", "a")
-	}
-	s.ok(200, "GET", inSubscription+own, "", many...)
-	for range 11 {
-		many = append(many, "X-Many", "a")
-	}
-	s.want(431, "InvalidRequestHeader", "GET", inSubscription+own, "", many...)
-}
-
 func TestContent(t *testing.T) {
 	s := newSite(t, setup{limits: "requestBody: 1KiB"})
 	g := s.group("g")

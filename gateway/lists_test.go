@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -46,75 +45,6 @@ func TestCollections(t *testing.T) {
 	}
 }
 
-// A list of which a region is missing is no list: absence means deleted.
-func TestListThatMissesARegion(t *testing.T) {
-	s := newSite(t, setup{callTimeout: 2 * time.Second})
-	s.group("g")
-	s.machine("g", "a", "westus")
-	s.machine("g", "b", "eastus")
-	s.at("eastus").server.Close()
-	got := s.do("GET", machines+api, "")
-	if got.status != 503 && got.status != 502 || got.header.Get("X-Ms-Portico-Completed") != "false" || strings.Contains(got.text, `"value"`) {
-		t.Errorf("%d %v %s", got.status, got.header, got.text)
-	}
-	var fault struct {
-		Error struct{ Details []struct{ Target string } }
-	}
-	if err := json.Unmarshal([]byte(got.text), &fault); err != nil || len(fault.Error.Details) != 1 || !strings.Contains(fault.Error.Details[0].Target, "eastus") {
-		t.Errorf("%v: %s", err, got.text)
-	}
-}
-
-// One resource in two regions is shown once, and counted.
-func TestStraysAreCounted(t *testing.T) {
-	s := newSite(t, setup{})
-	s.group("g")
-	m := s.machine("g", "a", "westus")
-	s.machine("g", "b", "eastus")
-	s.at("eastus").do("PUT", m+api, eastus, 201)
-	names := strings.Fields(s.names(machines + api))
-	slices.Sort(names)
-	if strings.Join(names, " ") != "a b" {
-		t.Errorf("%v", names)
-	}
-	if got := s.metric("portico_list_strays_total"); got != "1" {
-		t.Errorf("%s strays", got)
-	}
-}
-
-func TestLinksOfPages(t *testing.T) {
-	s := newSite(t, setup{})
-	s.group("g")
-	m := s.machine("g", "a", "westus")
-	s.machine("g", "b", "westus")
-	s.ok(201, "PUT", m+"/disks/d"+api, `{}`)
-	s.ok(201, "PUT", m+"/disks/e"+api, `{}`)
-	for list, fault := range map[string]struct {
-		status int
-		code   string
-	}{
-		machines + api + "&$top=1":     {503, "ServiceUnavailable"},
-		m + "/disks" + api + "&$top=1": {502, "InvalidProviderResponse"},
-	} {
-		plain := decode[named](t, s.ok(200, "GET", list, ""))
-		rewritten := decode[named](t, s.ok(200, "GET", list, "", "x-contoso-fault", "own-next"))
-		for _, link := range []string{plain.NextLink, rewritten.NextLink} {
-			if link == "" {
-				t.Fatalf("%s: no second page", list)
-			}
-			if got := s.ok(200, "GET", s.local(link), ""); strings.Contains(got.text, "nextLink") || strings.Count(got.text, `"name"`) != 1 {
-				t.Errorf("%s", got.text)
-			}
-		}
-		for _, wrong := range []string{"foreign-next", "bad-json", "html"} {
-			got := s.want(fault.status, fault.code, "GET", list, "", "x-contoso-fault", wrong)
-			if strings.Contains(got.text, "evil") || !strings.Contains(got.text, "InvalidProviderResponse") {
-				t.Errorf("%s", got.text)
-			}
-		}
-	}
-}
-
 func TestPagesAreBounded(t *testing.T) {
 	s := newSite(t, setup{limits: "answerBody: 1MiB"})
 	s.group("g")
@@ -128,6 +58,9 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 	}
 	s.ok(200, "GET", disks+api, "", "x-contoso-fault", "big=1048576")
+	for _, wrong := range []string{"bad-json", "html"} {
+		s.want(502, "InvalidProviderResponse", "GET", disks+api, "", "x-contoso-fault", wrong)
+	}
 	s.ok(200, "GET", machines+api, "", "x-contoso-fault", "big-chunked=1048576")
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,33 +14,6 @@ import (
 
 // firm holds for a row of which the index is sure.
 func firm(row inventory.Resource) bool { return row.Phase == index.Live && !row.Verify }
-
-func TestRegionIsThatOfTheBody(t *testing.T) {
-	s := newSite(t, setup{hurried: true})
-	s.group("g")
-	w, e := s.machine("g", "w", "West US"), s.machine("g", "e", "eastus")
-	if got := s.at("westus").holds(); !slices.Equal(got, []string{w}) {
-		t.Errorf("westus holds %v", got)
-	}
-	if got := s.at("eastus").holds(); !slices.Equal(got, []string{e}) {
-		t.Errorf("eastus holds %v", got)
-	}
-	row, _ := s.row(e)
-	if row.Region != "eastus" || row.Location != "eastus" || !firm(row) {
-		t.Errorf("%+v", row)
-	}
-	for _, c := range [][2]string{{`{"location":"mars"}`, "LocationNotAvailableForResourceType"}, {`{}`, "LocationRequired"}, {`{"location":" "}`, "LocationRequired"}, {`{"location":null}`, "LocationRequired"}} {
-		s.want(400, c[1], "PUT", machinePath("g", "n")+api, c[0])
-	}
-	s.want(404, "ResourceGroupNotFound", "PUT", machinePath("h", "n")+api, westus)
-	s.want(404, "HttpResourceNotFound", "PUT", inSubscription+"/providers/Contoso.Compute/virtualMachines/n"+api, westus)
-	s.ok(200, "POST", register, "")
-	p := groupPath("g") + "/providers/Contoso.Insight/profiles/p"
-	s.ok(201, "PUT", p+api, `{"location":"Global"}`)
-	if got := s.at("global").holds(); !slices.Equal(got, []string{p}) {
-		t.Errorf("the global endpoint holds %v", got)
-	}
-}
 
 // A provider may have carried out what it seems to refuse.
 func TestRefusedCreate(t *testing.T) {
@@ -182,18 +154,6 @@ func TestNestedResources(t *testing.T) {
 	if row, there := s.row(disk); there && !row.Verify {
 		t.Errorf("%+v", row)
 	}
-}
-
-func TestQuotaOfResources(t *testing.T) {
-	s := newSite(t, setup{limits: "resourcesPerTypeAndGroup: 1"})
-	s.group("g")
-	s.group("h")
-	m := s.machine("g", "m", "westus")
-	s.want(409, "ResourceQuotaExceeded", "PUT", machinePath("g", "n")+api, westus)
-	s.ok(200, "PUT", m+api, westus)
-	s.machine("h", "n", "westus")
-	s.ok(200, "DELETE", m+api, "")
-	s.machine("g", "n", "westus")
 }
 
 // stamps is x-ms-arm-resource-system-data.
