@@ -3,40 +3,21 @@ package e2e
 import (
 	"net/http"
 	"testing"
+
+	"portico/test/harness"
 )
 
-// 404 answers that prove nothing about the resource.
-var (
-	notThisSubscription = stubError(http.StatusNotFound, "SubscriptionNotFound", "The subscription could not be found.")
-	ingressPage         = stubAnswer{status: http.StatusNotFound, html: true, body: "<html><head><title>404 Not Found</title></head><body>nginx</body></html>"}
-	emptyNotFound       = stubAnswer{status: http.StatusNotFound}
-)
-
-func TestRowOutlivesAGETAnsweredWithSubscriptionNotFound(t *testing.T) {
-	t.Parallel()
-	wantRowToOutliveGETs(t, notThisSubscription)
-}
-
+// Every GET of a resource, the client's and Portico's, is answered with a 404 that proves
+// nothing, and later properly. The row must stay.
 func TestRowOutlivesAGETAnsweredWithAnIngressPage(t *testing.T) {
 	t.Parallel()
-	wantRowToOutliveGETs(t, ingressPage)
-}
-
-func TestRowOutlivesAGETAnsweredWithAnEmptyNotFound(t *testing.T) {
-	t.Parallel()
-	wantRowToOutliveGETs(t, emptyNotFound)
-}
-
-// wantRowToOutliveGETs answers every GET of a resource, the client's and Portico's,
-// with a 404 that proves nothing, and later properly. The row must stay.
-func wantRowToOutliveGETs(t *testing.T, lie stubAnswer) {
-	t.Helper()
+	lie := harness.Reply{Status: http.StatusNotFound, Header: harness.Header("Content-Type", "text/html"), Body: "<html><head><title>404 Not Found</title></head><body>nginx</body></html>"}
 	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
-	end := w.stub.script(stubScript{method: http.MethodGet, path: id, answer: lie})
+	end := w.stub.Script(harness.Script{Method: http.MethodGet, Part: id, Answer: lie})
 	for range 3 {
-		if got := w.send(t, http.MethodGet, id, "").Want(t, 404); string(got.Body) != lie.body {
-			t.Errorf("the client got %q, the provider said %q", got.Body, lie.body)
+		if got := w.send(t, http.MethodGet, id, "").Want(t, 404); string(got.Body) != lie.Body {
+			t.Errorf("the client got %q, the provider said %q", got.Body, lie.Body)
 		}
 		if !w.shown(t, id) {
 			t.Fatal("the resource is not shown in /resources any more")
@@ -51,9 +32,11 @@ func TestRowOutlivesANotFoundSentOnlyToTheClient(t *testing.T) {
 	t.Parallel()
 	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
-	end := w.stub.script(stubScript{
-		method: http.MethodGet, path: id, when: func(c stubCall) bool { return c.relayed || c.principal == alice.Name },
-		answer: stubError(http.StatusNotFound, "ResourceNotFound", "The resource was not found."),
+	end := w.stub.Script(harness.Script{
+		Method: http.MethodGet, Part: id, When: func(c harness.Call) bool {
+			return relayed(c) || c.Header.Get("X-Ms-Client-Principal-Name") == alice.Name
+		},
+		Answer: harness.Fault(http.StatusNotFound, "ResourceNotFound", "The resource was not found."),
 	})
 	for range 3 {
 		w.send(t, http.MethodGet, id, "").WantError(t, 404, "ResourceNotFound")
@@ -67,35 +50,15 @@ func TestRowOutlivesANotFoundSentOnlyToTheClient(t *testing.T) {
 	w.wantLiveInWestUS(t, id)
 }
 
-func TestRowGoesWhenClientAndPorticoGetResourceNotFound(t *testing.T) {
-	t.Parallel()
-	w, id := newStubThing(t, stubSettings, "gone")
-	w.put(t, id, "westus").Want(t, 201)
-	w.stub.remove("westus", id)
-	w.send(t, http.MethodGet, id, "").WantError(t, 404, "ResourceNotFound")
-	soon(t, "/resources not to show the resource any more", func() bool { return !w.shown(t, id) })
-	w.wantForgotten(t, id)
-}
-
+// A DELETE is answered with a 404 that proves nothing. The row must stay.
 func TestRowOutlivesADELETEAnsweredWithSubscriptionNotFound(t *testing.T) {
 	t.Parallel()
-	wantRowToOutliveDELETE(t, notThisSubscription)
-}
-
-func TestRowOutlivesADELETEAnsweredWithAnIngressPage(t *testing.T) {
-	t.Parallel()
-	wantRowToOutliveDELETE(t, ingressPage)
-}
-
-// wantRowToOutliveDELETE answers a DELETE with a 404 that proves nothing. The row
-// must stay.
-func wantRowToOutliveDELETE(t *testing.T, lie stubAnswer) {
-	t.Helper()
+	lie := harness.Fault(http.StatusNotFound, "SubscriptionNotFound", "The subscription could not be found.")
 	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
-	w.stub.script(stubScript{method: http.MethodDelete, path: id, left: 1, answer: lie})
-	if got := w.send(t, http.MethodDelete, id, "").Want(t, 404); string(got.Body) != lie.body {
-		t.Errorf("the client got %q, the provider said %q", got.Body, lie.body)
+	w.stub.Script(harness.Script{Method: http.MethodDelete, Part: id, Times: 1, Answer: lie})
+	if got := w.send(t, http.MethodDelete, id, "").Want(t, 404); string(got.Body) != lie.Body {
+		t.Errorf("the client got %q, the provider said %q", got.Body, lie.Body)
 	}
 	if !w.shown(t, id) {
 		t.Fatal("the resource is not shown in /resources any more")

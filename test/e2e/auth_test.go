@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -115,47 +114,5 @@ func TestSubscriptionOfAnotherTenant(t *testing.T) {
 		}
 		w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: "/subscriptions/" + row.other + "/resourceGroups/mine" + version,
 			Header: as(row.token), Body: `{"location":"westus"}`}).WantError(t, 404, "SubscriptionNotFound")
-	}
-}
-
-func TestMetadataNeedsNoToken(t *testing.T) {
-	t.Parallel()
-	w := tokensWorld(t)
-	a := w.Portico.Do(t, harness.Request{Path: "/metadata/endpoints?api-version=2019-05-01", Anonymous: true}).Want(t, 200)
-	var environments []struct {
-		Name            string `json:"name"`
-		ResourceManager string `json:"resourceManager"`
-		Authentication  struct {
-			LoginEndpoint string   `json:"loginEndpoint"`
-			Audiences     []string `json:"audiences"`
-		} `json:"authentication"`
-	}
-	if err := json.Unmarshal(a.Body, &environments); err != nil || len(environments) != 1 {
-		t.Fatalf("%v; body: %s", err, a.Body)
-	}
-	e := environments[0]
-	if strings.TrimSuffix(e.ResourceManager, "/") != w.Portico.URL || e.Name != "Portico test" ||
-		e.Authentication.LoginEndpoint != "https://login.example" || len(e.Authentication.Audiences) != 1 {
-		t.Errorf("environment %+v", e)
-	}
-}
-
-// The admin listener answers no web page: neither one that had its name
-// resolved to this address, nor one of another origin.
-func TestAdminListener(t *testing.T) {
-	t.Parallel()
-	w := tokensWorld(t)
-	for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
-		w.Portico.Admin(t, harness.Request{Path: path}).Want(t, 200)
-		w.Portico.Admin(t, harness.Request{Path: path, Header: harness.Header("Host", "evil")}).Want(t, 403)
-		w.Portico.Admin(t, harness.Request{Path: path, Header: harness.Header("Host", "evil.example:8081")}).Want(t, 403)
-		w.Portico.Admin(t, harness.Request{Path: path, Header: harness.Header("Origin", "http://evil.example")}).Want(t, 403)
-		w.Portico.Admin(t, harness.Request{Path: path, Header: harness.Header("Origin", "null")}).Want(t, 403)
-		w.Portico.Admin(t, harness.Request{Path: path, Header: harness.Header("Host", "localhost")}).Want(t, 200)
-	}
-	// What belongs to one listener is not served by the other.
-	w.Portico.Admin(t, harness.Request{Path: "/subscriptions" + version}).Want(t, 404)
-	for _, path := range []string{"/metrics", "/healthz", "/readyz", "/debug/pprof/"} {
-		w.Portico.Do(t, harness.Request{Path: path}).Want(t, 400, 404)
 	}
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -166,38 +165,6 @@ func TestCertifyNamesTheBrokenRule(t *testing.T) {
 		t.Errorf("broken: %q", broken)
 	}
 	holdNothing(t, []*harness.Contoso{endpoint})
-}
-
-// What is no provider passes nothing, whatever it answers.
-func TestCertifyIsNotPassedByWhatIsNoProvider(t *testing.T) {
-	t.Parallel()
-	for what, answer := range map[string]http.HandlerFunc{
-		"refuses everything": func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = io.WriteString(w, `{"error":{"code":"NotFound","message":"No."}}`)
-		},
-		"answers nothing": func(http.ResponseWriter, *http.Request) {},
-		"echoes":          func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) },
-		"always creates": func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(http.StatusCreated)
-			_, _ = io.Copy(w, r.Body)
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewServer(answer)
-			t.Cleanup(server.Close)
-			f := contosoFile(t)
-			f["endpoints"], f["tenant"] = map[string]string{"westus": server.URL, "global": server.URL}, certifyTenant
-			f["limits"] = map[string]any{"wait": "200ms", "cleanup": "2s"}
-			c := certify(t, f, 1)
-			for _, profile := range f["profiles"].([]string) {
-				if got := c.verdict(profile); got != "not kept" {
-					t.Errorf("%s: %s", profile, got)
-				}
-			}
-		})
-	}
 }
 
 // A claim that nothing tries is none.

@@ -15,21 +15,21 @@ func TestDELETEAnswered204BeforeAnAcceptedCreateLands(t *testing.T) {
 
 func TestDELETEAnswered404BeforeAnAcceptedCreateLands(t *testing.T) {
 	t.Parallel()
-	answer := stubError(http.StatusNotFound, "ResourceNotFound", "The resource was not found.")
+	answer := harness.Fault(http.StatusNotFound, "ResourceNotFound", "The resource was not found.")
 	wantCreateToOutliveEarlyDELETE(t, &answer)
 }
 
 // wantCreateToOutliveEarlyDELETE has a DELETE come to a provider that holds nothing
 // yet of an accepted create, and says so: by 204, or by the answer given.
-func wantCreateToOutliveEarlyDELETE(t *testing.T, answer *stubAnswer) {
+func wantCreateToOutliveEarlyDELETE(t *testing.T, answer *harness.Reply) {
 	t.Helper()
 	w, id := newStubThing(t, stubSettings, "late")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.put(t, id, "westus").Want(t, 202)
 	status := http.StatusNoContent
 	if answer != nil {
-		status = answer.status
-		w.stub.script(stubScript{method: http.MethodDelete, path: id, left: 1, answer: *answer})
+		status = answer.Status
+		w.stub.Script(harness.Script{Method: http.MethodDelete, Part: id, Times: 1, Answer: *answer})
 	}
 	w.send(t, http.MethodDelete, id, "").Want(t, status)
 	w.wantRefusedInEastUS(t, "before the create lands", id)
@@ -65,10 +65,10 @@ func TestGroupDeleteBeforeAnAcceptedCreateLands(t *testing.T) {
 	create.finish()
 	end := w.result(t, result, settled)
 	if w.sendTo(t, http.MethodGet, group, "").Want(t, 200, 404).Status == http.StatusOK {
-		t.Logf("the group stays, with %v: %d %s", w.stub.below(w.GroupPath("rg")), end.Status, end.Body)
+		t.Logf("the group stays, with %v: %d %s", w.stub.Holding(w.GroupPath("rg")), end.Status, end.Body)
 		return
 	}
-	if left := w.stub.below(w.GroupPath("rg")); len(left) != 0 {
+	if left := w.stub.Holding(w.GroupPath("rg")); len(left) != 0 {
 		t.Errorf("outlived their group: %v", left)
 	}
 }

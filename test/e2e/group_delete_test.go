@@ -219,58 +219,6 @@ func (d deletion) wantBlocked(t *testing.T, p *harness.Portico, ids ...string) {
 	}
 }
 
-// A group of 200 resources, in four regions and of two providers, goes whatever
-// their providers do that passes; what never goes is named; and another attempt
-// takes the rest.
-func TestGroupDeleteAmongFaults(t *testing.T) {
-	t.Parallel()
-	const n = 200
-	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
-	kinds := []string{"sync", "location", "status", "both", "nourl", "slow", "throttle", "error", "reset", "applied", "foreign", "named", "blind"}
-	resources := map[string]string{}
-	for i := range n {
-		kind, region := kinds[i%len(kinds)], harness.RegionNames()[i%3]
-		name := fmt.Sprintf("%s-%03d", kind, i)
-		switch i % 4 {
-		case 0:
-			resources["Contoso.Insight/workspaces/"+name] = region
-		case 1:
-			resources["Contoso.Insight/profiles/"+name] = "global"
-		default:
-			resources["Contoso.Compute/virtualMachines/"+name] = region
-		}
-	}
-	resources["Contoso.Compute/networkInterfaces/nic"] = "westus"
-	resources["Contoso.Compute/virtualMachines/never"] = "westus"
-	fill(t, w, "rg", resources)
-	w.PutResource(t, "rg", "Contoso.Compute/networkInterfaces/nic/ipConfigurations/ip", `{"properties":{}}`)
-	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/never/disks/d", `{"properties":{}}`)
-
-	needed := w.ResourcePath("rg", "Contoso.Compute/networkInterfaces/nic")
-	for kind, fault := range map[string]string{
-		"location": "async=location", "status": "async=azure-async-only", "both": "async=azure-async", "nourl": "async=no-url",
-		"slow": "delay=300ms", "foreign": "foreign-location", "named": "refuse-until=" + needed, "blind": "blocked-by=" + needed,
-	} {
-		misbehave(t, w, "DELETE", "/"+kind+"-", fault, -1)
-	}
-	for kind, fault := range map[string]string{"throttle": "throttle=1", "error": "status=500", "reset": "reset-before", "applied": "reset-after"} {
-		misbehave(t, w, "DELETE", "/"+kind+"-", fault, 3)
-	}
-	misbehave(t, w, "DELETE", "/never", "status=403", -1)
-
-	d := beginDelete(t, w, w.Portico, "rg")
-	w.Portico.Do(t, harness.Request{
-		Method: http.MethodPut, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/late") + "?api-version=" + harness.Version, Body: body("westus"),
-	}).WantError(t, 409, "ResourceGroupBeingDeleted")
-	never := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/never")
-	d.wantBlocked(t, w.Portico, never, never+"/disks/d")
-	if now := d.progress(t, w.Portico); now.Status != "Failed" || now.Error.Code != "ResourceGroupDeletionBlocked" {
-		t.Errorf("%+v", now)
-	}
-	behave(t, w)
-	beginDelete(t, w, w.Portico, "rg").gone(t, w.Portico)
-}
-
 // While a region is down the group stays, says so, and goes on when it is back.
 // What comes back after its delete is found before the group goes.
 func TestGroupDeleteWaitsForARegion(t *testing.T) {

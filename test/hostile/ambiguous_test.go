@@ -146,9 +146,9 @@ func TestLengthBesideChunksIsRefused(t *testing.T) {
 				}
 			}
 		}
-		for _, x := range w.provider.received() {
-			if strings.Contains(x.target, "bad") {
-				t.Errorf("%s: reached the provider: %s", name, x.target)
+		for _, x := range w.provider.Calls() {
+			if strings.Contains(x.Target, "bad") {
+				t.Errorf("%s: reached the provider: %s", name, x.Target)
 			}
 		}
 		admin := "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"

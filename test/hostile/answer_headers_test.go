@@ -63,9 +63,9 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 	} {
 		thing := w.thing("rg", fmt.Sprintf("thing%d", i))
 		w.put(t, thing)
-		w.provider.on(c.method, thing+c.below, hostileAnswer(c.status, c.body))
+		w.provider.On(c.method, thing+c.below, hostileAnswer(c.status, c.body))
 		if c.method == "HEAD" {
-			w.provider.on("GET", thing+c.below, hostileAnswer(c.status, c.body))
+			w.provider.On("GET", thing+c.below, hostileAnswer(c.status, c.body))
 		}
 		body := ""
 		if c.method == "PUT" || c.method == "PATCH" {
@@ -91,9 +91,9 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 	// Answers that are merged from several, or that are embedded in another.
 	thing := w.thing("rg", "last")
 	w.put(t, thing)
-	w.provider.on("GET", "/providers/Evil.Test/things?", hostileAnswer(200, `{"value":[]}`))
+	w.provider.On("GET", "/providers/Evil.Test/things?", hostileAnswer(200, `{"value":[]}`))
 	wantCleanAnswer(t, "merged list", w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "").Want(t, 200))
-	w.provider.on("", thing, hostileAnswer(409, failed))
+	w.provider.On("", thing, hostileAnswer(409, failed))
 	wantCleanAnswer(t, "tags", w.as(t, alice, "GET", thing+"/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", ""))
 	answer := w.inBatch(t, "GET", thing+api, nil)
 	if answer.HTTPStatusCode != 409 || strings.Contains(fmt.Sprint(answer.Headers), forged) || answer.Headers["x-ms-version"] != "1" {
@@ -110,26 +110,26 @@ func TestAnswerHeadersOfPollsPassByList(t *testing.T) {
 	for what, link := range map[string]string{"own": w.SubscriptionPath() + operation + api, "foreign": "https://evil.example" + operation + api, "none": ""} {
 		thing := w.thing("rg", what)
 		w.put(t, thing)
-		w.provider.on("DELETE", thing, func(w http.ResponseWriter, _ *http.Request) {
+		w.provider.On("DELETE", thing, func(w http.ResponseWriter, _ *http.Request) {
 			if link != "" {
 				w.Header().Set("Azure-AsyncOperation", link)
 			}
 			w.WriteHeader(http.StatusAccepted)
 		})
-		w.provider.on("GET", "operationStatuses/one", hostileAnswer(200, `{"status":"InProgress"}`))
+		w.provider.On("GET", "operationStatuses/one", hostileAnswer(200, `{"status":"InProgress"}`))
 		poll := w.as(t, alice, "DELETE", thing+api, "").Want(t, 202).Header.Get("Azure-AsyncOperation")
 		if !strings.HasPrefix(poll, w.Portico.URL) {
 			t.Fatalf("%s: poll at %q", what, poll)
 		}
 		poll = strings.TrimPrefix(poll, w.Portico.URL)
-		w.provider.on("GET", thing, hostileAnswer(200, `{"properties":{}}`))
+		w.provider.On("GET", thing, hostileAnswer(200, `{"properties":{}}`))
 		wantCleanAnswer(t, "poll of "+what, w.as(t, alice, "GET", poll, "").Want(t, 200))
 		away := func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://evil.example/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}
-		w.provider.on("GET", "operationStatuses/one", away)
-		w.provider.on("GET", thing, away)
+		w.provider.On("GET", "operationStatuses/one", away)
+		w.provider.On("GET", thing, away)
 		if got := w.as(t, alice, "GET", poll, ""); got.Status != 502 || got.ErrorCode() != "InvalidProviderResponse" {
 			t.Errorf("poll of %s that leads away: %d %v %s", what, got.Status, got.Header, got.Body)
 		}
@@ -154,7 +154,7 @@ func TestAnswerHeadersAreBounded(t *testing.T) {
 		name        string
 		lines, size int
 	}{{"many", 900, 1}, {"long", 10, 5 << 10}, {"of one name", 0, 1}} {
-		w.provider.on("GET", thing, func(w http.ResponseWriter, _ *http.Request) {
+		w.provider.On("GET", thing, func(w http.ResponseWriter, _ *http.Request) {
 			for i := range c.lines {
 				w.Header()[fmt.Sprintf("X-Ms-Many-%d", i)] = []string{strings.Repeat("a", c.size)}
 			}
@@ -193,7 +193,7 @@ func TestRetryAfterIsBounded(t *testing.T) {
 	} {
 		thing := w.thing("rg", fmt.Sprintf("thing%d", i))
 		w.put(t, thing)
-		w.provider.on("POST", thing, func(w http.ResponseWriter, _ *http.Request) {
+		w.provider.On("POST", thing, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Retry-After"] = []string{c.sent, "99999999999"}
 			w.Header()["X-Ms-Retry-After-Ms"] = []string{"99999999999"}
 			w.WriteHeader(c.status)
@@ -208,7 +208,7 @@ func TestRetryAfterIsBounded(t *testing.T) {
 			t.Errorf("%d %s: Retry-After %q, x-ms-retry-after-ms %q", c.status, c.sent, values, got.Header.Get("x-ms-retry-after-ms"))
 		}
 	}
-	w.provider.on("GET", "/providers/Evil.Test/things?", func(w http.ResponseWriter, _ *http.Request) {
+	w.provider.On("GET", "/providers/Evil.Test/things?", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "99999999999")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})

@@ -28,7 +28,7 @@ func TestNoAnswerCostsMuchMoreThanItself(t *testing.T) {
 		{"a refusal", "GET", "GET", list, "", filled(`{"error":{"code":"`, "<", `"}}`), "400"},
 		{"a list of nothing", "GET", "GET", list, "", `{"value":[` + strings.Repeat(`{},`, 99_999) + `{}]}`, ""},
 	} {
-		w.provider.on(c.ask, "Evil.Test/things", func(rw http.ResponseWriter, _ *http.Request) {
+		w.provider.On(c.ask, "Evil.Test/things", func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Type", "application/json")
 			if c.want == "400" {
 				rw.WriteHeader(http.StatusBadRequest)

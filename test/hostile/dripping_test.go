@@ -74,7 +74,7 @@ func TestDrippingAnswersAreNoSuccess(t *testing.T) {
 		} {
 			thing := w.thing("rg", fmt.Sprintf("t%d%s%s", i, c.method, strings.ReplaceAll(c.below, "/", "")))
 			w.put(t, thing)
-			w.provider.on(c.method, thing+c.below, d.answer)
+			w.provider.On(c.method, thing+c.below, d.answer)
 			all.Go(func() {
 				got, err := w.try(c.method, thing+c.below+api, c.body)
 				switch {
@@ -100,7 +100,7 @@ func TestDrippingAnswersInBatchesAreNoSuccess(t *testing.T) {
 		}
 		thing := w.thing("rg", fmt.Sprintf("t%d", i))
 		w.put(t, thing)
-		w.provider.on("GET", thing, d.answer)
+		w.provider.On("GET", thing, d.answer)
 		got := w.inBatch(t, "GET", thing+api, nil)
 		want := d.want
 		if want == "" {

@@ -11,10 +11,10 @@ func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 	w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
-	if !w.provider.holds(thing) {
+	if !w.provider.Holds("", thing) {
 		t.Fatal("the provider does not hold what was put")
 	}
-	w.provider.forget()
+	w.provider.Forget()
 	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE"} {
 		w.as(t, bob, method, thing+api, located("westus")).Want(t, 404)
 	}

@@ -57,8 +57,8 @@ func testNothingFollows(t *testing.T, server string) {
 			t.Errorf("%s: %d answers", name, answers)
 		}
 	}
-	for _, x := range w.provider.received() {
-		if strings.Contains(x.target, "hidden") {
+	for _, x := range w.provider.Calls() {
+		if strings.Contains(x.Target, "hidden") {
 			t.Errorf("a hidden request reached the provider: %+v", x)
 		}
 	}

@@ -177,7 +177,7 @@ func TestHTTP2RapidReset(t *testing.T) {
 	w := newWorld(t, options{TLS: true})
 	w.group(t, "rg")
 	var now, most, all atomic.Int64
-	w.provider.on(http.MethodPost, "/slow", func(_ http.ResponseWriter, r *http.Request) {
+	w.provider.On(http.MethodPost, "/slow", func(_ http.ResponseWriter, r *http.Request) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		all.Add(1)

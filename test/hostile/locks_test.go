@@ -38,7 +38,7 @@ func TestALockOnASubscriptionHoldsForAllBelow(t *testing.T) {
 	}
 	for _, level := range []string{"ReadOnly", "CanNotDelete"} {
 		w.lock(t, s, level)
-		w.provider.forget()
+		w.provider.Forget()
 		for method, paths := range requests {
 			if level == "CanNotDelete" && method != http.MethodDelete {
 				continue
@@ -59,16 +59,16 @@ func TestALockOnASubscriptionHoldsForAllBelow(t *testing.T) {
 		for _, tags := range []string{s, group, thing} {
 			w.as(t, alice, http.MethodDelete, tags+"/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", "").WantError(t, 409, "ScopeLocked")
 		}
-		if seen := w.provider.received(); len(seen) > 0 {
+		if seen := w.provider.Calls(); len(seen) > 0 {
 			t.Errorf("%s: reached the provider: %+v", level, seen)
 		}
 		w.as(t, alice, http.MethodGet, thing+api, "").Want(t, 200)
 		w.unlock(t, s)
 	}
-	w.provider.forget()
+	w.provider.Forget()
 	w.as(t, alice, http.MethodPost, at+"/locations/westus/checkNameAvailability"+api, `{}`).Want(t, 200)
 	w.as(t, alice, http.MethodDelete, at+"/locations/westus/quotas/q"+api, "").Want(t, 204)
-	if len(w.provider.received()) != 2 {
+	if len(w.provider.Calls()) != 2 {
 		t.Error("without a lock the requests do not reach the provider")
 	}
 }

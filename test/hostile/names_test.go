@@ -95,10 +95,10 @@ func readings(target string) (all []string) {
 // as one of a locked resource.
 func (w world) neverWritten(t *testing.T, locked, request string) {
 	t.Helper()
-	for _, x := range w.provider.received() {
-		for _, read := range readings(x.target) {
-			if x.method != http.MethodGet && strings.HasPrefix(read+"/", strings.ToLower(locked)+"/") {
-				t.Fatalf("%s: the provider got %s %s, which servers take for %s", request, x.method, x.target, read)
+	for _, x := range w.provider.Calls() {
+		for _, read := range readings(x.Target) {
+			if x.Method != http.MethodGet && strings.HasPrefix(read+"/", strings.ToLower(locked)+"/") {
+				t.Fatalf("%s: the provider got %s %s, which servers take for %s", request, x.Method, x.Target, read)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestNoSpellingBypassesALock(t *testing.T) {
 				if (method == http.MethodPost) != (below == "/start") {
 					continue
 				}
-				w.provider.forget()
+				w.provider.Forget()
 				status, body := w.sent(t, method, w.thing("rg", name)+below, located("westus"))
 				if status >= 500 {
 					t.Errorf("%s %s%s: %d %s", method, name, below, status, body)
@@ -140,7 +140,7 @@ func TestNoSpellingBypassesALock(t *testing.T) {
 			}
 		}
 	}
-	if !w.provider.holds(locked) {
+	if !w.provider.Holds("", locked) {
 		t.Error("the locked resource has gone")
 	}
 }
@@ -152,7 +152,7 @@ func TestNoSpellingBypassesALockOnAGroup(t *testing.T) {
 	w.group(t, "disk-%C3%A9")
 	w.put(t, w.thing("disk-%C3%A9", "one"))
 	w.as(t, alice, http.MethodPut, w.GroupPath("disk-%C3%A9")+lockPlace, `{"properties":{"level":"ReadOnly"}}`).Want(t, 201)
-	w.provider.forget()
+	w.provider.Forget()
 	for _, name := range append([]string{"disk-%C3%A9", "DISK-%C3%89"}, hidden...) {
 		for _, path := range []string{w.GroupPath(name), w.thing(name, "one"), w.thing(name, "two")} {
 			for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -184,14 +184,14 @@ func TestOneEncodingReachesTheProvider(t *testing.T) {
 		for _, spelling := range spellings {
 			for _, below := range []string{"", "/notes/" + spelling} {
 				target := w.thing("rg", spelling) + below
-				w.provider.forget()
+				w.provider.Forget()
 				if status, body := w.sent(t, http.MethodPut, target, located("westus")); status != 200 && status != 201 {
 					t.Errorf("PUT %s: %d %s", target, status, body)
 					continue
 				}
 				path := strings.ReplaceAll(target, spelling, want)
-				seen := w.provider.received()
-				if len(seen) != 1 || seen[0].target != path+api {
+				seen := w.provider.Calls()
+				if len(seen) != 1 || seen[0].Target != path+api {
 					t.Errorf("PUT %s reached the provider as %+v, want %s", target, seen, path)
 				}
 			}
@@ -209,7 +209,7 @@ func TestNamesThatServersReadInSeveralWays(t *testing.T) {
 	w := newWorld(t, options{})
 	w.group(t, "rg")
 	w.put(t, w.thing("rg", "one"))
-	w.provider.forget()
+	w.provider.Forget()
 	for _, name := range []string{
 		"a.", "...", "a..", "%20a", "a%20", "a%C2%A0b", "a%E2%80%8Bb", "a%D8%9C", "%EF%BB%BFa", "a%E2%80%AEb", "a%E2%80%A8b", "a%E2%80%A9", "a%E3%80%80b",
 		"e%CC%81", "%E2%84%AA", "%C5%BF", "%C4%B1", "%C4%B0", "a%EF%B8%8F", "a%EE%80%80", "%E3%85%A4",
@@ -236,7 +236,7 @@ func TestNamesInBodies(t *testing.T) {
 	w.put(t, w.thing("rg", "disk-%C3%A9"))
 	w.put(t, w.thing("rg", "free"))
 	w.as(t, alice, http.MethodPut, w.thing("rg", "disk-%C3%A9")+lockPlace, `{"properties":{"level":"ReadOnly"}}`).Want(t, 201)
-	w.provider.forget()
+	w.provider.Forget()
 	move := w.GroupPath("rg") + "/moveResources?api-version=2021-04-01"
 	var spellings []string
 	for _, name := range hidden {
@@ -265,7 +265,7 @@ func TestNamesInBodies(t *testing.T) {
 		body := fmt.Sprintf(`{"requests":[{"httpMethod":"PUT","url":%s,"content":%s}]}`, quoted(w.thing("rg", spelling)+api), located("westus"))
 		w.as(t, alice, http.MethodPost, "/batch?api-version=2021-04-01", body).Want(t, 200, 400)
 		w.neverWritten(t, w.thing("rg", "disk-é"), "in a body: "+spelling)
-		w.provider.forget()
+		w.provider.Forget()
 	}
 }
 

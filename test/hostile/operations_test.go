@@ -11,7 +11,7 @@ import (
 )
 
 // at is the URL of a target on a region's endpoint of the provider.
-func (w world) at(region, target string) string { return w.provider.urls[region] + target }
+func (w world) at(region, target string) string { return w.provider.URLs[region] + target }
 
 // answer is a provider's answer with headers.
 func answer(status int, body string, header ...string) http.HandlerFunc {
@@ -30,7 +30,7 @@ func answer(status int, body string, header ...string) http.HandlerFunc {
 func (w world) begins(t *testing.T, who harness.Token, action, region, poll string) string {
 	t.Helper()
 	path, _, _ := strings.Cut(action, "?")
-	w.provider.on(http.MethodPost, path, answer(202, "", "Location", w.at(region, poll)))
+	w.provider.On(http.MethodPost, path, answer(202, "", "Location", w.at(region, poll)))
 	location := w.as(t, who, http.MethodPost, action, "{}").Want(t, 202).Header.Get("Location")
 	for _, prefix := range []string{"https://", "http://"} {
 		if rest, absolute := strings.CutPrefix(location, prefix); absolute {
@@ -45,7 +45,7 @@ func (w world) begins(t *testing.T, who harness.Token, action, region, poll stri
 // 404, or with 400 if it contains an invalid name.
 func (w world) wantHidden(t *testing.T, who harness.Token, method, target string) {
 	t.Helper()
-	w.provider.forget()
+	w.provider.Forget()
 	want := http.StatusNotFound
 	if strings.Contains(target, "%20?") {
 		want = http.StatusBadRequest
@@ -53,17 +53,17 @@ func (w world) wantHidden(t *testing.T, who harness.Token, method, target string
 	if got := w.as(t, who, method, target, ""); got.Status != want {
 		t.Errorf("%s %s by %s: status %d: %s", method, target, who.Name, got.Status, got.Body)
 	}
-	if seen := w.provider.received(); len(seen) > 0 {
-		t.Errorf("%s %s by %s reached the provider as %s", method, target, who.Name, seen[0].target)
+	if seen := w.provider.Calls(); len(seen) > 0 {
+		t.Errorf("%s %s by %s reached the provider as %s", method, target, who.Name, seen[0].Target)
 	}
 }
 
 // wantPolled checks that a poll reaches the provider unchanged.
 func (w world) wantPolled(t *testing.T, who harness.Token, target string) {
 	t.Helper()
-	w.provider.forget()
+	w.provider.Forget()
 	w.as(t, who, http.MethodGet, target, "").Want(t, 200)
-	if seen := w.provider.received(); len(seen) != 1 || seen[0].target != target {
+	if seen := w.provider.Calls(); len(seen) != 1 || seen[0].Target != target {
 		t.Errorf("GET %s by %s reached the provider as %+v", target, who.Name, seen)
 	}
 }
@@ -90,9 +90,9 @@ func spellings(scope, exact string) []string {
 func TestOperationIsNotPolledByAnother(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
-	w.provider.on("", "o-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
-	w.provider.on("", "O-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
-	w.provider.on("", "o%2D1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+	w.provider.On("", "o-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+	w.provider.On("", "O-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+	w.provider.On("", "o%2D1", answer(200, `{"status":"InProgress","properties":"secret"}`))
 
 	scope := "/subscriptions/" + ours
 	exact := scope + "/providers/Evil.Test/locations/westus/operationResults/o-1" + api + "&t=Sig"
@@ -119,7 +119,7 @@ func TestOperationIsNotPolledByAnother(t *testing.T) {
 func TestTenantOperationIsNotPolledByAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	w.provider.on("", "o-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+	w.provider.On("", "o-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
 	exact := "/providers/Evil.Test/locations/westus/operationResults/o-1" + api + "&t=Sig"
 	if link := w.begins(t, alice, "/providers/Evil.Test/act"+api, "global", exact); link != exact {
 		t.Fatalf("the client is told to poll %s", link)
@@ -140,7 +140,7 @@ func TestTenantOperationIsNotPolledByAnother(t *testing.T) {
 func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
-	w.provider.on(http.MethodGet, "unknown", answer(200, `{"status":"InProgress"}`))
+	w.provider.On(http.MethodGet, "unknown", answer(200, `{"status":"InProgress"}`))
 	tail := "/providers/Evil.Test/locations/westus/operationStatuses/unknown" + api
 	w.wantPolled(t, carol, "/subscriptions/"+ours+tail)
 	w.wantHidden(t, bob, http.MethodGet, "/subscriptions/"+ours+tail)
@@ -151,8 +151,8 @@ func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 	}
 	// What a read has named belongs to nobody but the tenant.
 	learned := "/subscriptions/" + ours + strings.Replace(tail, "unknown", "learned", 1)
-	w.provider.on(http.MethodGet, "learned", answer(200, `{"status":"InProgress"}`))
-	w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", learned)))
+	w.provider.On(http.MethodGet, "learned", answer(200, `{"status":"InProgress"}`))
+	w.provider.On(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", learned)))
 	w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
 	w.wantPolled(t, carol, learned)
 	w.wantPolled(t, alice, learned)
@@ -164,11 +164,11 @@ func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 func TestReadRecordsNoOperationOfAnother(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
-	w.provider.on(http.MethodGet, "o-1", answer(200, `{"status":"InProgress"}`))
+	w.provider.On(http.MethodGet, "o-1", answer(200, `{"status":"InProgress"}`))
 	exact := "/subscriptions/" + ours + "/providers/Evil.Test/locations/westus/operationResults/o-1" + api + "&t=Sig"
 	w.begins(t, alice, thing+"/act"+api, "westus", exact)
 	for i, other := range []string{exact + "&x=1", strings.Replace(exact, "Results", "Statuses", 1)} {
-		w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus","n":%d}`, thing, i), "Azure-AsyncOperation", w.at("westus", other)))
+		w.provider.On(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus","n":%d}`, thing, i), "Azure-AsyncOperation", w.at("westus", other)))
 		w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
 		w.wantHidden(t, carol, http.MethodGet, other)
 		w.wantPolled(t, alice, other)
@@ -181,7 +181,7 @@ func TestOperationsThatDifferInTheirQuery(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 	poll := "/subscriptions/" + ours + "/providers/Evil.Test/locations/westus/operationResults/shared" + api
-	w.provider.on(http.MethodGet, "shared", answer(200, `{"status":"InProgress"}`))
+	w.provider.On(http.MethodGet, "shared", answer(200, `{"status":"InProgress"}`))
 	w.begins(t, alice, thing+"/act"+api, "westus", poll+"&t=1")
 	w.begins(t, carol, thing+"/act"+api, "westus", poll+"&t=2")
 	w.wantPolled(t, alice, poll+"&t=1")
@@ -203,7 +203,7 @@ func TestProviderCannotClaimAnOperationOfAnother(t *testing.T) {
 	thing, machine := w.thing("rg", "one"), w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
 	w.put(t, thing)
 	w.put(t, machine)
-	w.provider.on(http.MethodGet, "/o-1", answer(200, `{"status":"InProgress"}`))
+	w.provider.On(http.MethodGet, "/o-1", answer(200, `{"status":"InProgress"}`))
 	located := "/providers/Contoso.Compute/locations/westus/operationStatuses/o-1" + api
 	victim := "/subscriptions/" + ours + located
 	if link := w.begins(t, carol, machine+"/start"+api, "westus", victim); link != victim {
@@ -217,7 +217,7 @@ func TestProviderCannotClaimAnOperationOfAnother(t *testing.T) {
 		if !strings.HasPrefix(link, "/subscriptions/"+ours+"/providers/Evil.Test/locations/westus/operationresults/") || strings.Contains(link, "o-1") {
 			t.Errorf("%s: the client is told to poll %s", named, link)
 		}
-		w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", named)))
+		w.provider.On(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", named)))
 		w.as(t, alice, http.MethodGet, thing+api, "").Want(t, 200)
 		w.wantHidden(t, alice, http.MethodGet, victim)
 	}
@@ -231,7 +231,7 @@ func TestOwnOperationIsNotPolledByAnother(t *testing.T) {
 	w := newWorld(t, options{})
 	group := w.group(t, "rg")
 	w.put(t, w.thing("rg", "one"))
-	w.provider.on(http.MethodDelete, "/one", answer(429, "{}", "Retry-After", "60")) // so that the delete continues
+	w.provider.On(http.MethodDelete, "/one", answer(429, "{}", "Retry-After", "60")) // so that the delete continues
 	const version = "?api-version=2021-04-01"
 	job := operationID(w.as(t, alice, http.MethodDelete, group+version, "").Want(t, 202))
 	parts := strings.TrimSuffix(strings.Repeat(`{"httpMethod":"GET","relativeUrl":"/tenants`+version+`"},`, 25), ",")

@@ -14,7 +14,7 @@ func TestRedirectsLeadToKnownHosts(t *testing.T) {
 	w := newWorld(t, options{Evil: "    redirectHosts: [files.example, \"files.example:8443\", \"*.blob.example\"]\n"})
 	w.group(t, "rg")
 	public := w.Portico.URL
-	own := w.provider.urls["westus"]
+	own := w.provider.URLs["westus"]
 	for i, c := range []struct{ location, want string }{
 		{"https://files.example/a?sig=%2B%2f", "https://files.example/a?sig=%2B%2f"},
 		{"https://FILES.example:443/a", "https://FILES.example:443/a"},
@@ -36,7 +36,7 @@ func TestRedirectsLeadToKnownHosts(t *testing.T) {
 				}
 				path := w.thing("rg", fmt.Sprintf("t%d-%d-%s", i, status, method))
 				w.put(t, path)
-				w.provider.on(method, path, func(w http.ResponseWriter, _ *http.Request) {
+				w.provider.On(method, path, func(w http.ResponseWriter, _ *http.Request) {
 					w.Header()["Location"] = []string{c.location}
 					w.Header()["Content-Language"] = []string{"en"}
 					w.WriteHeader(status)
@@ -65,7 +65,7 @@ func TestRedirectsLeadToKnownHosts(t *testing.T) {
 func TestRedirectsLeadNowhereByDefault(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
-	w.provider.on("GET", thing, func(w http.ResponseWriter, r *http.Request) {
+	w.provider.On("GET", thing, func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Location"] = []string{"https://evil.example/steal"}
 		w.WriteHeader(http.StatusFound)
 	})

@@ -34,9 +34,9 @@ var listed = map[string]string{
 const marked = "    headers: {request: [X-Evil-Mark]}\n"
 
 // wantNoForgedHeaders checks that no forged value reached the provider.
-func wantNoForgedHeaders(t *testing.T, what string, x received) {
+func wantNoForgedHeaders(t *testing.T, what string, x harness.Call) {
 	t.Helper()
-	for name, values := range x.header {
+	for name, values := range x.Header {
 		if strings.Contains(fmt.Sprint(values), forged) {
 			t.Errorf("%s: %s reached the provider", what, name)
 		}
@@ -44,11 +44,11 @@ func wantNoForgedHeaders(t *testing.T, what string, x received) {
 }
 
 // wantPassedHeaders checks that the listed headers reached the provider unchanged.
-func wantPassedHeaders(t *testing.T, what string, x received) {
+func wantPassedHeaders(t *testing.T, what string, x harness.Call) {
 	t.Helper()
 	wantNoForgedHeaders(t, what, x)
 	for name, want := range listed {
-		if got := x.header.Values(name); len(got) != 1 || got[0] != want {
+		if got := x.Header.Values(name); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %s is %q, want %q", what, name, got, want)
 		}
 	}
@@ -68,9 +68,9 @@ func TestRequestHeadersPassByList(t *testing.T) {
 		{"GET", thing, ""}, {"HEAD", thing + "/notes/n", ""}, {"GET", thing + "/notes/n", ""}, {"POST", thing + "/start", "{}"},
 		{"PATCH", thing, `{"tags":{"a":"b"}}`}, {"PUT", thing, located("westus")}, {"DELETE", thing, ""},
 	} {
-		w.provider.forget()
+		w.provider.Forget()
 		w.as(t, alice, c.method, c.path+api, c.body, pairs...)
-		seen := w.provider.received()
+		seen := w.provider.Calls()
 		if len(seen) == 0 {
 			t.Errorf("%s %s: nothing reached the provider", c.method, c.path)
 		}
@@ -78,9 +78,9 @@ func TestRequestHeadersPassByList(t *testing.T) {
 			wantPassedHeaders(t, c.method+" "+c.path, x)
 		}
 	}
-	w.provider.forget()
+	w.provider.Forget()
 	w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "", pairs...)
-	for _, x := range w.provider.received() {
+	for _, x := range w.provider.Calls() {
 		wantNoForgedHeaders(t, "list", x)
 	}
 }
@@ -95,9 +95,9 @@ func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 	for name, value := range listed {
 		headers[name] = value
 	}
-	w.provider.forget()
+	w.provider.Forget()
 	w.inBatch(t, "GET", thing+api, headers)
-	seen := w.provider.received()
+	seen := w.provider.Calls()
 	if len(seen) == 0 {
 		t.Fatal("nothing reached the provider")
 	}
@@ -109,7 +109,7 @@ func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 func TestConnectionRemovesNoCheckedHeader(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
-	w.provider.forget()
+	w.provider.Forget()
 	for _, name := range []string{"If-Match", "if-none-match", "Content-Type", "Authorization", "Content-Length", "Host", "x-ms-client-request-id", "x-ms-version", "Accept"} {
 		w.as(t, alice, http.MethodPut, thing+api, located("westus"), "If-Match", `"stale"`, "x-ms-version", "1", "Connection", "keep-alive, "+name).
 			WantError(t, 400, "InvalidRequestHeader")
@@ -128,7 +128,7 @@ func TestConnectionRemovesNoCheckedHeader(t *testing.T) {
 func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
-	w.provider.forget()
+	w.provider.Forget()
 	var many []string
 	for i := range 100 {
 		many = append(many, fmt.Sprintf("x-ms-many-%d", i), "a")
@@ -144,7 +144,7 @@ func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if seen := w.provider.received(); len(seen) > 0 {
+	if seen := w.provider.Calls(); len(seen) > 0 {
 		t.Errorf("%d requests reached the provider", len(seen))
 	}
 	// Headers that do not pass do not count.
@@ -156,15 +156,15 @@ func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 func TestOwnCallsCarryNoClientHeaders(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{Evil: marked})
-	w.provider.forget()
+	w.provider.Forget()
 	var pairs []string
 	for _, name := range unlisted {
 		pairs = append(pairs, name, forged)
 	}
 	w.as(t, alice, http.MethodDelete, w.GroupPath("rg")+"?api-version=2021-04-01", "", append(pairs, "X-Evil-Mark", forged, "x-ms-version", forged, "Prefer", forged)...).Want(t, 202)
-	eventually(t, "the group's resource is deleted", func() bool { return !w.provider.holds(thing) })
-	for _, x := range w.provider.received() {
-		wantNoForgedHeaders(t, x.method+" "+x.target, x)
+	eventually(t, "the group's resource is deleted", func() bool { return !w.provider.Holds("", thing) })
+	for _, x := range w.provider.Calls() {
+		wantNoForgedHeaders(t, x.Method+" "+x.Target, x)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func (w world) gate(t *testing.T) (arrived, open chan struct{}) {
 	t.Helper()
 	arrived, open = make(chan struct{}, 100), make(chan struct{})
-	w.provider.on(http.MethodGet, "/things/slow", func(rw http.ResponseWriter, r *http.Request) {
+	w.provider.On(http.MethodGet, "/things/slow", func(rw http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
 		select {
 		case <-open:

@@ -23,7 +23,7 @@ func eventuallySettled(t *testing.T, what string, is func() bool) {
 // big makes the provider answer every GET of things/big with size bytes.
 func (w world) big(size int) {
 	text := `{"properties":{"text":"` + strings.Repeat("x", size) + `"}}`
-	w.provider.on(http.MethodGet, "/things/big", func(w http.ResponseWriter, _ *http.Request) {
+	w.provider.On(http.MethodGet, "/things/big", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(text))
 	})
@@ -153,12 +153,12 @@ func TestOperationsOfACallerAreBounded(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{Settings: "operations: {perCaller: 12, learned: 3, retryAfterMin: 1s}\n"})
 	n := 0
-	w.provider.on(http.MethodPost, "/start", func(rw http.ResponseWriter, _ *http.Request) {
+	w.provider.On(http.MethodPost, "/start", func(rw http.ResponseWriter, _ *http.Request) {
 		n++
 		rw.Header().Set("Location", fmt.Sprintf("%s/providers/Evil.Test/locations/westus/operationResults/o%d%s", w.SubscriptionPath(), n, api))
 		rw.WriteHeader(http.StatusAccepted)
 	})
-	w.provider.on(http.MethodGet, "/operationResults/", func(rw http.ResponseWriter, _ *http.Request) {
+	w.provider.On(http.MethodGet, "/operationResults/", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")
 		_, _ = rw.Write([]byte(`{"done":true}`))
 	})

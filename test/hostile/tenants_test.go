@@ -65,14 +65,14 @@ func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 	}
 	w.as(t, bob, "PUT", their("/tagNames/n")+ownAPI, "").Want(t, 200, 201)
 	w.as(t, bob, "PUT", their("/resourceGroups/rg/providers/Microsoft.Authorization/locks/l")+"?api-version=2020-05-01", `{"properties":{"level":"CanNotDelete"}}`).Want(t, 200, 201)
-	w.provider.on(http.MethodPost, "/one/act", answer(202, "", "Location", w.at("westus", their("/providers/Evil.Test/locations/westus/operationResults/o-1")+api)))
+	w.provider.On(http.MethodPost, "/one/act", answer(202, "", "Location", w.at("westus", their("/providers/Evil.Test/locations/westus/operationResults/o-1")+api)))
 	w.as(t, bob, "POST", their("/resourceGroups/rg/providers/Evil.Test/things/one/act")+api, "{}").Want(t, 202)
-	w.provider.on(http.MethodGet, "/o-1", answer(200, `{"status":"InProgress"}`))
+	w.provider.On(http.MethodGet, "/o-1", answer(200, `{"status":"InProgress"}`))
 	job := operationID(w.as(t, bob, "DELETE", their("/resourcegroups/gone")+ownAPI, "").Want(t, 202))
 	parts := strings.TrimSuffix(strings.Repeat(`{"httpMethod":"GET","relativeUrl":"/tenants?api-version=2021-04-01"},`, 25), ",")
 	batch := operationID(w.as(t, bob, "POST", "/batch"+ownAPI, `{"requests":[`+parts+`]}`).Want(t, 202))
 	eventually(t, "the group is gone", func() bool { return w.as(t, bob, "GET", their("/resourcegroups/gone")+ownAPI, "").Status == 404 })
-	w.provider.forget() // also Portico's own calls for a group's deletion
+	w.provider.Forget() // also Portico's own calls for a group's deletion
 
 	type row struct{ method, target, body string }
 	inSubscription := []row{
@@ -140,9 +140,9 @@ func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 			same(row{"GET", target, ""}, id, absentID)
 		}
 	}
-	for _, reached := range w.provider.received() {
-		if strings.Contains(reached.target, theirs) || strings.Contains(reached.target, absent) {
-			t.Errorf("%s %s reached the provider", reached.method, reached.target)
+	for _, reached := range w.provider.Calls() {
+		if strings.Contains(reached.Target, theirs) || strings.Contains(reached.Target, absent) {
+			t.Errorf("%s %s reached the provider", reached.Method, reached.Target)
 		}
 	}
 	for _, list := range []string{"/subscriptions", "/tenants"} {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 
 	"portico/test/harness"
@@ -33,7 +32,7 @@ const api = "?api-version=" + harness.Version
 // theirs.
 type world struct {
 	*harness.World
-	provider *provider
+	provider *harness.Scripted
 }
 
 // options vary a world. Evil is YAML for the provider Evil.Test, indented by four
@@ -47,15 +46,11 @@ type options struct {
 
 func newWorld(t *testing.T, o options) world {
 	t.Helper()
-	p := startProvider(t)
-	var endpoints strings.Builder
-	for region, url := range p.urls {
-		fmt.Fprintf(&endpoints, "      %s: [%q]\n", region, url)
-	}
+	p := harness.StartScripted(t)
 	versions := fmt.Sprintf("apiVersions: [%q, %q]", harness.Version, harness.VersionOld)
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
-		Endpoints: maps.Clone(p.urls),
-		Providers: "  - namespace: Evil.Test\n    registration: automatic\n" + o.Evil + "    endpoints:\n" + endpoints.String() + fmt.Sprintf(`    resourceTypes:
+		Endpoints: maps.Clone(p.URLs),
+		Providers: "  - namespace: Evil.Test\n    registration: automatic\n" + o.Evil + "    endpoints:\n" + p.Endpoints() + fmt.Sprintf(`    resourceTypes:
       - {name: things, kind: tracked, capabilities: {move: true, tags: true, etags: true}, %[1]s}
       - {name: things/parts, kind: tracked, capabilities: {tags: true}, %[1]s}
       - {name: things/notes, kind: proxyOnly, %[1]s}
@@ -86,7 +81,7 @@ func newThing(t *testing.T, o options) (w world, thing string) {
 // wantNothingSent checks that no request reached the provider.
 func (w world) wantNothingSent(t *testing.T) {
 	t.Helper()
-	if seen := w.provider.received(); len(seen) > 0 {
+	if seen := w.provider.Calls(); len(seen) > 0 {
 		t.Errorf("reached the provider: %+v", seen)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -308,10 +307,6 @@ func (w *world) forget(t *testing.T) {
 	}
 }
 
-// notice is a gateway's own notification about subscriptions, which it sends at any
-// time; no row sends such a request.
-var notice = regexp.MustCompile(`^/subscriptions/[0-9a-f-]{36}\?api-version=2\.0$`)
-
 // received returns what has reached any provider since forget, without notices.
 func (w *world) received(t *testing.T) []received {
 	t.Helper()
@@ -335,7 +330,7 @@ func (w *world) received(t *testing.T) []received {
 	for _, p := range w.scripted {
 		all = append(all, p.received()...)
 	}
-	return slices.DeleteFunc(all, func(x received) bool { return x.method == http.MethodPut && notice.MatchString(x.target) })
+	return slices.DeleteFunc(all, func(x received) bool { return harness.IsNotice(x.method, x.target) })
 }
 
 // awaits waits until a request for a resource has reached a provider.
