@@ -95,12 +95,6 @@ func TestPlacesOfPollingURLs(t *testing.T) {
 	}
 }
 
-// with makes a machine and gives a header that changes nothing.
-func (s *site) with(name string) string {
-	s.do(201, "PUT", compute+"/virtualMachines/"+name+version, westVM)
-	return "Accept: */*"
-}
-
 func TestLaterWritesOvertakeEarlierOnes(t *testing.T) {
 	s := newSite(t, "westus")
 	first := s.do(202, "PUT", vm+version, westVM, "x-contoso-async: accepted-async", inASecond)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -134,40 +133,6 @@ func TestEveryPointIsReached(t *testing.T) {
 	})
 }
 
-// What is paused goes on when it is released; till then nothing follows the point.
-func TestPointPauses(t *testing.T) {
-	t.Parallel()
-	w := withPoints(t, patient(pointSettings))
-	vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	for _, at := range []failpoint.Point{failpoint.WriteBeginAfter, failpoint.UpstreamSendAfter} {
-		w.Portico.SetPoint(t, at, "pause:1m,once")
-		answered := make(chan harness.Answer, 1)
-		go func() {
-			a, err := w.Portico.Try(t.Context(), harness.Request{Method: http.MethodPut, Path: vm + "?api-version=" + harness.Version, Body: body("westus")})
-			if err != nil {
-				t.Error(err)
-			}
-			answered <- a
-		}()
-		soon(t, "it is paused", func() bool { return w.Portico.Points(t)[at].Paused == 1 })
-		if sent := at == failpoint.UpstreamSendAfter; sent {
-			soon(t, "the provider has it", func() bool { return w.Contoso("westus").Holds(t, vm) })
-		} else if w.Contoso("westus").Holds(t, vm) {
-			t.Error("it was sent")
-		}
-		select {
-		case a := <-answered:
-			t.Errorf("%s: answered with %d while it is paused", at, a.Status)
-		default:
-		}
-		w.Portico.ClearPoint(t, at)
-		if a := <-answered; a.Status != http.StatusCreated {
-			t.Errorf("%s: %d %s", at, a.Status, a.Body)
-		}
-		w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: vm + "?api-version=" + harness.Version}).Want(t, 200)
-	}
-}
-
 // Each step that can fail fails as it would by itself: the client has the error
 // of that, and the index comes to agree with the provider.
 func TestPointFails(t *testing.T) {
@@ -213,52 +178,5 @@ func TestPointFails(t *testing.T) {
 	}
 	if err := w.Portico.TrySetPoint(t.Context(), failpoint.GroupCloseAfter, "fail"); err == nil {
 		t.Error("a point that no step can fail at takes the rule")
-	}
-}
-
-// Each way to end the process leaves what was durable, and no more.
-func TestPointEnds(t *testing.T) {
-	t.Parallel()
-	w := withPoints(t, patient(pointSettings))
-	for rule, code := range map[string]int{"exit": failpoint.ExitCode, "kill": -1} {
-		vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+rule)
-		at := vm + "?api-version=" + harness.Version
-		w.Portico.SetPoint(t, failpoint.AnswerSettleAfter, rule)
-		a, err := w.Portico.Try(t.Context(), harness.Request{Method: http.MethodPut, Path: at, Body: body("westus")})
-		if err == nil {
-			t.Errorf("%s: answered with %d", rule, a.Status)
-		}
-		if got := w.Portico.ExitCode(t); got != code {
-			t.Errorf("%s: the exit code is %d, want %d", rule, got, code)
-		}
-		// The rule of a start holds from its first step on.
-		w.Portico.Rules = string(failpoint.WriteBeginBefore) + "=" + rule
-		w.Portico.Restart(t)
-		w.Portico.Do(t, harness.Request{Method: http.MethodHead, Path: at}).Want(t, 204)
-		if _, err := w.Portico.Try(context.WithoutCancel(t.Context()), harness.Request{Method: http.MethodDelete, Path: at}); err == nil {
-			t.Errorf("%s: a rule of the start does not hold", rule)
-		}
-		if got := w.Portico.ExitCode(t); got != code {
-			t.Errorf("%s: the exit code is %d, want %d", rule, got, code)
-		}
-		w.Portico.Rules = ""
-		w.Portico.Restart(t)
-		w.WantOnlyIn(t, "westus", vm)
-	}
-}
-
-// Rules that cannot be are refused at the start, with what is allowed.
-func TestWrongRulesAreRefused(t *testing.T) {
-	t.Parallel()
-	for rules, want := range map[string]string{
-		"store.commit=fail":          "there are store.commit.before, ",
-		"store.commit.after=explode": "want pause, pause:DURATION, fail, exit or kill",
-	} {
-		text := harness.RefusedPortico(t, harness.Config{
-			Failpoints: true, Rules: rules, Endpoints: map[string]string{"westus": "http://127.0.0.1:1", "eastus": "http://127.0.0.1:1", "northeurope": "http://127.0.0.1:1", "global": "http://127.0.0.1:1"},
-		})
-		if !strings.Contains(text, failpoint.RulesVariable) || !strings.Contains(text, want) {
-			t.Errorf("%s: %s", rules, text)
-		}
 	}
 }

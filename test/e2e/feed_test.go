@@ -274,21 +274,6 @@ func TestFeedWakesAcrossReplicas(t *testing.T) {
 	}
 }
 
-// Streams do not hold up the end of a gateway.
-func TestFeedEndsWithTheGateway(t *testing.T) {
-	t.Parallel()
-	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Drain: "{delay: 10ms, limit: 1m}"}})
-	answer, err := getFeed(t.Context(), w.Portico.AdminURL+"/admin/changes", harness.Header("Accept", "text/event-stream"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	w.Portico.Stop(t)
-	if log := w.Portico.Logs(); strings.Contains(log, "cut off") {
-		t.Errorf("a stream was cut off:\n%s", log)
-	}
-}
-
 // What went with its group says so, though the gateway that was told to delete it was
 // killed, and who asks finds neither the resource nor the group.
 func TestHistoryOutlivesGroupAndGateway(t *testing.T) {

@@ -182,43 +182,6 @@ func remainingResources(t *testing.T, w *harness.World, group string) (left []st
 	return left
 }
 
-// wantBlocked wants the deletion to have failed, leaving exactly these.
-func (d deletion) wantBlocked(t *testing.T, p *harness.Portico, ids ...string) {
-	t.Helper()
-	a := d.end(t, p).WantError(t, 409, "ResourceGroupDeletionBlocked")
-	var fault struct {
-		Error struct {
-			Details []struct{ Code, Target, Message string }
-		}
-	}
-	if err := json.Unmarshal(a.Body, &fault); err != nil {
-		t.Fatal(err)
-	}
-	var left []string
-	for _, detail := range fault.Error.Details {
-		left = append(left, detail.Target)
-		if detail.Code == "" || detail.Message == "" || strings.Contains(detail.Message, `"error"`) {
-			t.Errorf("%s: %s %s", detail.Target, detail.Code, detail.Message)
-		}
-	}
-	slices.Sort(ids)
-	slices.Sort(left)
-	if !slices.Equal(left, ids) {
-		t.Errorf("left %v, want %v", left, ids)
-	}
-	for i := range ids {
-		ids[i] = strings.ToLower(ids[i])
-	}
-	there := remainingResources(t, d.w, d.group)
-	slices.Sort(there)
-	if !slices.Equal(there, ids) {
-		t.Errorf("providers hold %v, want %v", there, ids)
-	}
-	if state := p.Do(t, harness.Request{Path: d.w.GroupPath(d.group) + "?api-version=2021-04-01"}).Want(t, 200).JSON(t)["properties"]; fmt.Sprint(state) != "map[provisioningState:Succeeded]" {
-		t.Errorf("the group is %v", state)
-	}
-}
-
 // While a region is down the group stays, says so, and goes on when it is back.
 // What comes back after its delete is found before the group goes.
 func TestGroupDeleteWaitsForARegion(t *testing.T) {

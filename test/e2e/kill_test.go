@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"portico/test/harness"
@@ -23,47 +22,6 @@ func TestKillAfterEachPut(t *testing.T) {
 		w.PutResource(t, "rg", name, body(region))
 		w.Portico.Kill(t)
 		placed[w.ResourcePath("rg", name)] = region
-		w.Portico.Restart(t)
-		wantPlaced(t, w, placed)
-	}
-	wantRoutedWrites(t, w, placed)
-}
-
-// The same with several writers at once: the crash meets writes in every
-// state, and each that was answered is known afterwards.
-func TestKillAmongConcurrentWriters(t *testing.T) {
-	t.Parallel()
-	const (
-		rounds  = 6
-		writers = 4
-	)
-	w := harness.NewWorld(t, harness.WorldOptions{})
-	placed := map[string]string{}
-	for round := range rounds {
-		group := fmt.Sprintf("rg%d", round)
-		w.PutGroup(t, group)
-		acknowledged := make(chan placement)
-		var running sync.WaitGroup
-		for writer := range writers {
-			running.Go(func() { write(t.Context(), w, group, writer, acknowledged) })
-		}
-		go func() {
-			running.Wait()
-			close(acknowledged)
-		}()
-		// The crash comes with the answer to one of the writes; the others are
-		// then anywhere between their first byte and their last.
-		victim := 1 + 7*round
-		count := 0
-		for p := range acknowledged {
-			placed[p.id] = p.region
-			if count++; count == victim {
-				w.Portico.Kill(t)
-			}
-		}
-		if count < victim {
-			t.Fatalf("round %d: the writers ended after %d answers", round, count)
-		}
 		w.Portico.Restart(t)
 		wantPlaced(t, w, placed)
 	}

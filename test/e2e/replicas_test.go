@@ -347,28 +347,6 @@ func testAllCrash(t *testing.T, w *harness.World, postgres *harness.Postgres) {
 	w.Replicas[1].Do(t, harness.Request{Method: http.MethodPut, Path: gone, Body: body("eastus")}).Want(t, 201)
 }
 
-// A database that cannot be reached, or would sort keys otherwise than the
-// gateway, is refused; the latter in words that say what to do.
-func TestRefusesADatabaseOfAnotherCollation(t *testing.T) {
-	t.Parallel()
-	postgres := harness.StartPostgres(t)
-	dsn := postgres.CreateDatabase(t, "sorted", "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'")
-	endpoints := map[string]string{}
-	for _, region := range append(harness.RegionNames(), "global") {
-		endpoints[region] = "http://127.0.0.1:9"
-	}
-	unreachable := "postgres://portico:" + password + "@127.0.0.1:9/portico?sslmode=disable"
-	if said := harness.RefusedPortico(t, harness.Config{Endpoints: endpoints, Postgres: unreachable}); said == "" || strings.Contains(said, password) {
-		t.Errorf("where there is no server it says %q", said)
-	}
-	said := harness.RefusedPortico(t, harness.Config{Endpoints: endpoints, Postgres: dsn})
-	for _, word := range []string{"bytewise", "CREATE DATABASE", "LC_COLLATE"} {
-		if !strings.Contains(said, word) {
-			t.Errorf("it does not speak of %q: %s", word, said)
-		}
-	}
-}
-
 // soon waits until something happens.
 func soon(t *testing.T, what string, happened func() bool) {
 	t.Helper()
