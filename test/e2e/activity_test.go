@@ -40,14 +40,10 @@ func storyIn(t *testing.T, w *harness.World, token harness.Token, sub, filter st
 			Value    []toldEvent
 			NextLink string
 		}
-		if err := json.Unmarshal(a.Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(a.Body, &page))
 		all = append(all, page.Value...)
 		link, err := url.Parse(page.NextLink)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		target = link.RequestURI()
 		if page.NextLink == "" {
 			target = ""

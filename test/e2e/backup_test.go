@@ -91,9 +91,7 @@ func (c *postgresCopies) copy(t *testing.T) {
 func (c *postgresCopies) run(t *testing.T, words ...string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, word := range words {
 		before, line, found := strings.Cut(string(page), "\n"+word+" ")
 		if !found || strings.Count(before, "```")%2 == 0 {
@@ -157,9 +155,7 @@ func testRestore(t *testing.T, copies storeCopies, database string) {
 	soon(t, "only what fails is left", func() bool { return d.progress(t, p).Deleted == 1 })
 	copies.save(t, p)
 	var feed struct{ Next string }
-	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/changes?after=latest"}).Want(t, 200).Body, &feed); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/changes?after=latest"}).Want(t, 200).Body, &feed))
 
 	// The world goes on.
 	behave(t, w)
@@ -328,9 +324,7 @@ func testRestoreUnderAFence(t *testing.T, copies storeCopies, database string) {
 func statesOf(t *testing.T, p *harness.Portico, kind string) (all []string) {
 	t.Helper()
 	var answer struct{ Value []struct{ State string } }
-	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs?kind=" + kind}).Want(t, 200).Body, &answer); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs?kind=" + kind}).Want(t, 200).Body, &answer))
 	for _, job := range answer.Value {
 		all = append(all, job.State)
 	}
@@ -347,14 +341,10 @@ func TestDamagedBackup(t *testing.T) {
 	runCommand(t, p, 0, "backup", saved)
 	p.Stop(t)
 	content, err := os.ReadFile(saved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	database := filepath.Join(filepath.Dir(p.ConfigFile), "portico.db")
 	before, err := os.ReadFile(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for name, damaged := range map[string][]byte{
 		"cut off":             content[:len(content)/2],
 		"a page of zeros":     append(append(slices.Clone(content[:8192]), make([]byte, 4096)...), content[12288:]...),
@@ -363,9 +353,7 @@ func TestDamagedBackup(t *testing.T) {
 		"a database of other": otherDatabase(t),
 	} {
 		file := filepath.Join(t.TempDir(), "damaged.db")
-		if err := os.WriteFile(file, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(file, damaged, 0o600))
 		if _, said := runCommand(t, p, 1, "restore", file); !strings.Contains(said, "is no whole database") {
 			t.Errorf("%s: it says %s", name, said)
 		}
@@ -427,13 +415,9 @@ func otherDatabase(t *testing.T) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "other.db")
 	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	_, err = db.ExecContext(t.Context(), "CREATE TABLE things (name TEXT)")
 	content, unread := os.ReadFile(file)
-	if err := errors.Join(err, db.Close(), unread); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, errors.Join(err, db.Close(), unread))
 	return content
 }

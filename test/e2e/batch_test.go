@@ -49,9 +49,7 @@ func responsesOf(t *testing.T, a harness.Answer) []batchResponse {
 func polled(t *testing.T, accepted harness.Answer, p *harness.Portico) []batchResponse {
 	t.Helper()
 	link, err := url.Parse(accepted.Header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return responsesOf(t, eventually(t, "the end of a batch", func() (harness.Answer, bool) {
 		a := p.Do(t, harness.Request{Path: link.RequestURI()}).Want(t, 200, 202)
 		return a, a.Status == http.StatusOK

@@ -26,17 +26,13 @@ func TestCertificateIsExchanged(t *testing.T) {
 	shown := func() []byte {
 		t.Helper()
 		c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		defer c.Close()
 		return c.ConnectionState().PeerCertificates[0].Raw
 	}
 	before := shown()
 	old, err := os.ReadFile(filepath.Join(folder, "server.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 
 	// The new certificate is there before its key.
 	next := harness.NewCertificate(t, t.TempDir())
@@ -48,9 +44,7 @@ func TestCertificateIsExchanged(t *testing.T) {
 	copyFile(t, next.KeyFile, filepath.Join(folder, "server.key"))
 	soon(t, "the new certificate", func() bool { return !bytes.Equal(shown(), before) })
 	c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{RootCAs: next.Pool, MinVersion: tls.VersionTLS12})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	_ = c.Close()
 	if err := verify(shown(), next.Pool); err != nil {
 		t.Error(err)
@@ -86,9 +80,7 @@ func TestAuthoritiesAreExchanged(t *testing.T) {
 
 	right := filepath.Join(t.TempDir(), "right.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: provider.Certificate().Raw})
-	if err := os.WriteFile(right, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(right, text, 0o600))
 	copyFile(t, right, authorities)
 	soon(t, "the new authority", func() bool { return p.Metric(t, generation) > 1 })
 	p.Do(t, vm).Want(t, 200, 201)
@@ -130,7 +122,5 @@ func copyFile(t *testing.T, from, to string) {
 	if err == nil {
 		err = errors.Join(os.WriteFile(to+".new", text, 0o600), os.Rename(to+".new", to))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 }

@@ -19,13 +19,9 @@ type certifyFile map[string]any
 func contosoFile(t *testing.T) certifyFile {
 	t.Helper()
 	text, err := os.ReadFile(filepath.FromSlash("../contract/testdata/contoso.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	f := certifyFile{}
-	if err := yaml.Unmarshal(text, &f); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, yaml.Unmarshal(text, &f))
 	f["subscription"] = certifySubscription
 	f["profiles"] = []string{"core", "tracked", "nested", "extension", "asynchronous", "tags", "etags", "skus"}
 	f["limits"] = map[string]string{"pause": "50ms"} // what contoso begins here soon ends
@@ -81,9 +77,7 @@ func (f certifyFile) straightAt(all ...*harness.Contoso) certifyFile {
 func (f certifyFile) asMap(t *testing.T, all []*harness.Contoso) string {
 	t.Helper()
 	text, err := yaml.Marshal(f["providers"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var providers []map[string]any
 	if err := yaml.Unmarshal(text, &providers); err != nil { // a copy
 		t.Fatal(err)
@@ -100,9 +94,7 @@ func (f certifyFile) asMap(t *testing.T, all []*harness.Contoso) string {
 		}
 	}
 	text, err = yaml.Marshal(map[string]any{"providers": providers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return string(text)
 }
 
@@ -127,8 +119,6 @@ func regionalContoso(t *testing.T, args ...string) []*harness.Contoso {
 func writeToken(t *testing.T, token harness.Token) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(token.Raw+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, []byte(token.Raw+"\n"), 0o600))
 	return file
 }

@@ -24,13 +24,9 @@ type certified struct {
 func startCertify(t *testing.T, f certifyFile, args ...string) (p *harness.Process, reports string) {
 	t.Helper()
 	text, err := yaml.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	file := filepath.Join(t.TempDir(), "certify.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, text, 0o600))
 	reports = filepath.Join(t.TempDir(), "reports")
 	args = append([]string{"certify", "--config", file, "--report", reports}, args...)
 	return harness.Start(t, "portico certify", t.TempDir(), harness.Build(t).Portico, args...), reports
@@ -65,18 +61,14 @@ type certifyResults struct {
 func (c certified) results(t *testing.T) certifyResults {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.reports, "results.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return parseResults(t, text)
 }
 
 func parseResults(t *testing.T, text []byte) certifyResults {
 	t.Helper()
 	var r certifyResults
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(text, &r))
 	return r
 }
 

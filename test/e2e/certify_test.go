@@ -210,9 +210,7 @@ func TestCertifyCleansUpWhenInterrupted(t *testing.T) {
 			}
 			return n > 10*made
 		})
-		if err := syscall.Kill(p.Pid(), []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[made%2]); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, syscall.Kill(p.Pid(), []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[made%2]))
 		if code := p.ExitCode(t); code != 2 || !strings.Contains(p.Stderr(), "it was interrupted") {
 			t.Errorf("exit code %d: %s", code, p.Stderr())
 		}
@@ -229,9 +227,7 @@ func TestCertifySaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	endpoint, global := harness.StartContoso(t, "westus", harness.ContosoOptions{}), harness.StartContoso(t, "global", harness.ContosoOptions{})
 	to, err := url.Parse(endpoint.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	pass := httputil.NewSingleHostReverseProxy(to)
 	keeper := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {

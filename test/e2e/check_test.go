@@ -134,9 +134,7 @@ func check(t *testing.T, text string) *harness.Process {
 func writeConfig(t *testing.T, dir, text string) string {
 	t.Helper()
 	file := filepath.Join(dir, "portico.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 

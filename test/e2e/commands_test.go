@@ -51,9 +51,7 @@ func TestCommandsAskAServiceBehindTLS(t *testing.T) {
 	secret := harness.Token{Raw: "of-the-operator"}
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: "  adminToken: {sha256: " + secret.SHA256() + "}\n"}})
 	at, err := url.Parse(w.Portico.AdminURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	authority := harness.NewAuthority(t)
 	front := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }})
 	front.TLS = &tls.Config{Certificates: []tls.Certificate{authority.Issue(t, harness.Leaf{Name: "admin.example.com", Server: true}).Certificate}, MinVersion: tls.VersionTLS12}
@@ -62,9 +60,7 @@ func TestCommandsAskAServiceBehindTLS(t *testing.T) {
 
 	o := commander{home: t.TempDir()}
 	file := filepath.Join(o.home, "token")
-	if err := os.WriteFile(file, []byte(secret.Raw+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, []byte(secret.Raw+"\n"), 0o600))
 	if _, says := o.run(t, 1, "subscriptions", "--admin", w.Portico.AdminURL); !strings.Contains(says, "PORTICO_ADMIN_TOKEN") {
 		t.Errorf("without a token: %s", says)
 	}
@@ -107,9 +103,7 @@ func TestJobsAreWatchedAndCancelled(t *testing.T) {
 		var page struct {
 			Value []struct{ ID, Subject, State string }
 		}
-		if err := json.Unmarshal([]byte(text), &page); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal([]byte(text), &page))
 		for _, j := range page.Value {
 			if strings.HasSuffix(j.Subject, group) && j.State == "Waiting" {
 				id = j.ID
@@ -185,25 +179,17 @@ func TestWatchOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
 	keyboard, screen, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer keyboard.Close()
 	defer screen.Close()
-	if err := pty.Setsize(screen, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, pty.Setsize(screen, &pty.Winsize{Cols: 80, Rows: 24}))
 	before, err := term.GetState(int(screen.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	c := exec.CommandContext(t.Context(), harness.Build(t).Portico, "jobs", "list", "--watch=100ms", "--config", w.Portico.ConfigFile)
 	c.Stdin, c.Stdout, c.Stderr = screen, screen, screen
 	c.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.Start())
 	shown := &transcript{}
 	go func() { _, _ = io.Copy(shown, keyboard) }() // to the error that is its end
 	const begin = "\x1b[H"
@@ -273,9 +259,7 @@ func TestManualAndCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		text, _ := o.run(t, 0, "completion", shell)
 		script := filepath.Join(o.home, "completion."+shell)
-		if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(script, []byte(text), 0o600))
 		err := exec.CommandContext(t.Context(), shell, "-n", script).Run() // reads it, and does nothing
 		if err != nil && !errors.Is(err, exec.ErrNotFound) || !strings.Contains(text, "portico __complete") && !strings.Contains(text, "__complete") {
 			t.Errorf("the completion of %s: %v", shell, err)

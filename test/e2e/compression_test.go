@@ -31,14 +31,10 @@ func TestAnswersAreCompressed(t *testing.T) {
 			get := func(path, accept string) (header http.Header, text string) {
 				t.Helper()
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Portico.URL+path, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				r.Header.Set("Accept-Encoding", accept) // so that the client does not unpack what it gets
 				got, err := w.Portico.Client.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				defer got.Body.Close()
 				sent, err := io.ReadAll(got.Body)
 				if err != nil || got.StatusCode != http.StatusOK || !strings.HasPrefix(protocol, got.Proto) && protocol != "off" {
@@ -48,13 +44,9 @@ func TestAnswersAreCompressed(t *testing.T) {
 					return got.Header, string(sent)
 				}
 				z, err := gzip.NewReader(bytes.NewReader(sent))
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				plain, err := io.ReadAll(z)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				return got.Header, string(plain)
 			}
 			if short, _ := get(w.GroupPath("rg")+"?api-version=2021-04-01", "gzip"); short.Get("Content-Encoding") != "" {

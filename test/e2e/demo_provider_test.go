@@ -53,20 +53,14 @@ func TestDemoWithAProviderOfOnesOwn(t *testing.T) {
 func TestCertifyAProviderWrittenFromTheDocumentation(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.Abs(filepath.FromSlash("../garden"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	text, err := os.ReadFile(filepath.Join(folder, "certify.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	p := harness.Start(t, "garden", folder, "node", "server.mjs", "--port", "0", "--region", "westus")
 	const prefix = "serving Fabrikam.Garden in westus on "
 	url := strings.TrimPrefix(p.WaitLine(t, prefix), prefix)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "certify.yaml"), []byte(strings.ReplaceAll(string(text), "http://127.0.0.1:9000", url)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(filepath.Join(dir, "certify.yaml"), []byte(strings.ReplaceAll(string(text), "http://127.0.0.1:9000", url)), 0o600))
 	suite := harness.Start(t, "portico certify", dir, harness.Build(t).Portico, "certify", "--config", "certify.yaml")
 	exits(t, suite, 0)
 	for _, profile := range []string{"core", "tracked", "nested", "tags", "etags", "subscriptions", "asynchronous"} {
@@ -80,23 +74,17 @@ func TestCertifyAProviderWrittenFromTheDocumentation(t *testing.T) {
 func throughDoor(t *testing.T, dir, url string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "certify.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	changed := regexp.MustCompile("(?m)^tenant: .*\n").ReplaceAll(text, nil)
 	changed = regexp.MustCompile("(?m)^endpoints: .*$").ReplaceAll(changed, []byte(`portico: {url: "`+url+`"}`))
-	if err := os.WriteFile(filepath.Join(dir, "behind.yaml"), changed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(filepath.Join(dir, "behind.yaml"), changed, 0o600))
 }
 
 // startFirstProvider runs the provider of the documentation and returns its URL.
 func startFirstProvider(t *testing.T) string {
 	t.Helper()
 	program, err := filepath.Abs(filepath.FromSlash("../../docs/first-provider.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	p := harness.Start(t, "first provider", t.TempDir(), "node", program, "0", "westus")
 	const prefix = "serving Acme.Stuff/widgets in westus on "
 	return strings.TrimPrefix(p.WaitLine(t, prefix), prefix)
@@ -106,15 +94,11 @@ func startFirstProvider(t *testing.T) string {
 func writeCertifyFile(t *testing.T, dir, provider string) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.FromSlash("../../docs/providers.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	found := regexp.MustCompile("(?s)```yaml\n(subscription: .*?)```").FindSubmatch(page)
 	if found == nil {
 		t.Fatal("docs/providers.md shows no certify.yaml")
 	}
 	text := strings.ReplaceAll(string(found[1]), "http://127.0.0.1:9000", provider)
-	if err := os.WriteFile(filepath.Join(dir, "certify.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(filepath.Join(dir, "certify.yaml"), []byte(text), 0o600))
 }

@@ -62,13 +62,9 @@ func TestDrain(t *testing.T) {
 				t.Helper()
 				ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
 				r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+group, http.NoBody)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				answer, err := p.Client.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				defer answer.Body.Close()
 				if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != 200 || answer.Proto != protocol {
 					t.Fatalf("%s, status %d, %v", answer.Proto, answer.StatusCode, err)

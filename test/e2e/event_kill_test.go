@@ -121,9 +121,7 @@ func toldOf(t *testing.T, w *harness.World, id, correlation string) (found []fed
 	r := &feedReader{w: w}
 	for before := -1; len(r.told) > before; {
 		before = len(r.told)
-		if err := readPage(t.Context(), r, w.Portico.AdminURL); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, readPage(t.Context(), r, w.Portico.AdminURL))
 	}
 	for _, e := range r.told {
 		if strings.EqualFold(e.Subject, id) && e.Data.Status == "Succeeded" && (correlation == "" || e.Data.CorrelationID == correlation) {

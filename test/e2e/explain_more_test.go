@@ -33,9 +33,7 @@ func explainWith(t *testing.T, stdin string, args ...string) string {
 func fileWith(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(name, []byte(text), 0o600))
 	return name
 }
 
@@ -126,9 +124,7 @@ func TestExplainRawByCommand(t *testing.T) {
 	p := w.Portico
 	w.PutGroup(t, "rg")
 	at, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	host := "Host: " + at.Host + "\r\n"
 	get := "GET " + w.GroupPath("rg") + version + " HTTP/1.1\r\n"
 	for name, raw := range map[string]string{
@@ -162,13 +158,9 @@ func answerTo(t *testing.T, address, raw string) int {
 	t.Helper()
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	c, err := dialer.DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer func() { _ = c.Close() }()
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	go func() { _, _ = c.Write([]byte(raw)) }() // it may not get that far
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {

@@ -33,9 +33,7 @@ func TestNormalBuildHasNoPoints(t *testing.T) {
 			t.Errorf("%s has symbols of the package: %v", c.program, got)
 		}
 		text, err := os.ReadFile(c.program)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		for _, d := range failpoint.All() {
 			if got := bytes.Contains(text, []byte(d.Point)); got != c.there {
 				t.Errorf("%s holds the name %s: %v", c.program, d.Point, got)
@@ -65,9 +63,7 @@ func stepsWithCode(t *testing.T, program, file string) (functions []string) {
 func tool(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"tool"}, args...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return string(out)
 }
 

@@ -219,9 +219,7 @@ func settledFeed(t *testing.T, w *harness.World) []fed {
 	quiet := 0
 	harness.Await(t, 2*time.Minute, "the end of the feed", func() bool {
 		before := len(r.told)
-		if err := readPage(t.Context(), r, w.Portico.AdminURL); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, readPage(t.Context(), r, w.Portico.AdminURL))
 		if quiet++; len(r.told) > before {
 			quiet = 0
 		}

@@ -102,9 +102,7 @@ func (g *graph) wantFault(t *testing.T, d deletion, a harness.Answer, stuck []in
 			Details []struct{ Code, Target, Message string }
 		}
 	}
-	if err := json.Unmarshal(a.Body, &told); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(a.Body, &told))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	words := map[string]string{}
@@ -173,9 +171,7 @@ func killSeed(t *testing.T) (first uint64, runs int) {
 	first, runs = uint64(time.Now().UnixNano()), 4
 	if text := os.Getenv("PORTICO_DEATH_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		first = seed
 	}
 	if n, err := strconv.Atoi(os.Getenv("PORTICO_DEATHS")); err == nil {

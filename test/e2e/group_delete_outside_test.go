@@ -47,9 +47,7 @@ func TestGroupDeleteSeenFromOutside(t *testing.T) {
 	var jobs struct {
 		Value []struct{ ID, Kind, State string }
 	}
-	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs"}).Want(t, 200).Body, &jobs); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs"}).Want(t, 200).Body, &jobs))
 	cancelled := false
 	for _, j := range jobs.Value {
 		if j.Kind == "group-delete" {

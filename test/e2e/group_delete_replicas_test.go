@@ -146,9 +146,7 @@ func newGate(t *testing.T, provider string) *gate {
 	t.Helper()
 	g := &gate{opened: make(chan struct{})}
 	target, err := url.Parse(provider)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	server := httptest.NewUnstartedServer(proxy)
 	server.EnableHTTP2 = true
@@ -162,9 +160,7 @@ func newGate(t *testing.T, provider string) *gate {
 	t.Cleanup(func() { g.release(); server.Close() })
 	g.url, g.ca = server.URL, filepath.Join(t.TempDir(), "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(g.ca, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(g.ca, text, 0o600))
 	return g
 }
 

@@ -138,9 +138,7 @@ type progress struct {
 
 func (d deletion) progress(t *testing.T, p *harness.Portico) (now progress) {
 	t.Helper()
-	if err := json.Unmarshal(p.Do(t, harness.Request{Path: d.status}).Want(t, 200).Body, &now); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(p.Do(t, harness.Request{Path: d.status}).Want(t, 200).Body, &now))
 	return now
 }
 

@@ -52,9 +52,7 @@ func metric(t *testing.T, p *harness.Portico, name, labels string) float64 {
 		return -1
 	}
 	v, err := strconv.ParseFloat(found[1], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return v
 }
 

@@ -81,9 +81,7 @@ func TestLogsOfARealProcess(t *testing.T) {
 	read := func(file string) string {
 		t.Helper()
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		return string(text)
 	}
 	ofAudit := func() string { return read(audit) }
@@ -194,9 +192,7 @@ func TestLogsOfARealProcess(t *testing.T) {
 
 	// The file is moved away, as logrotate does it; a line is in one or the other.
 	before, away := ofAudit(), audit+".1"
-	if err := os.Rename(audit, away); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.Rename(audit, away))
 	do("between", 201, "PUT", group+"-2?api-version="+harness.Version, `{"location":"westus"}`)
 	logged(t, func() string { return read(away) }, "audit", "between") // it is written after the answer
 	p.SendHangup(t)
@@ -256,9 +252,7 @@ func TestHostileTextMakesNoLine(t *testing.T) {
 			text + " /x HTTP/1.1\r\nHost: " + text + "\r\n",
 		} {
 			conn, err := dialer.DialContext(t.Context(), "tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
 			if _, err := io.WriteString(conn, message+"Connection: close\r\n\r\n"); err != nil {
 				t.Fatal(err)

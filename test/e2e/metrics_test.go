@@ -35,14 +35,10 @@ var (
 func scrape(t *testing.T, p *harness.Portico, accept string) scraped {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.AdminURL+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	request.Header.Set("Accept", accept)
 	answer, err := p.Client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
@@ -122,9 +118,7 @@ func TestMetricsOfARealProcess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+machines+"/a?api-version="+harness.Version, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		request.Header.Set("X-Contoso-Fault", "slow=1m")
 		if answer, err := p.Client.Do(request); err == nil {
 			_ = answer.Body.Close()
@@ -146,9 +140,7 @@ func TestMetricsOfARealProcess(t *testing.T) {
 		}
 	}
 	problems, err := promlint.New(strings.NewReader(plain.text)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, problem := range problems {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}
@@ -176,9 +168,7 @@ var pageRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+) \\| (.*?) \\| ")
 func holdToPage(t *testing.T, real scraped) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "metrics.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	rows := map[string][]string{}
 	for _, row := range pageRow.FindAllStringSubmatch(string(text), -1) {
 		rows[row[1]] = row[2:]

@@ -106,9 +106,7 @@ type moveFault struct {
 
 func (o moveOperation) fault(t *testing.T, p *harness.Portico, code string) (f moveFault) {
 	t.Helper()
-	if err := json.Unmarshal(o.end(t, p).WantError(t, 409, code).Body, &f); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(o.end(t, p).WantError(t, 409, code).Body, &f))
 	return f
 }
 
@@ -133,9 +131,7 @@ func workEnds(t *testing.T, p *harness.Portico) {
 		var jobs struct {
 			Value []struct{ State, Kind string }
 		}
-		if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs?limit=1000"}).Want(t, 200).Body, &jobs); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs?limit=1000"}).Want(t, 200).Body, &jobs))
 		return !slices.ContainsFunc(jobs.Value, func(j struct{ State, Kind string }) bool {
 			return j.State == "Waiting" && j.Kind != "sweep"
 		})

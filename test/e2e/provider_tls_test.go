@@ -63,9 +63,7 @@ func upstreamErrors(t *testing.T, p *harness.Portico, kinds string) (sum float64
 	t.Helper()
 	for _, found := range regexp.MustCompile(`(?m)^portico_upstream_errors_total\{.*kind="(?:`+kinds+`)".*\} (\S+)$`).FindAllStringSubmatch(p.Metrics(t), -1) {
 		v, err := strconv.ParseFloat(found[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		sum += v
 	}
 	return sum
@@ -75,9 +73,7 @@ func upstreamErrors(t *testing.T, p *harness.Portico, kinds string) (sum float64
 func (w trustWorld) wantNoKey(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(w.key())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if strings.Contains(w.Portico.Logs(), strings.Split(string(text), "\n")[1]) {
 		t.Error("a key is in the log")
 	}
@@ -103,9 +99,7 @@ func TestEveryCallShowsTheCertificate(t *testing.T) {
 			stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}}
 			defer stranger.CloseIdleConnections()
 			a, err := stranger.Get(w.Contoso("westus").URL + w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			_ = a.Body.Close()
 			if a.StatusCode != http.StatusForbidden {
 				t.Fatalf("a caller without a certificate: %d", a.StatusCode)
@@ -319,9 +313,7 @@ func TestCertificateIsRotatedUnderLoad(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(w.key(), text, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			if a := reload(t, p).Want(t, 400); !strings.Contains(string(a.Body), w.cert()) {
 				t.Errorf("the fault is %s", a.Body)
 			}
@@ -357,9 +349,7 @@ func TestCredentialTowardsAProvider(t *testing.T) {
 	file := t.TempDir() + "/credential"
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("Bearer first-secret\n")
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched, Providers: fmt.Sprintf(`  - namespace: Acme.Stuff

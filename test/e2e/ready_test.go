@@ -48,9 +48,7 @@ func TestReferenceOfTheProgram(t *testing.T) {
 		{"portico.schema.json", []string{"reference", "--schema"}},
 	} {
 		want, err := os.ReadFile(filepath.Join("..", "..", "configs", c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		p := harness.Start(t, "portico reference", t.TempDir(), harness.Build(t).Portico, c.args...)
 		if code := p.ExitCode(t); code != 0 || !bytes.Equal([]byte(p.Stdout()), want) {
 			t.Errorf("portico %s: exit code %d, %d bytes where %s has %d", strings.Join(c.args, " "), code, len(p.Stdout()), c.file, len(want))

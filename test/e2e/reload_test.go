@@ -139,9 +139,7 @@ func TestReloads(t *testing.T) {
 	mount := func(version, name string) {
 		t.Helper()
 		path := filepath.Join(folder, version, "portico.yaml")
-		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(p.Text(t, withCloudName(w.Config, name))), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(p.Text(t, withCloudName(w.Config, name))), 0o600)))
 		link(t, version, filepath.Join(folder, "..data"))
 	}
 	mount("..1", "mounted")
@@ -154,9 +152,7 @@ func TestReloads(t *testing.T) {
 // link puts a symbolic link in the place of whatever is there.
 func link(t *testing.T, to, at string) {
 	t.Helper()
-	if err := errors.Join(os.Symlink(to, at+".link"), os.Rename(at+".link", at)); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, errors.Join(os.Symlink(to, at+".link"), os.Rename(at+".link", at)))
 }
 
 // What there is in a configuration that was taken over, and what of it waits for

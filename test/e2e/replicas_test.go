@@ -217,9 +217,7 @@ func testWakesTooLate(t *testing.T, w *harness.World, postgres *harness.Postgres
 	time.Sleep(2 * time.Second) // twice sendWithin
 	late.Resume(t)
 	answering.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	answer.WantError(t, 503, "ServerTimeout")
 	for _, r := range region.Requests(t) {
 		if r.Method == http.MethodDelete {
@@ -236,16 +234,12 @@ func testWakesTooLate(t *testing.T, w *harness.World, postgres *harness.Postgres
 func name(t *testing.T, p *harness.Portico, application string) {
 	t.Helper()
 	text, err := os.ReadFile(p.ConfigFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	named := bytes.Replace(text, []byte("sslmode=disable"), []byte("sslmode=disable&application_name="+application), 1)
 	if bytes.Equal(named, text) {
 		t.Fatal("the configuration names no PostgreSQL database")
 	}
-	if err := os.WriteFile(p.ConfigFile, named, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(p.ConfigFile, named, 0o600))
 }
 
 // databaseOf is the name of the world's database.

@@ -34,9 +34,7 @@ func retire(t *testing.T, p *harness.Portico, region, content string) harness.An
 
 func retires(t *testing.T, p *harness.Portico, region, content string) (r retired) {
 	t.Helper()
-	if err := json.Unmarshal(retire(t, p, region, content).Want(t, 200).Body, &r); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(retire(t, p, region, content).Want(t, 200).Body, &r))
 	return r
 }
 

@@ -41,13 +41,9 @@ func TestRevokedCertificateIsRefused(t *testing.T) {
 		t.Helper()
 		for name, want := range statuses {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Portico.URL+w.GroupPath("rg")+version, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			a, err := clients[name].Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			_ = a.Body.Close()
 			if a.StatusCode != want {
 				t.Errorf("%s, %s: %d, want %d", when, name, a.StatusCode, want)

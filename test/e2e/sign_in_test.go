@@ -88,14 +88,10 @@ func TestTokensOfOIDCProvider(t *testing.T) {
 	defer client.CloseIdleConnections()
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {harness.IssuedToApp}, "client_secret": {harness.ClientSecret}}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer.URL+"/token", strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	a, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer func() { _ = a.Body.Close() }()
 	var issued struct {
 		Token string `json:"access_token"`
@@ -169,9 +165,7 @@ func TestAnIssuerThatIsAwayIsAProblem(t *testing.T) {
 	find := func() (found []problem) {
 		t.Helper()
 		var status struct{ Problems []problem }
-		if err := json.Unmarshal(w.Portico.Admin(t, harness.Request{Path: "/admin/status"}).Want(t, 200).Body, &status); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(w.Portico.Admin(t, harness.Request{Path: "/admin/status"}).Want(t, 200).Body, &status))
 		return slices.DeleteFunc(status.Problems, func(p problem) bool { return p.Code != "issuerUnavailable" })
 	}
 	if found := find(); len(found) > 0 {
@@ -187,9 +181,7 @@ func TestAnIssuerThatIsAwayIsAProblem(t *testing.T) {
 		t.Errorf("portico status: %s", text)
 	}
 	file := filepath.Join(o.home, "token")
-	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, []byte(token), 0o600))
 	next := strings.Fields(strings.Replace(strings.TrimPrefix(found[0].Next, "portico "), "FILE", file, 1))
 	if text, _ := o.run(t, 0, append(next, "--admin", w.Portico.AdminURL)...); !strings.Contains(text, "cannot fetch the keys of '"+issuer.URL+"'") {
 		t.Errorf("%s says: %s", found[0].Next, text)
@@ -227,14 +219,10 @@ func TestClientCertificates(t *testing.T) {
 	status := func(c *http.Client, header http.Header) (status, major int) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Portico.URL+w.GroupPath("rg")+version, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		r.Header = header
 		a, err := c.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		_ = a.Body.Close()
 		return a.StatusCode, a.ProtoMajor
 	}
@@ -256,9 +244,7 @@ func TestClientCertificates(t *testing.T) {
 		t.Errorf("no certificate: %d", got)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Portico.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if a, err := client(false, stranger.Client(t, ann)).Do(r); err == nil {
 		_ = a.Body.Close()
 		if a.StatusCode != 401 {

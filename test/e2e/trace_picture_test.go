@@ -31,14 +31,10 @@ func TestPictureOfAGroupDelete(t *testing.T) {
 	picture := newPicture(all, request).svg()
 	path := filepath.Join("..", "..", "docs", "group-delete-trace.svg")
 	if *updatePicture {
-		if err := os.WriteFile(path, []byte(picture), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(path, []byte(picture), 0o600))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if picture != string(want) {
 		t.Errorf("%s is not what the spans of a group's delete are:\n%s\n(go test ./test/e2e -run TestPictureOfAGroupDelete -e2e.update)", path, picture)
 	}

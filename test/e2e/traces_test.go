@@ -347,9 +347,7 @@ func TestSampleIsReloaded(t *testing.T) {
 	w := harness.NewWorld(t, harness.WorldOptions{Config: config})
 	p := w.Portico
 	headers := filepath.Join(filepath.Dir(p.ConfigFile), "headers.txt")
-	if err := os.WriteFile(headers, []byte("Authorization: Bearer secret-1\n\nX-Tenant: t\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(headers, []byte("Authorization: Bearer secret-1\n\nX-Tenant: t\n"), 0o600))
 	w.PutGroup(t, "quiet")
 	reload := func(text string) {
 		t.Helper()
@@ -370,9 +368,7 @@ func TestSampleIsReloaded(t *testing.T) {
 		return strings.Contains(metricsOf(t, p), `portico_spans_total{outcome="failed"} `) && !strings.Contains(metricsOf(t, p), `portico_spans_total{outcome="failed"} 0`)
 	})
 	c.Answer(http.StatusOK)
-	if err := os.WriteFile(headers, []byte("Authorization: Bearer secret-2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(headers, []byte("Authorization: Bearer secret-2\n"), 0o600))
 	reload(section("1"))
 	w.PutGroup(t, "again")
 	soon(t, "the new header", func() bool {

@@ -41,9 +41,7 @@ func unverifiedResources(t *testing.T, p *harness.Portico) (all []unverified) {
 			Value    []unverified
 			NextLink string
 		}
-		if err := json.Unmarshal(p.Admin(t, harness.Request{Path: path}).Want(t, 200).Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: path}).Want(t, 200).Body, &page))
 		all, path = append(all, page.Value...), page.NextLink
 	}
 	return all

@@ -61,9 +61,7 @@ const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 func newHook(t *testing.T) *hook {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(hookSecret, "whsec_"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	h := &hook{secret: raw, dir: t.TempDir(), busy: map[string]bool{}, address: harness.FreeAddress(t)}
 	h.pair = harness.NewCertificate(t, h.dir)
 	h.Authority, h.URL = h.pair.AuthorityFile, "https://"+h.address+"/in"
@@ -75,13 +73,9 @@ func newHook(t *testing.T) *hook {
 func (h *hook) start(t *testing.T) {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(h.pair.CertFile, h.pair.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	listener, err := net.Listen("tcp", h.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	h.server = &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	server := h.server
 	go func() {
@@ -260,9 +254,7 @@ func feedFrom(t *testing.T, p *harness.Portico, after, sub string) (all []hookEv
 			Value []hookEvent
 			Next  string
 		}
-		if err := json.Unmarshal(p.Admin(t, harness.Request{Path: path}).Want(t, 200).Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: path}).Want(t, 200).Body, &page))
 		if len(page.Value) == 0 {
 			return all
 		}
@@ -298,9 +290,7 @@ type sinkStatus struct {
 
 func sinkOf(t *testing.T, p *harness.Portico, name string) (s sinkStatus) {
 	t.Helper()
-	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/sinks/" + name}).Want(t, 200).Body, &s); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/sinks/" + name}).Want(t, 200).Body, &s))
 	return s
 }
 

@@ -28,9 +28,7 @@ func putGroup(ctx context.Context, w *harness.World, p *harness.Portico, name st
 
 func mustPutGroup(t *testing.T, w *harness.World, name string, n int) {
 	t.Helper()
-	if err := putGroup(t.Context(), w, w.Portico, name, n); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, putGroup(t.Context(), w, w.Portico, name, n))
 }
 
 // What changes reaches a receiver, signed; a sink that is added begins at now, or at the
@@ -135,9 +133,7 @@ func TestWebhookSecretsAreChanged(t *testing.T) {
 	secrets, token := filepath.Join(h.dir, "secrets"), filepath.Join(h.dir, "token")
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	const other = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	write(secrets, other+"\n"+hookSecret+"\n")
@@ -457,9 +453,7 @@ func TestWebhookSaysWhatItMissed(t *testing.T) {
 func keptEvents(t *testing.T, p *harness.Portico) int {
 	t.Helper()
 	var page struct{ Value []hookEvent }
-	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/changes?limit=1000"}).Want(t, 200).Body, &page); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/changes?limit=1000"}).Want(t, 200).Body, &page))
 	return len(page.Value)
 }
 
@@ -477,9 +471,7 @@ func deadLetters(t *testing.T, p *harness.Portico, size int) (all []letter) {
 			Value    []letter
 			NextLink string
 		}
-		if err := json.Unmarshal(p.Admin(t, harness.Request{Path: path}).Want(t, 200).Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(p.Admin(t, harness.Request{Path: path}).Want(t, 200).Body, &page))
 		if len(page.Value) > size {
 			t.Errorf("a page of %d", len(page.Value))
 		}
@@ -492,13 +484,9 @@ func deadLetters(t *testing.T, p *harness.Portico, size int) (all []letter) {
 func TestWebhookSignatureAsDocumented(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	page, err := os.ReadFile("../../docs/webhooks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	_, code, _ := strings.Cut(string(page), "```python\n")
 	code, _, found := strings.Cut(code, "```")
 	if !found {
@@ -513,9 +501,7 @@ func TestWebhookSignatureAsDocumented(t *testing.T) {
 	given, err := json.Marshal(map[string]any{"body": string(body), "headers": map[string]string{
 		"webhook-id": header.Get("webhook-id"), "webhook-timestamp": header.Get("webhook-timestamp"), "webhook-signature": header.Get("webhook-signature"),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	code += `
 import json, sys
 given = json.loads(sys.argv[1])

@@ -97,9 +97,7 @@ func (a *Authority) Issue(t testing.TB, of Leaf) Pair {
 func (p Pair) Write(t testing.TB, cert, key string) {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(p.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	writePEM(t, cert, "CERTIFICATE", p.Leaf.Raw)
 	writePEM(t, key, "PRIVATE KEY", der)
 }
@@ -113,36 +111,28 @@ func (p Pair) Fingerprint() string {
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return key
 }
 
 func sign(t testing.TB, certificate, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) []byte {
 	t.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, certificate, by, &key.PublicKey, byKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return der
 }
 
 func parsed(t testing.TB, der []byte) *x509.Certificate {
 	t.Helper()
 	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return certificate
 }
 
 func writePEM(t testing.TB, file, kind string, der []byte) {
 	t.Helper()
 	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.WriteFile(file, text, 0o600))
 }
 
 // Revoke writes the list of the certificates that the authority has revoked, which ends
@@ -154,8 +144,6 @@ func (a *Authority) Revoke(t testing.TB, file string, ends time.Time, revoked ..
 		template.RevokedCertificateEntries = append(template.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: p.Leaf.SerialNumber, RevocationTime: time.Now()})
 	}
 	der, err := x509.CreateRevocationList(rand.Reader, template, a.certificate, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	writePEM(t, file, "X509 CRL", der)
 }

@@ -15,3 +15,11 @@ func Await(t testing.TB, bound time.Duration, what string, holds func() bool) {
 		}
 	}
 }
+
+// OK ends the test where what it needs has failed.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

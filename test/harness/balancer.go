@@ -38,9 +38,7 @@ const balancerPolls = 50 * time.Millisecond
 func StartBalancer(t testing.TB) *Balancer {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", FreeAddress(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Address: listener.Addr().String(), listener: listener, stop: stop, open: map[net.Conn]bool{},

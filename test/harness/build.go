@@ -33,9 +33,7 @@ var buildFolders struct{ normal, points string }
 func Build(t testing.TB) Binaries {
 	t.Helper()
 	b, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return b
 }
 
@@ -44,9 +42,7 @@ func Build(t testing.TB) Binaries {
 func BuildFailpoints(t testing.TB) string {
 	t.Helper()
 	program, err := builtPoints()
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return program
 }
 

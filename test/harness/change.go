@@ -22,12 +22,8 @@ func (p *Portico) Text(t testing.TB, config Config) string {
 // Write replaces the configuration file in one step.
 func (p *Portico) Write(t testing.TB, text string) {
 	t.Helper()
-	if err := os.WriteFile(p.ConfigFile+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(p.ConfigFile+".new", p.ConfigFile); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.WriteFile(p.ConfigFile+".new", []byte(text), 0o600))
+	OK(t, os.Rename(p.ConfigFile+".new", p.ConfigFile))
 }
 
 // ReplaceProviders puts a section of providers, YAML, in place of the one of the
@@ -35,9 +31,7 @@ func (p *Portico) Write(t testing.TB, text string) {
 func (p *Portico) ReplaceProviders(t testing.TB, providers string) {
 	t.Helper()
 	config, err := os.ReadFile(p.ConfigFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	before, rest, found := strings.Cut(string(config), "\nproviders:\n")
 	_, after, ends := strings.Cut(rest, "\nsubscriptions:\n")
 	if !found || !ends {
@@ -59,9 +53,7 @@ func (p *Portico) ExitCode(t testing.TB) int { t.Helper(); return p.process.Exit
 
 func (p *Portico) signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
-	if err := p.process.signal(sig); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, p.process.signal(sig))
 }
 
 // Metrics is the page of metrics. A gateway that cannot collect it in time, for example
@@ -85,9 +77,7 @@ func (p *Portico) Metric(t testing.TB, name string) float64 {
 			continue
 		}
 		number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		OK(t, err)
 		return number
 	}
 	t.Fatalf("there is no metric %s", name)

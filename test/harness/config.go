@@ -166,9 +166,7 @@ func (f file) TenantOf(id string) string {
 func (f file) render(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := configTemplate.Execute(&out, f); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, configTemplate.Execute(&out, f))
 	return withHTTPClient(out.Bytes(), os.Getenv("PORTICO_HTTP_CLIENT"))
 }
 

@@ -166,9 +166,7 @@ type Notification struct {
 func (c *Contoso) Notifications(t testing.TB) map[string]Notifications {
 	t.Helper()
 	told, err := c.TryNotifications(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return told
 }
 

@@ -55,26 +55,20 @@ func (p *Portico) TryClearPoint(ctx context.Context, at failpoint.Point) error {
 func (p *Portico) Points(t testing.TB) map[failpoint.Point]failpoint.State {
 	t.Helper()
 	all, err := p.TryPoints(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return all
 }
 
 // SetPoint is [Portico.TrySetPoint]; a refusal ends the test.
 func (p *Portico) SetPoint(t testing.TB, at failpoint.Point, rule string) {
 	t.Helper()
-	if err := p.TrySetPoint(t.Context(), at, rule); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, p.TrySetPoint(t.Context(), at, rule))
 }
 
 // ClearPoint is [Portico.TryClearPoint]; a refusal ends the test.
 func (p *Portico) ClearPoint(t testing.TB, at failpoint.Point) {
 	t.Helper()
-	if err := p.TryClearPoint(t.Context(), at); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, p.TryClearPoint(t.Context(), at))
 }
 
 // EndsWithin reports whether Portico ends by itself within a bound.

@@ -59,9 +59,7 @@ func NewIssuer(t testing.TB) *Issuer {
 func NewSigningKey(t testing.TB, id string) SigningKey {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return SigningKey{id, private}
 }
 
@@ -192,20 +190,12 @@ func (k SigningKey) Sign(t testing.TB, claims map[string]any) string {
 func Sign(t testing.TB, algorithm jose.SignatureAlgorithm, key any, headers map[jose.HeaderKey]any, claims map[string]any) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: key}, &jose.SignerOptions{ExtraHeaders: headers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	signed, err := signer.Sign(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	token, err := signed.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return token
 }

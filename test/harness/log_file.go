@@ -17,9 +17,7 @@ type logFile string
 func (l logFile) receive(t testing.TB, program *exec.Cmd) *os.File {
 	t.Helper()
 	file, err := os.OpenFile(string(l), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	program.Stderr = file
 	return file
 }

@@ -35,9 +35,7 @@ var issuerFolder = filepath.Join("test", "issuer")
 func OIDCProviderMissing(t testing.TB) string {
 	t.Helper()
 	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	_, err = exec.LookPath("node")
 	if installed, _ := filepath.Glob(filepath.Join(root, issuerFolder, "node_modules", "oidc-provider")); err != nil || len(installed) == 0 {
 		return "oidc-provider or Node.js is not installed; run test/issuer/prepare.sh"
@@ -53,9 +51,7 @@ func StartOIDCProvider(t testing.TB, path string) *OIDCProvider {
 		t.Skip("LEFT OUT: " + missing)
 	}
 	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	c := NewCertificate(t, t.TempDir())
 	p := startWith(t, "oidc-provider", filepath.Join(root, issuerFolder), "node", []string{
 		"CERT=" + c.CertFile, "KEY=" + c.KeyFile, "PATHNAME=" + path, "TENANT=" + TenantID, "OBJECT=" + IssuedTo, "NAME=" + IssuedToName,

@@ -23,17 +23,11 @@ func StartPgBouncer(t testing.TB, p *Postgres, mode string, settings ...string) 
 	}
 	address = FreeAddress(t)
 	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	serverHost, serverPort, err := net.SplitHostPort(p.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	folder, err := os.MkdirTemp(p.folder, "pgbouncer-") // which its user can enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	users, config := filepath.Join(folder, "users"), filepath.Join(folder, "pgbouncer.ini")
 	lines := append([]string{
 		"[databases]", fmt.Sprintf("* = host=%s port=%s", serverHost, serverPort), "[pgbouncer]",
@@ -41,13 +35,9 @@ func StartPgBouncer(t testing.TB, p *Postgres, mode string, settings ...string) 
 		"pool_mode = " + mode,
 	}, settings...)
 	for name, content := range map[string]string{users: `"postgres" ""` + "\n", config: strings.Join(lines, "\n") + "\n"} {
-		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		OK(t, os.WriteFile(name, []byte(content), 0o644))
 	}
-	if err := os.Chmod(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.Chmod(folder, 0o755))
 	programs := p.programs // it refuses to be run by root as well
 	programs.folder = filepath.Dir(program)
 	process := programs.start(t, "pgbouncer on "+address, folder, filepath.Base(program), config)

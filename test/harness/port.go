@@ -44,9 +44,7 @@ func FreeAddress(t testing.TB) string {
 		if err != nil {
 			continue
 		}
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
+		OK(t, listener.Close())
 		return address
 	}
 }

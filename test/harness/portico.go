@@ -120,9 +120,7 @@ func newPortico(t testing.TB, config Config) *Portico {
 	if len(config.Tokens) > 0 {
 		p.Token = config.Tokens[0].Raw
 	}
-	if err := os.WriteFile(p.ConfigFile, f.render(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.WriteFile(p.ConfigFile, f.render(t), 0o600))
 	return p
 }
 
@@ -213,9 +211,7 @@ func (p *Portico) Try(ctx context.Context, r Request) (Answer, error) {
 func (p *Portico) Do(t testing.TB, r Request) Answer {
 	t.Helper()
 	a, err := p.Try(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return a
 }
 
@@ -228,8 +224,6 @@ func (p *Portico) TryAdmin(ctx context.Context, r Request) (Answer, error) {
 func (p *Portico) Admin(t testing.TB, r Request) Answer {
 	t.Helper()
 	a, err := send(t.Context(), p.Client, p.AdminURL, "", r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return a
 }

@@ -44,9 +44,7 @@ func newPostgres(t testing.TB, address string, settings []string) *Postgres {
 	p := &Postgres{Address: address, settings: settings, programs: findPostgres(t)}
 	// Not t.TempDir: other users cannot enter its parents.
 	folder, err := os.MkdirTemp("", "portico-postgres-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	p.folder = folder
 	t.Cleanup(func() {
 		if p.process != nil && !p.process.Ended() {
@@ -60,9 +58,7 @@ func newPostgres(t testing.TB, address string, settings []string) *Postgres {
 		}
 	})
 	if p.programs.user != nil {
-		if err := os.Chown(folder, int(p.programs.user.Uid), int(p.programs.user.Gid)); err != nil {
-			t.Fatal(err)
-		}
+		OK(t, os.Chown(folder, int(p.programs.user.Uid), int(p.programs.user.Gid)))
 	}
 	return p
 }
@@ -74,9 +70,7 @@ func (p *Postgres) data() string { return filepath.Join(p.folder, "data") }
 func (p *Postgres) Start(t testing.TB) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(p.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	args := []string{"-D", p.data()}
 	for _, setting := range append([]string{
 		"listen_addresses=" + host, "port=" + port, "unix_socket_directories=", "max_connections=200",
@@ -244,9 +238,7 @@ func (p *Postgres) use(t testing.TB, do func(context.Context, *pgx.Conn)) {
 	ctx, cancel := context.WithTimeout(context.Background(), startBound)
 	defer cancel()
 	conn, err := p.connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	do(ctx, conn)
 }

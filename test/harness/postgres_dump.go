@@ -16,13 +16,9 @@ import (
 func (p *Postgres) Shell(t testing.TB, line string) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(p.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	shell, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*startBound)
 	defer cancel()
 	cmd := p.programs.command(ctx, p.folder, "psql")
@@ -40,11 +36,7 @@ func (p *Postgres) ReplaceData(t testing.TB, backup string) {
 	if p.Running() {
 		t.Fatalf("postgres on %s still runs", p.Address)
 	}
-	if err := os.Rename(p.data(), p.data()+".former"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(filepath.Join(p.folder, backup), p.data()); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.Rename(p.data(), p.data()+".former"))
+	OK(t, os.Rename(filepath.Join(p.folder, backup), p.data()))
 	p.Start(t)
 }

@@ -15,9 +15,7 @@ type OpenTransaction struct{ conn *pgx.Conn }
 func (p *Postgres) BeginWith(t testing.TB, database, statement string) *OpenTransaction {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.DSN(database))
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	for _, text := range []string{"BEGIN", statement} {
 		if _, err := conn.Exec(t.Context(), text); err != nil {

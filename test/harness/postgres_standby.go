@@ -25,9 +25,7 @@ func (p *Postgres) Rejoin(t testing.TB, former *Postgres) *Postgres {
 func (p *Postgres) standbyAt(t testing.TB, address string) *Postgres {
 	t.Helper()
 	host, port, err := net.SplitHostPort(p.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	s := newPostgres(t, address, p.settings)
 	s.programs.run(t, s.folder, "pg_basebackup", "--pgdata", s.data(), "--host", host, "--port", port, "--username", "postgres",
 		"--write-recovery-conf", "--wal-method", "stream", "--checkpoint", "fast", "--no-sync", "--no-password")

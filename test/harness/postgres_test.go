@@ -15,9 +15,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	count := func(p *Postgres) (n int) {
 		t.Helper()
 		conn := session(t, p.DSN("postgres"))
-		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM x").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		OK(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM x").Scan(&n))
 		return n
 	}
 	primary.Exec(t, "CREATE TABLE x (n INT)", "INSERT INTO x VALUES (1)")
@@ -40,9 +38,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 func session(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	t.Cleanup(func() { _ = conn.Close(t.Context()) })
 	return conn
 }

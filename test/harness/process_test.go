@@ -82,9 +82,7 @@ func TestProcessReportsALostLog(t *testing.T) {
 func logOf(t *testing.T, text string) logFile {
 	t.Helper()
 	l := logFile(filepath.Join(t.TempDir(), "log"))
-	if err := os.WriteFile(string(l), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.WriteFile(string(l), []byte(text), 0o600))
 	return l
 }
 

@@ -38,9 +38,7 @@ func StartPrometheus(t testing.TB, targets map[string][]string, rules ...string)
 	config.WriteString("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files:\n")
 	for _, file := range rules {
 		absolute, err := filepath.Abs(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		OK(t, err)
 		fmt.Fprintf(&config, "  - %q\n", absolute)
 	}
 	config.WriteString("scrape_configs:\n")
@@ -48,9 +46,7 @@ func StartPrometheus(t testing.TB, targets map[string][]string, rules ...string)
 		fmt.Fprintf(&config, "  - job_name: %q\n    static_configs: [{targets: [\"%s\"]}]\n", job, strings.Join(addresses, `", "`))
 	}
 	file := filepath.Join(dir, "prometheus.yaml")
-	if err := os.WriteFile(file, []byte(config.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.WriteFile(file, []byte(config.String()), 0o600))
 	p := &Prometheus{URL: "http://" + address, client: newClient(&http.Transport{})}
 	p.process = Start(t, "prometheus", dir, program, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--log.level=warn", "--enable-feature=exemplar-storage")

@@ -37,9 +37,7 @@ func StartRelay(t testing.TB, url string) *Relay {
 func (r *Relay) Restart(t testing.TB) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", r.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	r.mu.Lock()
 	r.listener, r.runs = listener, true
 	r.mu.Unlock()

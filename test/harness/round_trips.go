@@ -36,9 +36,7 @@ type RoundTrips struct {
 func StartRoundTrips(t testing.TB, server string) *RoundTrips {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	r := &RoundTrips{Address: listener.Addr().String()}
 	var mu sync.Mutex
 	var open []net.Conn

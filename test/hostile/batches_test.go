@@ -56,9 +56,7 @@ func statuses(all []batched) (codes []int) {
 func (w world) inBatch(t *testing.T, method, url string, headers map[string]string) batched {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"requests": []any{map[string]any{"httpMethod": method, "url": url, "headers": headers}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	all := answers(t, w.as(t, alice, http.MethodPost, batchPath, string(text)).Want(t, 200))
 	if len(all) != 1 {
 		t.Fatalf("%d answers", len(all))

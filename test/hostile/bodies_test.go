@@ -125,14 +125,10 @@ func refusalOf(a harness.Answer) string {
 func peak(t *testing.T, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	_, line, _ := strings.Cut(string(text), "VmHWM:")
 	line, _, _ = strings.Cut(line, "kB")
 	kilobytes, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return kilobytes << 10
 }

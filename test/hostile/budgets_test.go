@@ -205,9 +205,7 @@ func TestStalledBodiesTakeAShare(t *testing.T) {
 	body := []byte(`{"location":"westus","properties":{"text":"` + strings.Repeat("x", sent))
 	for i := range sockets {
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
 		head := fmt.Sprintf("PUT %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 			w.thing("ours", fmt.Sprintf("stalled%d", i))+api, address, alice.Raw, 4<<20)

@@ -116,9 +116,7 @@ func TestAdminAuditNamesTheCaller(t *testing.T) {
 		w.Portico.Admin(t, harness.Request{Method: c.method, Path: c.path, Header: h, Anonymous: true}).Want(t, int(c.status))
 		line := w.line(t, func(l map[string]any) bool { return l["logger"] == "audit" && l["resource"] == path })
 		var l map[string]any
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal([]byte(line), &l))
 		name, _ := l["name"].(string)
 		if name != c.name || l["status"] != c.status || l["method"] != c.method {
 			t.Errorf("%s %s by %q: %s", c.method, c.path, c.name, line)

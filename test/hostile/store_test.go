@@ -32,9 +32,7 @@ func (w world) big(size int) {
 func (w world) databaseSize(t *testing.T) int64 {
 	t.Helper()
 	info, err := os.Stat(w.Portico.Database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return info.Size()
 }
 

@@ -18,18 +18,14 @@ import (
 func logOf(t *testing.T, w *harness.World, token harness.Token, filter, selected string) (all []*armmonitor.EventData) {
 	t.Helper()
 	client, err := armmonitor.NewActivityLogsClient(w.SubscriptionID, staticToken(token.Raw), optionsFor(w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	options := &armmonitor.ActivityLogsClientListOptions{}
 	if selected != "" {
 		options.Select = to.Ptr(selected)
 	}
 	for pager := client.NewListPager(filter, options); pager.More(); {
 		page, err := pager.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		all = append(all, page.Value...)
 	}
 	return all
@@ -106,9 +102,7 @@ func TestActivityLog(t *testing.T) {
 		}
 	}
 	categories, err := armmonitor.NewEventCategoriesClient(staticToken(guest.Raw), optionsFor(w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	page, err := categories.NewListPager(nil).NextPage(t.Context())
 	if err != nil || len(page.Value) != 1 || *page.Value[0].Value != "Administrative" {
 		t.Errorf("%+v %v", page, err)

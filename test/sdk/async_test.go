@@ -38,9 +38,7 @@ func TestAsynchronousCreate(t *testing.T) {
 			ctx := policy.WithCaptureResponse(withHeader(t, "x-contoso-async", form.name, "x-contoso-duration", duration), &raw)
 			poller, err := c.resources.BeginCreateOrUpdateByID(ctx, id, harness.Version,
 				armresources.GenericResource{Location: to.Ptr(form.region)}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			if raw.StatusCode != form.status {
 				t.Errorf("status %d, want %d", raw.StatusCode, form.status)
 			}
@@ -53,9 +51,7 @@ func TestAsynchronousCreate(t *testing.T) {
 				t.Errorf("result: id %q, location %q", value(got.ID), value(got.Location))
 			}
 			read, err := c.resources.GetByID(t.Context(), id, harness.Version, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			if state := provisioningState(read.Properties); state != "" && state != "Succeeded" {
 				t.Errorf("provisioningState %q", state)
 			}
@@ -75,9 +71,7 @@ func TestAsynchronousDelete(t *testing.T) {
 				var raw *http.Response
 				ctx := policy.WithCaptureResponse(withHeader(t, "x-contoso-async", form, "x-contoso-duration", duration), &raw)
 				poller, err := c.resources.BeginDeleteByID(ctx, id, harness.Version, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				if raw.StatusCode != 202 {
 					t.Errorf("status %d", raw.StatusCode)
 				}
@@ -104,16 +98,12 @@ func TestPollUntilDone(t *testing.T) {
 
 	create, err := c.resources.BeginCreateOrUpdateByID(withHeader(t, "x-contoso-async", "azure-async", "x-contoso-duration", duration),
 		id, harness.Version, armresources.GenericResource{Location: to.Ptr("eastus")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if _, err := create.PollUntilDone(t.Context(), often); err != nil {
 		t.Fatal(err)
 	}
 	remove, err := c.resources.BeginDeleteByID(withHeader(t, "x-contoso-async", "location", "x-contoso-duration", duration), id, harness.Version, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if _, err := remove.PollUntilDone(t.Context(), often); err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +116,7 @@ func TestFailedOperation(t *testing.T) {
 	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
 	ctx := withHeader(t, "x-contoso-async", "azure-async", "x-contoso-duration", duration, "x-contoso-outcome", "Failed")
 	poller, err := c.resources.BeginCreateOrUpdateByID(ctx, id, harness.Version, armresources.GenericResource{Location: to.Ptr("westus")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if _, err = poller.PollUntilDone(t.Context(), &runtime.PollUntilDoneOptions{Frequency: time.Second}); err == nil {
 		t.Fatal("the operation succeeded")
 	}

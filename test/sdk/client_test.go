@@ -72,9 +72,7 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	c.providers, err[2] = armresources.NewProvidersClient(w.SubscriptionID, credential, options)
 	c.subscriptions, err[3] = armsubscriptions.NewClient(credential, options)
 	c.features, err[4] = armfeatures.NewClient(w.SubscriptionID, credential, options)
-	if err := errors.Join(err[:]...); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, errors.Join(err[:]...))
 	c.pipeline = plain.Pipeline()
 	return c
 }
@@ -97,9 +95,7 @@ func optionsFor(w *harness.World) *arm.ClientOptions {
 func (c clients) createGroup(t *testing.T, name string) {
 	t.Helper()
 	_, err := c.groups.CreateOrUpdate(t.Context(), name, armresources.ResourceGroup{Location: to.Ptr("westus")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 }
 
 // put creates or updates a resource by its id and waits for the operation.
@@ -140,9 +136,7 @@ const endBound = 3 * time.Minute
 func finish[T any](t *testing.T, poller *runtime.Poller[T]) T {
 	t.Helper()
 	result, err := end(t, poller)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return result
 }
 
@@ -169,9 +163,7 @@ func collect[P, T any](t *testing.T, pager *runtime.Pager[P], values func(P) []*
 	t.Helper()
 	for pager.More() {
 		page, err := pager.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		all = append(all, values(page)...)
 		if pages++; pages > 100 {
 			t.Fatal("the list has no end")

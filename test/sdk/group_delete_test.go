@@ -50,9 +50,7 @@ func TestGroupDeleteThatIsBlocked(t *testing.T) {
 		Method: http.MethodPost, Path: "/contoso/faults", Body: `{"method":"DELETE","pathContains":"vm-eastus","fault":"status=423","count":-1}`,
 	}).Want(t, 201)
 	poller, err := c.groups.BeginDelete(t.Context(), "rg", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), endBound)
 	defer cancel()
 	for !poller.Done() {
@@ -67,17 +65,13 @@ func TestGroupDeleteThatIsBlocked(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	text, err := io.ReadAll(failure.RawResponse.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var told struct {
 		Error struct {
 			Details []struct{ Code, Target, Message string }
 		}
 	}
-	if err := json.Unmarshal(text, &told); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(text, &told))
 	if details := told.Error.Details; len(details) != 1 || details[0].Target != ids[1] || details[0].Code != "ContosoFault" || strings.Contains(details[0].Message, "{") {
 		t.Errorf("%s", text)
 	}

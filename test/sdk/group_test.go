@@ -21,9 +21,7 @@ func TestResourceGroupLife(t *testing.T) {
 	var raw *http.Response
 	created, err := c.groups.CreateOrUpdate(policy.WithCaptureResponse(ctx, &raw), "Life",
 		armresources.ResourceGroup{Location: to.Ptr("East US"), Tags: map[string]*string{"a": to.Ptr("1")}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if raw.StatusCode != http.StatusCreated {
 		t.Errorf("create: status %d", raw.StatusCode)
 	}
@@ -46,17 +44,13 @@ func TestResourceGroupLife(t *testing.T) {
 	}
 
 	patched, err := c.groups.Update(ctx, "life", armresources.ResourceGroupPatchable{Tags: map[string]*string{"c": to.Ptr("3")}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if got := slices.Collect(maps.Keys(patched.Tags)); len(got) != 1 || value(patched.Tags["c"]) != "3" {
 		t.Errorf("tags after PATCH: %v", got)
 	}
 
 	read, err := c.groups.Get(ctx, "LIFE", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	// PATCH named it "life", and the latest write's casing is returned.
 	if got := value(read.Name); got != "life" {
 		t.Errorf("name %q", got)
@@ -79,17 +73,13 @@ func TestResourceGroupLife(t *testing.T) {
 func groupExists(t *testing.T, c clients, name string) bool {
 	t.Helper()
 	answer, err := c.groups.CheckExistence(t.Context(), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return answer.Success
 }
 
 func deleteGroup(t *testing.T, c clients, name string) {
 	t.Helper()
 	poller, err := c.groups.BeginDelete(t.Context(), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	finish(t, poller)
 }

@@ -14,9 +14,7 @@ import (
 func TestManagementLocks(t *testing.T) {
 	c := newClients(t, harness.Config{})
 	locks, err := armlocks.NewManagementLocksClient(c.SubscriptionID, staticToken(owner.Raw), optionsFor(c.World))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	ctx := t.Context()
 	c.createGroup(t, "rg")
 	vm := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
@@ -31,9 +29,7 @@ func TestManagementLocks(t *testing.T) {
 	none := lock(armlocks.LockLevelCanNotDelete)
 
 	atSubscription, err := locks.CreateOrUpdateAtSubscriptionLevel(ctx, "s", none, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if value(atSubscription.ID) != c.SubscriptionPath()+"/providers/Microsoft.Authorization/locks/s" || value(atSubscription.Name) != "s" ||
 		value(atSubscription.Type) != "Microsoft.Authorization/locks" || value(atSubscription.Properties.Notes) != "mine" ||
 		value(atSubscription.Properties.Owners[0].ApplicationID) != "app" {
@@ -117,9 +113,7 @@ func TestManagementLocks(t *testing.T) {
 			return err
 		},
 	} {
-		if err := remove(); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, remove())
 	}
 	c.delete(t, ctx, disk)
 	c.delete(t, ctx, vm)

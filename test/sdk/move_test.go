@@ -37,18 +37,14 @@ func TestMoveResources(t *testing.T) {
 	c.createGroup(t, "to")
 	info := armresources.MoveInfo{TargetResourceGroup: to.Ptr(c.GroupPath("to")), Resources: to.SliceOfPtrs(ids...)}
 	validation, err := c.resources.BeginValidateMoveResources(t.Context(), "from", info, nil)
-	if err := moved(t, validation, err); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, moved(t, validation, err))
 	for _, id := range ids {
 		if !c.exists(t, id) {
 			t.Errorf("%s has gone by a mere question", id)
 		}
 	}
 	move, err := c.resources.BeginMoveResources(t.Context(), "from", info, nil)
-	if err := moved(t, move, err); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, moved(t, move, err))
 	for _, id := range ids {
 		if c.exists(t, id) {
 			t.Errorf("%s is still there", id)

@@ -112,21 +112,15 @@ func TestLongPollingURLs(t *testing.T) {
 				}
 				n.names(headers, ended)
 				request, err := runtime.NewRequest(t.Context(), http.MethodPost, c.Portico.URL+id+"/two6k?api-version="+harness.Version)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				raw, err := c.pipeline.Do(request) //nolint:bodyclose // the poller closes it
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				wantPollingURLs(t, c, raw)
 				type result struct {
 					Succeeded bool `json:"succeeded"`
 				}
 				poller, err := runtime.NewPoller[result](raw, c.pipeline, &runtime.NewPollerOptions[result]{FinalStateVia: runtime.FinalStateViaLocation})
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				if got := finish(t, poller); !got.Succeeded {
 					t.Errorf("the action ended with %+v", got)
 				}
@@ -149,18 +143,14 @@ func TestOperationsOfAnySpelling(t *testing.T) {
 				var raw *http.Response
 				create, err := c.resources.BeginCreateOrUpdateByID(policy.WithCaptureResponse(t.Context(), &raw), id, harness.Version,
 					armresources.GenericResource{Location: to.Ptr("westus")}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				if got := raw.Header.Get(header); got != c.Portico.URL+link {
 					t.Errorf("%s: %s", header, got)
 				}
 				finish(t, create)
 				n.names(map[string]string{header: link}, "")
 				update, err := c.resources.BeginUpdateByID(t.Context(), id, harness.Version, armresources.GenericResource{Tags: map[string]*string{"a": to.Ptr("b")}}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				finish(t, update)
 				if asked := n.polled(place + name); asked < 2 {
 					t.Errorf("it was polled %d times", asked)

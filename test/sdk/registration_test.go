@@ -32,8 +32,6 @@ func TestRegistrationHappensByItself(t *testing.T) {
 func registrationState(t *testing.T, c clients, namespace string) string {
 	t.Helper()
 	p, err := c.providers.Get(t.Context(), namespace, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return value(p.RegistrationState)
 }

@@ -37,9 +37,7 @@ func TestResourcesLieInTheirRegions(t *testing.T) {
 
 	for id, region := range regionOf {
 		read, err := c.resources.GetByID(t.Context(), strings.ToUpper(id), harness.Version, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if value(read.ID) != id || value(read.Tags["of"]) != region {
 			t.Errorf("GET %s: id %q, tags %v", id, value(read.ID), read.Tags)
 		}

@@ -45,9 +45,7 @@ func openRoles(t *testing.T, w *harness.World, token harness.Token) roleClients 
 	c.assignments, err[0] = armauthorization.NewRoleAssignmentsClient(w.SubscriptionID, credential, options)
 	c.definitions, err[1] = armauthorization.NewRoleDefinitionsClient(credential, options)
 	c.permissions, err[2] = armauthorization.NewPermissionsClient(w.SubscriptionID, credential, options)
-	if err := errors.Join(err[:]...); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, errors.Join(err[:]...))
 	return c
 }
 
@@ -78,9 +76,7 @@ func (c roleClients) assignment(definition, principal string) armauthorization.R
 func (c roleClients) assign(t *testing.T, scope, name, definition, principal string) armauthorization.RoleAssignment {
 	t.Helper()
 	made, err := c.assignments.Create(t.Context(), scope, name, c.assignment(definition, principal), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return made.RoleAssignment
 }
 
@@ -121,9 +117,7 @@ func TestRoleAssignments(t *testing.T) {
 	// At a resource, with the id in any spelling.
 	var raw *http.Response
 	made, err := c.assignments.Create(policy.WithCaptureResponse(ctx, &raw), vm, guid(1), c.assignment(readerRole, guest.ObjectID), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if raw.StatusCode != 201 || value(made.ID) != vm+"/providers/Microsoft.Authorization/roleAssignments/"+guid(1) || value(made.Name) != guid(1) ||
 		value(made.Type) != "Microsoft.Authorization/roleAssignments" || value(made.Properties.Scope) != vm ||
 		value(made.Properties.RoleDefinitionID) != c.role(readerRole) || value(made.Properties.PrincipalID) != guest.ObjectID ||
@@ -316,9 +310,7 @@ func TestRoleDefinitions(t *testing.T) {
 	var raw *http.Response
 	restart := definition("Restarter", []string{"*/read", "Contoso.Compute/virtualMachines/restart/action"}, group)
 	made, err := c.definitions.CreateOrUpdate(policy.WithCaptureResponse(ctx, &raw), group, guid(1), restart, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if value(made.ID) != c.role(guid(1)) || value(made.Name) != guid(1) || value(made.Type) != "Microsoft.Authorization/roleDefinitions" ||
 		value(made.Properties.RoleType) != "CustomRole" || value(made.Properties.AssignableScopes[0]) != group || value(made.Properties.Description) != "of the tests" {
 		t.Errorf("%+v %+v", made, made.Properties)
@@ -347,9 +339,7 @@ func TestRoleDefinitions(t *testing.T) {
 	c.put(t, ctx, vm, armresources.GenericResource{Location: to.Ptr("westus")})
 	c.assign(t, group, guid(2), guid(1), guest.ObjectID)
 	_, poller, err := visitor.restart(t, vm) //nolint:bodyclose // see restart
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	finish(t, poller)
 	_, err = visitor.groups.Update(ctx, "rg", armresources.ResourceGroupPatchable{Tags: map[string]*string{"a": to.Ptr("b")}}, nil)
 	wantError(t, err, 403, "AuthorizationFailed")
@@ -499,9 +489,7 @@ func TestRoleAssignmentPages(t *testing.T) {
 			NextLink string
 		}
 		answer := c.Portico.Do(t, harness.Request{Path: strings.TrimPrefix(link, c.Portico.URL)}).Want(t, 200)
-		if err := json.Unmarshal(answer.Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(answer.Body, &page))
 		for _, a := range page.Value {
 			seen[a.Name]++
 		}

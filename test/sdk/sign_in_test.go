@@ -33,19 +33,13 @@ func TestClientSecretCredential(t *testing.T) {
 		ClientOptions:            policy.ClientOptions{Cloud: configuration, Transport: towards, Retry: policy.RetryOptions{MaxRetries: -1}},
 		DisableInstanceDiscovery: true, // the issuer is none that Microsoft knows
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	groups, err := armresources.NewResourceGroupsClient(w.SubscriptionID, credential, &arm.ClientOptions{ClientOptions: policy.ClientOptions{
 		Cloud: configuration, Transport: w.Portico.Client, Retry: policy.RetryOptions{MaxRetries: -1},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	made, err := groups.CreateOrUpdate(t.Context(), "rg", armresources.ResourceGroup{Location: to.Ptr("westus")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if value(made.Name) != "rg" {
 		t.Errorf("%+v", made)
 	}

@@ -19,13 +19,9 @@ import (
 func (c clients) restart(t *testing.T, id string, header ...string) (*http.Response, *runtime.Poller[any], error) {
 	t.Helper()
 	request, err := runtime.NewRequest(withHeader(t, header...), http.MethodPost, c.Portico.URL+id+"/restart?api-version="+harness.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	raw, err := c.pipeline.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if raw.StatusCode != http.StatusAccepted {
 		t.Fatalf("status %d", raw.StatusCode)
 	}
@@ -48,9 +44,7 @@ func TestForeignPollingURLs(t *testing.T) {
 			var raw *http.Response
 			poller, err := c.resources.BeginCreateOrUpdateByID(policy.WithCaptureResponse(withHeader(t, lie(form)...), &raw), id, harness.Version,
 				armresources.GenericResource{Location: to.Ptr("eastus")}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			wantPollingURLs(t, c, raw)
 			if form == "accepted" {
 				c.Portico.Kill(whole)
@@ -69,9 +63,7 @@ func TestForeignPollingURLs(t *testing.T) {
 			var raw *http.Response
 			update, err := c.resources.BeginUpdateByID(policy.WithCaptureResponse(withHeader(t, lie(form)...), &raw), id, harness.Version,
 				armresources.GenericResource{Tags: map[string]*string{"form": to.Ptr(form)}}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			wantPollingURLs(t, c, raw)
 			finish(t, update)
 			read, err := c.resources.GetByID(t.Context(), id, harness.Version, nil)
@@ -80,16 +72,12 @@ func TestForeignPollingURLs(t *testing.T) {
 			}
 
 			raw, act, err := c.restart(t, id, lie(form)...) //nolint:bodyclose // see restart
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			wantPollingURLs(t, c, raw)
 			finish(t, act)
 
 			remove, err := c.resources.BeginDeleteByID(policy.WithCaptureResponse(withHeader(t, lie(form)...), &raw), id, harness.Version, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			wantPollingURLs(t, c, raw)
 			finish(t, remove)
 			c.WantOnlyIn(t, "", id)
@@ -124,9 +112,7 @@ func TestLostOperations(t *testing.T) {
 
 			c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
 			remove, err := c.resources.BeginDeleteByID(withHeader(t, append([]string{"x-contoso-outcome", "Failed"}, lie...)...), id, harness.Version, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			_, err = end(t, remove)
 			var failure *azcore.ResponseError
 			if !errors.As(err, &failure) || failure.ErrorCode != "ResourceOperationFailure" {
@@ -134,9 +120,7 @@ func TestLostOperations(t *testing.T) {
 			}
 
 			_, act, err := c.restart(t, id, lie...) //nolint:bodyclose // see restart
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			_, err = end(t, act)
 			wantError(t, err, http.StatusNotImplemented, "InternalServerError")
 		})

@@ -29,9 +29,7 @@ func texts(tags map[string]*string) map[string]string {
 func TestTagsOfScopes(t *testing.T) {
 	c := newClients(t, harness.Config{})
 	tags, err := armresources.NewTagsClient(c.SubscriptionID, staticToken(owner.Raw), optionsFor(c.World))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	ctx := t.Context()
 	c.createGroup(t, "rg")
 	vm := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
@@ -40,9 +38,7 @@ func TestTagsOfScopes(t *testing.T) {
 		put, err := tags.CreateOrUpdateAtScope(ctx, scope, armresources.TagsResource{
 			Properties: &armresources.Tags{Tags: pointers(map[string]string{"Env": "prod", "b": "2"})},
 		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if value(put.ID) != scope+"/providers/Microsoft.Resources/tags/default" || value(put.Name) != "default" || value(put.Type) != "Microsoft.Resources/tags" {
 			t.Errorf("%s %s %s", value(put.ID), value(put.Name), value(put.Type))
 		}

@@ -37,9 +37,7 @@ func TestThrottledCallsAreRepeated(t *testing.T) {
 	options.Retry = policy.RetryOptions{MaxRetries: 5}
 	options.PerRetryPolicies = append(options.PerRetryPolicies, seen)
 	groups, err := armresources.NewResourceGroupsClient(c.SubscriptionID, staticToken(owner.Raw), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for range 8 {
 		if _, err := groups.CheckExistence(ctx, "none", nil); err != nil {
 			var failed *azcore.ResponseError

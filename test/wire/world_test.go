@@ -133,9 +133,7 @@ func (w *world) start(t *testing.T, server string, edit func(configuration strin
 	if edit != nil {
 		configuration = edit(configuration)
 	}
-	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, []byte(configuration), 0o600))
 	p := harness.Start(t, "portico", folder, w.program.Portico, "serve", "--config", file)
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		res, err := w.client.Get("http://" + g.admin + "/readyz")
@@ -347,18 +345,12 @@ func (w *world) awaits(t *testing.T, method, path string) {
 func (w *world) call(t *testing.T, method, url string) []byte {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	res, err := w.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if res.StatusCode/100 != 2 {
 		t.Fatalf("%s %s: %d %s", method, url, res.StatusCode, body)
 	}
