@@ -42,9 +42,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 			_, _, err := s.Roles.PutAssignment(t.Context(), scope, reader, func(*assignments.Assignment) (*assignments.Assignment, error) {
 				return &assignments.Assignment{ScopeID: scope.ID, PrincipalID: reader, RoleDefinition: roles.Reader}, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			granted := func() (any, bool, error) {
 				g, remembered, err := s.Scopes.Grants(t.Context(), "t", "s", access.Principal{TenantID: "t", ObjectID: reader}, o.Now())
 				return g.Any(), remembered, err
@@ -55,10 +53,8 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 				}
 			}
 			release := occupy(t, s, registry)
-			if err := other.Roles.DeleteAssignment(t.Context(), scope, reader, func(assignments.Assignment) error { return nil }); err != nil {
-				t.Fatal(err)
-			}
-			now.Add((memory.Bound + time.Microsecond).Microseconds())
+			harness.OK(t, other.Roles.DeleteAssignment(t.Context(), scope, reader, func(assignments.Assignment) error { return nil }))
+			now.Add((scopes.Bound + time.Microsecond).Microseconds())
 			asked := make(chan error, 1)
 			go func() { asked <- s.Scopes.Ask(t.Context()) }()
 			select {
@@ -97,9 +93,7 @@ func occupy(t *testing.T, s *Store, registry *prometheus.Registry) (release func
 	}
 	harness.Await(t, time.Minute, "reads to hold all connections", func() bool {
 		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		values := map[string]float64{}
 		for _, f := range families {
 			values[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()

@@ -58,17 +58,13 @@ func benchOptions(b *testing.B, driver string) func() Options {
 func openBench(b *testing.B, o Options) *Store {
 	b.Helper()
 	s, err := Open(b.Context(), o)
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	b.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	if err := s.SeedSubscriptions(b.Context(), []Subscription{{ID: "s", TenantID: "t"}}); err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, s.SeedSubscriptions(b.Context(), []Subscription{{ID: "s", TenantID: "t"}}))
 	if _, _, err := s.EditGroup(b.Context(), "s", "rg", func(*Group) (*Group, error) { return &Group{}, nil }); err != nil {
 		b.Fatal(err)
 	}
@@ -81,9 +77,7 @@ func benchmarkCreate(b *testing.B, o Options, writers int) {
 	const perWriter = 16
 	s := openBench(b, o)
 	group, err := s.Group(b.Context(), "s", "rg")
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	bare := bareStore{Store: s, incarnation: group.Incarnation, writers: writers}
 	s.engine.Intercept(func(session engine.Session) engine.Session {
 		if bare.session == nil {
@@ -100,9 +94,7 @@ func benchmarkCreate(b *testing.B, o Options, writers int) {
 		createAll(b, s, len(compared), writers, perWriter)
 		middle, after := time.Now(), s.Stats()
 		flushed := after.Flushes - before.Flushes
-		if err := bare.creates(b.Context(), len(compared), creates, int(flushed)); err != nil {
-			b.Fatal(err)
-		}
+		harness.OK(b, bare.creates(b.Context(), len(compared), creates, int(flushed)))
 		of, ofBare := middle.Sub(begun), time.Since(middle)
 		took, tookBare = took+of, tookBare+ofBare
 		flushes, commits = flushes+flushed, commits+after.Commits-before.Commits

@@ -11,6 +11,7 @@ import (
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/test/harness"
 )
 
 // someone is who calls, as an access token says it.
@@ -29,9 +30,7 @@ func costOf(t *testing.T, s *Store, log string, n int, write func(i int) error) 
 	t.Helper()
 	logged := func() int {
 		info, err := os.Stat(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		return int(info.Size())
 	}
 	var before, after runtime.MemStats
@@ -40,9 +39,7 @@ func costOf(t *testing.T, s *Store, log string, n int, write func(i int) error) 
 	_, errs := together(t, s, n, func(i int) (any, error) { return nil, write(i) })
 	runtime.ReadMemStats(&after)
 	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 	}
 	return cost{int(s.Stats().Statements - statements), int(after.Mallocs - before.Mallocs), logged() - bytes}
 }
@@ -54,9 +51,7 @@ func TestWhatWritesCost(t *testing.T) {
 	s := openTest(t, o)
 	makeGroup(t, s, "rg")
 	var off int
-	if err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA wal_autocheckpoint = 0")(&off) }); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA wal_autocheckpoint = 0")(&off) }))
 	ctx := events.With(t.Context(), &someone)
 	const n = 64
 	var tickets [n]Ticket

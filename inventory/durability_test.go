@@ -16,6 +16,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/storetest"
+	"portico/test/harness"
 )
 
 // childVariable names the database that a child of this test binary writes to.
@@ -92,18 +93,14 @@ func TestAcknowledgedWritesSurviveSIGKILL(t *testing.T) {
 	for round := range 3 {
 		names := killAfter(t, path, 60*(round+1))
 		store, err := inventory.Open(t.Context(), childOptions(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		for _, name := range names {
 			row, err := store.Resource(t.Context(), "s", childWrite(name).Key)
 			if err != nil || row.Region != "region-of-"+name || row.Phase != index.Live {
 				t.Errorf("%s was acknowledged: %+v, %v", name, row, err)
 			}
 		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, store.Close())
 		acknowledged += len(names)
 	}
 	if acknowledged < 360 {
@@ -120,12 +117,8 @@ func killAfter(t *testing.T, path string, writes int) []string {
 	var complaints strings.Builder
 	child.Stderr = &complaints
 	pipe, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, child.Start())
 	var names []string
 	lines := bufio.NewReader(pipe)
 	for {

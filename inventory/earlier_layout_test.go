@@ -46,18 +46,12 @@ func readEarlierStores(t *testing.T) (all []earlierStore) {
 func readEarlierStore(t *testing.T, path string) earlierStore {
 	t.Helper()
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer file.Close()
 	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	text, err := io.ReadAll(unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	s := earlierStore{commit: strings.TrimSuffix(filepath.Base(path), ".sql.gz")}
 	for piece := range strings.SplitSeq(string(text), ";\n") {
 		for strings.HasPrefix(piece, "-- ") {
@@ -68,9 +62,7 @@ func readEarlierStore(t *testing.T, path string) earlierStore {
 			}
 			if key, ok := strings.CutPrefix(note, "-- key: "); ok {
 				raw, err := base64.StdEncoding.DecodeString(key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				s.key = [32]byte(raw)
 			}
 		}
@@ -96,9 +88,7 @@ var blob = regexp.MustCompile(`X'([0-9A-F]*)'`)
 func (s earlierStore) load(t *testing.T, db *sql.DB, driver string) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	yes := map[string]string{"sqlite": "1", "pgx": "true"}[driver]
 	statements := append(slices.Clone(s.statements), schemaVersions[driver])
 	for _, version := range append([]string{"0"}, s.migrations...) {
@@ -112,9 +102,7 @@ func (s earlierStore) load(t *testing.T, db *sql.DB, driver string) {
 			t.Fatalf("%.200s: %v", statement, err)
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, tx.Commit())
 }
 
 var createdTable = regexp.MustCompile(`^CREATE TABLE "?(\w+)"? `)
@@ -151,14 +139,10 @@ func selectAll(t *testing.T, db *sql.DB, query string) (all, columns []string) {
 		for i := range values {
 			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, rows.Scan(into...))
 		all = append(all, fmt.Sprintf("%#v", values))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, rows.Err())
 	slices.Sort(all)
 	return all, columns
 }
@@ -169,9 +153,7 @@ func eachEngine(t *testing.T, run func(t *testing.T, driver string, fresh func(*
 	open := func(t *testing.T, driver, dsn string) *sql.DB {
 		t.Helper()
 		db, err := sql.Open(driver, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		return db
 	}
@@ -207,16 +189,12 @@ func TestEarlierLayouts(t *testing.T) {
 				}
 				// The time of the last change in it.
 				var changed int64
-				if err := db.QueryRowContext(t.Context(), "SELECT MAX(changed) FROM jobs").Scan(&changed); err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, db.QueryRowContext(t.Context(), "SELECT MAX(changed) FROM jobs").Scan(&changed))
 				clock := storetest.NewClock()
 				clock.Pass(engine.Moment(changed).Add(time.Second).Sub(clock.Now()))
 				o.Now = clock.Now
 				store, err := inventory.Open(t.Context(), o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				t.Cleanup(func() {
 					if err := store.Close(); err != nil {
 						t.Error(err)

@@ -9,33 +9,24 @@ import (
 	"time"
 
 	"portico/inventory/encryption"
+	"portico/test/harness"
 )
 
 // Whoever has a copy of the database alone opens nothing of it.
 func TestACopyWithoutTheKeyDoesNotOpen(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	text, err := s.database.Cipher.Encrypt(t.Context(), []byte("place"), []byte("text"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, s.Close())
 	database, err := os.ReadFile(s.options.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	o := s.options
 	o.DSN = filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(o.DSN, database, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(o.DSN, database, 0o600))
 	if _, err := openTest(t, o).database.Cipher.Decrypt(t.Context(), []byte("place"), text); !errors.Is(err, encryption.ErrDecrypt) {
 		t.Errorf("it opens: %v", err)
 	}
-	if err := os.WriteFile(o.DSN+".key", []byte("no key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(o.DSN+".key", []byte("no key"), 0o600))
 	if _, err := Open(t.Context(), o); err == nil {
 		t.Error("a file without a key is taken")
 	}
@@ -89,13 +80,9 @@ func TestAKeyInTheDatabaseStillDecrypts(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	keyInDatabase(t, s)
 	text, err := s.database.Cipher.Encrypt(t.Context(), []byte("place"), []byte("text"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, keys := range [][][32]byte{nil, {{1}}} {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, s.Close())
 		o := s.options
 		o.EncryptionKeys = keys
 		s = openTest(t, o)

@@ -49,9 +49,7 @@ func TestErasingCostsWhatItErases(t *testing.T) {
 		t.Run(fmt.Sprint("postgres, ", groups, " groups"), func(t *testing.T) {
 			dsn := cluster.CreateDatabase(t, fmt.Sprint("groups", groups))
 			conn, err := pgx.Connect(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			defer conn.Close(t.Context())
 			s := openPostgres(t, dsn, 2)
 			erased(t, s, groups, most, func(ctx context.Context) error {
@@ -69,9 +67,7 @@ func TestErasingCostsWhatItErases(t *testing.T) {
 			read := 0.0
 			harness.Await(t, time.Minute, "the server to have counted", func() bool {
 				var gone float64
-				if err := conn.QueryRow(t.Context(), `SELECT SUM(n_tup_del), SUM(seq_tup_read) + (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes) FROM pg_stat_user_tables`).Scan(&gone, &read); err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, conn.QueryRow(t.Context(), `SELECT SUM(n_tup_del), SUM(seq_tup_read) + (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes) FROM pg_stat_user_tables`).Scan(&gone, &read))
 				return gone >= 3*resources+float64(groups)
 			})
 			if each := read / (3*resources + float64(groups)); each > 8 {
@@ -95,9 +91,7 @@ func erased(t *testing.T, s *Store, groups, most int, fill func(context.Context)
 	for i := range groups {
 		makeGroup(t, s, fmt.Sprint("rg", i))
 	}
-	if err := fill(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, fill(t.Context()))
 	if _, _, err := s.PutSubscription(t.Context(), Subscription{ID: "s", TenantID: "t", State: Deleted}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,16 +100,12 @@ func erased(t *testing.T, s *Store, groups, most int, fill func(context.Context)
 		t.Fatal(jobs, err)
 	}
 	left := func() (n int) {
-		if err := s.engine.Read(t.Context()).One(`SELECT COUNT(*) FROM resources WHERE subscription = 's'`)(&n); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, s.engine.Read(t.Context()).One(`SELECT COUNT(*) FROM resources WHERE subscription = 's'`)(&n))
 		return n
 	}
 	for before := left(); ; {
 		e, err := s.EraseSubscription(t.Context(), jobs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		now := 0
 		if groups == 1 { // counting reads them too
 			now = left()

@@ -9,6 +9,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/test/harness"
 )
 
 // What the store has of a resource may be damaged. The resource stays as it is,
@@ -23,9 +24,7 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 	begin := func(name string) Ticket {
 		t.Helper()
 		ticket, err := s.Begin(t.Context(), vmWrite("rg", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		now = now.Add(time.Millisecond)
 		return ticket
 	}
@@ -38,16 +37,12 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 	}
 	gone := vmWrite("rg", "gone")
 	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"portico/access/roles"
 	"portico/inventory/assignments"
 	"portico/inventory/engine"
+	"portico/test/harness"
 )
 
 const reader = "00000000-0000-0000-0000-0000000000aa"
@@ -20,9 +21,7 @@ func openGranted(t *testing.T) *Store {
 	_, _, err := s.Roles.PutAssignment(t.Context(), assignments.Scope{TenantID: "t", Subscription: "s", ID: "/subscriptions/s"}, reader, func(*assignments.Assignment) (*assignments.Assignment, error) {
 		return &assignments.Assignment{ScopeID: "/subscriptions/s", PrincipalID: reader, RoleDefinition: roles.Reader}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return s
 }
 
@@ -74,9 +73,7 @@ func TestRolesUseAKey(t *testing.T) {
 		{statements["changeScopeOfAssignments"], "sqlite_autoindex_scope_changes_1 (subscription=?)", []any{[]byte{1}, 1, "s", "s", "/a", "/b", "/c"}},
 	} {
 		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if text := strings.Join(plan, "; "); !strings.Contains(text, c.index) || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN role") {
 			t.Errorf("%s: %s, want %s", c.statement, text, c.index)
 		}

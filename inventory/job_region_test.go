@@ -26,26 +26,18 @@ func TestRegionsOfEarlierJobs(t *testing.T) {
 				dialect, sqlDriver = goose.DialectPostgres, "pgx"
 			}
 			s, err := Open(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.SeedSubscriptions(t.Context(), []Subscription{{ID: "s", TenantID: "t"}}); err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
+			harness.OK(t, s.SeedSubscriptions(t.Context(), []Subscription{{ID: "s", TenantID: "t"}}))
 			makeGroup(t, s, "rg")
 			ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Ambiguous}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.AddJob(t.Context(), jobrow.Job{Kind: "sweep", Payload: "{}"}); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, s.Close())
 			migrateDownTo(t, dialect, sqlDriver, o.DSN, 7)
 			jobs, err := openTest(t, o).Jobs(t.Context(), jobrow.Query{})
 			if err != nil || len(jobs) != 2 {
@@ -64,18 +56,12 @@ func TestRegionsOfEarlierJobs(t *testing.T) {
 func migrateDownTo(t *testing.T, dialect goose.Dialect, driver, dsn string, version int64) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer db.Close()
 	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	provider, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if _, err := provider.DownTo(t.Context(), version); err != nil {
 		t.Fatal(err)
 	}

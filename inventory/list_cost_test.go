@@ -43,9 +43,7 @@ func checkTags(t *testing.T, s *Store) (mended int) {
 	var check tags.Check
 	for range listedRows {
 		done, err := s.Tags.Continue(t.Context(), &check)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if done {
 			return check.Mended
 		}
@@ -96,9 +94,7 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 		fill := func(statements ...string) {
 			t.Helper()
 			db, err := sql.Open("sqlite", o.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			defer db.Close()
 			if err := runAll(func(statement string) error {
 				_, err := db.ExecContext(t.Context(), statement)
@@ -111,9 +107,7 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 		if err == nil {
 			err = s.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		fill(fmt.Sprintf(fillListed, listedRows, `x'000102030405060708090a0b0c0d0e0f'`), fillListedTags, fillListedValue)
 		for _, counted := range []bool{false, true} {
 			if counted {
@@ -133,9 +127,7 @@ func TestListsCostWhatTheyReturn(t *testing.T) {
 		o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
 		s := openTest(t, o)
 		conn, err := pgx.Connect(t.Context(), o.DSN+"&random_page_cost=1.1") // as the store has it
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		defer conn.Close(t.Context())
 		run := func(statements ...string) {
 			t.Helper()
@@ -206,9 +198,7 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 				}
 			}
 			rows, err := s.Resources(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			for _, r := range rows {
 				got = append(got, r.Key)
 			}
@@ -217,16 +207,12 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 			}
 			q.Limit = 1000
 			candidates, _, err := s.Candidates(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			if (strings.Contains(name, "rare") || strings.Contains(name, "absent")) && len(candidates) > 1 {
 				t.Errorf("%s: %d rows are read", name, len(candidates))
 			}
 			list, err := q.fewest(s.engine.Read(t.Context()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			check(t, list, append(slices.Clone(list.args), list.atMost(q.Limit)))
 			if list.count != "" {
 				args := list.args
@@ -282,13 +268,9 @@ func TestManyNamesFarApart(t *testing.T) {
 	const rows, together = 90_000, 88_000
 	fill := map[string]func(t *testing.T, o *Options){
 		"sqlite": func(t *testing.T, o *Options) {
-			if err := openTest(t, *o).Close(); err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, openTest(t, *o).Close())
 			db, err := sql.Open("sqlite", o.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			defer db.Close()
 			if _, err := db.ExecContext(t.Context(), fmt.Sprintf(fillApart, rows, `x'000102030405060708090a0b0c0d0e0f'`, together)); err != nil {
 				t.Fatal(err)
@@ -298,9 +280,7 @@ func TestManyNamesFarApart(t *testing.T) {
 			o.Driver, o.DSN = engine.Postgres, harness.StartPostgres(t, "fsync=off").CreateDatabase(t, "portico")
 			openTest(t, *o)
 			conn, err := pgx.Connect(t.Context(), o.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			defer conn.Close(t.Context())
 			if _, err := conn.Exec(t.Context(), fmt.Sprintf(fillApart, rows, `'\x000102030405060708090a0b0c0d0e0f'`, together)); err != nil {
 				t.Fatal(err)
@@ -319,9 +299,7 @@ func TestManyNamesFarApart(t *testing.T) {
 				found, read := 0, 0
 				for {
 					candidates, _, err := s.Candidates(t.Context(), q)
-					if err != nil {
-						t.Fatal(err)
-					}
+					harness.OK(t, err)
 					for _, r := range candidates {
 						if q.Match(&r) {
 							found++
@@ -347,9 +325,7 @@ func TestManyNamesFarApart(t *testing.T) {
 func checkSQLitePlan(t *testing.T, s *Store, list selection, args []any) {
 	t.Helper()
 	plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+list.list, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, step := range plan {
 		// Nothing is sorted but the names that begin alike, and no table walked from
 		// its beginning, or by a key alone where there is a condition.
@@ -376,13 +352,9 @@ func checkPostgresCost(t *testing.T, conn *pgx.Conn, run func(...string), list s
 	var text []byte
 	err := conn.QueryRow(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE listed("+strings.Join(literals, ",")+")",
 		pgx.QueryExecModeSimpleProtocol).Scan(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var plans []struct{ Plan planNode }
-	if err := json.Unmarshal(text, &plans); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(text, &plans))
 	// A row is found by an index, and read. Names that begin alike are sorted first.
 	if n, most := plans[0].Plan.examined(), 3*1001.0; n > most {
 		t.Errorf("%s %q looks at %v rows:\n%s", list.list, args, n, text)

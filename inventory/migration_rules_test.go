@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"portico/test/harness"
 )
 
 // contracted are migrations that may take something away, with the release since which
@@ -20,9 +22,7 @@ var contracted = map[string]string{}
 func released(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("migrations/released.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	sums := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
@@ -46,14 +46,10 @@ func TestMigrationRules(t *testing.T) {
 		}
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, file := range files {
 		text, err := migrations.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		name := path.Base(file)
 		sum, old := sums[name]
 		switch {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"portico/test/harness"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -33,9 +35,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Errorf("a folder that is absent: %v", err)
 	}
 	o = testOptions(t)
-	if err := os.WriteFile(o.DSN, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(o.DSN, []byte(strings.Repeat("no database ", 100)), 0o600))
 	if _, err := Open(t.Context(), o); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a file that is no database: %v", err)
 	}
@@ -46,9 +46,7 @@ func TestTheFileIsPrivate(t *testing.T) {
 	openTest(t, o)
 	for _, suffix := range []string{"", "-wal"} {
 		info, err := os.Stat(o.DSN + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if mode := info.Mode().Perm(); mode != 0o600 {
 			t.Errorf("%q has mode %o", suffix, mode)
 		}
@@ -59,22 +57,14 @@ func TestMigrationsRunOnce(t *testing.T) {
 	o := testOptions(t)
 	for range 3 {
 		s, err := Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
+		harness.OK(t, s.Close())
 	}
 	db, err := sql.Open("sqlite", o.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer db.Close()
 	files, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for query, want := range map[string]int{
 		"SELECT COUNT(*) FROM schema_versions WHERE version_id > 0":                           len(files),
 		"SELECT COUNT(DISTINCT version_id) - COUNT(*) FROM schema_versions":                   0,

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"portico/inventory/engine"
+	"portico/test/harness"
 )
 
 // scanStep reads a step of a plan.
@@ -29,9 +30,7 @@ func TestDoubtsUseAKey(t *testing.T) {
 		{jobsOfRow + ` ORDER BY id`, "jobs_1", []any{"s", id, id, id, id}},
 	} {
 		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		text := strings.Join(plan, "; ")
 		if !strings.Contains(text, "INDEX sqlite_autoindex_"+c.index+" ") || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN") {
 			t.Errorf("%s: %s", c.statement, text)
@@ -47,9 +46,7 @@ func TestGrantedSubscriptionsUseAKey(t *testing.T) {
 	condition, principals := engine.Among("principal", []string{"p"}, strings.ToLower)
 	plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements["grantedSubscriptions"]+condition+` ORDER BY subscription LIMIT ?`,
 		append(append([]any{"t", "0"}, principals...), 10)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if text := strings.Join(plan, "; "); !strings.Contains(text, "INDEX role_assignments_in_tenant (tenant=? AND principal=? AND subscription>?)") || strings.Contains(text, "SCAN") {
 		t.Error(text)
 	}
@@ -69,9 +66,7 @@ func TestSinkEventsUseAKey(t *testing.T) {
 		{statements["forgottenSinkDead"], []any{"s", 1, 5, 10}},
 	} {
 		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		text := strings.Join(plan, "; ")
 		if !strings.Contains(text, "INDEX sink_events_by_state (sink=?") || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN") {
 			t.Errorf("%s: %s", c.statement, text)
@@ -97,18 +92,14 @@ func TestEventsUseAKey(t *testing.T) {
 		{"recordEvents", "sqlite_autoindex_unnumbered_events_1 (subscription=? AND at>?)", []any{"s", "s", 1, 1, "i", 1, "r"}},
 	} {
 		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[c.statement], c.args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if text := strings.Join(plan, "; "); !strings.Contains(text, c.index) || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN") {
 			t.Errorf("%s: %s", c.statement, text)
 		}
 	}
 	for statement, index := range map[string]string{"nextUnnumbered": "unnumbered_events_by_time", "largestKept": "event_counts_by_kept"} {
 		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[statement], 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if text := strings.Join(plan, "; "); !strings.Contains(text, "USING INDEX "+index) || strings.Contains(text, "TEMP B-TREE") {
 			t.Errorf("%s: %s", statement, text)
 		}

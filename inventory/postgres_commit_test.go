@@ -19,17 +19,13 @@ func openPostgres(t *testing.T, dsn string, connections int) *Store {
 	o := testOptions(t)
 	o.Driver, o.DSN, o.Connections = engine.Postgres, dsn, connections
 	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := s.SeedSubscriptions(t.Context(), []Subscription{{ID: "s", TenantID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, s.SeedSubscriptions(t.Context(), []Subscription{{ID: "s", TenantID: "t"}}))
 	return s
 }
 
@@ -140,9 +136,7 @@ func TestAdoptionAllowsForClocksThatDiffer(t *testing.T) {
 	gone := vmWrite("rg", "vm")
 	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}

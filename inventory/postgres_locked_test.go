@@ -40,9 +40,7 @@ func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 	held.Rollback(t)
 	wait.Wait()
 	row, err := s.Resource(t.Context(), "s", made.Key)
-	if err := errors.Join(err, errs[1]); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, errors.Join(err, errs[1]))
 	switch now := tickets[0]; {
 	case errors.Is(errs[0], index.ErrGroupNotFound):
 	case errs[0] != nil || now.CreatedRow || now.Row == nil || now.Row.Generation != made.Generation || now.Generation != row.Generation:
@@ -55,9 +53,7 @@ func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 func createdIn(t *testing.T, s *Store, group, name string) *Resource {
 	t.Helper()
 	ticket, err := s.Begin(t.Context(), vmWrite(group, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	settled, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
 	if err != nil || settled.Row == nil {
 		t.Fatal(settled.Row, err)
@@ -127,9 +123,7 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer conn.Close(context.Background())
 	s := openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg")
@@ -193,9 +187,7 @@ func TestLockIsSeenAfterTheWaitForItsGroup(t *testing.T) {
 	s := openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg")
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer conn.Close(context.Background())
 	exec := func(statement string, args ...any) {
 		t.Helper()

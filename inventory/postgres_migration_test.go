@@ -16,9 +16,7 @@ func TestMigrationOutlastsAStatement(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico") + "&statement_timeout=300"
-	if err := migrateBy(t, dsn, map[string]string{"00001_slow.sql": "-- +goose Up\nSELECT pg_sleep(1);\n"}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, migrateBy(t, dsn, map[string]string{"00001_slow.sql": "-- +goose Up\nSELECT pg_sleep(1);\n"}))
 }
 
 // migrateBy opens and closes a database with these migrations.
@@ -26,9 +24,7 @@ func migrateBy(t *testing.T, dsn string, files map[string]string) error {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	e, err := engine.Open(t.Context(), engine.Options{Driver: engine.Postgres, DSN: dsn, Migrations: os.DirFS(folder)})
 	if err != nil {
@@ -44,13 +40,9 @@ func TestIndexIsBuiltBesideWrites(t *testing.T) {
 	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
 	files := map[string]string{"00001_table.sql": "-- +goose Up\nCREATE TABLE a (x BIGINT NOT NULL);\nINSERT INTO a (x) VALUES (1);\n"}
-	if err := migrateBy(t, dsn, files); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, migrateBy(t, dsn, files))
 	db, err := sql.Open("pgx", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer db.Close()
 	do := func(on interface {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -59,19 +51,13 @@ func TestIndexIsBuiltBesideWrites(t *testing.T) {
 		return err
 	}
 	// An attempt that failed: the rows are not unique.
-	if err := do(db, "INSERT INTO a (x) VALUES (1)"); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, do(db, "INSERT INTO a (x) VALUES (1)"))
 	if err := do(db, "CREATE UNIQUE INDEX CONCURRENTLY a_x ON a (x)"); err == nil {
 		t.Fatal("an index of rows that are not unique was built")
 	}
 	writer, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := do(writer, "INSERT INTO a (x) VALUES (2)"); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, do(writer, "INSERT INTO a (x) VALUES (2)"))
 	files["00002_index.sql"] = "-- +goose NO TRANSACTION\n-- +goose Up\nCREATE INDEX a_x ON a (x);\n"
 	migrated := make(chan error, 1)
 	go func() { migrated <- migrateBy(t, dsn, files) }()
@@ -80,12 +66,8 @@ func TestIndexIsBuiltBesideWrites(t *testing.T) {
 	if err := do(db, "BEGIN; SET LOCAL lock_timeout = '1s'; INSERT INTO a (x) VALUES (3); COMMIT"); err != nil {
 		t.Errorf("a write beside the index: %v", err)
 	}
-	if err := writer.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-migrated; err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, writer.Commit())
+	harness.OK(t, <-migrated)
 	var valid bool
 	if err := db.QueryRowContext(t.Context(), "SELECT indisvalid AND NOT indisunique FROM pg_index WHERE indexrelid = 'a_x'::regclass").Scan(&valid); err != nil || !valid {
 		t.Errorf("the index is valid: %v, %v", valid, err)

@@ -30,17 +30,13 @@ func served(t *testing.T, dsn string, adjust ...func(*inventory.Options)) *inven
 		a(&o)
 	}
 	store, err := inventory.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := storetest.Seed(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, storetest.Seed(t.Context(), store))
 	return store
 }
 
@@ -72,9 +68,7 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		_, err := store.Begin(ctx, seededWrite(name))
 		return err
 	}
-	if err := errors.Join(makeSeededGroup(t.Context(), store), put("before")); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, errors.Join(makeSeededGroup(t.Context(), store), put("before")))
 	key := []byte(strings.ToLower(seededWrite("before").Key))
 	if found, err := store.Locations.Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found {
 		t.Fatal(found, err)
@@ -198,9 +192,7 @@ func TestAcknowledgedIntentsSurviveTheServer(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t)
 	store := served(t, cluster.CreateDatabase(t, "portico"))
-	if err := makeSeededGroup(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, makeSeededGroup(t.Context(), store))
 	count, stop := creating(t, store, "vm")
 	for _, restart := range []func(){
 		func() { cluster.Kill(t); cluster.Start(t) },
@@ -237,9 +229,7 @@ func TestAcknowledgedIntentsSurviveTheirPrimary(t *testing.T) {
 	primary.CreateDatabase(t, "portico")
 	standby := primary.Standby(t)
 	store := served(t, harness.MultiHostDSN("portico", primary, standby))
-	if err := makeSeededGroup(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, makeSeededGroup(t.Context(), store))
 	count, stop := creating(t, store, "vm")
 	for range 2 {
 		reaches(t, count, 100)
@@ -258,13 +248,9 @@ func TestALockedRowIsUnavailable(t *testing.T) {
 	cluster := harness.StartPostgres(t)
 	dsn := cluster.CreateDatabase(t, "portico")
 	store := served(t, dsn)
-	if err := makeSeededGroup(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, makeSeededGroup(t.Context(), store))
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	for _, statement := range []string{"BEGIN", "SELECT key FROM resource_groups FOR UPDATE"} {
 		if _, err := conn.Exec(t.Context(), statement); err != nil {
@@ -358,16 +344,12 @@ func TestADeadlockIsRetried(t *testing.T) {
 	cluster := harness.StartPostgres(t)
 	dsn := cluster.CreateDatabase(t, "portico")
 	store := served(t, dsn)
-	if err := makeSeededGroup(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, makeSeededGroup(t.Context(), store))
 	if _, err := store.Begin(t.Context(), seededWrite("vm")); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	exec := func(statement string) {
 		t.Helper()
@@ -406,17 +388,13 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 	store := served(t, harness.MultiHostDSN("portico", primary, standby), func(o *inventory.Options) {
 		o.SendWithin, o.CallLimit, o.CallMargin, o.LateWriteWindow = time.Second, 3*time.Second, 0, time.Second
 	})
-	if err := makeSeededGroup(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, makeSeededGroup(t.Context(), store))
 	settle := func(kind index.WriteKind, outcome index.Outcome, meanwhile func()) {
 		t.Helper()
 		w := seededWrite("vm")
 		w.Kind, w.LateWriteWindow = kind, 20*time.Second
 		ticket, err := store.Begin(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		meanwhile()
 		if result, err := store.Settle(t.Context(), ticket, inventory.Answer{Outcome: outcome}); err != nil || !result.Settled {
 			t.Fatal(result, err)

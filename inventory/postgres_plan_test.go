@@ -33,16 +33,10 @@ func TestPlansFollowTheTables(t *testing.T) {
 		begin(fmt.Sprint("vm", i))
 	}
 	conn, err := pgx.Connect(t.Context(), o.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	_, err = conn.Exec(t.Context(), fmt.Sprintf(fillRows, 5_000, `'\x000102030405060708090a0b0c0d0e0f'`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, conn.Close(t.Context()))
 	time.Sleep(time.Second + 100*time.Millisecond) // that is how old plans get
 	begin("later")
 	if plan := planOf(t, s, lockResourceRow); !strings.Contains(plan, "resources_pkey") {
@@ -68,9 +62,7 @@ func planOf(t *testing.T, s *Store, statement string) string {
 		arguments := strings.TrimSuffix(strings.Repeat("NULL,", strings.Count(statement, "?")), ",")
 		return engine.Collect(tx, engine.ScanOne[string], "EXPLAIN EXECUTE "+name+"("+arguments+")")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return strings.Join(plan, "\n")
 }
 
@@ -86,9 +78,7 @@ func TestEventPlansAreOfOneSubscription(t *testing.T) {
 	o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
 	openTest(t, o)
 	conn, err := pgx.Connect(t.Context(), o.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	exec := func(statement string) {
 		t.Helper()
@@ -112,13 +102,9 @@ func TestEventPlansAreOfOneSubscription(t *testing.T) {
 				exec("SET plan_cache_mode = " + mode)
 				exec("PREPARE asked AS " + text)
 				rows, err := conn.Query(t.Context(), "EXPLAIN EXECUTE asked ("+c.values+")")
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				if found := strings.Join(plan, "\n"); !strings.Contains(found, c.index) {
 					t.Errorf("%s, %s: the plan of %s is\n%s", when, mode, c.statement, found)
 				}

@@ -80,9 +80,7 @@ func TestPoolers(t *testing.T) {
 				}
 			}
 			conn, err := pgx.Connect(t.Context(), cluster.DSN(mode))
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			defer conn.Close(t.Context())
 			var tables int
 			if err := conn.QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'`).Scan(&tables); err != nil || tables != 0 {

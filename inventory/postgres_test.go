@@ -99,12 +99,8 @@ func TestPostgres(t *testing.T) {
 	// What has to outlast a server that fails, other tests try.
 	d := &databases{cluster: harness.StartPostgres(t, "fsync=off")}
 	store, err := opener(d.make(t, pristine))(t.Context(), storetest.Options(storetest.NewClock()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, store.Close())
 	storetest.Run(t, d.reused)
 	t.Run("Shared", func(t *testing.T) { storetest.RunShared(t, d.database) })
 }

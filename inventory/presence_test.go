@@ -51,9 +51,7 @@ func TestReplicasCountEachOther(t *testing.T) {
 		t.Fatal(taken, err)
 	}
 	present(first, "a-1", 2)
-	if err := second.Leave(t.Context(), "b-2"); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, second.Leave(t.Context(), "b-2"))
 	present(first, "a-1", 1)
 	dead("b-1") // who leaves does not die
 	clock.Pass(time.Hour)

@@ -11,6 +11,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/transaction"
+	"portico/test/harness"
 )
 
 const recountSub = "00000000-0000-0000-0000-0000000000a1"
@@ -20,17 +21,13 @@ func recountStore(t *testing.T) *Store {
 	s, err := Open(t.Context(), Options{
 		DSN: filepath.Join(t.TempDir(), "recount.db"), SendWithin: time.Second, CallLimit: time.Second, CacheEntries: 1,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := s.SeedSubscriptions(t.Context(), []Subscription{{ID: recountSub, TenantID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, s.SeedSubscriptions(t.Context(), []Subscription{{ID: recountSub, TenantID: "t"}}))
 	for _, group := range []string{"g1", "g2"} {
 		if _, _, err := s.EditGroup(t.Context(), recountSub, group, func(*Group) (*Group, error) {
 			return &Group{Name: group, Location: "westus"}, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"portico/inventory/engine"
+	"portico/test/harness"
 )
 
 // together has n writes run in one transaction, and returns what came of each.
@@ -28,9 +29,7 @@ func together[T any](t *testing.T, s *Store, n int, write func(i int) (T, error)
 // own: of two subscriptions, some there and some not, with several open writes or none.
 func TestMembersReadTheirOwnResources(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	if err := s.SeedSubscriptions(t.Context(), []Subscription{{ID: "other", TenantID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, s.SeedSubscriptions(t.Context(), []Subscription{{ID: "other", TenantID: "t"}}))
 	for _, sub := range []string{"s", "other"} {
 		if _, _, err := s.EditGroup(t.Context(), sub, "rg", func(*Group) (*Group, error) { return &Group{}, nil }); err != nil {
 			t.Fatal(err)
@@ -49,9 +48,7 @@ func TestMembersReadTheirOwnResources(t *testing.T) {
 				t.Fatal(errs[i])
 			}
 			row, err := s.Resource(t.Context(), ticket.Subscription, ticket.Key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			before := round - i/step // writes of the same resource
 			if ticket.CreatedRow != (before == 0) || len(ticket.left.open) != before+1 || ticket.Generation != row.Generation {
 				t.Errorf("write %d after %d: it created the row: %t; %d are open; its row's generation: %x, want %x",
@@ -69,9 +66,7 @@ func TestARowThatCannotBeReadHarmsNoNeighbour(t *testing.T) {
 	const n, broken = 9, 4
 	first, errs := together(t, s, n, begin)
 	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 	}
 	if err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(t *tx) error {
 		_, err := t.Exec(`UPDATE resources SET details = '{' WHERE subscription = ? AND key = ?`, "s", first[broken].Key)

@@ -71,9 +71,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 	}
 	// What is assigned at a resource goes with it, without another round trip.
-	if err := assignTest(t.Context(), s, "rg1", groupScope("s", "rg1")); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, assignTest(t.Context(), s, "rg1", groupScope("s", "rg1")))
 	for _, gone := range [][]string{names[:1], names[1:]} {
 		var tickets []Ticket
 		for _, name := range gone {
@@ -82,9 +80,7 @@ func TestRoundTrips(t *testing.T) {
 			w.ID, w.Type = w.ID+"/disks/"+name, w.Type+"/disks"
 			w.Key, w.Namespace = w.ID, "n2"
 			ticket, err := s.Begin(t.Context(), w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			tickets = append(tickets, ticket)
 		}
 		if ended := tripsOf(t, s, trips, func(do func(func() error)) {
@@ -122,9 +118,7 @@ func TestRegionsAreOneRoundTrip(t *testing.T) {
 		if _, err := s.Begin(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Cover(t.Context(), "s", w.Type, w.Region, s.Now()); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, s.Cover(t.Context(), "s", w.Type, w.Region, s.Now()))
 	}
 	for group, want := range map[string]int{"": 50, "rg": 50, "other": 25} {
 		trips.Take()

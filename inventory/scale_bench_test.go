@@ -15,6 +15,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/memory"
 	"portico/inventory/tags"
+	"portico/test/harness"
 )
 
 // BenchmarkScale asks the same of an index and of one ten times as large, in
@@ -118,9 +119,7 @@ func (e *estate) compare(b *testing.B, other *estate, ask func(context.Context, 
 	take := func(e *estate) time.Duration {
 		begun := time.Now()
 		for i := range turn {
-			if err := ask(b.Context(), e, next+i); err != nil {
-				b.Fatal(err)
-			}
+			harness.OK(b, ask(b.Context(), e, next+i))
 		}
 		return time.Since(begun)
 	}
@@ -146,9 +145,7 @@ func openEstate(b *testing.B, o Options, rows int) *estate {
 	if err == nil {
 		err = fillEstate(b.Context(), o, rows)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	o.CacheTTL, o.CacheEntries = 1<<50, 8*estateKeys
 	e := &estate{Store: openBench(b, o), rows: rows, keys: make([][]byte, estateKeys), opened: time.Now()}
 	order := rand.New(rand.NewPCG(1, 2)).Perm(estateKeys)
@@ -171,9 +168,7 @@ func (e *estate) warm(b *testing.B) {
 	}
 	for i := range estateGroups {
 		for _, q := range questions {
-			if err := q.ask(b.Context(), e, i); err != nil {
-				b.Fatal(err)
-			}
+			harness.OK(b, q.ask(b.Context(), e, i))
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"portico/test/harness"
 )
 
 // The statements that may look across subscriptions, as what is due has to be
@@ -60,9 +62,7 @@ func texts(t *testing.T) (statements map[string]string, pieces []string) {
 	var files []*ast.File
 	for _, name := range storeFiles(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		files = append(files, file)
 	}
 	defined := map[string]ast.Expr{}
@@ -144,9 +144,7 @@ func primaryKeys(t *testing.T) map[string][]string {
 	index := regexp.MustCompile(`^(CREATE INDEX \w+ ON \w+ \(\w+(, \w+)*\)|DROP INDEX \w+);$`)
 	for _, name := range names {
 		content, err := migrations.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		text := regexp.MustCompile(`--[^\n]*`).ReplaceAllString(string(content), "")
 		if found := outsideSubset.FindString(text); found != "" {
 			t.Errorf("%s: %s is not to be used", name, found)

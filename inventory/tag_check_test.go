@@ -30,14 +30,10 @@ func TestTagsOfAnEarlierVersion(t *testing.T) {
 						Outcome: index.Succeeded, Status: 200, Details: &Details{Tags: map[string]string{"env": value}},
 					})
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 			}
 			db, err := sql.Open(sqlDriver, o.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			defer db.Close()
 			earlier := func(statements ...string) {
 				t.Helper()
@@ -52,9 +48,7 @@ func TestTagsOfAnEarlierVersion(t *testing.T) {
 				t.Helper()
 				q := ResourceQuery{Subscription: "s", Tag: "env", TagValue: value, OfTagValue: true}
 				rows, err := s.Resources(t.Context(), q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.OK(t, err)
 				var got []string
 				for _, r := range rows {
 					got = append(got, r.Name)

@@ -13,6 +13,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/test/harness"
 )
 
 func testOptions(t *testing.T) Options {
@@ -26,26 +27,20 @@ func testOptions(t *testing.T) Options {
 func openTest(t *testing.T, o Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := s.SeedSubscriptions(t.Context(), []Subscription{{ID: "s", TenantID: "t"}}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, s.SeedSubscriptions(t.Context(), []Subscription{{ID: "s", TenantID: "t"}}))
 	return s
 }
 
 func makeGroup(t *testing.T, s *Store, name string) {
 	t.Helper()
 	_, _, err := s.EditGroup(t.Context(), "s", name, func(*Group) (*Group, error) { return &Group{Location: "westus"}, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 }
 
 func vmWrite(group, name string) Write {
@@ -182,15 +177,11 @@ func TestSettlesAloneAreNotFlushed(t *testing.T) {
 	makeGroup(t, s, "rg")
 	synchronous := func() (level int) {
 		t.Helper()
-		if err := s.write(t.Context(), engine.Unflushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA synchronous")(&level) }); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, s.write(t.Context(), engine.Unflushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA synchronous")(&level) }))
 		return level
 	}
 	ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	before := s.Stats()
 	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded}); err != nil {
 		t.Fatal(err)
@@ -290,9 +281,7 @@ func TestAFullDiskIsUnavailableAndPasses(t *testing.T) {
 	pages := func(limit string) {
 		t.Helper()
 		var n int
-		if err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA max_page_count = " + limit)(&n) }); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA max_page_count = " + limit)(&n) }))
 	}
 	pages("1") // no more than there are
 	var full error
@@ -313,14 +302,10 @@ func TestALockedFileIsUnavailable(t *testing.T) {
 	s := openTest(t, o)
 	makeGroup(t, s, "rg")
 	other, err := sql.Open("sqlite", o.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer other.Close()
 	conn, err := other.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer conn.Close()
 	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)

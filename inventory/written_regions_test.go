@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"portico/inventory/index"
+	"portico/test/harness"
 )
 
 // Where an incarnation of a group sent writes to is known with the first
@@ -13,18 +14,14 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 	touched := func(want int) {
 		t.Helper()
 		g, err := s.Group(t.Context(), "s", "rg")
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		var ours, all int
 		from := s.engine.Read(t.Context())
 		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?`,
 			"s", "rg", g.Incarnation[:])(&ours); err != nil {
 			t.Fatal(err)
 		}
-		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ?`, "s")(&all); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ?`, "s")(&all))
 		if ours != want || all != want {
 			t.Errorf("%d places, %d of them this incarnation's; want %d", all, ours, want)
 		}
@@ -35,17 +32,13 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 		w := vmWrite("rg", "in-"+region)
 		w.Region = region
 		ticket, err := s.Begin(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.NotSent}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	touched(2)
-	if err := s.DeleteGroup(t.Context(), "s", "rg", DeleteGroupConditions{}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, s.DeleteGroup(t.Context(), "s", "rg", DeleteGroupConditions{}))
 	makeGroup(t, s, "rg")
 	touched(0)
 }

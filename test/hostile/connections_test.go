@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 // socket is a connection of the public listener, or of the admin listener.
@@ -24,13 +26,9 @@ func (w world) socket(t *testing.T, base, from string) socket {
 	t.Helper()
 	dialer := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	c, err := dialer.DialContext(t.Context(), "tcp", base[strings.Index(base, "//")+2:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.SetDeadline(time.Now().Add(patience)))
 	return socket{c, bufio.NewReader(c)}
 }
 
@@ -175,14 +173,10 @@ func TestConnectionsOfTheAdminListener(t *testing.T) {
 func (w world) metric(t *testing.T, series string) string {
 	t.Helper()
 	res, err := http.Get(w.Portico.AdminURL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, series+" "); ok {
 			return strings.TrimSpace(value)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 // Frames of HTTP/2 and their contents.
@@ -34,18 +36,14 @@ func (w world) http2(t *testing.T) h2 {
 	t.Helper()
 	s := w.socket(t, w.Portico.URL, "127.0.0.1")
 	c := h2{tls.Client(s.Conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})} //nolint:gosec // the server's identity does not matter here
-	if err := c.HandshakeContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.HandshakeContext(t.Context()))
 	if c.ConnectionState().NegotiatedProtocol != "h2" {
 		t.Fatal("the listener does not speak HTTP/2")
 	}
 	if _, err := io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.send(frame{kind: frameSettings}); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.send(frame{kind: frameSettings}))
 	return c
 }
 
@@ -161,9 +159,7 @@ func TestHTTP2IsBounded(t *testing.T) {
 		},
 	} {
 		conn := w.http2(t)
-		if err := c(conn); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, c(conn))
 		if err := conn.ended(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

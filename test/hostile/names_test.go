@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"portico/test/harness"
 )
 
 // sent makes a call whose path is sent byte by byte: net/url would clean it. It returns
@@ -17,23 +19,17 @@ import (
 func (w world) sent(t *testing.T, method, rawPath, body string) (int, string) {
 	t.Helper()
 	base, err := url.Parse(w.Portico.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	call := &http.Request{
 		Method: method, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
 		URL:    &url.URL{Scheme: base.Scheme, Host: base.Host, Opaque: rawPath, RawQuery: api[1:]},
 		Header: http.Header{"Authorization": {"Bearer " + alice.Raw}, "Content-Type": {"application/json"}},
 	}
 	answer, err := w.Portico.Client.Do(call.WithContext(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return answer.StatusCode, string(text)
 }
 
@@ -241,9 +237,7 @@ func TestNamesInBodies(t *testing.T) {
 	var spellings []string
 	for _, name := range hidden {
 		decoded, err := url.PathUnescape(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if spellings = append(spellings, name); !strings.Contains(decoded, "%") {
 			spellings = append(spellings, decoded)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite" // to read a stolen database
+
+	"portico/test/harness"
 )
 
 // An attacker has the database, for example a backup. No key in it decrypts the texts
@@ -20,9 +22,7 @@ func TestTheDatabaseDoesNotHoldItsKey(t *testing.T) {
 	w.Portico.Stop(t)
 
 	db, err := sql.Open("sqlite", w.Portico.Database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer db.Close()
 	secrets := rowsOf(t, db, `SELECT secret, secret, 0 FROM secrets`)
 	answers := rowsOf(t, db, `SELECT job, answer, part FROM request_parts`)
@@ -35,9 +35,7 @@ func TestTheDatabaseDoesNotHoldItsKey(t *testing.T) {
 			continue
 		}
 		aead, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		for _, a := range answers {
 			place := binary.BigEndian.AppendUint64(a.key, uint64(a.number))
 			if plain, err := aead.Open(nil, nil, a.text, place); err == nil {
@@ -46,9 +44,7 @@ func TestTheDatabaseDoesNotHoldItsKey(t *testing.T) {
 		}
 	}
 	info, err := os.Stat(w.Portico.Database + ".key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the key has the mode %v", info.Mode())
 	}
@@ -62,19 +58,13 @@ type row struct {
 func rowsOf(t *testing.T, db *sql.DB, query string) (all []row) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(&r.key, &r.text, &r.number); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, rows.Scan(&r.key, &r.text, &r.number))
 		all = append(all, r)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, rows.Err())
 	return all
 }

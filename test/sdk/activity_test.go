@@ -78,13 +78,8 @@ func TestActivityLog(t *testing.T) {
 		t.Errorf("the refusal says %q", message)
 	}
 	for filter, n := range map[string]int{
-		" and resourceGroupName eq 'RG'":                                6, // the group, the assignment, and four of the machine
-		" and resourceProvider eq 'Contoso.Compute'":                    4,
-		" and correlationId eq '" + correlation + "'":                   1,
-		" and status eq 'Failed'":                                       2,
-		" and caller eq '" + guest.Name + "'":                           1,
-		" and levels eq 'Error,Critical' and resourceGroupName eq 'rg'": 2,
-		" and eventChannels eq 'Admin, Operation' and status eq 'none'": 0,
+		" and correlationId eq '" + correlation + "'": 1,
+		" and caller eq '" + guest.Name + "'":         1,
 	} {
 		if got := logOf(t, w, owner, since+filter, ""); len(got) != n {
 			t.Errorf("%s: %d events, want %d", filter, len(got), n)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"portico/test/harness"
 )
 
 func testContent(t *testing.T, w *world) {
@@ -278,13 +280,9 @@ func groupBodies(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "content-groups")
 	var whole map[string]any
-	if err := json.Unmarshal(w.must(t, message{target: g + q}, 200).body, &whole); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(w.must(t, message{target: g + q}, 200).body, &whole))
 	text, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	invalid := func(what, member string) want {
 		return want{status: 400, code: "InvalidRequestContent", about: member,
 			text: "The request content was invalid and could not be deserialized: '" + what + ". Path '" + member + "''."}

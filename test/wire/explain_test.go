@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"portico/gateway/admin/api"
+	"portico/test/harness"
 )
 
 // longestExplained is how much content a request may have that is explained.
@@ -56,16 +57,12 @@ const longestQuestion = 64 << 10
 func (w *world) explain(t *testing.T, q api.Question) *api.Explanation {
 	t.Helper()
 	body, err := json.Marshal(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if len(body) > longestQuestion {
 		return nil
 	}
 	answer, err := w.client.Post("http://"+w.admin+"/admin/explain", "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer answer.Body.Close()
 	var e api.Explanation
 	if err := json.NewDecoder(answer.Body).Decode(&e); err != nil || answer.StatusCode != http.StatusOK {

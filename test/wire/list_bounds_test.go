@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 // R1, R4, R5, S4: the effects of a faulty or hostile region on lists.
@@ -21,15 +23,11 @@ func testListBounds(t *testing.T, w *world) {
 	t.Run("S4 a gzip bomb", func(t *testing.T) {
 		var bomb bytes.Buffer
 		z, err := gzip.NewWriterLevel(&bomb, gzip.BestCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if _, err := io.Copy(z, io.LimitReader(spaces{}, 1<<30)); err != nil {
 			t.Fatal(err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, z.Close())
 		w.pages("eastus", map[string]string{"": good})
 		w.pages("westus", map[string]string{"": ok(200, bomb.String(), "Content-Encoding: gzip")})
 		before := w.metric(t, "process_resident_memory_bytes")
@@ -127,9 +125,7 @@ func (spaces) Read(p []byte) (int, error) {
 func (w *world) metric(t *testing.T, series string) float64 {
 	t.Helper()
 	res, err := w.client.Get("http://" + w.admin + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -140,9 +136,7 @@ func (w *world) metric(t *testing.T, series string) float64 {
 		return 0
 	}
 	value, err := strconv.ParseFloat(string(line[1]), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return value
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 const lockPlace = "/providers/Microsoft.Authorization/locks/l?api-version=2020-05-01"
@@ -62,9 +64,7 @@ func testLocks(t *testing.T, w *world) {
 		called, release := w.holds(slow, &ended)
 		defer release()
 		written := g.begin(t, message{method: "PUT", target: slow + q, body: located("westus")}, 201, nil)
-		if err := await(t, "the provider's call", called); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, await(t, "the provider's call", called))
 		locked := g.begin(t, message{method: "PUT", target: S + lockPlace, body: `{"properties":{"level":"ReadOnly"}}`}, 201, func() error {
 			if !ended.Load() {
 				return errors.New("the lock was answered before the provider had answered the PUT")
@@ -97,9 +97,7 @@ func testLocks(t *testing.T, w *world) {
 		called, release := w.holds(stuck, &ended)
 		defer release()
 		written := g.begin(t, message{method: "PUT", target: stuck + q, body: located("westus")}, 201, nil)
-		if err := await(t, "the provider's call", called); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, await(t, "the provider's call", called))
 		if got := g.lock(t, S, "ReadOnly"); got.status != 201 || ended.Load() {
 			t.Errorf("the provider's call has ended: %v; %s", ended.Load(), got)
 		}

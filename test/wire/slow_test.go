@@ -7,6 +7,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 // slowClients are connections that send a byte now and then, or nothing, and one that
@@ -44,18 +46,14 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 			address = w.admin
 		}
 		conn, err := net.DialTimeout("tcp", address, patience)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		closed := make(chan error, 1)
 		s.closed[name] = closed
 		go func() { closed <- dribble(ctx, conn, c.begin, c.then) }()
 	}
 	machine := w.machine(t, g, "heard", "westus")
 	deaf, err := net.DialTimeout("tcp", w.address, patience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	ignored := make(chan error, 1)
 	s.closed["an answer"] = ignored
 	go func() {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 // patience bounds every exchange that is not meant to be slow: a gateway that hangs
@@ -119,13 +121,9 @@ func (m message) bytes(address string) []byte {
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", address, patience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.SetDeadline(time.Now().Add(patience)))
 	return c
 }
 
