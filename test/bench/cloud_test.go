@@ -66,9 +66,7 @@ func newCloud(b *testing.B, n int, delay time.Duration) *cloud {
 	}
 	if n > len(harness.RegionNames()) {
 		file := filepath.Join(b.TempDir(), "regions.yaml")
-		if err := os.WriteFile(file, []byte(more), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		harness.OK(b, os.WriteFile(file, []byte(more), 0o600))
 		config.Extra += "include: [" + strconv.Quote(file) + "]\n"
 	}
 	c.portico = harness.StartPortico(b, config)
@@ -115,14 +113,10 @@ func (c *cloud) serve(w http.ResponseWriter, r *http.Request, region int) {
 func (c *cloud) do(b *testing.B, method, path, body string) {
 	b.Helper()
 	r, err := http.NewRequest(method, c.portico.URL+path, strings.NewReader(body))
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := c.client.Do(r)
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	defer answer.Body.Close()
 	if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode > 299 {
 		b.Fatalf("%s %s: %d %s %v", method, path, answer.StatusCode, text, err)
@@ -133,9 +127,7 @@ func (c *cloud) do(b *testing.B, method, path, body string) {
 func (c *cloud) get(b *testing.B, url string) int64 {
 	b.Helper()
 	answer, err := c.client.Get(url)
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	defer answer.Body.Close()
 	n, err := io.Copy(io.Discard, answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
@@ -154,9 +146,7 @@ func (c *cloud) walkFrom(b *testing.B, url string) (size int64, pages int) {
 	b.Helper()
 	for ; url != ""; pages++ {
 		answer, err := c.client.Get(url)
-		if err != nil {
-			b.Fatal(err)
-		}
+		harness.OK(b, err)
 		tail := &tail{}
 		n, err := io.Copy(tail, answer.Body)
 		answer.Body.Close()
@@ -187,8 +177,6 @@ func (t *tail) nextLink(b *testing.B) string {
 		return ""
 	}
 	var link string
-	if err := json.Unmarshal([]byte(strings.TrimSuffix(text, "}")), &link); err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, json.Unmarshal([]byte(strings.TrimSuffix(text, "}")), &link))
 	return link
 }

@@ -95,9 +95,7 @@ func (c *cloud) compareOwnLists(b *testing.B, subscriptions int) {
 func (c *cloud) countOwn(b *testing.B, path string) int {
 	b.Helper()
 	answer, err := c.client.Get(c.portico.URL + path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	defer answer.Body.Close()
 	var page struct{ Value []json.RawMessage }
 	if err := json.NewDecoder(answer.Body).Decode(&page); err != nil || answer.StatusCode != http.StatusOK {
@@ -132,9 +130,7 @@ func (c *cloud) compareWithRegion(b *testing.B, pages, subscriptions int) {
 			}
 		})
 		_, peak, err := peers.Memory(c.portico.Pid())
-		if err != nil {
-			b.Fatal(err)
-		}
+		harness.OK(b, err)
 		peaks[round] = float64(peak)
 	}
 	b.ReportMetric(float64(first)/float64(single), "first-page-x-region")
@@ -178,9 +174,7 @@ func estateID(n int) string { return fmt.Sprintf("00000000-0000-0000-0001-%012d"
 func fillEstate(b *testing.B, c *cloud, subscriptions, rows int) {
 	b.Helper()
 	db, err := sql.Open("sqlite", c.portico.Database+"?_pragma=busy_timeout(60000)&_pragma=synchronous(OFF)")
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	names := make([]string, len(c.regions))

@@ -21,6 +21,7 @@ import (
 	"portico/gateway"
 	"portico/inventory"
 	"portico/inventory/index"
+	"portico/test/harness"
 	"portico/upstream"
 )
 
@@ -215,12 +216,8 @@ providers:
 		DSN: filepath.Join(b.TempDir(), "portico.db"), SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Minute,
 		TombstoneAge: time.Hour, PollFloor: 100 * time.Millisecond, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 1 << 16,
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: subscription, TenantID: "t", Covered: true}}); err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
+	harness.OK(b, store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: subscription, TenantID: "t", Covered: true}}))
 	client := upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: cfg.Limits.AnswerBody})
 	g := gateway.New(gateway.Options{
 		Config: cfg, Store: store, Upstream: client, Authenticator: access.Anyone{}, Log: zap.NewNop(), Metrics: prometheus.NewRegistry(),

@@ -45,9 +45,7 @@ func BenchmarkIdleConnections(b *testing.B) {
 			dial := dialer{address: strings.TrimPrefix(strings.TrimPrefix(p.URL, "https://"), "http://"), path: path, protocol: c.protocol}
 			if c.tls {
 				authority, err := os.ReadFile(p.AuthorityFile)
-				if err != nil {
-					b.Fatal(err)
-				}
+				harness.OK(b, err)
 				pool := x509.NewCertPool()
 				pool.AppendCertsFromPEM(authority)
 				dial.config = &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", NextProtos: []string{c.protocol}, MinVersion: tls.VersionTLS13}

@@ -19,6 +19,7 @@ import (
 	"portico/internal/logs"
 	"portico/inventory"
 	"portico/inventory/engine"
+	"portico/test/harness"
 )
 
 // What metrics and logs cost of a read of a resource: the processor's time with
@@ -33,14 +34,10 @@ func BenchmarkObservation(b *testing.B) {
 	}))
 	defer provider.Close()
 	file, err := os.Create(filepath.Join(b.TempDir(), "access.log"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	defer file.Close()
 	log, err := logs.New("info", file)
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	ways := []struct {
 		name    string
 		metrics gateway.Registry

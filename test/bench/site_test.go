@@ -66,9 +66,7 @@ providers:
 		Driver: driver, DSN: database(b, driver), SendWithin: 5 * time.Second, CallLimit: time.Minute,
 		LateWriteWindow: time.Minute, TombstoneAge: time.Hour, CacheTTL: time.Minute, CacheEntries: 1 << 18,
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, err)
 	client := upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: cfg.Limits.AnswerBody})
 	b.Cleanup(func() {
 		client.Close()
@@ -76,9 +74,7 @@ providers:
 			b.Error(err)
 		}
 	})
-	if err := store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: subscription, TenantID: "t", Covered: true}}); err != nil {
-		b.Fatal(err)
-	}
+	harness.OK(b, store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: subscription, TenantID: "t", Covered: true}}))
 	if _, _, err := store.EditGroup(ctx, subscription, "rg", func(*inventory.Group) (*inventory.Group, error) {
 		return &inventory.Group{Subscription: subscription, Name: "rg", Location: "westus"}, nil
 	}); err != nil {

@@ -266,9 +266,7 @@ func outFolder(t *testing.T) string {
 	if *out == "" {
 		return t.ArtifactDir()
 	}
-	if err := os.MkdirAll(*out, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.MkdirAll(*out, 0o750))
 	return *out
 }
 

@@ -208,9 +208,7 @@ func firstDifference(a, b []event) int {
 func (s *site) untold(t *testing.T, seen []event) (wrong []string) {
 	t.Helper()
 	rows, err := s.rows(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	stands := map[string]bool{}
 	for key := range rows {
 		stands[key] = true
@@ -222,9 +220,7 @@ func (s *site) untold(t *testing.T, seen []event) (wrong []string) {
 		stands[key] = true
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	said, last := map[string]bool{}, map[string]event{}
 	for _, e := range seen {
 		key := strings.ToLower(e.Subject)

@@ -52,9 +52,7 @@ func (c azure) beside(t *testing.T) azure {
 	t.Helper()
 	from := c.dir
 	c.dir = t.TempDir()
-	if err := os.CopyFS(c.dir, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.CopyFS(c.dir, os.DirFS(from)))
 	return c
 }
 

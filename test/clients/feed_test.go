@@ -101,9 +101,7 @@ func listed(t *testing.T, w *harness.World) (ids []string) {
 				Value    []struct{ ID string }
 				NextLink string
 			}
-			if err := json.Unmarshal(page.Body, &body); err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, json.Unmarshal(page.Body, &body))
 			for _, r := range body.Value {
 				ids = append(ids, strings.ToLower(r.ID))
 			}

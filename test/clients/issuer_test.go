@@ -42,14 +42,10 @@ func withIssuer(t *testing.T, issuer *harness.OIDCProvider, options harness.Worl
 	var trusted []byte
 	for _, file := range []string{s.Portico.AuthorityFile, issuer.Certificate.AuthorityFile} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		trusted = append(trusted, text...)
 	}
-	if err := os.WriteFile(s.Bundle, trusted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(s.Bundle, trusted, 0o600))
 	return s
 }
 
@@ -101,12 +97,8 @@ func (c azure) loginByCode(t *testing.T, issuer *harness.OIDCProvider) {
 	command := exec.CommandContext(ctx, c.program, "login", "--use-device-code", "--tenant", "adfs", "--output", "json")
 	command.Dir, command.Env = c.dir, environment(c.variables())
 	said, err := command.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, command.Start())
 	var all strings.Builder
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		fmt.Fprintln(&all, lines.Text())
@@ -125,22 +117,16 @@ var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"
 func enter(t *testing.T, issuer *harness.OIDCProvider, page, code string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	browser := &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: issuer.Certificate.Pool, MinVersion: tls.VersionTLS12}}}
 	defer browser.CloseIdleConnections()
 	form := url.Values{"user_code": {code}}
 	request := func(method, content string) string {
 		r, err := http.NewRequestWithContext(t.Context(), method, page, strings.NewReader(content))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		answer, err := browser.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK {

@@ -63,12 +63,8 @@ func TestAzureSDKForJavaScript(t *testing.T) {
 	command.Env = append(os.Environ(), jsEnvironment(t, s, control.URL)...)
 	command.Stderr = os.Stderr
 	stdout, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, command.Start())
 	ends := make(chan jsEnd)
 	unread := make(chan error, 1)
 	go func() {
@@ -156,9 +152,7 @@ func jsEnvironment(t *testing.T, s stand, control string) []string {
 		regions[name] = s.Contoso(name).URL
 	}
 	addresses, err := json.Marshal(regions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return []string{
 		"NODE_EXTRA_CA_CERTS=" + s.Bundle,
 		"NO_PROXY=127.0.0.1",

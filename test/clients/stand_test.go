@@ -62,13 +62,9 @@ func newStand(t *testing.T, options harness.WorldOptions) stand {
 	s.World = harness.NewWorld(t, options)
 
 	trusted, err := os.ReadFile(s.Portico.AuthorityFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	trusted = append(trusted, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Certificate().Raw})...)
-	if err := os.WriteFile(s.Bundle, trusted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(s.Bundle, trusted, 0o600))
 	return s
 }
 
@@ -87,9 +83,7 @@ func tokenOf(t *testing.T) string {
 		},
 	} {
 		encoded, err := json.Marshal(part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		parts[i] = base64.RawURLEncoding.EncodeToString(encoded)
 	}
 	return parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString([]byte("nobody's signature"))

@@ -67,9 +67,7 @@ func newTerraform(t *testing.T, others ...harness.Token) terraform {
 func terraformAt(t *testing.T, s stand, application, secret string) terraform {
 	t.Helper()
 	programs, err := filepath.Abs("../../.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	c := terraform{stand: s, program: filepath.Join(programs, "tofu")}
 	for _, program := range []string{c.program, filepath.Join(programs, "terraform-provider-azurerm")} {
 		if _, err := os.Stat(program); err != nil {
@@ -93,9 +91,7 @@ func terraformAt(t *testing.T, s stand, application, secret string) terraform {
 
 func writeFile(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // configuration makes a folder with one.

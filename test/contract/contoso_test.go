@@ -22,13 +22,9 @@ func describe(t *testing.T) *contract.Description { return describeBy(t, descrip
 func describeBy(t *testing.T, file string) *contract.Description {
 	t.Helper()
 	text, err := os.ReadFile(filepath.FromSlash(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	d, err := contract.Load(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return d
 }
 
@@ -55,9 +51,7 @@ func startProviders(t *testing.T, args ...string) map[string]string {
 func write(t *testing.T, results []contract.Result) {
 	t.Helper()
 	var table strings.Builder
-	if err := report.Text(&table, results); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, report.Text(&table, results))
 	t.Log("\n" + table.String())
 }
 
@@ -131,12 +125,8 @@ func declareProviders(t *testing.T, p *harness.Portico, endpoints map[string]str
 		Providers []map[string]any `yaml:"providers"`
 	}
 	text, err := os.ReadFile(filepath.FromSlash(descriptionFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(text, &described); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
+	harness.OK(t, yaml.Unmarshal(text, &described))
 	for _, provider := range described.Providers {
 		delete(provider, "checkNameAvailability")
 		lists := map[string][]string{}
@@ -149,8 +139,6 @@ func declareProviders(t *testing.T, p *harness.Portico, endpoints map[string]str
 		}
 	}
 	providers, err := yaml.Marshal(described)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	p.ReplaceProviders(t, string(providers))
 }

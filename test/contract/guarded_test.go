@@ -34,9 +34,7 @@ func tryClusters(t *testing.T, to contract.Reporter, args ...string) {
 	t.Cleanup(door.Close)
 	endpoint := startProvider(t, "westus", append([]string{"--front-door", door.URL, "--internal-subscription", internalSubscription}, args...)...)
 	at, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	provider.Store(at)
 	try(t, to, contract.Target{
 		Adapter:     contract.Straight(map[string]string{"westus": endpoint}),
@@ -52,9 +50,7 @@ func tryCertificates(t *testing.T, to contract.Reporter, args ...string) {
 	server, door := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true}), clients.Issue(t, harness.Leaf{Name: "door"})
 	endpoint := startProvider(t, "westus", append([]string{"--tls-cert", server.CertFile, "--tls-key", server.KeyFile, "--client-ca", clients.File}, args...)...)
 	authorities, err := os.ReadFile(servers.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authorities)
 	adapter := contract.Straight(map[string]string{"westus": endpoint})
@@ -69,9 +65,7 @@ func tryCertificates(t *testing.T, to contract.Reporter, args ...string) {
 func try(t *testing.T, to contract.Reporter, target contract.Target) {
 	t.Helper()
 	target.Limits = limits
-	if err := contract.Try(t.Context(), target, to); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, contract.Try(t.Context(), target, to))
 }
 
 // The reference provider keeps the rules of what it makes for its users' resources, and

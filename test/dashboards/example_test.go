@@ -91,9 +91,7 @@ func investigate(t *testing.T, p *harness.Prometheus, s *site, begun, broken tim
 		}
 	}
 	now, err := p.Alerts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, a := range now {
 		if a.Labels["alertname"] == "PorticoRegionDown" && a.Labels["job"] == s.job {
 			f.alerted = a.ActiveAt.UTC()
@@ -174,9 +172,7 @@ func (f finding) publish(t *testing.T, s *site, begun, broken time.Time) {
 		"errors.svg": chart("Errors by whose they are", f.panels["Errors by whose they are"], label("cause"), perSecond, begun, to, broken, "eastus is killed"),
 	}
 	for name, text := range pictures {
-		if err := os.WriteFile(filepath.Join(deploy, "pictures", name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(filepath.Join(deploy, "pictures", name), []byte(text), 0o600))
 	}
 
 	var out strings.Builder
@@ -243,13 +239,9 @@ The log is sharper. Its first failing line for the region:
 
 	file := filepath.Join(deploy, "runbook.md")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	before, _, _ := strings.Cut(string(text), exampleHead)
-	if err := os.WriteFile(file, []byte(strings.TrimRight(before, "\n")+"\n\n"+out.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, []byte(strings.TrimRight(before, "\n")+"\n\n"+out.String()), 0o600))
 }
 
 func share(v float64) string {
@@ -262,9 +254,7 @@ func share(v float64) string {
 // TestExample compares the example with the queries of the dashboards.
 func TestExample(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(deploy, "runbook.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	_, example, ok := strings.Cut(string(text), exampleHead)
 	if !ok {
 		t.Fatal("the runbook has no example")

@@ -43,9 +43,7 @@ func (s *site) holdJob(t *testing.T) {
 		Header: harness.Header("x-contoso-async", "azure-async", "x-contoso-duration", "1h"),
 	}).Want(t, 201)
 	db, err := sql.Open("sqlite", "file:"+s.Portico.Database+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER held BEFORE UPDATE ON jobs WHEN OLD.kind = 'follow' BEGIN SELECT RAISE(IGNORE); END`); err != nil {
 		t.Fatal(err)
@@ -97,23 +95,15 @@ func (s *site) useUpFiles(t *testing.T) {
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Portico.URL+"/metadata/endpoints?api-version=2022-09-01", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		answer, err := transport.RoundTrip(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		_, err = io.Copy(io.Discard, answer.Body)
-		if err := errors.Join(err, answer.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, errors.Join(err, answer.Body.Close()))
 	}
 	pid := strconv.Itoa(s.Portico.Pid())
 	open, err := os.ReadDir("/proc/" + pid + "/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", pid, fmt.Sprintf("--nofile=%d:", len(open)+1)).CombinedOutput()
 	if err != nil {
 		t.Fatalf("prlimit: %v\n%s", err, out)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"portico/test/harness"
 )
 
 const (
@@ -51,9 +53,7 @@ func readDashboards(t *testing.T) (all []dashboard) {
 	for _, file := range files {
 		d := dashboard{file: filepath.Base(file)}
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		if err := json.Unmarshal(text, &d); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -72,18 +72,14 @@ type rule struct {
 func readRules(t *testing.T) (all []rule) {
 	t.Helper()
 	text, err := os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var file struct {
 		Groups []struct {
 			Name  string
 			Rules []rule
 		}
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, yaml.Unmarshal(text, &file))
 	for _, group := range file.Groups {
 		all = append(all, group.Rules...)
 	}
@@ -146,9 +142,7 @@ func windowOf(t *testing.T, expr string) (longest time.Duration) {
 func duration(t *testing.T, parts []string) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(strings.NewReplacer("d", "h").Replace(parts[1] + parts[2]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if parts[2] == "d" {
 		d *= 24
 	}

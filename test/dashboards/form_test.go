@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"portico/test/harness"
 )
 
 // TestForm checks what each dashboard's readers need: panels state their meaning and
@@ -70,9 +72,7 @@ func TestForm(t *testing.T) {
 func TestRunbook(t *testing.T) {
 	sections := map[string]bool{}
 	text, err := os.ReadFile(deploy + "/runbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, heading := range regexp.MustCompile(`(?m)^## (Portico\w+)\n\n\S.{60}`).FindAllStringSubmatch(string(text), -1) {
 		sections[heading[1]] = true
 	}
@@ -97,16 +97,12 @@ func TestRunbook(t *testing.T) {
 // wait for on synthetic series.
 func TestRules(t *testing.T) {
 	absolute, err := filepath.Abs(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	promtool(t, "check", "rules", absolute)
 	promtool(t, "test", "rules", filepath.Join("testdata", "rules.yaml"))
 
 	text, err := os.ReadFile(filepath.Join("testdata", "rules.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	all := readRules(t)
 	for _, a := range alerts(all) {
 		if looksBack(t, a, all) <= longestLive {

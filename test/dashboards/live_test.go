@@ -153,9 +153,7 @@ func (w *watcher) until(t *testing.T, bound time.Duration, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(bound + time.Minute); !done(); time.Sleep(500 * time.Millisecond) {
 		now, err := w.prometheus.Alerts(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		for _, a := range now {
 			key := a.Labels["job"] + " " + a.Labels["alertname"]
 			if a.State != "firing" || w.want.may[key] {

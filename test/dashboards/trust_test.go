@@ -49,14 +49,10 @@ func (s trustSite) bundleOf(t *testing.T, authorities ...*harness.Authority) {
 	var bundle []byte
 	for _, a := range authorities {
 		text, err := os.ReadFile(a.File)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		bundle = append(bundle, text...)
 	}
-	if err := errors.Join(os.WriteFile(s.bundle+".new", bundle, 0o600), os.Rename(s.bundle+".new", s.bundle)); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, errors.Join(os.WriteFile(s.bundle+".new", bundle, 0o600), os.Rename(s.bundle+".new", s.bundle)))
 }
 
 // end makes the provider of westus trust the gateway no more, and the gateway that of

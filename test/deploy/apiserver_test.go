@@ -42,9 +42,7 @@ func startAPIServer(t *testing.T) *apiServer {
 		"--listen-client-urls", clients, "--advertise-client-urls", clients,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default="+peers)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	keyFile, tokenFile := filepath.Join(dir, "accounts.key"), filepath.Join(dir, "tokens.csv")
 	write(t, keyFile, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	write(t, tokenFile, []byte(adminToken+",admin,admin,system:masters\n"))
@@ -71,9 +69,7 @@ func startAPIServer(t *testing.T) *apiServer {
 
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(path, content, 0o600))
 }
 
 // call makes a call as the cluster's administrator.
@@ -120,9 +116,7 @@ var collections = map[string]string{
 func (s *apiServer) apply(t *testing.T, namespace string, manifest []byte) (generation int64) {
 	t.Helper()
 	var object map[string]any
-	if err := yaml.Unmarshal(manifest, &object); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, yaml.Unmarshal(manifest, &object))
 	kind := word(object["apiVersion"]) + " " + word(object["kind"])
 	if strings.HasPrefix(kind, "monitoring.coreos.com/") {
 		return 0
@@ -134,9 +128,7 @@ func (s *apiServer) apply(t *testing.T, namespace string, manifest []byte) (gene
 	metadata, _ := object["metadata"].(map[string]any)
 	metadata["namespace"] = namespace
 	body, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	path := fmt.Sprintf(collection, namespace) + "/" + word(metadata["name"]) + "?fieldManager=helm&fieldValidation=Strict"
 	status, answer, err := s.call(t.Context(), http.MethodPatch, path, body)
 	if err != nil || status != http.StatusOK && status != http.StatusCreated {
@@ -194,9 +186,7 @@ func TestChartOnAnAPIServer(t *testing.T) {
 func (s *apiServer) startsPod(t *testing.T, namespace string) {
 	t.Helper()
 	_, answer, err := s.call(t.Context(), http.MethodGet, "/apis/apps/v1/namespaces/"+namespace+"/deployments", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var found struct {
 		Items []struct {
 			Spec struct{ Template map[string]any }
@@ -210,9 +200,7 @@ func (s *apiServer) startsPod(t *testing.T, namespace string) {
 	metadata, _ := pod["metadata"].(map[string]any)
 	metadata["name"] = "front"
 	body, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	status, answer, err := s.call(t.Context(), http.MethodPost, "/api/v1/namespaces/"+namespace+"/pods?fieldValidation=Strict", body)
 	if err != nil || status != http.StatusCreated {
 		t.Errorf("a pod of %s: %d %v\n%s", namespace, status, err, answer)

@@ -12,30 +12,23 @@ import (
 
 	"portico/certify/contract"
 	"portico/certify/report"
+	"portico/test/harness"
 )
 
 // The files of results that the suite writes are as configs/certify-results.schema.json
 // describes them, and have no member that it does not.
 func TestCertifyResultsSchema(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "configs", "certify-results.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var schema any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(text, &schema))
 	closeObjects(schema)
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	if err := c.AddResource("results.json", schema); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.AddResource("results.json", schema))
 	compiled, err := c.Compile("results.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	exchange := &contract.Exchange{Method: "PUT", URL: "u", RequestHeader: http.Header{"A": {"b"}}, RequestBodyNote: "n", Status: 200, BodyNote: "n", Curl: "c"}
 	for what, r := range map[string]report.Run{
 		"nothing": {},
@@ -52,17 +45,11 @@ func TestCertifyResultsSchema(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
-		if err := report.Write(dir, r); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, report.Write(dir, r))
 		text, err := os.ReadFile(filepath.Join(dir, report.ResultsFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		var value any
-		if err := json.Unmarshal(text, &value); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(text, &value))
 		if err := compiled.Validate(value); err != nil {
 			t.Errorf("the results of %s: %v", what, err)
 		}

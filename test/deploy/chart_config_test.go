@@ -13,6 +13,7 @@ import (
 	core "k8s.io/api/core/v1"
 
 	"portico/config"
+	"portico/test/harness"
 )
 
 // podFiles is where the pods have what the program reads.
@@ -26,9 +27,7 @@ func TestChartConfig(t *testing.T) {
 			all := rendered(t, path)
 			pod := object[apps.Deployment](t, all, "Deployment", "").Spec.Template.Spec
 			c, err := config.Load(layPod(t, all, pod))
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			if want := values(t, path)["publicURL"]; c.Server.PublicURL.String() != want || c.Server.Region != "westus" {
 				t.Errorf("%s in %s", c.Server.PublicURL, c.Server.Region)
 			}
@@ -56,9 +55,7 @@ func TestChartConfig(t *testing.T) {
 func TestChartKeepsNumbers(t *testing.T) {
 	all := rendered(t, "testdata/chart/sets/full.yaml")
 	c, err := config.Load(layPod(t, all, object[apps.Deployment](t, all, "Deployment", "").Spec.Template.Spec))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if c.Index.CacheEntries != 2000000 || c.Limits.AnswerBody != 16<<20 || c.Store.Connections != 32 || c.Server.Drain.Delay != 20*time.Second {
 		t.Errorf("%+v %+v %+v %+v", c.Index, c.Limits, c.Store, c.Server.Drain)
 	}
@@ -116,12 +113,8 @@ func layPod(t *testing.T, all [][]byte, pod core.PodSpec) (configFile string) {
 			files = existingSecret(t, v.Secret.SecretName)
 		}
 		for name, text := range files {
-			if err := os.MkdirAll(mounts[v.Name], 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(mounts[v.Name], name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, os.MkdirAll(mounts[v.Name], 0o700))
+			harness.OK(t, os.WriteFile(filepath.Join(mounts[v.Name], name), []byte(text), 0o600))
 		}
 	}
 	args := pod.Containers[0].Args
@@ -138,9 +131,7 @@ func existingSecret(t *testing.T, name string) map[string]string {
 	switch name {
 	case "portico-secret":
 		text, err := os.ReadFile("testdata/chart/secret.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		return map[string]string{"secret.yaml": string(text)}
 	case "portico-tls":
 		return map[string]string{"tls.crt": pem("cert"), "tls.key": pem("key")}

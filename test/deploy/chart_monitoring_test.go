@@ -11,6 +11,8 @@ import (
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"portico/test/harness"
 )
 
 const fullSet = "testdata/chart/sets/full.yaml"
@@ -19,9 +21,7 @@ const fullSet = "testdata/chart/sets/full.yaml"
 // their templates may have been taken for the chart's own.
 func TestChartHasTheRules(t *testing.T) {
 	var want monitoring.PrometheusRuleSpec
-	if err := yaml.UnmarshalStrict(read(t, "deploy/prometheus/rules.yaml"), &want); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, yaml.UnmarshalStrict(read(t, "deploy/prometheus/rules.yaml"), &want))
 	got := object[monitoring.PrometheusRule](t, rendered(t, fullSet), "PrometheusRule", "")
 	if got == nil || len(want.Groups) == 0 || !reflect.DeepEqual(got.Spec, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -44,13 +44,9 @@ func TestChartHasTheDashboards(t *testing.T) {
 	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		var want, is any
-		if err := json.Unmarshal(text, &want); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, json.Unmarshal(text, &want))
 		name := "portico-" + filepath.Base(path)
 		if err := json.Unmarshal([]byte(got.Data[name]), &is); err != nil || !reflect.DeepEqual(is, want) {
 			t.Errorf("%s is another (%v)", name, err)

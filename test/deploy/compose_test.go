@@ -15,14 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"portico/config"
+	"portico/test/harness"
 )
 
 func composeProject(t *testing.T, environment types.Mapping) (*types.Project, error) {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join(root, "deploy", "compose"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir:  folder,
 		ConfigFiles: types.ToConfigFiles([]string{filepath.Join(folder, "compose.yaml")}),
@@ -40,9 +39,7 @@ func project(t *testing.T) *types.Project {
 		}
 	}
 	p, err := composeProject(t, environment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return p
 }
 
@@ -105,9 +102,7 @@ func TestComposeIsPinnedAndPrivate(t *testing.T) {
 func TestComposeFitsTogether(t *testing.T) {
 	p := project(t)
 	c, err := config.Load(filepath.Join(root, "deploy", "compose", "portico.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	for _, provider := range c.Map.Providers() {
 		for _, resourceType := range provider.Types() {
 			for _, region := range resourceType.EffectiveRegions() {
@@ -148,9 +143,7 @@ func TestComposeFitsTogether(t *testing.T) {
 			StaticConfigs []struct{ Targets []string } `json:"static_configs"`
 		} `json:"scrape_configs"`
 	}
-	if err := yaml.Unmarshal(read(t, "deploy/compose/prometheus.yaml"), &prometheus); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, yaml.Unmarshal(read(t, "deploy/compose/prometheus.yaml"), &prometheus))
 	for _, target := range prometheus.ScrapeConfigs[0].StaticConfigs[0].Targets {
 		host, port, err := net.SplitHostPort(target)
 		if _, ok := p.Services[host]; err != nil || !ok || !strings.HasSuffix(c.Server.Admin, ":"+port) {
@@ -177,15 +170,9 @@ func TestGrafanaFindsItsFiles(t *testing.T) {
 	var sources struct {
 		Datasources []struct{ UID, URL string }
 	}
-	if err := yaml.UnmarshalStrict(read(t, "deploy/compose/grafana/dashboards.yaml"), &map[string]any{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(read(t, "deploy/compose/grafana/dashboards.yaml"), &dashboards); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(read(t, "deploy/compose/grafana/datasource.yaml"), &sources); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, yaml.UnmarshalStrict(read(t, "deploy/compose/grafana/dashboards.yaml"), &map[string]any{}))
+	harness.OK(t, yaml.Unmarshal(read(t, "deploy/compose/grafana/dashboards.yaml"), &dashboards))
+	harness.OK(t, yaml.Unmarshal(read(t, "deploy/compose/grafana/datasource.yaml"), &sources))
 	p := project(t)
 	targets := map[string]string{}
 	for _, v := range p.Services["grafana"].Volumes {

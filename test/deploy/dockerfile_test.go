@@ -16,6 +16,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerui"
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/opencontainers/go-digest"
+
+	"portico/test/harness"
 )
 
 // TestDockerfileIsClean runs the checks of docker build --check.
@@ -133,9 +135,7 @@ func options(target string, text []byte) dockerfile2llb.ConvertOpt {
 func lintDockerfile(t *testing.T, text []byte) []string {
 	t.Helper()
 	results, err := dockerfile2llb.DockerfileLint(t.Context(), text, options("", text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var rules []string
 	for _, w := range results.Warnings {
 		t.Logf("%s: %s", w.RuleName, w.Detail)
@@ -153,9 +153,7 @@ func buildImage(t *testing.T, target string) dockerspec.DockerOCIImageConfig {
 	t.Helper()
 	text := read(t, "deploy/Dockerfile")
 	result, err := dockerfile2llb.Dockerfile2LLB(t.Context(), text, options(target, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return result.Image.Config
 }
 

@@ -10,6 +10,8 @@ import (
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sigs.k8s.io/yaml"
+
+	"portico/test/harness"
 )
 
 // cluster knows what an API server would take.
@@ -21,21 +23,13 @@ func newCluster(t *testing.T) cluster {
 	t.Helper()
 	const file = "testdata/kubernetes-1.30.json"
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var index struct{ Kinds map[string]string }
-	if err := json.Unmarshal(text, &index); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal(text, &index))
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("kubernetes.json", document); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, compiler.AddResource("kubernetes.json", document))
 	c := cluster{kinds: map[string]*jsonschema.Schema{}}
 	for kind, definition := range index.Kinds {
 		if c.kinds[kind], err = compiler.Compile("kubernetes.json#/$defs/" + definition); err != nil {
@@ -78,9 +72,7 @@ func word(v any) string {
 func TestClusterRefuses(t *testing.T) {
 	c := newCluster(t)
 	good := "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}]}\n"
-	if err := c.validate([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, c.validate([]byte(good)))
 	for _, change := range [][2]string{
 		{"ports:", "portz:"},             // an unknown field
 		{"port: 80", "port: eighty"},     // of another type

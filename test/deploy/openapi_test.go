@@ -32,9 +32,7 @@ func describedBy(t *testing.T, p *harness.Portico) *described {
 	t.Helper()
 	text := p.Admin(t, harness.Request{Path: "/admin/openapi.json"}).Want(t, 200).Body
 	document, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if err := document.Validate(t.Context()); err != nil {
 		t.Fatalf("it is no valid OpenAPI: %v", err)
 	}
@@ -46,9 +44,7 @@ func describedBy(t *testing.T, p *harness.Portico) *described {
 		}
 	}
 	router, err := gorillamux.NewRouter(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return &described{p, document, router, map[string]bool{}}
 }
 

@@ -14,6 +14,8 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	"sigs.k8s.io/yaml"
+
+	"portico/test/harness"
 )
 
 const chartFolder = root + "/deploy/chart"
@@ -51,13 +53,9 @@ func render(ctx context.Context, values map[string]any) ([][]byte, error) {
 func values(t *testing.T, path string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	v := map[string]any{}
-	if err := yaml.UnmarshalStrict(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, yaml.UnmarshalStrict(text, &v))
 	return v
 }
 
@@ -79,9 +77,7 @@ func object[T any](t *testing.T, manifests [][]byte, kind, nameSuffix string) *T
 			Kind     string
 			Metadata struct{ Name string }
 		}
-		if err := yaml.Unmarshal(m, &head); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, yaml.Unmarshal(m, &head))
 		if head.Kind == kind && strings.HasSuffix(head.Metadata.Name, nameSuffix) {
 			v := new(T)
 			if err := yaml.UnmarshalStrict(m, v); err != nil {

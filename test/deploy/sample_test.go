@@ -15,6 +15,7 @@ import (
 
 	"portico/certify/contract"
 	"portico/certify/sample"
+	"portico/test/harness"
 )
 
 // schemas draws schemas that values can fit.
@@ -144,13 +145,9 @@ func TestSamplesFitTheirSchemas(t *testing.T) {
 			"components": jsonObject{"schemas": g.shared},
 		}
 		text, err := json.MarshalIndent(document, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, err)
 		file := filepath.Join(t.TempDir(), "things.json")
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(file, text, 0o600))
 		if fits(t, file, "A.B/things") {
 			updates++
 		}
@@ -176,9 +173,7 @@ func fits(t *testing.T, file, typeName string) (updated bool) {
 		return false
 	}
 	document, err := openapi3.NewLoader().LoadFromFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	var schema *openapi3.Schema
 	for path, item := range document.Paths.Map() {
 		if strings.Contains(path, "/resourceGroups/") {
@@ -206,9 +201,7 @@ func fits(t *testing.T, file, typeName string) (updated bool) {
 // located is a body as JSON decodes it, with a location where the suite adds one.
 func located(t *testing.T, body contract.Object) (decoded jsonObject) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(show(body)), &decoded); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal([]byte(show(body)), &decoded))
 	if !slices.Contains(slices.Collect(maps.Keys(decoded)), "location") {
 		decoded["location"] = "westus"
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"portico/config"
+	"portico/test/harness"
 )
 
 const root = "../.."
@@ -25,9 +26,7 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 	} {
 		for _, path := range files(t, pattern) {
 			document, err := parseYAML(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.OK(t, err)
 			if err := schema.Validate(document); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
@@ -65,9 +64,7 @@ func configSchema(t *testing.T) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	s, err := c.Compile(filepath.Join(root, "configs", "portico.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return s
 }
 
@@ -94,9 +91,7 @@ func files(t *testing.T, pattern string) []string {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return text
 }
 

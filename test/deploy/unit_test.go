@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"portico/config"
+	"portico/test/harness"
 )
 
 const unitFile = "deploy/portico.service"
@@ -32,14 +33,10 @@ func TestUnitIsRight(t *testing.T) {
 func verify(t *testing.T, unit []byte) string {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	file := filepath.Join(t.TempDir(), "portico.service")
 	unit = bytes.ReplaceAll(unit, []byte("/usr/bin/portico"), []byte(program))
-	if err := os.WriteFile(file, unit, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.WriteFile(file, unit, 0o600))
 	output, err := exec.CommandContext(t.Context(), "systemd-analyze", "--man=no", "verify", file).CombinedOutput()
 	if err != nil {
 		return err.Error() + "\n" + string(output)
@@ -52,9 +49,7 @@ func verify(t *testing.T, unit []byte) string {
 func TestUnitIsHardened(t *testing.T) {
 	const most = "15"
 	file, err := filepath.Abs(filepath.Join(root, unitFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	output, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold="+most, file).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, output)

@@ -38,9 +38,7 @@ func TestImageRuns(t *testing.T) {
 	base(t, b)
 	b.do(t, "bud", "--isolation", "chroot", "--format", "docker", "--file", "../../deploy/Dockerfile", "--build-arg", "GO_IMAGE=localhost/go:test", "--build-arg", "REVISION=0123abc", "--tag", "portico:test", "../..")
 	var said struct{ Docker struct{ Config image } }
-	if err := json.Unmarshal([]byte(b.do(t, "inspect", "--type", "image", "portico:test")), &said); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, json.Unmarshal([]byte(b.do(t, "inspect", "--type", "image", "portico:test")), &said))
 	i := said.Docker.Config
 	container := strings.TrimSpace(b.do(t, "from", "portico:test"))
 	root := strings.TrimSpace(b.do(t, "mount", container))
@@ -60,9 +58,7 @@ func TestImageRuns(t *testing.T) {
 	var log strings.Builder
 	service := i.in(t, root, append(append([]string{}, i.Entrypoint...), i.Cmd...)...)
 	service.Stderr = &log
-	if err := service.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, service.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- service.Wait() }()
 	if len(i.Healthcheck.Test) < 2 || i.Healthcheck.Test[0] != "CMD" {
@@ -72,20 +68,14 @@ func TestImageRuns(t *testing.T) {
 		return i.in(t, root, i.Healthcheck.Test[1:]...).Run() == nil
 	})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/subscriptions?api-version=2022-12-01", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
 		t.Errorf("it serves %d", answer.StatusCode)
 	}
 	http.DefaultClient.CloseIdleConnections()
-	if err := service.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, service.Process.Signal(syscall.SIGTERM))
 	if err := <-ended; err != nil {
 		t.Errorf("it ended with %v\n%s", err, log.String())
 	}
@@ -113,14 +103,10 @@ func base(t *testing.T, b builder) {
 	t.Helper()
 	folder := t.TempDir()
 	busybox, err := exec.LookPath("busybox")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	put(t, folder+"/base/bin/busybox", read(t, busybox), 0o755)
 	for _, tool := range []string{"sh", "mkdir", "cp", "chown"} {
-		if err := os.Symlink("busybox", folder+"/base/bin/"+tool); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.Symlink("busybox", folder+"/base/bin/"+tool))
 	}
 	put(t, folder+"/base/bin/go", read(t, "testdata/go.sh"), 0o755)
 	put(t, folder+"/base/etc/ssl/certs/ca-certificates.crt", read(t, "/etc/ssl/certs/ca-certificates.crt"), 0o644)
@@ -128,9 +114,7 @@ func base(t *testing.T, b builder) {
 	if found == nil {
 		t.Fatal("no build in the Dockerfile")
 	}
-	if err := os.MkdirAll(folder+"/base/built", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.MkdirAll(folder+"/base/built", 0o755))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*bound)
 	defer cancel()
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+strings.ReplaceAll(found[1], "${REVISION}", "0123abc"),

@@ -31,12 +31,8 @@ func command(t *testing.T, name string, args ...string) string {
 // put writes a file with the folders above it.
 func put(t *testing.T, path, content string, mode os.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	harness.OK(t, os.WriteFile(path, []byte(content), mode))
 	if err := os.Chmod(path, mode); err != nil { // whatever the umask
 		t.Fatal(err)
 	}
@@ -45,9 +41,7 @@ func put(t *testing.T, path, content string, mode os.FileMode) {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return string(text)
 }
 
@@ -66,14 +60,10 @@ ExecStopPost=/usr/bin/systemctl --no-block poweroff
 func TestUnitRuns(t *testing.T) {
 	root := t.TempDir()
 	for _, folder := range []string{"usr", "var", "run", "tmp", "proc", "sys", "dev", "root"} {
-		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.MkdirAll(filepath.Join(root, folder), 0o755))
 	}
 	for _, link := range []string{"bin", "sbin", "lib", "lib64"} {
-		if err := os.Symlink("usr/"+link, filepath.Join(root, link)); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.Symlink("usr/"+link, filepath.Join(root, link)))
 	}
 	for _, file := range []string{"/etc/os-release", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"} {
 		put(t, root+file, read(t, file), 0o644)

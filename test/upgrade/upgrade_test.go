@@ -105,9 +105,7 @@ func beginDeletion(t *testing.T, w *harness.World, p *harness.Portico, group str
 		}).Want(t, 201)
 	}
 	at, err := url.Parse(do(http.MethodDelete, w.GroupPath(group)+own, "", 202).Header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	harness.Await(t, bound, "only what is held up is left", func() bool {
 		return len(ofGroup(t, w, group)) == 1
 	})

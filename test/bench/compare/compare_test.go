@@ -33,9 +33,7 @@ func TestPeers(t *testing.T) {
 		t.Skip("it takes minutes, and the machine alone: make bench-peers")
 	}
 	old, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	command := "make bench-peers"
 	if *rounds != 5 {
 		command += fmt.Sprintf(" PEERS_ROUNDS=%d", *rounds)
@@ -58,12 +56,8 @@ func TestPeers(t *testing.T) {
 	text := report(seen, r.samples, r.site.workers, r.rounds)
 	t.Log(text)
 	replaced, err := replaceMeasured(string(old), text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	if *write && *only == "" {
-		if err := os.WriteFile(page, []byte(replaced), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.OK(t, os.WriteFile(page, []byte(replaced), 0o600))
 	}
 }

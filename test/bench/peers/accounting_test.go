@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 func TestChildrenTimeOfAProcessWithAnOddName(t *testing.T) {
@@ -40,9 +42,7 @@ func TestCPUIsWhatTheProcessAndItsChildrenHaveUsed(t *testing.T) {
 		t.Skip("processor time is read as Linux shows it")
 	}
 	burn := exec.Command("sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")
-	if err := burn.Run(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, burn.Run())
 	least := rusage(t, syscall.RUSAGE_SELF) + rusage(t, syscall.RUSAGE_CHILDREN)
 	got, err := CPU(os.Getpid())
 	most := rusage(t, syscall.RUSAGE_SELF) + rusage(t, syscall.RUSAGE_CHILDREN)
@@ -57,13 +57,9 @@ func TestCPUAndMemoryCountRunningChildren(t *testing.T) {
 		t.Skip("read as Linux shows it")
 	}
 	before, _, err := Memory(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	child := exec.Command("sleep", "60")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, child.Start())
 	defer func() { _ = child.Wait() }()
 	defer func() { _ = child.Process.Kill() }()
 	counted := 0
@@ -87,8 +83,6 @@ func TestCPUAndMemoryCountRunningChildren(t *testing.T) {
 func rusage(t *testing.T, who int) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(who, &used); err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, syscall.Getrusage(who, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

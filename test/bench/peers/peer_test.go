@@ -81,17 +81,11 @@ func ask(t *testing.T, transport *http.Transport, method, url string) (status in
 		body = `{"location":"westus","properties":{"fill":"` + strings.Repeat("x", 2000) + `"}}`
 	}
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	answer, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.OK(t, err)
 	return answer.StatusCode, string(text), answer.ProtoMajor
 }
