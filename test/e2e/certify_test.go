@@ -150,23 +150,6 @@ func TestCertifyJudgesThroughAFrontDoor(t *testing.T) {
 	}
 }
 
-func TestCertifyNamesTheBrokenRule(t *testing.T) {
-	t.Parallel()
-	endpoint := harness.StartContoso(t, "westus", harness.ContosoOptions{Args: []string{"--break", "delete-absent-404"}})
-	f := contosoFile(t).straightAt(endpoint, harness.StartContoso(t, "global", harness.ContosoOptions{}))
-	c := certify(t, f, 1, "--profile", "core")
-	for _, want := range []string{"broken delete/of-what-never-was on Contoso.Compute/networkInterfaces\n", "also on Contoso.Compute/networkInterfaces/ipConfigurations, ", "expected: ", "got:      404", "-X DELETE ", "not kept\n"} {
-		if !strings.Contains(c.stdout, want) {
-			t.Errorf("it does not say %q:\n%s", want, c.stdout)
-		}
-	}
-	broken := c.results(t).outcomes("broken")
-	if !slices.Contains(broken, "delete/of-what-never-was") || slices.ContainsFunc(broken, func(id string) bool { return !strings.HasPrefix(id, "delete/") }) {
-		t.Errorf("broken: %q", broken)
-	}
-	holdNothing(t, []*harness.Contoso{endpoint})
-}
-
 // A claim that nothing tries is none.
 func TestCertifyDoesNotPassAClaimThatIsNotTried(t *testing.T) {
 	t.Parallel()

@@ -276,27 +276,6 @@ func testPollingGuards(t *testing.T, w *world) {
 		})
 	}
 
-	t.Run("the reference provider's lies", func(t *testing.T) {
-		vm := w.machine(t, g, "liar", "eastus")
-		for _, fault := range []string{"foreign-location", "own-location"} {
-			got := w.send(t, message{method: "POST", target: vm + "/restart" + q, header: []string{"x-contoso-fault: " + fault}})
-			if got.status != 202 {
-				t.Fatalf("%s: %s", fault, got)
-			}
-			polls := 0
-			for _, p := range pollers {
-				for _, v := range got.header.Values(p) {
-					polls++
-					if !strings.HasPrefix(v, publicURL+"/") {
-						t.Errorf("%s: %s: %q", fault, p, v)
-					}
-				}
-			}
-			if fault == "own-location" && polls == 0 {
-				t.Errorf("no polling URL is left: %s", got)
-			}
-		}
-	})
 }
 
 // quote is a JSON string of s without further escapes.

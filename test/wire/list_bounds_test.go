@@ -78,27 +78,6 @@ func testListBounds(t *testing.T, w *world) {
 		}
 	})
 	t.Run("R4 everything fails", func(t *testing.T) { w.everythingFails(t, first) })
-	t.Run("F3, F8, S4 the reference provider's misprints", func(t *testing.T) {
-		machine := w.machine(t, w.group(t, "misprints"), "m", "eastus")
-		list := machine[:strings.LastIndexByte(machine, '/')] + "?" + V
-		for fault, told := range map[string]string{
-			"next-loop": "never end", "endless-pages": "never end", "no-value": "'value'", "gzip-bomb=20000000": "ResponseTooLarge",
-			"big=9000000": "ResponseTooLarge", "big-chunked=9000000": "ResponseTooLarge", "html": "Unexpected character", "bad-json": "Unexpected end",
-		} {
-			target, header := list, []string{"x-contoso-fault: " + fault}
-			for pages := 1; ; pages++ {
-				got := w.send(t, message{target: target, header: header})
-				if got.status == 200 && pages < 100 {
-					target = nextOf(t, got)
-					continue
-				}
-				if got.status != 503 || !strings.Contains(string(got.body), told) {
-					t.Errorf("%s: %s", fault, got)
-				}
-				break
-			}
-		}
-	})
 	t.Run("metrics", func(t *testing.T) {
 		for _, series := range []string{
 			`portico_fanout_regions_total{outcome="answered",region="eastus"}`, `portico_fanout_regions_total{outcome="failed",region="westus"}`,

@@ -14,35 +14,12 @@ func testPartialLists(t *testing.T, w *world) {
 	partial := func(target string) message {
 		return message{target: target, header: []string{"X-MS-Portico-On-Region-Failure: partial"}}
 	}
-	x := startTrap(t)
 	w.pages("eastus", map[string]string{"": pageText("", `{"e":1e400}`)})
 	completed := func(t *testing.T, got reply, want string) {
 		t.Helper()
 		if values := got.header.Values("x-ms-portico-completed"); len(values) != 1 || values[0] != want {
 			t.Errorf("x-ms-portico-completed %q, want %s", values, want)
 		}
-	}
-	for name, answer := range badPages(`{"id":"half"}`, x) {
-		t.Run("one region: "+name, func(t *testing.T) {
-			w.pages("westus", map[string]string{"": answer})
-			w.forget(t)
-			got := w.send(t, partial(first))
-			if name == "401" || name == "403" {
-				if got.status != 503 {
-					t.Errorf("what is forbidden was left out: %s", got)
-				}
-				return
-			}
-			if got.status != 200 || string(got.body) != `{"value":[{"e":1e400}],"unreachable":["westus"]}` {
-				t.Errorf("got %s", got)
-			}
-			completed(t, got, "false")
-			for _, r := range w.received(t) {
-				if r.header.Get("x-ms-portico-on-region-failure") != "" {
-					t.Errorf("%s got the front door's own header", r.region)
-				}
-			}
-		})
 	}
 	t.Run("on the way", func(t *testing.T) {
 		w.pages("westus", map[string]string{"": pageText("2", `"w1"`), "2": ok(503, "{}")})

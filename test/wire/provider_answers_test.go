@@ -144,18 +144,4 @@ func testProviderAnswers(t *testing.T, w *world) {
 				}
 			}})
 	}
-
-	t.Run("the reference provider's own hop-by-hop headers", func(t *testing.T) {
-		vm := w.machine(t, g, "hops", "eastus")
-		w.run(t, row{message: message{target: vm + q, header: []string{"x-contoso-fault: hop-headers"}}, want: want{status: 200, reaches: "eastus", check: func(t *testing.T, got reply, reached []received) {
-			for _, name := range []string{"X-Hop", "Keep-Alive", "Alt-Svc"} {
-				if values := got.header.Values(name); len(values) != 0 {
-					t.Errorf("%s: %q", name, values)
-				}
-			}
-			if len(reached) == 1 && got.header.Get("x-ms-correlation-request-id") != reached[0].header.Get("x-ms-correlation-request-id") {
-				t.Errorf("the provider's correlation id won: %s", got)
-			}
-		}}})
-	})
 }
