@@ -215,9 +215,7 @@ func TestRefusalWithoutEvent(t *testing.T) {
 	s.ok(201, "PUT", groupPath("g")+lockPlace+"/l"+own, canNotDelete)
 	m := s.machine("g", "m", "westus")
 	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER full BEFORE INSERT ON unnumbered_events BEGIN SELECT RAISE(ABORT, 'no room'); END`); err != nil {
 		t.Fatal(err)

@@ -298,15 +298,11 @@ func TestChangeFeedStreams(t *testing.T) {
 	defer cancel()
 	read := func(from string) (token, subject string) {
 		r, err := http.NewRequestWithContext(ctx, "GET", s.admin.URL+"/admin/changes", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("Accept", "text/event-stream")
 		r.Header.Set("Last-Event-ID", from)
 		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer answer.Body.Close()
 		if answer.Header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%+v", answer)
@@ -317,9 +313,7 @@ func TestChangeFeedStreams(t *testing.T) {
 			}
 			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
 				var e struct{ Subject string }
-				if err := json.Unmarshal([]byte(data), &e); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Unmarshal([]byte(data), &e))
 				return token, e.Subject
 			}
 		}

@@ -58,16 +58,12 @@ func TestAdminDoubts(t *testing.T) {
 	s.want(500, "ContosoFault", "DELETE", machinePath("g", "Never")+api, "", "x-contoso-fault", "status=500")
 	s.ok(200, "DELETE", machinePath("g", "Never")+api, "") // the first one may still come
 	s.ok(202, "DELETE", machinePath("g", "deleted")+api, "", "x-contoso-async", "location", "x-contoso-duration", "1h")
-	if err := s.store.RequestVerify(t.Context(), subscription, machinePath("g", "flagged")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.RequestVerify(t.Context(), subscription, machinePath("g", "flagged")))
 	ticket, err := s.store.Begin(t.Context(), inventory.Write{
 		Kind: index.Patch, Subscription: subscription, Group: "g", Key: machinePath("g", "flagged"), ID: machinePath("g", "flagged"),
 		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines", Region: "westus", Location: "westus",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	all := s.doubts("&subscription=" + subscription)
 	for name, want := range map[string]struct {

@@ -84,9 +84,7 @@ func TestAdminCancelsAJob(t *testing.T) {
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
-	if err := s.store.EndJob(t.Context(), jobs[0], jobrow.Cancelled, "{}"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.EndJob(t.Context(), jobs[0], jobrow.Cancelled, "{}"))
 	got := s.asked(200, "", "GET", "/admin/jobs/"+name, "").text
 	if !strings.Contains(got, `"state":"Cancelled"`) || strings.Contains(got, "due") {
 		t.Errorf("%s", got)
@@ -107,9 +105,7 @@ func TestAcceptedWritesAreFollowed(t *testing.T) {
 		s.machine("g", mode, "westus")
 		s.ok(202, "DELETE", m+api, "", "x-contoso-async", mode, "x-contoso-duration", "1h", "x-contoso-retry-after", "1800")
 		jobs, err := s.store.Jobs(t.Context(), jobrow.Query{Kind: inventory.FollowJob})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, j := range jobs {
 			if !strings.EqualFold(j.Subject, m) {
 				continue

@@ -62,9 +62,7 @@ func TestAdminStatus(t *testing.T) {
 	s.asked(400, "InvalidQueryParameter", "GET", "/admin/status?nothing=1", "")
 	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?since=1", "")
 
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.Close())
 	if down := s.wantProblems(described.StoreDown)[described.StoreDown]; down.Severity != described.Critical || down.Since == nil || down.Next == "" {
 		t.Errorf("%+v", down)
 	}
@@ -76,9 +74,7 @@ func TestStatusOfWhatWaits(t *testing.T) {
 	s.group("g")
 	s.ok(202, "PUT", machinePath("g", "m")+api, westus, "x-contoso-async", "accepted", "x-contoso-duration", "1h")
 	s.machine("g", "flagged", "westus")
-	if err := s.store.RequestVerify(t.Context(), subscription, machinePath("g", "flagged")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.RequestVerify(t.Context(), subscription, machinePath("g", "flagged")))
 	name := s.addJob("survey", "a", "{}")
 	for range jobrow.ManyAttempts + 1 {
 		if _, err := s.store.ClaimJobs(t.Context(), "me", 0, 1, "survey"); err != nil {
@@ -233,9 +229,7 @@ func TestStatusOfSinks(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(receiver.Close)
 	at, err := url.Parse(receiver.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := newSite(t, setup{sinks: []*webhook.Sink{{Sink: config.Sink{
 		Name: "audit", URL: at, Batch: 10, Concurrency: 1, Timeout: 5 * time.Second, Backoff: time.Millisecond, MaxBackoff: time.Second, GiveUpAfter: hour, Retrying: 10, Dead: 10,
 	}}}})
@@ -257,14 +251,10 @@ func TestStatusOfSinks(t *testing.T) {
 func TestStatusOfASlowStore(t *testing.T) {
 	s := newSite(t, setup{})
 	other, err := sql.Open("sqlite", s.path+"?_pragma=busy_timeout(5000)&_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = other.Close() })
 	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	go func() { <-ctx.Done(); _ = tx.Rollback() }()

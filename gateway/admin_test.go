@@ -65,9 +65,7 @@ func TestReadiness(t *testing.T) {
 	s.ok(200, "GET", inSubscription+own, "") // it goes on answering
 
 	down := newSite(t, setup{})
-	if err := down.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, down.store.Close())
 	if got := down.asked(503, "", "GET", "/readyz", ""); got.text != "the store does not answer\n" {
 		t.Errorf("%q", got.text)
 	}

@@ -154,9 +154,7 @@ func TestBatchTakenOver(t *testing.T) {
 	poll := s.local(accepted.header.Get("Location"))
 	s.ok(202, "GET", poll, "")
 	// Its answer still counts if it comes.
-	if err := s.store.Batches.EndPart(context.Background(), dead[0].ID, 4, []byte(`{"name":"p2","httpStatusCode":201,"headers":{},"contentLength":0}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.Batches.EndPart(context.Background(), dead[0].ID, 4, []byte(`{"name":"p2","httpStatusCode":201,"headers":{},"contentLength":0}`)))
 	s.ok(202, "GET", poll, "")
 	s.released(operations.BatchJob)
 	s.clock.advance(2 * time.Minute)

@@ -135,9 +135,7 @@ func (s *site) begin(id, region string) inventory.Ticket {
 		Kind: index.Delete, Subscription: subscription, Group: "g", Key: id, ID: id, Type: "Contoso.Compute/virtualMachines",
 		TypeName: "Contoso.Compute/virtualMachines", Region: region, APIVersion: "2024-01-01",
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return ticket
 }
 

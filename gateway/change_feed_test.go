@@ -47,17 +47,13 @@ func (s *site) follow(ctx context.Context, query string, header ...string) (stat
 func (s *site) followBy(ctx context.Context, client *http.Client, query string, header ...string) (status int, lines <-chan string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.admin.URL+"/admin/changes?"+query, http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	r.Header.Set("Accept", "text/event-stream")
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	answer, err := client.Do(r) //nolint:bodyclose // the goroutine closes it
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	told := make(chan string, 1000)
 	go func() {
 		defer close(told)

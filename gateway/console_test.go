@@ -136,14 +136,10 @@ func TestAdminTokensArePaced(t *testing.T) {
 	elsewhere := http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}}
 	defer elsewhere.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.admin.URL+"/admin/jobs", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("Authorization", "Bearer the first")
 	answer, err := elsewhere.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := read(t, answer); got.status != 200 {
 		t.Errorf("from elsewhere: %d %s", got.status, got.text)
 	}
@@ -338,9 +334,7 @@ func TestConsoleErrors(t *testing.T) {
 	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own+"&secret=hunter2", "", "x-ms-correlation-request-id", id)
 	var page adminapi.Page[adminapi.ErrorAnswer]
 	read := func() {
-		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors?limit=1000", "").text), &page); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors?limit=1000", "").text), &page))
 	}
 	read()
 	if len(page.Value) != 1 {
@@ -376,9 +370,7 @@ func TestConsoleTraffic(t *testing.T) {
 	traffic.Look(begin.Add(10 * time.Second))
 	var got adminapi.Traffic
 	read := func(query string) {
-		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/traffic"+query, "").text), &got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/traffic"+query, "").text), &got))
 	}
 	read("")
 	if len(got.Intervals) != 2 || got.Intervals[0].Requests != 4 || got.Intervals[0].Refusals != 1 || got.Intervals[0].Failures != 0 || got.Intervals[0].P95 <= 0 || got.Intervals[0].Seconds != 5 || got.Intervals[1].Requests != 0 {
@@ -425,18 +417,14 @@ func TestConsoleStraysAndMembers(t *testing.T) {
 
 	s.ok(202, "DELETE", g+own, "")
 	var jobs adminapi.Page[struct{ ID, Kind string }]
-	if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs", "").text), &jobs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs", "").text), &jobs))
 	for _, job := range jobs.Value {
 		if job.Kind != inventory.GroupDeleteJob {
 			s.asked(409, "Conflict", "GET", "/admin/jobs/"+job.ID+"/members", "")
 			continue
 		}
 		var members adminapi.DeletionMembers
-		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs/"+job.ID+"/members", "").text), &members); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs/"+job.ID+"/members", "").text), &members))
 		strays := 0
 		for _, m := range members.Members {
 			if m.State != adminapi.MemberWaiting {

@@ -118,9 +118,7 @@ func TestContentWaitsForMemory(t *testing.T) {
 	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB, callerShare: 100%"})
 	s.group("g")
 	all := s.gateway.contentMemory.Reservation("another", contentAtMost)
-	if err := all.Grow(t.Context(), contentAtMost+limits.MemorySlack); err != nil {
-		t.Fatal(err)
-	}
+	must(t, all.Grow(t.Context(), contentAtMost+limits.MemorySlack))
 	s.want(503, "ServerBusy", "PUT", machinePath("g", "m")+api, westus)
 	s.ok(200, "GET", groupPath("g")+own, "")
 	all.Close()

@@ -45,9 +45,7 @@ func warmSiteOf(t testing.TB, settings, role string) *site {
 	s.ok(201, "PUT", groupPath("g")+own, westus, "Authorization", bearer(secret))
 	s.ok(200, "PUT", machinePath("g", "m")+api, westus, "Authorization", bearer(secret))
 	log, err := logs.New("info", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	access, lines := logs.Access(log)
 	ctx, cancel := context.WithCancel(context.Background())
 	var written sync.WaitGroup
@@ -108,9 +106,7 @@ type reads struct {
 func newReads(t testing.TB, handler http.Handler) *reads {
 	t.Helper()
 	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(callOf)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.RemoteAddr = "192.0.2.1:1234"
 	again := *r
 	again.Header = http.Header{}
@@ -200,16 +196,12 @@ func newWholeWay(t testing.TB, settings ...func(*site)) *wholeWay {
 		set(s)
 	}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server, served := http1.New(http1.Options{Handler: s.gateway.Public(), ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHead: 16 << 10}), make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close(); <-served })
 	conn, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	w := &wholeWay{conn: conn, buffer: make([]byte, 64<<10)}
 	w.read(t)
@@ -236,9 +228,7 @@ func (w *wholeWay) read(t testing.TB) {
 func startPlainProvider(t testing.TB) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	answer := []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nEtag: \"1\"\r\nX-Ms-Request-Id: 5a2d9c6e-3d9a-4a6e-8f43-6f0b8a6a5c11\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: " +
 		strconv.Itoa(len(sentBody)) + "\r\n\r\n" + sentBody)
 	var wait sync.WaitGroup

@@ -136,9 +136,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 		s.t.Fatal(fault)
 	}
 	d, err := s.gateway.proxy.Resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, []byte(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	meanwhile()
 	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchange.From(r)

@@ -21,9 +21,7 @@ func startProviders(t testing.TB) map[string]*endpoint {
 	for _, region := range []string{"westus", "eastus", "global"} {
 		e := &endpoint{t: t}
 		provider, err := contoso.New(contoso.Options{Region: region, Log: zap.NewNop(), Now: e.clock.now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e.server = httptest.NewServer(provider)
 		t.Cleanup(func() {
 			e.server.CloseClientConnections()
@@ -68,9 +66,7 @@ func (e *endpoint) requests() []received {
 func (e *endpoint) peek() []received {
 	e.t.Helper()
 	var list struct{ Value []received }
-	if err := json.Unmarshal(e.do("GET", "/contoso/requests", "", 200), &list); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, json.Unmarshal(e.do("GET", "/contoso/requests", "", 200), &list))
 	return list.Value
 }
 
@@ -78,9 +74,7 @@ func (e *endpoint) peek() []received {
 func (e *endpoint) holds() []string {
 	e.t.Helper()
 	var list struct{ Value []string }
-	if err := json.Unmarshal(e.do("GET", "/contoso/resources", "", 200), &list); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, json.Unmarshal(e.do("GET", "/contoso/resources", "", 200), &list))
 	return list.Value
 }
 
@@ -97,9 +91,7 @@ func (e *endpoint) do(method, target, body string, want int) []byte {
 func exchangeWith(t testing.TB, server *httptest.Server, method, target, body string, header ...string) seen {
 	t.Helper()
 	answer, err := server.Client().Do(request(t, server, method, target, body, header...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer answer.Body.Close()
 	return read(t, answer)
 }
@@ -109,9 +101,7 @@ func request(t testing.TB, server *httptest.Server, method, target, body string,
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, method, server.URL+target, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -104,9 +104,7 @@ func (s *site) explain(r *http.Request, content []byte) *adminapi.Explanation {
 func (s *site) dump() string {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	defer db.Close()
 	var all strings.Builder
 	for _, table := range rowsOf(s.t, db, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name") {
@@ -119,31 +117,23 @@ func (s *site) dump() string {
 func rowsOf(t testing.TB, db *sql.DB, query string) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(context.Background(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for rows.Next() {
 		texts, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 		for i := range texts {
 			into[i] = &texts[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(into...))
 		var row []string
 		for _, text := range texts {
 			row = append(row, text.String)
 		}
 		all = append(all, strings.Join(row, " "))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return all
 }
 

@@ -46,9 +46,7 @@ func TestExplainSignIn(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if log := s.log.String(); strings.Contains(string(text)+log, ann) || strings.Contains(string(text)+log, unknown) {
 		t.Error("a token is shown")
 	}

@@ -13,9 +13,7 @@ import (
 func (s *site) explained(q adminapi.Question) adminapi.Explanation {
 	s.t.Helper()
 	body, err := json.Marshal(q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return decode[adminapi.Explanation](s.t, s.asked(200, "", "POST", "/admin/explain", string(body)))
 }
 
@@ -188,9 +186,7 @@ func TestExplainShowsNoSecret(t *testing.T) {
 	}}
 	e := s.explained(q)
 	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if strings.Contains(string(text), "mine") || strings.Contains(s.log.String(), "mine") {
 		t.Errorf("%s", text)
 	}

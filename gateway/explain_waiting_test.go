@@ -136,9 +136,7 @@ func TestExplainNamesNoticesAndSinks(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(receiver.Close)
 	at, err := url.Parse(receiver.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := newSite(t, setup{sinks: []*webhook.Sink{{Sink: config.Sink{
 		Name: "audit", URL: at, Batch: 10, Concurrency: 1, Timeout: 5 * time.Second, Backoff: time.Millisecond, MaxBackoff: time.Second, GiveUpAfter: hour, Retrying: 10, Dead: 10,
 	}}}})
@@ -184,9 +182,7 @@ func TestExplainNamesALostRegion(t *testing.T) {
 		t.Error("westus is there")
 	}
 	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), "UPDATE resources SET region = 'atlantis' WHERE key = ?", strings.ToLower(m)); err != nil {
 		t.Fatal(err)

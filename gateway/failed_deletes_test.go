@@ -56,14 +56,10 @@ func TestWordsOfADeleteThatFailsLate(t *testing.T) {
 	p.work()
 	p.ok(202, "DELETE", groupPath("g")+own, "")
 	group, err := p.store.Group(t.Context(), subscription, "g")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.within("the words", func() bool {
 		job, err := p.store.Job(t.Context(), subscription, group.Generation)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, err := p.store.DeletionError(t.Context(), job, arm.Fold(item))
 		return err == nil && strings.Contains(text, "It is in use.")
 	})

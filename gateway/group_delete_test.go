@@ -391,17 +391,13 @@ func TestGroupDeleteIsCancelled(t *testing.T) {
 	s.work()
 	accepted := s.ok(202, "DELETE", g+own, "")
 	group, err := s.store.Group(t.Context(), subscription, "g")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.within("a try", func() bool { return s.openWrites("g") > 0 })
 	s.rule("eastus", "GET", "machines/m", "status=503", -1)
 	s.within("the wait for a region", func() bool {
 		return len(decode[operationStatus](t, s.do("GET", s.statusOf(accepted), "")).WaitingFor) > 0
 	})
-	if err := s.store.CancelJob(t.Context(), subscription, group.Generation); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.CancelJob(t.Context(), subscription, group.Generation))
 	time.Sleep(50 * time.Millisecond)
 	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "") // its call may still land
 	if got := s.endAsTimePasses(time.Second, accepted); got.status != 409 || got.code != "OperationCanceled" {
@@ -421,15 +417,11 @@ func TestGroupIsMadeAnew(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
 	first, err := s.store.Group(t.Context(), subscription, "g")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.ok(200, "DELETE", g+own, "")
 	s.ok(201, "PUT", g+own, eastus)
 	again, err := s.store.Group(t.Context(), subscription, "g")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if again.Incarnation == first.Incarnation || again.Location != "eastus" || again.State != index.GroupActive {
 		t.Errorf("%+v", again)
 	}

@@ -120,9 +120,7 @@ func TestEmptinessCheckOfWhatLeftTheMap(t *testing.T) {
 		place.Subscription, place.Group, place.ID = subscription, "g", g+"/providers/x/y/z"
 		place.Key = place.ID
 		ticket, err := s.store.Begin(t.Context(), place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.NotSent}); err != nil {
 			t.Fatal(err)
 		}
@@ -132,9 +130,7 @@ func TestEmptinessCheckOfWhatLeftTheMap(t *testing.T) {
 		if got := s.end(accepted); got.status != 409 || got.code != "ResourceGroupDeletionTimeout" {
 			t.Errorf("%d %s", got.status, got.text)
 		}
-		if err := s.store.DeleteGroup(t.Context(), subscription, "g", inventory.DeleteGroupConditions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.store.DeleteGroup(t.Context(), subscription, "g", inventory.DeleteGroupConditions{}))
 	}
 }
 

@@ -30,9 +30,7 @@ func TestAllowedHosts(t *testing.T) {
 		{"http://portico.example", "no port", "portico.example", "localhost localhost:80"},
 	} {
 		public, err := url.Parse(c.public)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		hosts := allowedHosts(public, c.listen)
 		for _, host := range strings.Fields(c.allowed) {
 			if !hosts[host] {
@@ -128,9 +126,7 @@ func (s *site) chunked(method, target, body string) seen {
 	r := request(s.t, s.server, method, target, body, "Host", "portico.example")
 	r.ContentLength, r.GetBody = -1, nil
 	answer, err := s.server.Client().Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	defer answer.Body.Close()
 	return read(s.t, answer)
 }

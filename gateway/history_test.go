@@ -123,9 +123,7 @@ func TestHistoryOfAResource(t *testing.T) {
 		}
 	}
 	events, err := s.store.Events.OfResource(t.Context(), subscription, m, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range events {
 		name := fmt.Sprintf("%d_%s", e.Number, uuid.UUID(e.ID))
 		status := 200

@@ -188,9 +188,7 @@ func TestNothingElseNamesAKindOfJob(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // eachNameOfAKind finds literals that are spelt like a kind, and uses of the constants of

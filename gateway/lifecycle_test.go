@@ -28,9 +28,7 @@ type toldOf map[string]struct {
 func (e *endpoint) told() toldOf {
 	e.t.Helper()
 	var body struct{ Value toldOf }
-	if err := json.Unmarshal(e.do("GET", "/contoso/subscriptions", "", 200), &body); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, json.Unmarshal(e.do("GET", "/contoso/subscriptions", "", 200), &body))
 	return body.Value
 }
 
@@ -78,9 +76,7 @@ func TestProvidersAreTold(t *testing.T) {
 	s.work()
 	s.admit(201, "", foreign, `,"offerId":"free","locationPlacementId":"Public_2014-09-01","registeredFeatures":["Contoso.Compute/beta","Contoso.Insight/gamma","Microsoft.Resources/alpha"]`)
 	stored, err := s.store.Subscription(t.Context(), foreign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := `{"state":"Registered","registrationDate":"` + stored.Created.Format(http.TimeFormat) + `","properties":{"tenantId":"` + tenant +
 		`","locationPlacementId":"Public_2014-09-01","quotaId":"free","accountOwner":{"puid":"","email":""},` +
 		`"registeredFeatures":[{"name":"Contoso.Compute/beta","state":"Registered"},{"name":"Microsoft.Resources/alpha","state":"Registered"}],` +
@@ -148,13 +144,9 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 	}
 	for i := range jobs {
 		n, err := inventory.ReadNotice(jobs[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n.Ends = s.store.Now().Add(hour)
-		if err := s.store.SaveJob(t.Context(), &jobs[i], n.String()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.store.SaveJob(t.Context(), &jobs[i], n.String()))
 	}
 	s.work()
 	notices := func() (least int) {
@@ -195,9 +187,7 @@ func TestRegistrationIsTold(t *testing.T) {
 		}
 	}
 	var body struct{ RegistrationDate string }
-	if err := json.Unmarshal(s.at("westus").told()[subscription].Notices["contoso.insight"], &body); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(s.at("westus").told()[subscription].Notices["contoso.insight"], &body))
 	registration, err := s.store.Registration(t.Context(), subscription, "Contoso.Insight")
 	if err != nil || body.RegistrationDate != registration.Registered.Format(http.TimeFormat) {
 		t.Errorf("%s %v %v", body.RegistrationDate, registration.Registered, err)
@@ -230,9 +220,7 @@ func TestUnregisterWhereAbsenceWasNotSeen(t *testing.T) {
 	s.want(409, "CannotUnregisterNamespaceWithResources", "POST", withdraw, "")
 	for _, typ := range s.config.Map.Provider("Contoso.Insight").Types() {
 		for _, region := range typ.EffectiveRegions() {
-			if err := s.store.Cover(t.Context(), subscription, typ.Key, region, time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.store.Cover(t.Context(), subscription, typ.Key, region, time.Now()))
 		}
 	}
 	s.ok(200, "POST", withdraw, "")

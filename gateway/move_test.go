@@ -35,9 +35,7 @@ func (s *site) seed(id, tenant string, state inventory.SubscriptionState) {
 func TestMoveRefusals(t *testing.T) {
 	s := newSite(t, setup{hurried: true, limits: "resourcesPerTypeAndGroup: 3"})
 	for id, tenantOf := range map[string]string{secondSubscription: tenant, foreignSubscription: otherTenant} {
-		if err := s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: id, TenantID: tenantOf, Covered: true}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: id, TenantID: tenantOf, Covered: true}}))
 	}
 	from, to := s.group("From"), s.group("to")
 	far := groupIn(secondSubscription, "far")

@@ -25,9 +25,7 @@ func (s *site) moveByHand(from, to, id string) {
 	s.t.Helper()
 	fail := func(err error) {
 		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, err)
 	}
 	name := func(group string) inventory.GroupName {
 		return inventory.GroupName{Subscription: subscription, Name: group[strings.LastIndex(group, "/")+1:]}
@@ -56,9 +54,7 @@ func (s *site) moveByHand(from, to, id string) {
 // to, and not of another that was made at its old place.
 func TestPollsFollowWhatHasMoved(t *testing.T) {
 	s := newSite(t, setup{})
-	if err := s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: secondSubscription, TenantID: tenant, Covered: true}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: secondSubscription, TenantID: tenant, Covered: true}}))
 	from, to, far := s.group("from"), s.group("To"), groupIn(secondSubscription, "far")
 	s.ok(201, "PUT", far+own, westus)
 	put, patched := s.machine("from", "put", "westus"), s.machine("from", "patched", "westus")
@@ -116,9 +112,7 @@ func TestEndOfAPollSettlesWhatHasMoved(t *testing.T) {
 // the move has ended; the other group is given back.
 func TestMoveIntoADeletedSubscription(t *testing.T) {
 	s := newSite(t, setup{})
-	if err := s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: secondSubscription, TenantID: tenant, Covered: true}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: secondSubscription, TenantID: tenant, Covered: true}}))
 	from, far := s.group("from"), groupIn(secondSubscription, "far")
 	s.ok(201, "PUT", far+own, westus)
 	m := s.machine("from", "m", "westus")

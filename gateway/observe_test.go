@@ -18,9 +18,7 @@ import (
 func TestObservationAllocatesLittle(t *testing.T) {
 	s := newSite(t, setup{})
 	log, err := logs.New("info", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	observer := observe.New(s.gateway.metrics, s.gateway.recent, s.gateway.audit, log, s.config.Log, 0)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
@@ -58,9 +56,7 @@ func TestGatewayWithoutMetrics(t *testing.T) {
 func series(t *testing.T, from prometheus.Gatherer, name string) int {
 	t.Helper()
 	families, err := from.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, family := range families {
 		if family.GetName() == name {
 			return len(family.GetMetric())

@@ -126,9 +126,7 @@ func TestOperationOfBeforeIdentities(t *testing.T) {
 		t.Fatalf("%+v %v", record, err)
 	}
 	record.Identity = ""
-	if err := p.store.Operations.Record(t.Context(), record); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.store.Operations.Record(t.Context(), record))
 	p.say("GET "+path+"?t=1", 202, "")
 	p.want(404, "HttpResourceNotFound", "GET", path+"?t=1", "", auth(second)...)
 	p.ok(202, "GET", path+"?t=1", "", auth(secret)...)

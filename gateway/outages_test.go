@@ -17,9 +17,7 @@ func TestClosedStore(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
 	m := s.machine("g", "m", "westus")
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.Close())
 	s.at("westus").requests()
 	for _, c := range [][3]string{
 		{"GET", "/subscriptions" + own, ""}, {"GET", "/tenants" + own, ""}, {"GET", inSubscription + own, ""},
@@ -90,9 +88,7 @@ func TestStoreThatFailsMeanwhile(t *testing.T) {
 				got <- seen{status: answer.StatusCode, text: fmt.Sprint(err)}
 			}()
 			s.within("the call", func() bool { return len(s.at("westus").peek()) > 0 })
-			if err := s.store.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.store.Close())
 			if answer := <-got; answer.status != c.status {
 				t.Errorf("%d %s", answer.status, answer.text)
 			}

@@ -19,9 +19,7 @@ func TestOwnHeadersStandOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer, err := http.ReadResponse(bufio.NewReader(way.conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 				t.Fatal(err)
 			}

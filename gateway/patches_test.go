@@ -53,17 +53,13 @@ func TestPatchesThatHaveNotEnded(t *testing.T) {
 func (s *site) endFollows() {
 	s.t.Helper()
 	jobs, err := s.store.Jobs(s.t.Context(), jobrow.Query{Kind: inventory.FollowJob})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	for _, j := range jobs {
 		follow, err := inventory.ReadFollow(j)
 		if err == nil {
 			_, err = s.store.EndFollow(s.t.Context(), j.Subscription, j.Subject, follow.Kind, j.Incarnation, nil)
 		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, err)
 	}
 }
 

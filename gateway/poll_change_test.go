@@ -217,9 +217,7 @@ func TestRedirectsOfWrites(t *testing.T) {
 			p.say(method+" "+target, 307, "", "Location", sent)
 			r := request(t, p.server, method, target, body, "Host", "portico.example")
 			answer, err := p.server.Client().Transport.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_ = answer.Body.Close()
 			if got := answer.Header["Location"]; answer.StatusCode != 307 || len(got) != 1 || got[0] != want {
 				t.Errorf("%s to %s: %d %v", method, sent, answer.StatusCode, got)

@@ -61,9 +61,7 @@ func TestHeadRedirected(t *testing.T) {
 	client := *s.server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	answer, err := client.Do(request(t, s.server, "HEAD", r+api, "", "Host", "portico.example"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != 307 || answer.Header.Get("Location") != "http://portico.example"+r+api {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
@@ -171,9 +169,7 @@ func TestReadWhoseAnswerGrowsTooLarge(t *testing.T) {
 	s.group("g")
 	m := s.machine("g", "m", "westus")
 	answer, err := s.server.Client().Do(request(t, s.server, "GET", m+api, "", "Host", "portico.example", "Accept-Encoding", "identity", "x-contoso-fault", fmt.Sprintf("big-chunked=%d", 2*most)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer answer.Body.Close()
 	if n, err := http.MaxBytesReader(nil, answer.Body, 1<<20).Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Fatalf("%d %v", n, err)
@@ -260,9 +256,7 @@ func TestRowInARegionThatLeftTheMap(t *testing.T) {
 		Kind: index.Put, Subscription: subscription, Group: "g", Key: m, ID: m, Type: "Contoso.Compute/virtualMachines",
 		TypeName: "Contoso.Compute/virtualMachines", Region: "northpole", Location: "northpole", APIVersion: "2024-01-01",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.want(503, "NoRegisteredProviderFound", "GET", m+api, "")
 	if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Succeeded}); err != nil {
 		t.Fatal(err)

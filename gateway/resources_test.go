@@ -25,9 +25,7 @@ func (s *site) shown() map[string]any {
 
 func parsed(t *testing.T, text string) (v map[string]any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(text), &v))
 	return v
 }
 

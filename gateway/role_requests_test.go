@@ -31,9 +31,7 @@ func ofNobody(t testing.TB, as setup) *site {
 func (s *site) unassign(name, group, scope string) {
 	s.t.Helper()
 	at := assignments.Scope{TenantID: tenant, Subscription: subscription, Group: group, ID: scope}
-	if err := s.store.Roles.DeleteAssignment(s.t.Context(), at, name, func(assignments.Assignment) error { return nil }); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, s.store.Roles.DeleteAssignment(s.t.Context(), at, name, func(assignments.Assignment) error { return nil }))
 }
 
 // A role counts with the next request, and no longer than until it is taken away.
@@ -184,9 +182,7 @@ func TestWarmReadWithARole(t *testing.T) {
 	if with := cost(s); with > without+less {
 		t.Errorf("%v allocations with roles, %v without", with, without)
 	}
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.Close())
 	if got := s.do("GET", machinePath("g", "m")+api, "", auth(secret)...); got.status != http.StatusOK {
 		t.Errorf("without the store: %d %s", got.status, got.text)
 	}

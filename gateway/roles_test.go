@@ -53,9 +53,7 @@ func (s *site) assign(principal, role, scope string) (name string) {
 	_, _, err := s.store.Roles.PutAssignment(s.t.Context(), at, name, func(*assignments.Assignment) (*assignments.Assignment, error) {
 		return &assignments.Assignment{ScopeID: scope, PrincipalID: principal, PrincipalType: "ServicePrincipal", RoleDefinition: role}, nil
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return name
 }
 
@@ -66,9 +64,7 @@ func (s *site) define(p ...roles.Permission) (id string) {
 	_, _, err := s.store.Roles.PutDefinition(s.t.Context(), tenant, id, func(*assignments.Definition) (*assignments.Definition, error) {
 		return &assignments.Definition{Definition: roles.Definition{ID: id, Name: id, Permissions: p, AssignableScopes: []string{"/"}}}, nil
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return id
 }
 

@@ -26,9 +26,7 @@ func TestWarmReadsNeedNoStore(t *testing.T) {
 	for _, path := range warm {
 		s.ok(200, "GET", path+api, "")
 	}
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.store.Close())
 	for range 3 {
 		for _, path := range warm {
 			s.ok(200, "GET", path+api, "")

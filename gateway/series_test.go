@@ -51,9 +51,7 @@ func TestClientsMakeNoSeries(t *testing.T) {
 func countSeries(t *testing.T, registry prometheus.Gatherer) (n int) {
 	t.Helper()
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, family := range families {
 		for _, series := range family.GetMetric() {
 			n++

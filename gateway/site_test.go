@@ -238,12 +238,8 @@ func (s *site) openStore() {
 			ResourcesPerTypeAndGroup: s.config.Limits.ResourcesPerTypeAndGroup, GroupsPerSubscription: s.config.Limits.GroupsPerSubscription,
 		},
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := store.SeedSubscriptions(context.Background(), []inventory.Subscription{{ID: subscription, TenantID: tenant, DisplayName: "First", Covered: s.covered}}); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
+	must(s.t, store.SeedSubscriptions(context.Background(), []inventory.Subscription{{ID: subscription, TenantID: tenant, DisplayName: "First", Covered: s.covered}}))
 	s.store = store
 }
 
@@ -259,9 +255,7 @@ func (s *site) authenticator() access.Authenticator {
 		hashed[sha(token)] = principal
 	}
 	tokens, err := access.NewTokens(hashed)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return access.NewMethods("https://login.example", access.NewMetrics(prometheus.NewRegistry()), tokens)
 }
 
@@ -288,9 +282,7 @@ func (s *site) do(method, target, body string, header ...string) seen {
 func read(t testing.TB, answer *http.Response) seen {
 	t.Helper()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var fault struct{ Error struct{ Code string } }
 	_ = json.Unmarshal(text, &fault)
 	return seen{answer.StatusCode, answer.Header, fault.Error.Code, string(text)}
@@ -424,6 +416,14 @@ func (s *site) inTime(what string, cond func() bool) {
 		}
 		return cond()
 	})
+}
+
+// must ends the test where a step fails that it only needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // group makes a resource group.

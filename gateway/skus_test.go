@@ -132,9 +132,7 @@ func TestSKUsByFeatureAndOffer(t *testing.T) {
 		_, _, err := s.store.PutSubscription(context.Background(), inventory.Subscription{
 			ID: subscription, TenantID: tenant, DisplayName: "D", OfferID: c.offer, Features: c.features,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := s.names(inSubscription + "/providers/Contoso.Shop/carts/skus" + api); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}

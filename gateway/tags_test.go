@@ -256,9 +256,7 @@ func TestTagsOfAGroupThatClosesMeanwhile(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("to")
 	group, err := s.store.Group(t.Context(), subscription, filepath.Base(s.group("from")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.ok(202, "POST", groupPath("from")+"/moveResources"+own, moveTo(groupPath("to"), s.machine("from", "m", "westus")))
 	q, fault := routing.Classify(s.config.Map, "PATCH", groupPath("from")+tagsAt, "")
 	if fault != nil {

@@ -74,9 +74,7 @@ func (m *mailbox) has(sequences ...string) bool {
 func patientSink(t *testing.T, m *mailbox, retrying, dead int) *webhook.Sink {
 	t.Helper()
 	at, err := url.Parse(m.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &webhook.Sink{Sink: config.Sink{
 		Name: "audit", URL: at, Earliest: true, Batch: 1, Concurrency: 1, Timeout: time.Minute, Backoff: hour, MaxBackoff: hour, GiveUpAfter: 1000 * hour, Retrying: retrying, Dead: dead,
 	}}

@@ -184,9 +184,7 @@ func TestSystemData(t *testing.T) {
 		if len(text) != 1 {
 			t.Fatalf("%v", asked[0].Headers)
 		}
-		if err := json.Unmarshal([]byte(text[0]), &data); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(text[0]), &data))
 		return data
 	}
 	const service = "00000000-0000-0000-0000-00000000000b"
@@ -243,9 +241,7 @@ func TestClientThatGoesAway(t *testing.T) {
 		}()
 		s.within("the provider's call", func() bool { return len(s.at("westus").peek()) > 0 })
 		leave()
-		if err := <-gone; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-gone)
 		s.within(c.method+"'s end", func() bool { return c.settled(s.row(m)) })
 	}
 }
