@@ -2,11 +2,9 @@ package sdk
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -19,74 +17,51 @@ import (
 
 // namer is a provider whose operations take two polls and are polled where a test
 // says.
-type namer struct {
-	mu      sync.Mutex
-	headers map[string]string // of what is accepted: the path and query to poll
-	polls   map[string]int    // by path
-}
-
-// ServeHTTP implements http.Handler.
-func (n *namer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
-	resource := strings.Contains(r.URL.Path, "/largeHeaders/")
-	for _, target := range n.headers {
-		path, _, _ := strings.Cut(target, "?")
-		resource = resource && path != r.URL.Path
-	}
-	switch {
-	case resource && r.Method == http.MethodGet:
-		_, _ = fmt.Fprintf(w, `{"id":%q,"name":"header1","location":"westus","properties":{"provisioningState":"Succeeded"}}`, r.URL.Path)
-	case resource:
-		for name, target := range n.headers {
-			w.Header().Set(name, "http://"+r.Host+target)
-		}
-		w.WriteHeader(http.StatusAccepted)
-	default:
-		n.polls[r.URL.Path]++
-		status := strings.HasSuffix(r.URL.Path, "_aao")
-		switch done := n.polls[r.URL.Path] > 1; {
-		case status && done:
-			_, _ = io.WriteString(w, `{"status":"Succeeded"}`)
-		case status:
-			_, _ = io.WriteString(w, `{"status":"InProgress"}`)
-		case done:
-			_, _ = io.WriteString(w, `{"succeeded":true}`)
-		default:
-			w.WriteHeader(http.StatusAccepted)
-		}
-	}
-}
+type namer struct{ *harness.Scripted }
 
 // names has operations be polled at these paths from now on, of which ended is
 // that of one that has ended by then.
-func (n *namer) names(headers map[string]string, ended string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.headers, n.polls = headers, map[string]int{ended: 1}
+func (n namer) names(headers map[string]string, ended string) {
+	n.Forget()
+	n.On("", "/largeHeaders/", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			harness.Reply{Status: http.StatusOK, Body: fmt.Sprintf(`{"id":%q,"name":"header1","location":"westus","properties":{"provisioningState":"Succeeded"}}`, r.URL.Path)}.ServeHTTP(w, r)
+			return
+		}
+		for name, target := range headers {
+			w.Header().Set(name, "http://"+r.Host+target)
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	for _, target := range headers {
+		path, _, _ := strings.Cut(target, "?")
+		isPoll := func(c harness.Call) bool { return c.Path == path }
+		n.Script(harness.Script{Method: http.MethodGet, When: isPoll, Answer: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer := harness.Reply{Status: http.StatusAccepted}
+			switch status, done := strings.HasSuffix(path, "_aao"), path == ended || n.polled(path) > 1; {
+			case status && done:
+				answer = harness.Reply{Status: http.StatusOK, Body: `{"status":"Succeeded"}`}
+			case status:
+				answer = harness.Reply{Status: http.StatusOK, Body: `{"status":"InProgress"}`}
+			case done:
+				answer = harness.Reply{Status: http.StatusOK, Body: `{"succeeded":true}`}
+			}
+			answer.ServeHTTP(w, r)
+		})})
+	}
 }
 
 // polled is how often a path was.
-func (n *namer) polled(path string) int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.polls[path]
+func (n namer) polled(path string) int {
+	return len(slices.DeleteFunc(n.Calls(), func(c harness.Call) bool { return c.Path != path }))
 }
 
 // newNamer starts a world with such a provider, and makes a resource of it.
-func newNamer(t *testing.T) (c clients, n *namer, id string) {
+func newNamer(t *testing.T) (c clients, n namer, id string) {
 	t.Helper()
-	n = &namer{}
-	server := httptest.NewServer(n)
-	t.Cleanup(server.Close)
-	c = newClients(t, harness.Config{Providers: fmt.Sprintf(`
-  - namespace: Azure.ResourceManager.LargeHeader
-    registration: automatic
-    endpoints: {westus: [%[1]q], eastus: [%[1]q], global: [%[1]q]}
-    resourceTypes:
-      - {name: largeHeaders, kind: tracked, apiVersions: ["2024-01-01"]}
-`, server.URL)})
+	n = namer{harness.StartScripted(t)}
+	c = newClients(t, harness.Config{Providers: "\n  - namespace: Azure.ResourceManager.LargeHeader\n    registration: automatic\n    endpoints:\n" + n.Endpoints() +
+		"    resourceTypes:\n      - {name: largeHeaders, kind: tracked, apiVersions: [\"2024-01-01\"]}\n"})
 	c.createGroup(t, "test-rg")
 	id = c.ResourcePath("test-rg", "Azure.ResourceManager.LargeHeader/largeHeaders/header1")
 	return c, n, id
