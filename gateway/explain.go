@@ -23,7 +23,6 @@ import (
 	"portico/gateway/explain"
 	"portico/gateway/frontdoor"
 	"portico/gateway/observe"
-	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/inventory/engine"
 	"portico/limits"
@@ -250,12 +249,12 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	r.prober.Upstream = calls.For(adminapi.Probe)
 	searcher := g.prober
 	searcher.Upstream = calls.For(adminapi.Search)
-	var finder resolve.Finder = locate.NewFinder(searcher, zap.NewNop())
+	var finder admission.Finder = locate.NewFinder(searcher, zap.NewNop())
 	if ask {
 		searcher.Upstream = calls.Asking(adminapi.Search)
 		finder = forReal{locate.NewFinder(searcher, g.log)}
 	}
-	r.resolver = &resolve.Resolver{Router: g.router, Finder: finder, Prober: r.prober}
+	r.resolver = &admission.Resolver{Router: g.router, Finder: finder, Prober: r.prober}
 	r.lister = g.lister.ReadingBy(calls.For(adminapi.List))
 	forwarding := *g.proxy
 	forwarding.Upstream, forwarding.Resolver, forwarding.Admission = calls.For(adminapi.Forward), r.resolver, r.admission
@@ -269,9 +268,9 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	return &r
 }
 
-// forReal records what it finds, even for a request that is only explained: the next
-// step depends on it.
-type forReal struct{ resolve.Finder }
+// inEarnest records what it finds, also for a request that is explained: the next step
+// goes by it.
+type inEarnest struct{ admission.Finder }
 
 func (f forReal) Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error {
 	ctx = events.With(engine.ForReal(ctx), &events.Cause{Operator: true})

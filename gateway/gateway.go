@@ -25,7 +25,6 @@ import (
 	"portico/gateway/observe"
 	"portico/gateway/polling"
 	"portico/gateway/proxy"
-	"portico/gateway/resolve"
 	"portico/internal/logs"
 	"portico/inventory"
 	"portico/inventory/memory"
@@ -82,7 +81,7 @@ type Gateway struct {
 	public        *url.URL
 	authenticator access.Authenticator
 	router        *routing.Router
-	resolver      *resolve.Resolver
+	resolver      *admission.Resolver
 	prober        locate.Prober
 	admission     *admission.Admission
 	authorizer    *authorize.Authorizer
@@ -221,7 +220,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
 	}
 	g.webhooks = webhook.New(webhook.Deliverer{Sinks: sinks, Store: g.store, Interval: min(c.Index.PollFloor, time.Second), Tracer: g.tracer, Log: g.log})
-	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
+	g.resolver = &admission.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
 	g.authorizer = authorize.New(&c.Auth, g.store.Roles, g.store.Scopes, g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}

@@ -54,7 +54,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 			}
 			release := occupy(t, s, registry)
 			harness.OK(t, other.Roles.DeleteAssignment(t.Context(), scope, reader, func(assignments.Assignment) error { return nil }))
-			now.Add((scopes.Bound + time.Microsecond).Microseconds())
+			now.Add((memory.Bound + time.Microsecond).Microseconds())
 			asked := make(chan error, 1)
 			go func() { asked <- s.Scopes.Ask(t.Context()) }()
 			select {

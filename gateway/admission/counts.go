@@ -1,6 +1,7 @@
-// Package admission refuses requests before anything is done for them: those that a
-// lock or the state of their subscription forbids, and those whose outcome the
-// store has no room to remember. The proxy and Portico's own routes both ask it.
+// Package admission decides about requests before anything is done for them: who serves
+// them, whether a resource exists, and which of them a lock or the state of their
+// subscription forbids, or the store has no room to remember the outcome of. The proxy and
+// Portico's own routes both ask it.
 package admission
 
 import (

@@ -31,7 +31,6 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/tags"
 	"portico/gateway/polling"
-	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -41,7 +40,7 @@ type Options struct {
 	Config     *config.Config
 	Store      *inventory.Store
 	Router     *routing.Router
-	Resolver   *resolve.Resolver
+	Resolver   *admission.Resolver
 	Authorizer *authorize.Authorizer
 	Admission  *admission.Admission
 	Polls      *polling.Operations

@@ -19,7 +19,6 @@ import (
 	"portico/config"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/gateway/resolve"
 	"portico/inventory/operations"
 	"portico/routing"
 	"portico/upstream/answers"
@@ -29,7 +28,7 @@ import (
 type Forwarded struct {
 	*Operations
 	Config    *config.Config
-	Resolver  *resolve.Resolver
+	Resolver  *admission.Resolver
 	Admission *admission.Admission
 	Log       *zap.Logger
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"portico/access"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/gateway/resolve"
 	"portico/headers"
 	"portico/inventory"
 	"portico/routing"
@@ -29,7 +29,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, met
 		delete(h, "Range")
 		delete(h, "If-Range")
 	}
-	caller := resolve.CallerOf(x)
+	caller := admission.CallerOf(x)
 	caller.Identity.Client = "" // it passes as it came, with the client's other headers
 	own := headers.Stamps()
 	caller.Stamp(&own, d.Subscription.TenantID, p.Public, p.referer(x.Request, method))

@@ -28,7 +28,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 	"portico/gateway/polling"
-	"portico/gateway/resolve"
 	"portico/headers"
 	"portico/inventory"
 	"portico/regions"
@@ -44,7 +43,7 @@ type Proxy struct {
 	Public     *url.URL
 	Store      *inventory.Store
 	Upstream   Upstream
-	Resolver   *resolve.Resolver
+	Resolver   *admission.Resolver
 	Authorizer *authorize.Authorizer
 	Admission  *admission.Admission
 	Lister     *fanout.Lister

@@ -18,7 +18,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
-	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/inventory/transaction"
 	"portico/operations/move"
@@ -41,7 +40,7 @@ type Moves struct {
 	Store      *inventory.Store
 	Authorizer *authorize.Authorizer
 	Router     *routing.Router
-	Resolver   *resolve.Resolver
+	Resolver   *admission.Resolver
 	Admission  *admission.Admission
 	Polls      *polling.Operations
 	Limit      time.Duration // for the work of one move

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/gateway/resolve"
 	"portico/regions"
 	"portico/routing"
 )
@@ -15,7 +15,7 @@ import (
 // subscription, group or resource before the last hop of a path.
 type Scopes struct {
 	Map      *regions.Map
-	Resolver *resolve.Resolver
+	Resolver *admission.Resolver
 }
 
 // Scope is what comes before the last hop of a path.

@@ -1,7 +1,4 @@
-// Package resolve decides on behalf of a request: who serves it, and whether a
-// resource exists. It joins the pure rules of package routing to the searches of
-// package locate.
-package resolve
+package admission
 
 import (
 	"context"
@@ -13,7 +10,8 @@ import (
 	"portico/routing"
 )
 
-// Resolver resolves the requests of one configuration.
+// Resolver resolves the requests of one configuration. It joins the pure rules of package
+// routing to the searches of package locate.
 type Resolver struct {
 	Router *routing.Router
 	Finder Finder
