@@ -16,8 +16,8 @@ import (
 	"portico/tracing/spans"
 )
 
-// RecordTime bounds the recording of what an attempt came to, which the end of the
-// runner does not prevent.
+// RecordTime bounds the recording of an attempt's result, which goes on when the runner
+// ends.
 const RecordTime = 5 * time.Second
 
 // The outcomes of attempts, as the metrics name them.
@@ -33,8 +33,8 @@ const (
 
 var errPanicked = errors.New("the attempt panicked")
 
-// attempt makes one attempt at a job whose lease counts since a time, and records
-// what it came to.
+// attempt makes one attempt at a job whose lease counts from a time, and records the
+// result.
 func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	name, metrics := w.name, w.metrics
 	metrics.running.WithLabelValues(name).Inc()
@@ -67,9 +67,9 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	metrics.seconds.WithLabelValues(name).Observe(time.Since(started).Seconds())
 }
 
-// guarded keeps a panic within its attempt. It does not see those of goroutines that
-// an attempt starts: these have to catch their own, or they end the process, and
-// then the next one that claims the job.
+// guarded turns a panic into an error of its attempt. It cannot catch panics of
+// goroutines that the attempt starts: a kind has to catch these itself, or they end the
+// process, and then the next process that claims the job.
 func (w *worker) guarded(ctx context.Context, kind Kind, claim *Claim) (result Result, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
@@ -81,8 +81,8 @@ func (w *worker) guarded(ctx context.Context, kind Kind, claim *Claim) (result R
 	return w.shares.run(ctx, kind, claim)
 }
 
-// conclude records what an attempt came to, and returns its outcome. Where that
-// fails the job falls due at the end of its lease.
+// conclude records the result of an attempt, and returns its outcome. If the recording
+// fails, the job falls due at the end of its lease.
 func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err error) string {
 	ending := ctx.Err() != nil
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), RecordTime)
@@ -102,8 +102,8 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 	return outcome
 }
 
-// decide names what an attempt came to, and returns what records that; nil where
-// nothing is to be recorded.
+// decide returns the outcome of an attempt, and the function that records it; nil if
+// there is nothing to record.
 func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (outcome string, record func(context.Context) error) {
 	job, payload := claim.Job, result.Payload
 	later := func(pause time.Duration) func(context.Context) error {

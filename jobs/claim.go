@@ -13,7 +13,7 @@ import (
 	"portico/tracing"
 )
 
-// Claim is a job that an attempt is made at.
+// Claim is a claimed job, for one attempt.
 type Claim struct {
 	Job jobrow.Job
 
@@ -21,14 +21,14 @@ type Claim struct {
 	trace string // the id of the attempt's trace, "" if it is not sampled
 }
 
-// Save records progress durably. After jobrow.ErrLeaseLost another holds the job,
-// and the attempt has to end.
+// Save durably records progress. After jobrow.ErrLeaseLost another replica holds the
+// job, and the attempt has to end.
 func (c *Claim) Save(ctx context.Context, payload string) error {
 	return c.store.SaveJob(ctx, &c.Job, payload)
 }
 
-// Correlation is the id by which the calls of a job that no client's request began are
-// found in every log.
+// Correlation is the id under which every log shows the calls of a job that no client's
+// request started.
 func (c *Claim) Correlation() string { return uuid.UUID(c.Job.Incarnation).String() }
 
 // traceField names the attempt's trace in a line of the log, if it has one.
@@ -42,8 +42,8 @@ func (c *Claim) traceField() zap.Field {
 // Header returns the ids of a call of the job.
 func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(), "", region) }
 
-// Header returns the ids of a call that belongs to a correlation and, where client is not
-// empty, to the request to which its client gave that id.
+// Header returns the ids of a call that belongs to a correlation and, if client is not
+// empty, to the request that its client gave that id.
 func Header(correlation, client, region string) http.Header {
 	header := http.Header{}
 	tracing.OfCorrelation(correlation, client, region, time.Now()).Stamp(header)

@@ -16,7 +16,7 @@ type Commission struct {
 	Request     Request          `json:"request,omitzero"`
 }
 
-// Request is what is told of a client's request where its work ends.
+// Request is the part of a client's request that is reported when its work ends.
 type Request struct {
 	ID      string `json:"id"`
 	Client  string `json:"clientId,omitempty"` // the id that the client gave it
@@ -36,8 +36,8 @@ func CommissionOf(job jobrow.Job) (c Commission, err error) {
 	return c, err
 }
 
-// causeOf is a job as the cause of what it changes: the client that asked for it, if one
-// did.
+// causeOf returns the cause of a job's changes: the client that requested the job, if
+// one did.
 func causeOf(kind Kind, job jobrow.Job) *events.Cause {
 	cause := &events.Cause{Job: job.Kind}
 	if _, ok := kind.(Commissioned); !ok {

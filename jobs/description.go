@@ -10,52 +10,55 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Description says what the jobs of a kind are to operators: what they can do with one,
-// how it is shown, and which requests it holds up. The admin listener, its commands and
-// its console know of a kind what is said here, and nothing else.
+// Description describes the jobs of a kind to operators: what they can do with one, how
+// it is shown, and which requests it holds up. The admin listener, its commands and its
+// console know nothing else of a kind.
 type Description struct {
-	// Cancellable jobs end early when an operator orders that. The others keep the index
-	// true: they end when it is.
+	// Cancellable jobs end early when an operator orders it. The others keep the index
+	// true, and end only when it is.
 	Cancellable bool
-	// AfterRestore is what becomes of open jobs in a database that was restored.
+	// AfterRestore says what a restore does with open jobs.
 	AfterRestore AfterRestore
 	// Target is what an operator acts on in place of a job.
 	Target Target
 
-	// Parts: the admin listener lists what is left of a job, part by part.
+	// Parts: the admin listener lists the parts of a job that are left to do.
 	Parts bool
 
-	// Limit is the time from its creation within which a job should end; 0: it has none.
-	// LimitSetting is the setting that says so.
+	// Limit is the time from its creation within which a job should end; 0: no limit.
+	// LimitSetting names the setting of the limit.
 	Limit        time.Duration
 	LimitSetting string
-	// Problems are the codes of the problems that a job which goes on for long is reported by.
+	// Problems are the codes of the problems that report a long-running job.
 	Problems Problems
 
-	// Reason and Message say why what a job works on waits: as a code, and in a sentence.
+	// Reason and Message say why the subject of a job has to wait: as a code, and in a
+	// sentence.
 	Reason, Message string
 	// Refusals are the codes by which requests are refused until a job ends.
 	Refusals []arm.Code
-	// HeldAt finds the open jobs that hold up requests for what a path names; nil: none do.
+	// HeldAt finds the open jobs that hold up requests for a path; nil: none do.
 	HeldAt func(ctx context.Context, path *arm.Path) ([]Hold, error)
 
-	// Show reads what a job's row says of its work; nil: nothing but the row itself.
+	// Show reads the progress of a job from its row; nil: operators see only the row
+	// itself.
 	Show func(jobrow.Job) Standing
-	// Remedy is the words of the command by which a job goes on, or more is seen of it;
-	// nil: that shows the job.
+	// Remedy are the words of the command that moves a job on, or shows more of it;
+	// nil: the command that shows the job.
 	Remedy func(jobrow.Job) []string
-	// GiveUp ends a job that is not Cancellable as its own limit would; nil: that cannot be.
+	// GiveUp ends a job that is not Cancellable, as its own limit would; nil: the kind has
+	// no such limit.
 	GiveUp func(context.Context, jobrow.Job) (GivenUp, error)
 }
 
-// AfterRestore is what becomes of the open jobs of a kind in a database that was restored.
+// AfterRestore says what a restore does with the open jobs of a kind.
 type AfterRestore uint8
 
 // The values of AfterRestore.
 const (
 	Resumed   AfterRestore = iota
 	Cancelled              // as if an operator had cancelled each
-	Removed                // what they are about is found out anew
+	Removed                // the gateway creates them again where they are needed
 )
 
 // Target is what an operator acts on in place of a job.
@@ -69,13 +72,12 @@ const (
 	TheSink            // whose name is the job's subject
 )
 
-// Problems say how operators are told of jobs that go on for long. Those of a kind with
-// Summary, of which there may be very many, are counted in one problem; of others each is
-// a problem.
+// Problems say how long-running jobs are reported to operators. A kind with Summary may
+// have very many, so one problem counts them; of other kinds each job is a problem.
 type Problems struct {
 	TooLong string // beyond the limit; "": the code that kinds without one share
-	Waiting string // for a region that does not answer; "": not told
-	Slow    string // for half an hour; "": not told
+	Waiting string // for a region that does not answer; "": not reported
+	Slow    string // for half an hour; "": not reported
 	Subject string // of the sentence about one job, such as "The deletion of a group"
 
 	After     time.Duration // from when on jobs are counted; 0: from Limit on
@@ -83,15 +85,15 @@ type Problems struct {
 	One, Many string        // what is counted
 }
 
-// Standing is what a job's row says of its work.
+// Standing is the progress of a job, from its row.
 type Standing struct {
-	On      string // the ID of what it works on, where the row's subject is none
+	On      string // the ID of what it works on, if the row's subject is no ID
 	Write   string // the kind of write that it works for
 	Region  string // that it depends on
 	Message string // in place of the description's
-	Outcome string // what came of it last, or how far it has come, in sentences
+	Outcome string // its last result, or its progress, in sentences
 	Left    string // what is left to do, as a clause
-	// Done of so many steps are done; Of is 0 where that is not known.
+	// Done of Of steps are done; Of is 0 if unknown.
 	Done, Of   int
 	WaitingFor []string // the regions that do not answer
 }
@@ -102,7 +104,7 @@ type Hold struct {
 	On  string // the ID of what it works on
 }
 
-// HoldOf returns the job of an ID, on what it works on; none where it has ended.
+// HoldOf returns the job of an ID with what it works on; none if it has ended.
 func HoldOf(ctx context.Context, store *inventory.Store, sub string, id [16]byte, on string) ([]Hold, error) {
 	j, err := store.Job(ctx, sub, id)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && j.State.Ended() {
@@ -111,13 +113,13 @@ func HoldOf(ctx context.Context, store *inventory.Store, sub string, id [16]byte
 	return []Hold{{j, on}}, err
 }
 
-// GivenUp says what was done to give a job up.
+// GivenUp is the result of giving a job up.
 type GivenUp struct {
 	Outcome string // in sentences
 	Next    string // the kind of the jobs that go on from here, "" for none
 }
 
-// Standing returns what a job's row says of its work.
+// Standing returns the progress of a job, from its row.
 func (d Description) Standing(j jobrow.Job) (s Standing) {
 	if d.Show != nil {
 		s = d.Show(j)
@@ -125,7 +127,7 @@ func (d Description) Standing(j jobrow.Job) (s Standing) {
 	return s
 }
 
-// Command returns the words of the command by which a job goes on, or more is seen of it.
+// Command returns the words of the command that moves a job on, or shows more of it.
 func (d Description) Command(j jobrow.Job) []string {
 	if d.Remedy != nil {
 		return d.Remedy(j)

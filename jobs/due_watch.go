@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// watchDue asks again and again, with one question for all kinds, which of them have
-// jobs that are due, and has their workers claim them, until ctx ends.
+// watchDue polls the store until ctx ends, with one query for all kinds, for kinds that
+// have due jobs, and nudges the workers of these.
 func (r *Runner) watchDue(ctx context.Context) {
 	warning := throttledWarning{log: r.Log, what: notClaimed}
 	kinds := slices.Sorted(maps.Keys(r.workers))

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// eventMetrics are figures of the events in the store.
+// eventMetrics show the numbers of events in the store.
 type eventMetrics struct {
 	kept, waiting, oldest prometheus.Gauge
 }
@@ -24,8 +24,8 @@ func newEventMetrics(registry prometheus.Registerer) *eventMetrics {
 	return m
 }
 
-// countEvents does so also where forgetting fails, which is what numbers events that
-// nobody reads.
+// countEvents counts the events. It does so even if forgetting fails, which numbers the
+// events that no reader requests.
 func (r *Runner) countEvents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()

@@ -15,14 +15,14 @@ const (
 	overdueAfter  = 3                // leases
 )
 
-// runHousekeeping expires what is due, forgets what is old, and counts the jobs, until ctx
+// runHousekeeping expires intents, forgets old records, and counts the jobs, until ctx
 // ends. Replicas may do so at the same time.
 func (r *Runner) runHousekeeping(ctx context.Context) {
 	warning := throttledWarning{log: r.Log, what: "the inventory could not be tidied"}
 	damage := throttledWarning{log: r.Log, what: "what the inventory has of some resources cannot be read"}
 	timer := time.NewTimer(r.pace())
 	defer timer.Stop()
-	forgetting := false // more may be to be forgotten
+	forgetting := false // there may be more to forget
 	for round := 0; ; round++ {
 		select {
 		case <-ctx.Done():
@@ -63,8 +63,8 @@ func (r *Runner) expire(ctx context.Context) (more bool, unreadable, err error) 
 	return n >= recordsAtOnce, unreadable, err
 }
 
-// forget removes a bounded number of each kind of records that are no longer needed,
-// which nobody waits for. It reports whether there may be more to do.
+// forget removes a bounded number of each kind of records that are no longer needed. It
+// reports whether there may be more to do. No request waits for it.
 func (r *Runner) forget(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"portico/inventory/index"
 )
 
-// The rows of the index are counted a part at a time, for a fiftieth of one
-// connection's time, however many they are: ten million take some twenty minutes.
+// The rows of the index are counted a part at a time, within a fiftieth of one
+// connection's time, however many there are: ten million take some twenty minutes.
 const (
 	countRows  = 8000
 	countShare = 50
@@ -42,7 +42,7 @@ func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
 	return m
 }
 
-// countIndex counts the rows of the index, again and again, until ctx ends.
+// countIndex counts the rows of the index repeatedly until ctx ends.
 func (r *Runner) countIndex(ctx context.Context) {
 	var counts inventory.IndexCounts
 	repeat(ctx, r.pace(), func() time.Duration {

@@ -12,8 +12,8 @@ import (
 
 var errLeaseLost = errors.New("the lease was lost")
 
-// lease is a holder's view of its lease. It counts from before the claim or renewal
-// was sent, so that the holder is the first to give it up.
+// lease is a holder's view of its lease. It counts from before the claim or renewal was
+// sent, so that the holder gives it up before others consider it over.
 type lease struct {
 	store  *inventory.Store
 	length time.Duration
@@ -47,7 +47,7 @@ func (l *lease) keep(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// renew tries once, for no longer than what is left of the lease.
+// renew tries once, for no longer than the lease lasts.
 func (l *lease) renew(ctx context.Context, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()

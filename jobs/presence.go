@@ -15,11 +15,11 @@ const (
 	presenceEvery = 5 * time.Second
 	// presenceFor is how long it counts as alive after that.
 	presenceFor = 3 * presenceEvery
-	// leaveTime bounds what a replica does that the others find out anyway.
+	// leaveTime bounds a replica's attempt to leave: the others notice its end anyway.
 	leaveTime = time.Second
 )
 
-// presence is what a replica knows of how many there are.
+// presence is a replica's knowledge of how many replicas there are.
 type presence struct{ replicas atomic.Int64 }
 
 func newPresence(registry prometheus.Registerer) *presence {
@@ -33,7 +33,7 @@ func newPresence(registry prometheus.Registerer) *presence {
 
 // showPresence shows other replicas that this one is alive, and counts them, until ctx
 // ends; then it leaves. While the store does not answer, the last count stands: the
-// others forget this replica, but it does not forget them.
+// others forget this replica, but it still counts them.
 func (r *Runner) showPresence(ctx context.Context) {
 	defer r.leave(ctx)
 	for {
@@ -52,9 +52,9 @@ func (r *Runner) countReplicas(ctx context.Context) (int, error) {
 	return r.Store.Present(ctx, r.Owner, presenceFor)
 }
 
-// leave lets the others have this replica's share at once.
+// leave gives this replica's share to the others at once.
 func (r *Runner) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
-	_ = r.Store.Leave(ctx, r.Owner) // else it counts as alive for a while
+	_ = r.Store.Leave(ctx, r.Owner) // after a failure this replica counts as alive for a while
 }

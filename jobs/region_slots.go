@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// slots is how many jobs of a kind one replica works on at a time in each
-	// region, and of those without a region. Each kind and each region has its own,
-	// so that none starves another.
+	// slots is the number of jobs of a kind that one replica works on at a time in each
+	// region, and of those without a region. Each kind and region has its own slots, so
+	// that none starves another.
 	slots = 16
-	// fullRegions is how many regions' slots may be taken before each further region
-	// gets a single one.
+	// fullRegions is the number of regions whose slots may all be taken before each
+	// further region gets a single slot.
 	fullRegions = 4
 )
 
@@ -66,6 +66,6 @@ func (s *regionSlots) release(region string) {
 	s.mu.Unlock()
 	select {
 	case s.freed <- struct{}{}:
-	default: // it is known that there is room
+	default: // the receiver knows already that there is room
 	}
 }

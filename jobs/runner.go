@@ -1,13 +1,11 @@
-// Package jobs runs durable work: it claims the jobs of the inventory, holds
-// each by a lease, makes attempts at it, and decides when the next one is due.
-// It knows no kind of work; a [Kind] is given to the [Runner] under the name of
-// its jobs.
+// Package jobs runs durable work: it claims the jobs of the inventory, holds each by a
+// lease, makes attempts at it, and decides when the next one is due. It knows no kind
+// of work: the [Runner] gets each [Kind] under the name of its jobs.
 //
-// Any replica may claim a job. A runner that dies or loses its lease leaves the
-// job to another, and the inventory refuses whatever the former holder still
-// tries to record. So a kind must only be right if its work is done twice. A
-// runner makes a bounded number of attempts at a time, for each kind and of those
-// in each region: one that hangs holds up no other.
+// Any replica may claim a job. A runner that dies or loses its lease leaves the job to
+// another, and the inventory refuses all records of the former holder. So a kind must
+// be correct even if its work is done twice. A runner makes a bounded number of
+// attempts at a time, for each kind and region, so that one that hangs delays no other.
 package jobs
 
 import (
@@ -30,7 +28,7 @@ import (
 	"portico/tracing/spans"
 )
 
-// Options say what a runner works on, and how.
+// Options configure a runner.
 type Options struct {
 	Store       *inventory.Store
 	Kinds       map[string]Kind // by the names of their jobs
@@ -43,7 +41,7 @@ type Options struct {
 	Metrics     prometheus.Registerer
 }
 
-// NewOwner makes a name for one replica's run: its host's, and a suffix that
+// NewOwner returns a name for one run of a replica: that of its host, and a suffix that
 // differs from its predecessors'.
 func NewOwner() string {
 	host, err := os.Hostname()
@@ -55,13 +53,13 @@ func NewOwner() string {
 	return host + "-" + hex.EncodeToString(suffix[:])
 }
 
-// Bounds of the pause between two questions for what is due.
+// Bounds of the pause between two queries for due jobs.
 const (
 	shortestPace = 20 * time.Millisecond
 	longestPace  = time.Second
 )
 
-// Runner works on the jobs of the inventory, beside the runners of other replicas.
+// Runner works on the jobs of the inventory, alongside the runners of other replicas.
 type Runner struct {
 	Options
 	metrics *runnerMetrics
@@ -70,10 +68,11 @@ type Runner struct {
 	index   *indexMetrics
 	events  *eventMetrics
 	storeUp prometheus.Gauge
-	// storeDown is since when the store has not answered, in microseconds; 0: it does.
+	// storeDown is the time since which the store has not answered, in microseconds; 0:
+	// it answers.
 	storeDown atomic.Int64
 	presence  *presence
-	// replaced has housekeeping count the jobs, and have kinds add theirs, at once.
+	// replaced makes housekeeping count the jobs and call the kinds' Schedule at once.
 	replaced chan struct{}
 }
 
@@ -94,8 +93,8 @@ func NewRunner(o Options) *Runner {
 	return r
 }
 
-// Replace has these kinds make every attempt that begins from now on. Their names
-// are the same as before.
+// Replace replaces the kinds: the new ones make every attempt that begins from now on.
+// Their names are the same as before.
 func (r *Runner) Replace(kinds map[string]Kind) {
 	for name, before := range *r.kinds.Load() {
 		if lasting, ok := kinds[name].(Lasting); ok {
@@ -105,15 +104,15 @@ func (r *Runner) Replace(kinds map[string]Kind) {
 	r.kinds.Store(&kinds)
 	select {
 	case r.replaced <- struct{}{}:
-	default: // it will be seen
+	default: // the signal is already waiting
 	}
 }
 
-// Kinds are the names of the kinds, in their order.
+// Kinds returns the names of the kinds, in their order.
 func (r *Runner) Kinds() []string { return slices.Sorted(maps.Keys(*r.kinds.Load())) }
 
-// Describe says what the jobs of a kind are. Those of a kind that this replica does not
-// know, which a newer one may have made, have the zero description.
+// Describe returns the description of a kind's jobs. A kind that this replica does not
+// know, because a newer one created the job, has the zero description.
 func (r *Runner) Describe(kind string) (d Description) {
 	if k, known := (*r.kinds.Load())[kind]; known {
 		d = k.Describe()
@@ -121,19 +120,19 @@ func (r *Runner) Describe(kind string) (d Description) {
 	return d
 }
 
-// Nudge has this runner claim jobs of a kind at once: somebody waits for a job that
-// was just made.
+// Nudge makes this runner claim jobs of a kind at once, because a caller waits for a
+// job that was just created.
 func (r *Runner) Nudge(kind string) {
 	if w := r.workers[kind]; w != nil {
 		select {
 		case w.nudges <- struct{}{}:
-		default: // it will look anyhow
+		default: // the worker is about to claim anyway
 		}
 	}
 }
 
-// Run works until ctx ends, then gives back what it holds. It returns when
-// nothing of it is left; it must not be called twice at a time.
+// Run works until ctx ends, then releases its jobs. It returns when all its goroutines
+// have ended; it must not be called twice at a time.
 func (r *Runner) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -148,24 +147,25 @@ func (r *Runner) Run(ctx context.Context) {
 	parts.Go(func() { r.showPresence(ctx) })
 }
 
-// Replicas is how many replicas share the store, this one included, as it last heard.
+// Replicas returns how many replicas share the store, this one included, as last
+// counted.
 func (r *Runner) Replicas() int { return int(r.presence.replicas.Load()) }
 
-// pace is the pause between two questions for what is due; with jitter, so that
+// pace returns the pause between two queries for due jobs; with jitter, so that
 // replicas do not claim at the same time.
 func (r *Runner) pace() time.Duration {
 	pace := max(shortestPace, min(r.Floor, longestPace))
 	return pace*3/4 + mathrand.N(pace/2)
 }
 
-// pauseAfter is how long to wait after a number of attempts that came to nothing.
+// pauseAfter returns how long to wait after a number of failed attempts.
 func (r *Runner) pauseAfter(attempts int64) time.Duration {
 	longest := min(60*r.Floor, max(r.Floor, time.Minute))
 	return max(r.Floor, timing.Jitter(timing.Backoff(2*r.Floor, longest, int(attempts))))
 }
 
-// repeat calls part again and again until ctx ends, after a first pause and then after
-// those that it returns.
+// repeat calls part repeatedly until ctx ends, after a first pause and then after the
+// pauses that part returns.
 func repeat(ctx context.Context, first time.Duration, part func() time.Duration) {
 	timer := time.NewTimer(first)
 	defer timer.Stop()

@@ -5,7 +5,7 @@ import (
 	"portico/tracing/spans"
 )
 
-// beginSpan begins an attempt's span; nil where it has none.
+// beginSpan begins an attempt's span; nil if it has none.
 func (w *worker) beginSpan(kind Kind, job jobrow.Job) *spans.Span {
 	if _, ok := kind.(SelfTraced); ok {
 		return nil
@@ -13,7 +13,7 @@ func (w *worker) beginSpan(kind Kind, job jobrow.Job) *spans.Span {
 	return w.Tracer.Attempt("job "+w.name, job.Trace, w.Store.Now().Sub(job.Created))
 }
 
-// endSpan says of an attempt's span what became of the attempt, and ends it.
+// endSpan ends an attempt's span with the outcome of the attempt.
 func endSpan(span *spans.Span, claim *Claim, outcome string) {
 	if span == nil {
 		return
@@ -31,8 +31,8 @@ func endSpan(span *spans.Span, claim *Claim, outcome string) {
 	span.End()
 }
 
-// spanCorrelation is the id by which the calls of the job are found: that of the request
-// that asked for the job, if one did.
+// spanCorrelation returns the correlation id of the job's calls: that of the request
+// that created the job, if one did.
 func (c *Claim) spanCorrelation() string {
 	if commission, err := CommissionOf(c.Job); err == nil && commission.Correlation != "" {
 		return commission.Correlation

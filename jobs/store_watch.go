@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// watchEvery is how often the store is asked whether it answers.
+// watchEvery is the interval at which the store is probed.
 const watchEvery = 5 * time.Second
 
 func newStoreGauge(registry prometheus.Registerer) prometheus.Gauge {
@@ -49,8 +49,8 @@ func (r *Runner) watchStore(ctx context.Context) {
 	}
 }
 
-// StoreDownSince is since when the store has not answered; the zero time where it did when
-// it was last asked.
+// StoreDownSince returns the time since which the store has not answered; the zero time if
+// it answered the last probe.
 func (r *Runner) StoreDownSince() time.Time {
 	if since := r.storeDown.Load(); since != 0 {
 		return time.UnixMicro(since)

@@ -7,9 +7,9 @@ import (
 	"portico/inventory/tags"
 )
 
-// The values of tags are compared with the resources a part at a time, for a fiftieth of
-// one connection's time; where some are not known yet, for a fifth: those of a million
-// tags that an earlier version wrote are known within the hour.
+// The values of tags are compared with the resources a part at a time, within a fiftieth
+// of one connection's time. If some values are unknown yet, it may take a fifth: then
+// the values of a million tags that an earlier version wrote are known within the hour.
 const (
 	checkShare = 50
 	mendShare  = 5
@@ -18,7 +18,7 @@ const (
 	checkTime  = 5 * time.Second // for one part
 )
 
-// checkTags compares the values of tags, again and again, until ctx ends.
+// checkTags compares the values of tags repeatedly until ctx ends.
 func (r *Runner) checkTags(ctx context.Context) {
 	var check tags.Check
 	repeat(ctx, r.pace(), func() time.Duration {

@@ -15,8 +15,8 @@ const (
 	shortestOutage = 100 * time.Millisecond
 )
 
-// throttledWarning logs a failure that goes on: when it begins, then once in a
-// while, and when it is over.
+// throttledWarning logs a lasting failure: when it begins, then once in a while, and
+// when it is over.
 type throttledWarning struct {
 	log      *zap.Logger
 	what     string
@@ -24,7 +24,7 @@ type throttledWarning struct {
 	logged   time.Time
 }
 
-// after takes the error of a try, and returns how much longer to wait for the next.
+// after takes the error of a try, and returns how much longer to wait before the next.
 func (w *throttledWarning) after(ctx context.Context, err error) time.Duration {
 	if ctx.Err() != nil {
 		return 0

@@ -9,11 +9,11 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// notClaimed is what the log says where the store refuses questions or claims.
+// notClaimed is the log message for failed queries or claims.
 const notClaimed = "jobs could not be claimed"
 
-// worker works on the jobs of one kind. It claims when it is nudged: by watchDue, or by
-// whoever has just made a job; and when a slot is freed while more is due.
+// worker works on the jobs of one kind. It claims when it is nudged, by watchDue or by
+// the creator of a job, and when a slot is freed while more jobs are due.
 type worker struct {
 	*Runner
 	name   string
@@ -61,16 +61,15 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// claimed are the jobs that a claim brought. Their leases count since before it
-// was sent.
+// claimed are the jobs of one claim. Their leases count from before the claim was sent.
 type claimed struct {
 	jobs  []jobrow.Job
 	more  bool // jobs may be due that found no slot
 	since time.Time
 }
 
-// claim takes the jobs that are due and find a slot. It is bounded by the lease:
-// what it claims later would be lost already.
+// claim claims the due jobs that find a slot. The lease bounds its time: jobs claimed
+// later would be lost already.
 func (w *worker) claim(ctx context.Context) (c claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Lease)
 	defer cancel()

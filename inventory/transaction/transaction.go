@@ -203,8 +203,8 @@ func (t *Tx) LockScopeChange(sub string) error {
 	return t.putScopeChange(sub)
 }
 
-// ScopeChanges returns the changes of scopes from a position on.
-func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []memory.Change, err error) {
+// ScopeChanges returns the changes of scopes that are no older than ago.
+func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []scopes.Change, err error) {
 	since := engine.Micros(d.Now().Add(-ago))
 	err = d.Ask(ctx, func(scan engine.Scanner) error {
 		var c memory.Change

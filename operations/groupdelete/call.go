@@ -20,7 +20,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// callRow deletes the resource of a row, once.
+// callRow sends one DELETE for the resource of a row.
 func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 	store := w.Prober.Store
 	row, err := store.Resource(ctx, w.claim.Job.Subscription, key)
@@ -75,7 +75,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 	return e.answer
 }
 
-// callStray deletes a stray at the region where it was seen, once.
+// callStray sends one DELETE for a stray, to the region where it was seen.
 func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) answer {
 	q, endpoint, err := w.Prober.Target(stray.Row())
 	if err != nil {
@@ -100,10 +100,11 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 	return e.answer
 }
 
-// nameOf names an endpoint.
+// nameOf returns the name of an endpoint.
 func nameOf(e *regions.Endpoint) string { return e.Region + " " + e.String() }
 
-// unsent is a call that was not made. What the inventory refused has changed.
+// unsent returns the answer for a call that was not made. A refusal by the inventory
+// means that the plan is stale.
 func unsent(err error) answer {
 	var state *index.GroupStateError
 	return answer{
@@ -112,8 +113,8 @@ func unsent(err error) answer {
 	}
 }
 
-// unconfigured is a member without an endpoint to call. Where the map lacks its region
-// it waits: the region comes back, or is retired.
+// unconfigured returns the answer for a member that has no endpoint. If the map lacks
+// its region, the member waits until the region comes back or is retired.
 func unconfigured(err error) answer {
 	a := answer{result: plan.Result{Outcome: plan.OutcomeRefused}, text: answers.FaultText(arm.NoRegisteredProviderFound, err.Error())}
 	if missing := (locate.MissingEndpointError{}); errors.As(err, &missing) {
@@ -122,8 +123,8 @@ func unconfigured(err error) answer {
 	return a
 }
 
-// condition reads a resource's entity tag, so that its delete can hit nothing but what
-// is there now. decided reports that no delete is to be sent.
+// condition reads a resource's entity tag, so that the DELETE can remove only the
+// present version. decided reports that no DELETE should be sent.
 func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a answer, decided bool) {
 	header.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header})
@@ -145,15 +146,15 @@ func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *rout
 	return answer{}, false
 }
 
-// absent records that a GET found nothing of a row. Where that does not settle the row,
-// as a write of unknown fate may still create the resource, the row may go with the
-// group; where a create is followed, the deletion waits for its end.
+// absent records that a GET found nothing of a row. If a write of unknown outcome keeps
+// that from settling the row, the row may go with the group; if a create is followed,
+// the deletion waits for its end.
 func (w *attempt) absent(ctx context.Context, row inventory.Resource) answer {
 	settled, generation, err := w.Prober.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
 	return absence(row, locate.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
-// absence is what a probe that found nothing means for a member.
+// absence returns what a probe that found nothing means for a member.
 func absence(row inventory.Resource, probed locate.ProbeResult, err error) answer {
 	switch {
 	case err == nil && probed.Settled:
@@ -166,20 +167,21 @@ func absence(row inventory.Resource, probed locate.ProbeResult, err error) answe
 	return answer{result: plan.Result{Outcome: plan.OutcomeGone}, absent: probed.Generation}
 }
 
-// unproven asks for a resource whose DELETE found nothing, while another write may
+// unproven probes a resource whose DELETE found nothing while another write may
 // overturn that.
 func (w *attempt) unproven(ctx context.Context, row inventory.Resource) answer {
 	probed, err := w.Prober.Probe(ctx, w.header(), row)
 	return absence(row, probed, err)
 }
 
-// exchanged is what came of a DELETE, for the inventory and for the plan.
+// exchanged is the outcome of a DELETE, for the inventory and for the plan.
 type exchanged struct {
 	settled inventory.Answer
 	answer  answer
 }
 
-// exchange sends a DELETE. Once sent it is seen to its end.
+// exchange sends a DELETE. Once the request has left, exchange waits for its end even
+// if the attempt is over.
 func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, begun time.Time) exchanged {
 	header.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
@@ -202,7 +204,7 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 		e.settled.Error = answers.Error(status, e.answer.text)
 	}
 	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
-		e.answer.result.Outcome = plan.OutcomeUnsent // it has changed since it was asked for
+		e.answer.result.Outcome = plan.OutcomeUnsent // the resource has changed since the GET
 	}
 	return e
 }
@@ -224,8 +226,8 @@ func outcomeOf(status int, absent bool) plan.Outcome {
 	return plan.OutcomeRefused
 }
 
-// unanswered is a call that brought no answer: its region is unreachable, unless the
-// call came too late to be made.
+// unanswered returns the answer for a call without one: its region is unreachable,
+// unless the call came too late to be made.
 func (w *attempt) unanswered(err error, q *routing.Request) answer {
 	fault := upstream.FaultOf(err, "")
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
@@ -234,5 +236,5 @@ func (w *attempt) unanswered(err error, q *routing.Request) answer {
 	return answer{result: plan.Result{Outcome: plan.OutcomeUnreachable, Why: "Its provider gave no answer."}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
 }
 
-// whyStatus says in a sentence what a provider answered.
+// whyStatus puts a provider's answer into a sentence.
 func whyStatus(status int) string { return "Its provider answered " + strconv.Itoa(status) + "." }

@@ -1,14 +1,14 @@
-// Package groupdelete deletes what a resource group holds, and then the group.
+// Package groupdelete deletes the resources of a group, and then the group.
 //
-// Which resource is next, and what a refusal of one means for the others, is decided
-// by a [plan.Plan]. An attempt drives it: it makes the calls, each an intent in the
+// A [plan.Plan] decides which resource is next, and what a refusal of one means for the
+// others. An attempt drives the plan: it makes the calls, each an intent in the
 // inventory like a client's write. Another replica can take the deletion over at any
-// point, as rows, strays and intents alone say what is left.
+// point, because rows, strays and intents alone say what is left.
 //
-// Who may delete the group may have it deleted with all that it holds, as in ARM: no
-// right to a single resource is asked for, and the deletion goes on when its caller loses
-// the right. It was accepted as a whole, half a group is of use to nobody, and what it
-// holds was closed to writes from the beginning.
+// A caller who may delete the group may delete all that it holds, as in ARM: no right to
+// a single resource is checked, and the deletion goes on when its caller loses the right.
+// It was accepted as a whole, half a group is of no use, and its resources were closed to
+// writes from the beginning.
 package groupdelete
 
 import (
@@ -36,24 +36,24 @@ import (
 	"portico/tracing/spans"
 )
 
-// EmptinessCheck asks a group's providers whether anything is left in it; see
-// [inventory.Closing].Last.
+// EmptinessCheck asks a group's providers whether the group is empty; see
+// [inventory.DeleteGroupConditions].
 type EmptinessCheck interface {
 	// Judge allows the group to go if every place was looked at. It runs in the
 	// closing transaction.
 	Judge(inventory.Group, []inventory.WrittenRegion) error
-	// Look looks at the places that a refusal of Judge names, and adopts what is
-	// there. It reports whether the refusal was Judge's. An error means that a
-	// provider did not say.
+	// Look lists the places that a refusal of Judge names, and adopts the resources
+	// there. It reports whether the refusal was Judge's. An error means that a provider
+	// gave no answer.
 	Look(ctx context.Context, refusal error) (bool, error)
 }
 
 // Deleter deletes groups (arm.ResourceGroupDeletionBlocked and its kin say how a
 // deletion can end).
 //
-// Each attempt makes a plan from what the inventory holds and drives it until there
-// is nothing to do but wait. Rows, strays and intents say what is left; the job and
-// its members only keep what has failed.
+// Each attempt makes a plan from the inventory and drives it until it can only wait.
+// Rows, strays and intents say what is left; the job and its members only record
+// failures.
 type Deleter struct {
 	Prober         locate.Prober
 	EmptinessCheck func(Payload) EmptinessCheck
@@ -64,8 +64,8 @@ type Deleter struct {
 	PerJob         int    // calls under way of one deletion
 	Budget         time.Duration
 	Limit          time.Duration // of a deletion as a whole
-	// SendWithin and CallLimit are the times after its intent in which a call may
-	// begin, and may send at all.
+	// SendWithin and CallLimit are the times after its intent within which a call may
+	// begin, and may still send.
 	SendWithin, CallLimit time.Duration
 
 	Floor time.Duration // the least time between two calls for the same member
@@ -95,34 +95,35 @@ func (d *Deleter) Caller(_ context.Context, job jobrow.Job) (string, error) {
 	return c.Caller.Caller(), err
 }
 
-// longestWait bounds the pause before a member is tried again, if nobody asked for one.
+// longestWait bounds the pause before a member is tried again, unless its provider
+// asked for one.
 const longestWait = 15 * time.Second
 
 func (d *Deleter) limits() plan.Limits {
 	return plan.Limits{PerEndpoint: d.PerEndpoint, PerJob: d.PerJob, Budget: d.Budget, Pause: d.Floor, Longest: longestWait}
 }
 
-// Progress is how far a deletion has come.
+// Progress is the progress of a deletion.
 type Progress = plan.Progress
 
 // Wait is one thing that a deletion waits for.
 type Wait = plan.Wait
 
-// Payload is what the job of a group's deletion keeps.
+// Payload is the payload of a group deletion's job.
 type Payload struct {
 	Group       string   `json:"group"` // as it was written
 	Incarnation [16]byte `json:"incarnation"`
 	jobs.Commission
 	Progress plan.Progress `json:"progress"`
 	Waits    []plan.Wait   `json:"waits,omitempty"`
-	// Saved is when Progress was recorded: it does not count what came later.
+	// Saved is when Progress was recorded: it does not include later members.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Fault is the error that the deletion ended with, as clients get it.
 	Fault json.RawMessage `json:"fault,omitempty"`
 }
 
-// String is the payload as it is stored.
+// String returns the payload as it is stored.
 func (p Payload) String() string { return jobrow.PayloadOf(p) }
 
 // ReadPayload reads the payload of a deletion's job.
@@ -142,7 +143,7 @@ func (d *Deleter) Describe() jobs.Description {
 	}
 }
 
-// heldAt finds the deletion of the group that a path names, or names something in.
+// heldAt finds the deletion of the group that a path lies in.
 func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 	if path.Group() == "" {
 		return nil, nil
@@ -160,7 +161,7 @@ func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, erro
 func show(j jobrow.Job) jobs.Standing {
 	p, err := ReadPayload(j)
 	if err != nil {
-		return jobs.Standing{} // the job's attempts say so
+		return jobs.Standing{} // the job's attempts report the fault
 	}
 	progress := p.Progress
 	s := jobs.Standing{
@@ -174,13 +175,14 @@ func show(j jobrow.Job) jobs.Standing {
 	return s
 }
 
-// ErrNoDeletion refuses a job that deletes no group.
+// ErrNoDeletion refuses a job that is no group's deletion.
 var ErrNoDeletion = errors.New("the job deletes no group")
 
-// Caused reports whether the deletion of a group changed what an event tells of.
+// Caused reports whether the deletion of a group caused the change that an event
+// reports.
 func Caused(e events.Event) bool { return e.Cause.Job == inventory.GroupDeleteJob }
 
-// Run works on the deletion until there is nothing to do but wait.
+// Run works on the deletion until it can only wait.
 func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)
 	if err != nil {
@@ -219,29 +221,29 @@ type attempt struct {
 	// were verified once more, both by key.
 	gone, rechecked map[string][16]byte
 	open            []plan.Wait // writes that hold the group back
-	came            int         // how many members are younger than what is recorded
+	came            int         // how many members are younger than the recorded progress
 	answers         chan answer
 	calls           sync.WaitGroup
 	saved           time.Time
 	stale           bool // the plan has to be refreshed from the inventory
 	checks          int  // for members that came back
-	lost            bool // the group is not this job's any more
+	lost            bool // the group no longer belongs to this job
 }
 
-// answer is what came of one member's call.
+// answer is the outcome of one member's call.
 type answer struct {
 	key    string
 	result plan.Result
 	text   string // of a failure
 	stale  bool   // the inventory has changed meanwhile
 	lost   bool
-	// absent is the row's generation where nothing is there, and the row stays until
+	// absent is the row's generation if the resource is absent but the row stays until
 	// the group goes.
 	absent [16]byte
 }
 
-// run makes calls and takes their answers until all that is left is to wait, or the
-// end.
+// run makes calls and handles their answers until the deletion can only wait, or has
+// ended.
 func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	w.answers = make(chan answer, w.PerJob)
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -281,11 +283,11 @@ func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 // over reports whether the deletion as a whole has taken too long.
 func (w *attempt) over() bool { return w.now().Sub(w.claim.Job.Created) > w.Limit }
 
-// watch is how often the inventory is read for what other jobs find out.
+// watch is the interval at which the plan is refreshed with the findings of other jobs.
 func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
 
-// send makes the calls that can be made now. None begins once ctx has ended;
-// those that have begun go on with calling.
+// send makes the calls that can be made now. None starts once ctx has ended; calls that
+// have started run on under calling.
 func (w *attempt) send(ctx, calling context.Context) (sent bool) {
 	orders := w.plan.Next(w.now())
 	for _, m := range orders {
@@ -336,7 +338,7 @@ func (w *attempt) onAnswer(a answer) {
 	if a.result.Outcome == plan.OutcomeRefused {
 		a.result.Blockers, a.result.Named = w.blockers(a.key, a.text)
 		if a.result.After > 0 && !a.result.Named {
-			a.result.Outcome = plan.OutcomeTransient // it is to be sent again, and waits for nothing else
+			a.result.Outcome = plan.OutcomeTransient // it is sent again, and waits for nothing else
 		}
 	}
 	w.plan.OnResult(a.key, a.result, w.now())
@@ -349,8 +351,8 @@ func (w *attempt) noteAbsent(a answer) {
 	}
 }
 
-// finish waits for the calls that are under way, for a while: cutting one off
-// would leave its outcome open, and the group waiting for that.
+// finish waits a while for the calls under way: cutting one off would leave its outcome
+// open, and the group would have to wait for that.
 func (w *attempt) finish(cut context.CancelFunc) {
 	patience := time.AfterFunc(jobs.RecordTime, cut)
 	defer patience.Stop()
@@ -359,7 +361,7 @@ func (w *attempt) finish(cut context.CancelFunc) {
 	}
 }
 
-// watchOver reads what other jobs found out and records progress, now and then.
+// watchOver now and then reads what other jobs found, and records progress.
 func (w *attempt) watchOver(ctx context.Context) error {
 	if w.plan.In(plan.Accepted) > 0 || w.stale {
 		if err := w.refresh(ctx); err != nil {
@@ -415,14 +417,14 @@ func (w *attempt) onIdle(ctx, calling context.Context, over bool) (result jobs.R
 	return result, true, err
 }
 
-// longestStay is the longest pause for which an attempt goes on: it would have to read
-// everything again, but its slot is worth something too.
+// longestStay is the longest pause that an attempt waits out. Ending it makes the next
+// attempt read everything again, but a waiting attempt occupies a slot.
 const longestStay = time.Second
 
 // saveEvery is the least time between two records of progress.
 const saveEvery = time.Second
 
-// pause is how long there is nothing to do.
+// pause returns how long there is nothing to do.
 func (w *attempt) pause() time.Duration {
 	pause := longestWait
 	if at, waits := w.plan.Wake(); waits {

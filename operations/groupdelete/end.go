@@ -19,13 +19,13 @@ import (
 )
 
 // closingRounds is how often one attempt tries to close a group: each look at its
-// places may bring new ones.
+// places may find new ones.
 const closingRounds = 4
 
 // longestClosing bounds the pause before a group that is empty is tried again.
 const longestClosing = 5 * time.Second
 
-// close removes the group, if the check of its emptiness finds nothing.
+// close removes the group if the emptiness check finds nothing.
 func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 	if err := w.learn(ctx); err != nil {
 		return jobs.Result{}, err
@@ -68,8 +68,8 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 	return w.again(ctx, w.watch())
 }
 
-// waitFor adds the writes that hold the group back to what the status shows, and
-// returns the pause until they end, or less.
+// waitFor adds the writes that hold the group back to the status, and returns the pause
+// until they end, or less.
 func (w *attempt) waitFor(open []inventory.OpenWrite, until func(inventory.OpenWrite) time.Time, reason string) time.Duration {
 	pause := w.watch()
 	for _, o := range open {
@@ -80,14 +80,14 @@ func (w *attempt) waitFor(open []inventory.OpenWrite, until func(inventory.OpenW
 	return pause
 }
 
-// limit is when the deletion as a whole ends.
+// limit returns when the deletion as a whole times out.
 func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
 
 // waiting lists what the deletion waits for.
 func (w *attempt) waiting() []plan.Wait { return append(w.plan.Waits(w.limit()), w.open...) }
 
-// spelling is the ID of a member, named in any casing, as it was written. Of what has no
-// row any more only the name is known.
+// spelling returns a member's ID as it was written, for an ID in any casing. If the
+// member has no row any more, only the name is known.
 func (w *attempt) spelling(ctx context.Context, key string) string {
 	if stray, is := w.strays[key]; is {
 		return stray.ID
@@ -104,7 +104,7 @@ func (w *attempt) spelling(ctx context.Context, key string) string {
 	return row.ID
 }
 
-// setWaits puts what the deletion waits for into its status, and reports whether that
+// setWaits records in the status what the deletion waits for, and reports whether that
 // has changed.
 func (w *attempt) setWaits(ctx context.Context, now []plan.Wait) (changed bool) {
 	for i := range now {
@@ -119,9 +119,9 @@ func (w *attempt) setWaits(ctx context.Context, now []plan.Wait) (changed bool) 
 	return true
 }
 
-// lookAround looks for members that came back after their delete, before the rest is
-// given up. came reports whether there are any; undecided, that a call for something
-// that is there is still open. A region that does not say keeps nothing from ending.
+// lookAround looks for members that came back after their delete, before the deletion
+// is given up. came reports whether there are any; undecided reports that a call for a
+// present resource is still open. A region that does not answer does not delay the end.
 func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err error) {
 	if w.checks++; w.checks > closingRounds {
 		return false, false, nil
@@ -143,7 +143,7 @@ func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err err
 	return w.plan.Total > known, undecided, err
 }
 
-// again goes on after a pause.
+// again returns a result that continues after a pause.
 func (w *attempt) again(ctx context.Context, pause time.Duration) (jobs.Result, error) {
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
@@ -151,7 +151,7 @@ func (w *attempt) again(ctx context.Context, pause time.Duration) (jobs.Result, 
 	return jobs.Result{Again: pause, Payload: w.payload.String()}, nil
 }
 
-// waitForRegions waits for regions that did not say whether they hold anything.
+// waitForRegions waits for regions that did not answer whether they hold anything.
 func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.Result, error) {
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
@@ -168,7 +168,7 @@ func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.
 	return jobs.Result{Payload: w.payload.String()}, inconclusive
 }
 
-// fail gives the group back, with what is left in it and why.
+// fail reopens the group with the resources that are left, and says why.
 func (w *attempt) fail(ctx context.Context, code arm.Code, separator string) (jobs.Result, error) {
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
@@ -181,14 +181,14 @@ func (w *attempt) fail(ctx context.Context, code arm.Code, separator string) (jo
 	return w.reopen(ctx, jobrow.Failed, "Failed", fault, left)
 }
 
-// cancel gives the group back, as an operator has asked.
+// cancel reopens the group by an operator's order.
 func (w *attempt) cancel(ctx context.Context) (jobs.Result, error) {
 	return w.reopen(ctx, jobrow.Cancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
 }
 
 func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string, fault *arm.Error, left []answers.Detail) (jobs.Result, error) {
 	ended := *w.payload
-	ended.Progress.WaitingFor, ended.Waits = nil, nil // what has ended waits for nothing
+	ended.Progress.WaitingFor, ended.Waits = nil, nil // an ended deletion waits for nothing
 	ended.Ended, ended.Fault = w.now(), answers.FaultBody(fault, left)
 	err := w.Prober.Store.ReopenGroup(ctx, w.claim.Job, state, ended.String(), fault)
 	var open *inventory.GroupNotEmptyError
@@ -209,7 +209,7 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 	return jobs.Result{End: state, Recorded: true}, nil
 }
 
-// leftovers are the members that are left, by key.
+// leftovers returns the members that are left, by key.
 func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
 	keys := make([]string, 0, len(w.plan.Members))
 	for key := range w.plan.Members {
@@ -240,7 +240,7 @@ func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
 	return left, nil
 }
 
-// shortNames are the leftovers as messages name them.
+// shortNames returns the leftovers as messages name them.
 func shortNames(left []answers.Detail) []string {
 	names := make([]string, len(left))
 	for i, l := range left {

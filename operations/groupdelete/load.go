@@ -17,10 +17,10 @@ import (
 	"portico/routing"
 )
 
-// membersAtOnce is how many members are read and recorded at a time.
+// membersAtOnce is the number of members in one read or write.
 const membersAtOnce = 500
 
-// record is what the inventory keeps of a member.
+// record is the stored record of a member.
 type record struct {
 	State     plan.State `json:"state,omitempty"`
 	Silent    bool       `json:"silent,omitempty"`
@@ -38,8 +38,8 @@ func recordOf(m *plan.Member) record {
 	return record{m.State, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers}
 }
 
-// restore gives a member what was recorded of it. What was accepted is in the row; of
-// a stray it is recorded here alone.
+// restore sets a member's fields from its record. The row shows whether a delete was
+// accepted; for a stray only the record does.
 func restore(m *plan.Member, r record) {
 	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
 	m.Blind, m.RefusedAt = r.Blind, r.RefusedAt
@@ -51,7 +51,7 @@ func restore(m *plan.Member, r record) {
 	}
 }
 
-// load makes the plan from what the inventory holds.
+// load makes the plan from the inventory.
 func (w *attempt) load(ctx context.Context) error {
 	orders, err := w.Prober.Store.TypeOrders(ctx, w.claim.Job.Subscription)
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *attempt) load(ctx context.Context) error {
 		}
 		for _, r := range page {
 			var m record
-			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
+			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some records hold only an error
 				recorded[r.Key] = m
 			}
 		}
@@ -90,7 +90,7 @@ func (w *attempt) load(ctx context.Context) error {
 	return nil
 }
 
-// find reads what the group holds, adds to the plan what is new, and compares the rest
+// find reads the group's resources, adds new ones to the plan, and compares the others
 // with it.
 func (w *attempt) find(ctx context.Context, recorded map[string]record, found func(key string)) error {
 	var fresh []inventory.Resource
@@ -138,7 +138,7 @@ func (w *attempt) find(ctx context.Context, recorded map[string]record, found fu
 	return nil
 }
 
-// followed reports whether another job finds out what becomes of a row.
+// followed reports whether another job finds out the outcome of a row.
 func followed(row inventory.Resource) bool {
 	return row.FollowDelete || row.Phase == index.Deleting
 }
@@ -160,7 +160,7 @@ func (w *attempt) addRow(row inventory.Resource, recorded map[string]record) {
 	w.add(m, row.Created)
 }
 
-// add adds a member to the plan that has been there since a time.
+// add adds to the plan a member that has existed since a time.
 func (w *attempt) add(m *plan.Member, since time.Time) {
 	if since.After(w.payload.Saved) {
 		w.came++
@@ -200,14 +200,14 @@ func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
 	return nil
 }
 
-// seenAbsent reports whether a GET found nothing of a row's resource, while a write of
-// unknown fate keeps that from being proof.
+// seenAbsent reports whether a GET found nothing of a row's resource, but a write of
+// unknown outcome keeps that from being proof.
 func seenAbsent(row inventory.Resource) bool {
 	return row.Phase == index.Pending && row.Verify && !row.FollowPut && !row.FollowDelete
 }
 
-// confirmAbsent asks once more for what a verification did not find, once for each
-// generation of its row.
+// confirmAbsent probes a resource once more that a verification did not find, once for
+// each generation of its row.
 func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) error {
 	if w.rechecked[row.Key] == row.Generation {
 		return nil
@@ -225,7 +225,7 @@ func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) err
 	return nil
 }
 
-// refresh brings the plan up to what the inventory holds now.
+// refresh updates the plan from the inventory.
 func (w *attempt) refresh(ctx context.Context) error {
 	w.stale = false
 	if err := w.askStrays(ctx); err != nil {
@@ -243,7 +243,7 @@ func (w *attempt) refresh(ctx context.Context) error {
 	return nil
 }
 
-// askStrays asks for the strays whose delete was accepted: nobody else does.
+// askStrays probes the strays whose delete was accepted, because no other job does.
 func (w *attempt) askStrays(ctx context.Context) error {
 	for key, stray := range w.strays {
 		m := w.plan.Members[key]
@@ -265,20 +265,20 @@ func (w *attempt) askStrays(ctx context.Context) error {
 	return nil
 }
 
-// blockers are the members that a refusal names.
+// blockers returns the members that a refusal names.
 func (w *attempt) blockers(self, text string) ([]string, bool) {
 	scope := arm.Fold(routing.GroupID(w.claim.Job.Subscription, w.claim.Job.Subject)) + "/"
 	return plan.BlockersIn(text, scope, self, func(key string) bool { return w.plan.Members[key] != nil })
 }
 
-// header carries the ids of a call, and on whose behalf it is made.
+// header returns the headers of a call: its ids, and the caller that it is made for.
 func (w *attempt) header() http.Header {
 	header := w.payload.Header(w.Region)
 	w.payload.Caller.Stamp(header)
 	return header
 }
 
-// learn records the order of types that the deletion has learnt, for later ones.
+// learn records the order of types that the deletion has learnt, for later deletions.
 func (w *attempt) learn(ctx context.Context) error {
 	if w.plan.End() != plan.EndNone {
 		w.plan.Conclude()
@@ -297,7 +297,7 @@ func (w *attempt) learn(ctx context.Context) error {
 	return err
 }
 
-// save records how far the deletion has come.
+// save records the deletion's progress.
 func (w *attempt) save(ctx context.Context) error {
 	w.saved = time.Now()
 	w.payload.Progress, w.payload.Saved = w.plan.Progress(), w.now()
@@ -318,8 +318,8 @@ func (w *attempt) save(ctx context.Context) error {
 	}
 }
 
-// changed are members of which something else is to be recorded than was, at
-// most a page of them. Those in flight will have an answer.
+// changed returns the members whose record has changed, at most a page of them. It
+// leaves out those in flight, which get an answer anyway.
 func (w *attempt) changed() (page []inventory.DeletionMember) {
 	for key, m := range w.plan.Members {
 		if !m.Changed || m.State == plan.InFlight {
@@ -329,7 +329,7 @@ func (w *attempt) changed() (page []inventory.DeletionMember) {
 			break
 		}
 		text, err := json.Marshal(recordOf(m))
-		if err != nil { // all of it has a JSON form
+		if err != nil { // every record has a JSON form
 			continue
 		}
 		m.Changed = false

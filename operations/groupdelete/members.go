@@ -9,20 +9,20 @@ import (
 	"portico/operations/groupdelete/plan"
 )
 
-// mostReasons bounds of how many refusals the words are read.
+// mostReasons bounds the refusals whose texts are read.
 const mostReasons = 50
 
-// Member is what is recorded of a resource that has to go.
+// Member is the record of a resource that has to go.
 type Member struct {
 	plan.Member
 	ID    string
 	Stray bool
-	Said  string // by the provider that refused it
+	Said  string // the text of the provider that refused it
 }
 
-// Members lists at most limit of the resources that a deletion still has to delete, as
-// they were recorded: whoever works on it may be some seconds ahead. ErrNoDeletion where the
-// job is of another kind.
+// Members lists at most limit of the resources that a deletion still has to delete, as they
+// were recorded: the replica that works on it may be some seconds ahead. The error is
+// ErrNoDeletion if the job is of another kind.
 func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) ([]Member, error) {
 	if job.Kind != inventory.GroupDeleteJob {
 		return nil, ErrNoDeletion
@@ -78,7 +78,7 @@ func (m *Member) restore(r record) {
 	}
 }
 
-// readReasons reads what providers said of those that they refused.
+// readReasons reads the texts of providers' refusals.
 func readReasons(ctx context.Context, store *inventory.Store, job jobrow.Job, all []Member) error {
 	read := 0
 	for i := range all {

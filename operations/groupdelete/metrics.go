@@ -40,7 +40,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	return m
 }
 
-// countedDeletions bounds how many deletions are looked at for the metric.
+// countedDeletions bounds the deletions that the metric counts.
 const countedDeletions = 1000
 
 // Measure counts the deletions that wait for regions.
@@ -57,7 +57,7 @@ func (d *Deleter) Measure(ctx context.Context, open int) error {
 	for _, job := range deletions {
 		p, err := ReadPayload(job)
 		if err != nil {
-			continue // its attempts say so
+			continue // its attempts report the fault
 		}
 		for _, region := range p.Progress.WaitingFor {
 			waiting[region]++
@@ -67,8 +67,8 @@ func (d *Deleter) Measure(ctx context.Context, open int) error {
 	return nil
 }
 
-// wait shows how many deletions wait for which regions. A region that is waited
-// for all along is shown all along.
+// wait shows how many deletions wait for which regions. The metric of a region that is
+// still waited for never disappears in between.
 func (m *metrics) wait(regions map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,14 +26,14 @@ import (
 	"portico/upstream/answers"
 )
 
-// asksAtOnce bounds the questions about the members of one call.
+// asksAtOnce bounds the concurrent probes of one call's members.
 const asksAtOnce = 8
 
-// update takes what came of a task into the plan.
+// update applies the outcome of a task to the plan.
 type update func(now time.Time)
 
-// carryOut does all tasks at the same time, and records what came of them. None begins
-// once ctx has ended; those that have begun go on for a while.
+// carryOut does all tasks at the same time and records their outcomes. None starts once
+// ctx has ended; tasks that have started go on for a while.
 func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -52,7 +52,7 @@ func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
 			p := limits.CatchPanic(func() { result = work() })
 			mu.Lock()
 			defer mu.Unlock()
-			if p != nil { // the call is as after a crash
+			if p != nil { // the call's outcome is as open as after a crash
 				panics = errors.Join(panics, p)
 				return
 			}
@@ -104,8 +104,8 @@ func step(ctx context.Context, name string, work func(context.Context) update) f
 	}
 }
 
-// begin records that a call is about to be made, and returns what makes it; nil
-// where it is not to be made after all.
+// begin records that a call is about to be made, and returns the function that makes
+// it; nil if the call must not be made after all.
 func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context) update, error) {
 	q, endpoint, err := w.target(c)
 	if err != nil {
@@ -145,7 +145,7 @@ func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context
 	}, nil
 }
 
-// revise finds the members of a call that cannot move any more.
+// revise finds the members of a call that can no longer move.
 func (w *attempt) revise(ctx context.Context, c *plan.Call) error {
 	for _, m := range c.Open() {
 		review := w.reviewRow
@@ -161,8 +161,7 @@ func (w *attempt) revise(ctx context.Context, c *plan.Call) error {
 	return nil
 }
 
-// reviewRow decides whether a row can still move and, if not, what becomes of it and
-// why.
+// reviewRow decides whether a row can still move and, if not, its state and the reason.
 func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (plan.MemberState, string, error) {
 	row, err := w.Prober.Store.Resource(ctx, w.from.Subscription, m.Key)
 	switch {
@@ -181,8 +180,8 @@ func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (
 	return plan.MemberStayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
 }
 
-// reviewStray is reviewRow for a stray: its region may have been seen not to hold
-// it any more.
+// reviewStray is reviewRow for a stray: Portico may have seen that its region no longer
+// holds it.
 func (w *attempt) reviewStray(ctx context.Context, c *plan.Call, m *plan.Member) (plan.MemberState, string, error) {
 	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
 	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
@@ -191,7 +190,7 @@ func (w *attempt) reviewStray(ctx context.Context, c *plan.Call, m *plan.Member)
 	return plan.MemberGone, absentText(m.ID), nil
 }
 
-// taken reports whether the target has a resource of a key, or one below it.
+// taken reports whether the target has a resource with a key, or one below it.
 func (w *attempt) taken(ctx context.Context, key string) (bool, error) {
 	_, err := w.Prober.Store.Resource(ctx, w.to.Subscription, key)
 	if !errors.Is(err, inventory.ErrNotFound) {
@@ -220,7 +219,7 @@ func (k *Mover) targetOf(c *plan.Call, from inventory.Group, action string) (*ro
 	return q, endpoint, nil
 }
 
-// window is how long a call without an answer may still take effect.
+// window returns how long a call without an answer may still take effect.
 func (w *attempt) window(c *plan.Call) (longest time.Duration) {
 	for _, m := range c.Members {
 		window := w.LateWriteWindow
@@ -243,7 +242,7 @@ func contentOf(to inventory.Group, ids []string) []byte {
 	return text
 }
 
-// header carries the ids of a call, and on whose behalf it is made.
+// header returns the headers of a call: its ids, and the caller that it is made for.
 func (k *Mover) header(p *Payload) http.Header {
 	header := p.Header(k.Region)
 	p.Caller.Stamp(header)
@@ -251,7 +250,8 @@ func (k *Mover) header(p *Payload) http.Header {
 	return header
 }
 
-// exchange sends a call. Once sent it is seen to its end.
+// exchange sends a call. Once the request has left, exchange waits for its end even if
+// the attempt is over.
 func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) plan.Result {
 	header := w.header(w.payload)
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Started)) // the same for every resource of a move
@@ -275,7 +275,7 @@ func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request
 	return result
 }
 
-// read reads what came back for a call of a move, or of its validation.
+// read reads the answer to a call of a move, or of its validation.
 func (k *Mover) read(p *Payload, from *regions.Endpoint, got upstream.Answer, err error) inventory.Answer {
 	return answers.Write{Kind: index.Move, Endpoint: from, Public: k.Prober.Public, Caller: p.Caller}.Read(got, err)
 }
@@ -295,7 +295,7 @@ func outcomeOf(answer inventory.Answer) plan.Outcome {
 	return plan.OutcomeAmbiguous
 }
 
-// unanswered is a call that brought no answer.
+// unanswered returns the result of a call without an answer.
 func unanswered(err error, c *plan.Call) plan.Result {
 	fault := upstream.FaultOf(err, c.Region)
 	result := plan.Result{Outcome: plan.OutcomeAmbiguous, Unreachable: !fault.TooLate(), Text: string(fault.ARM(c.Namespace).Body())}
@@ -342,7 +342,7 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 	return result
 }
 
-// ask asks for all open members of a call where they were and where they are to be.
+// ask probes all open members of a call at their old and their new place.
 func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
 	probed, members := w.now(), c.Open()
 	seen := make([]plan.Presence, len(members))
@@ -361,7 +361,7 @@ func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
 	}
 }
 
-// find asks for one member under both of its IDs.
+// find probes one member under both of its IDs.
 func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked time.Time) (s plan.Presence, twin *inventory.Discovery) {
 	row := c.Row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}

@@ -16,10 +16,11 @@ import (
 	"portico/upstream/answers"
 )
 
-// rowsAtOnce is how many resources move in one transaction.
+// rowsAtOnce is the number of resources that move in one transaction.
 const rowsAtOnce = 100
 
-// settle records the fates that are known, in the index and in the payload at once.
+// settle records the decided states of members, in the index and in the payload at
+// once.
 func (w *attempt) settle(ctx context.Context) error {
 	for _, c := range w.plan.Calls {
 		for {
@@ -52,8 +53,8 @@ func (w *attempt) settle(ctx context.Context) error {
 	return nil
 }
 
-// adopt adopts what a provider has in both places: nothing else would find the new one
-// before the next sweep.
+// adopt adopts a resource that its provider has in both places: nothing else would find
+// the new one before the next sweep.
 func (w *attempt) adopt(ctx context.Context, m *plan.Member) {
 	if m.State != plan.MemberStayed || m.Twin == nil || m.Stray {
 		return
@@ -63,10 +64,11 @@ func (w *attempt) adopt(ctx context.Context, m *plan.Member) {
 	}
 }
 
-// closePause is the pause before the groups are tried again that a last call holds.
+// closePause is the pause before closing is tried again while a last call holds the
+// groups.
 const closePause = time.Second
 
-// close gives both groups back, when the fate of all is recorded.
+// close makes both groups Active again, once the state of every member is recorded.
 func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	ended := *w.payload
 	ended.Progress, ended.Ended = w.plan.Progress(), w.now()
@@ -92,7 +94,7 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	return jobs.Result{End: state, Recorded: true}, nil
 }
 
-// fault is the error that a move ends with, nil where all has moved.
+// fault returns the error that a move ends with, nil if all has moved.
 func (w *attempt) fault() *arm.Error {
 	p := w.plan.Progress()
 	switch {
@@ -105,7 +107,7 @@ func (w *attempt) fault() *arm.Error {
 	return arm.NewError(arm.ResourceMoveFailed, p.Failed, p.Total, w.to.Name, w.payload.Correlation)
 }
 
-// leftovers are the resources that have not moved, each with its provider's answer.
+// leftovers returns the resources that have not moved, each with its provider's answer.
 func (w *attempt) leftovers() (left []answers.Detail) {
 	failed := max(1, w.plan.Progress().Failed)
 	for _, c := range w.plan.Calls {
@@ -130,7 +132,7 @@ func (w *attempt) leftovers() (left []answers.Detail) {
 	return left
 }
 
-// noteCall logs what a call came to.
+// noteCall logs the result of a call.
 func (w *attempt) noteCall(c *plan.Call, result plan.Result) {
 	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())), zap.Stringer("result", result.Outcome))
 }

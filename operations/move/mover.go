@@ -1,15 +1,16 @@
-// Package move moves resources between groups (resource reference, Move Resource):
-// it has each provider move what it holds, in one call per region.
+// Package move moves resources between groups (resource reference, Move Resource): it
+// asks each provider to move its resources, in one call per region.
 //
-// No answer is believed: what a provider says it has moved changes its place in the index
-// when Portico's own GETs have seen it at the new place, and no more at the old one.
+// No answer is trusted: a resource that its provider claims to have moved changes its
+// place in the index only when Portico's own GETs have found it at the new place, and no
+// longer at the old one.
 //
-// A [plan.Plan] decides what is next; it is recorded in the transactions that record what
-// it rests on. An attempt carries out its tasks.
+// A [plan.Plan] decides what is next; the transactions that record the facts it depends
+// on record the plan too. An attempt carries out its tasks.
 //
-// Before each call the caller's roles are asked again: what was not sent yet stays, if the
-// caller lost a right that the move needs. A call that has left is past that point: what
-// its provider did is recorded, whatever the caller may do by then.
+// Before each call the caller's roles are checked again: if the caller has lost a right
+// that the move needs, the resources that were not sent yet stay. After a call has left,
+// the provider's work is recorded, whatever rights the caller has by then.
 package move
 
 import (
@@ -38,16 +39,15 @@ import (
 
 // Mover moves resources from a group to another; neither takes a write meanwhile. It
 // waits for the writes before it, calls each provider once per region, and changes the
-// index by what the provider, or a GET on both IDs, has said. The job's payload holds
-// the plan.
+// index by the findings of GETs on both IDs. The job's payload holds the plan.
 type Mover struct {
 	Prober locate.Prober
 	Sender string // which replica sends
 	Region string // of the front door, for the ids of its calls
 	Budget time.Duration
 	Limit  time.Duration // after it nothing is sent any more
-	// How long a call may take, and may still take effect without an answer; see
-	// package inventory, rule R4.
+	// How long a call may take, and how long it may still take effect without an
+	// answer; see package inventory, rule R4.
 	SendWithin, CallTimeout, CallMargin, LateWriteWindow time.Duration
 	Floor                                                time.Duration // the least time between two calls for the same thing
 	LockETag                                             func(inventory.Lock) string
@@ -79,12 +79,11 @@ func (k *Mover) Describe() jobs.Description {
 	}
 }
 
-// mostMoves bounds the jobs among which the move of a group is looked for.
+// mostMoves bounds the jobs that are searched for the move of a group.
 const mostMoves = 1000
 
-// heldAt finds the move that has the group which a path names, or names something in. It
-// is a job of the group that the resources come from, which may lie in another
-// subscription.
+// heldAt finds the move that holds the group of a path. It is a job of the source group,
+// which may lie in another subscription.
 func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 	if path.Group() == "" {
 		return nil, nil
@@ -114,7 +113,7 @@ func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error)
 func show(j jobrow.Job) jobs.Standing {
 	p, err := ReadPayload(j)
 	if err != nil {
-		return jobs.Standing{} // the job's attempts say so
+		return jobs.Standing{} // the job's attempts report the fault
 	}
 	progress := p.Progress
 	s := jobs.Standing{
@@ -128,10 +127,10 @@ func show(j jobrow.Job) jobs.Standing {
 	return s
 }
 
-// Progress is how far a move has come.
+// Progress is the progress of a move.
 type Progress = plan.Progress
 
-// Payload is what the job of a move keeps, and that of its validation.
+// Payload is the payload of a move's job, and of its validation's.
 type Payload struct {
 	Source    inventory.GroupName `json:"source"` // as it is written
 	Target    inventory.GroupName `json:"target"`
@@ -148,7 +147,7 @@ type Payload struct {
 	Fault json.RawMessage `json:"fault,omitempty"`
 }
 
-// String is the payload as it is stored.
+// String returns the payload as it is stored.
 func (p Payload) String() string { return jobrow.PayloadOf(p) }
 
 // Of reports whether a job is that of a move, or of its validation, which judgesOnly.
@@ -163,8 +162,8 @@ func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	return p, err
 }
 
-// Moved returns a row with the key and the ID that it has since the move, and reports
-// whether it has moved.
+// Moved returns a row with its key and ID after the move, and reports whether it has
+// moved.
 func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
 	for _, c := range p.Calls {
 		for _, m := range c.Members {
@@ -181,17 +180,17 @@ func (k *Mover) limits() plan.Limits {
 	return plan.Limits{Budget: k.Budget, Pause: k.Floor, Longest: longestAsk, Window: k.LateWriteWindow}
 }
 
-// longestWait bounds the pause of an attempt that has nothing to do, and longestStay that
-// for which it goes on.
+// longestWait bounds the pause of an attempt that has nothing to do, and longestStay the
+// pause that an attempt waits out.
 const (
 	longestWait = 15 * time.Second
 	longestStay = time.Second
 )
 
-// longestAsk bounds the pause between two questions about the same resource.
+// longestAsk bounds the pause between two probes of the same resource.
 const longestAsk = 15 * time.Second
 
-// Run works on the move until there is nothing to do but wait.
+// Run works on the move until it can only wait.
 func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)
 	if err != nil {
@@ -224,8 +223,8 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	return w.run(ctx)
 }
 
-// vanished ends a move whose groups are not its any more. Neither their delete nor the
-// erasure of a subscription takes them from it; should they be gone all the same, there
+// vanished ends a move whose groups no longer belong to it. Neither deleting them nor
+// erasing a subscription takes them from a move; if they are gone all the same, there
 // is nothing left to wait for.
 func (k *Mover) vanished(p Payload) (jobs.Result, error) {
 	p.Ended = k.Prober.Store.Now()
@@ -244,7 +243,7 @@ type attempt struct {
 
 func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 
-// stopped is why nothing more is to be sent; "" as long as calls may be.
+// stopped returns why no more calls may be sent; "" as long as they may.
 func (w *attempt) stopped() string {
 	switch {
 	case w.claim.Job.State == jobrow.Cancelling:
@@ -269,7 +268,7 @@ func (w *attempt) take(all []plan.Candidate) {
 	w.payload.Calls, w.payload.Planned = w.plan.Calls, true
 }
 
-// arrange makes the plan from the index, once no write is on its way any more.
+// arrange makes the plan from the index, once no write is on its way.
 func (w *attempt) arrange(ctx context.Context) error {
 	all, err := w.candidates(ctx, w.payload)
 	if err != nil {
@@ -324,7 +323,7 @@ func absentText(id string) string {
 	return answers.FaultText(arm.ResourceNotFound, "The resource '"+arm.ShortName(id)+"' was not found.")
 }
 
-// run carries out the plan until all that is left is to wait, or the end.
+// run carries out the plan until the move can only wait, or has ended.
 func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	for {
 		if reason := w.stopped(); reason != "" {
@@ -365,7 +364,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	}
 }
 
-// render is the payload as it is now.
+// render returns the present payload.
 func (w *attempt) render() string {
 	w.payload.Progress = w.plan.Progress()
 	return w.payload.String()

@@ -15,12 +15,12 @@ import (
 	"portico/upstream/answers"
 )
 
-// Right is an action that the caller of a move has to be allowed at a scope.
+// Right is an action that the caller of a move needs at a scope.
 type Right struct{ Action, Scope string }
 
-// Rights are what the caller of a move, or of its validation, needs: to move resources
-// away from the source, to write the target, and to read what moves, as whoever may read
-// the target can do so afterwards.
+// Rights returns the rights that a move, or its validation, requires of its caller: to
+// move resources away from the source, to write the target, and to read the resources,
+// because every reader of the target can read them afterwards.
 func Rights(m *regions.Map, validate bool, source, target inventory.GroupName, resources []string) (from, to Right, read []Right) {
 	const group = "Microsoft.Resources/subscriptions/resourceGroups/"
 	from = Right{group + "moveResources/action", routing.GroupID(source.Subscription, source.Name)}
@@ -36,12 +36,12 @@ func Rights(m *regions.Map, validate bool, source, target inventory.GroupName, r
 	return from, to, read
 }
 
-// Authorizer tells whether a caller may still do something.
+// Authorizer checks whether a caller still has a right.
 type Authorizer interface {
 	MayStill(ctx context.Context, who access.Principal, action, scope string) error
 }
 
-// withdrawn returns why the caller of a move may not have it go on; "" where it may.
+// withdrawn returns why the caller of a move may no longer continue it; "" if it may.
 func (k *Mover) withdrawn(ctx context.Context, p *Payload, validate bool) (string, error) {
 	from, to, read := Rights(k.Prober.Map, validate, p.Source, p.Target, p.Resources)
 	for _, right := range slices.Concat([]Right{from, to}, read) {
@@ -56,7 +56,7 @@ func (k *Mover) withdrawn(ctx context.Context, p *Payload, validate bool) (strin
 	return "", nil
 }
 
-// sends reports whether one of the tasks tells a provider to move something.
+// sends reports whether any of the tasks asks a provider to move something.
 func sends(tasks []plan.Task) bool {
 	return slices.ContainsFunc(tasks, func(t plan.Task) bool { return t.Step == plan.StepSend })
 }

@@ -19,10 +19,10 @@ import (
 )
 
 // Validator asks providers whether they would move resources, which changes nothing. The
-// contract knows no such call: a provider without one has no objection.
+// contract does not require this call: a provider without it has no objection.
 type Validator struct{ Mover *Mover }
 
-// longestAsked bounds the pause that a provider can ask for.
+// longestAsked bounds the pause that a provider can request.
 const longestAsked = time.Hour
 
 // Caller implements [jobs.Commissioned].
@@ -90,7 +90,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		case plan.OutcomeMoved:
 			continue
 		case plan.OutcomeRefused:
-		default: // it said nothing: again, as long as there is patience
+		default: // no answer: tried again while patience lasts
 			if k.Mover.Prober.Store.Now().Sub(claim.Job.Created) < k.Mover.Budget {
 				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestAsked))}, nil
 			}
@@ -117,8 +117,8 @@ func (k Validator) end(p Payload, state jobrow.State, fault *arm.Error, refused 
 	return jobs.Result{End: state, Payload: p.String()}, nil
 }
 
-// validate asks one provider in one region, and follows it to the end, or until
-// a time.
+// validate asks one provider in one region, and follows the operation to its end, or
+// until a time.
 func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from, to inventory.Group, until time.Time) (plan.Result, error) {
 	q, endpoint, err := k.Mover.targetOf(c, from, "validateMoveResources")
 	if err != nil {
@@ -141,17 +141,17 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from,
 	result := plan.Result{Outcome: outcomeOf(read), After: after, Text: answers.Text(got.Status, got.Body)}
 	switch got.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		result.Outcome = plan.OutcomeMoved // it has no such call
+		result.Outcome = plan.OutcomeMoved // the provider has no such call
 	case http.StatusAccepted:
 		return k.follow(ctx, p, c, read.Poll, until)
 	}
 	return result, nil
 }
 
-// follow polls a validation that was accepted. Without an end by a time it counts as
+// follow polls an accepted validation. If it has not ended by a time, it counts as
 // refused.
 func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *inventory.Poll, until time.Time) (plan.Result, error) {
-	if poll == nil { // nobody can tell what it thinks
+	if poll == nil { // the validation cannot be followed
 		return plan.Result{Outcome: plan.OutcomeMoved}, nil
 	}
 	c.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}

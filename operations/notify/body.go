@@ -30,7 +30,7 @@ type noticeProperties struct {
 	AdditionalProperties additionalProperties `json:"additionalProperties"`
 }
 
-// accountOwner has no content: nobody owns accounts here.
+// accountOwner has no content, because accounts have no owners here.
 type accountOwner struct {
 	PUID  string `json:"puid"`
 	Email string `json:"email"`
@@ -41,7 +41,8 @@ type registeredFeature struct {
 	State string `json:"state"`
 }
 
-// additionalProperties name the one of an endpoint's namespaces that is meant.
+// additionalProperties name the namespace that is meant, for an endpoint that serves
+// several.
 type additionalProperties struct {
 	ResourceProvider struct {
 		Namespace string `json:"resourceProviderNamespace"`
@@ -49,7 +50,7 @@ type additionalProperties struct {
 }
 
 // noticeState is the state of a subscription in the provider's words (subscription
-// lifecycle, Subscription States). required: the provider needs a registration.
+// lifecycle, Subscription States). required: the provider requires a registration.
 func noticeState(snapshot inventory.SubscriptionSnapshot, required bool) string {
 	switch state := snapshot.Subscription.State; {
 	case state == inventory.Deleted:
@@ -84,8 +85,8 @@ func noticeBody(snapshot inventory.SubscriptionSnapshot, state, namespace string
 	return text
 }
 
-// registrationDate is when the namespace was registered or, without a registration,
-// when the subscription was made.
+// registrationDate returns when the namespace was registered or, without a
+// registration, when the subscription was created.
 func registrationDate(snapshot inventory.SubscriptionSnapshot) time.Time {
 	if snapshot.Registration.Registered.IsZero() {
 		return snapshot.Subscription.Created

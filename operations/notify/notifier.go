@@ -1,6 +1,6 @@
-// Package notify tells providers what has become of a subscription (subscription
-// lifecycle), so that each endpoint learns the newest version last, and brings
-// registrations and deleted subscriptions to their end.
+// Package notify notifies providers of the changes of subscriptions (subscription
+// lifecycle), so that each endpoint learns the newest version last. It also completes
+// registrations and the erasure of deleted subscriptions.
 package notify
 
 import (
@@ -27,16 +27,16 @@ import (
 	"portico/upstream/answers"
 )
 
-// SubscriptionNotifier tells the endpoints of providers what has become of a
-// subscription (subscription lifecycle, Creating or Updating a Subscription). There
-// is one job for each endpoint that does not know the newest version.
+// SubscriptionNotifier notifies the endpoints of providers of the changes of a
+// subscription (subscription lifecycle, Creating or Updating a Subscription). There is
+// one job for each endpoint that does not know the newest version.
 //
-// The newest version is what an endpoint learns last, whichever process dies on the
-// way. The version is read before each attempt, and the job ends only if there is no
-// newer one when the endpoint has confirmed it. Each attempt is recorded before its
-// first byte, and can leave only for a short time after that. So one that was
-// recorded and not answered can reach the endpoint up to a known time: after it the
-// endpoint is notified once more, and until then the job goes on.
+// Whichever process dies on the way, an endpoint learns the newest version last. Each
+// attempt reads the version first, and the job ends only if there is no newer one when
+// the endpoint has confirmed it. Each attempt is recorded before its first byte leaves,
+// which is possible only for a short time after that. So a recorded attempt without an
+// answer can reach the endpoint only up to a known time: the job goes on until then,
+// and notifies the endpoint once more after it.
 type SubscriptionNotifier struct {
 	Map      *regions.Map
 	Store    *inventory.Store
@@ -46,8 +46,8 @@ type SubscriptionNotifier struct {
 	// SendWithin, CallLimit and LateWriteWindow are the times in which an attempt has
 	// to leave, is answered, and may take effect.
 	SendWithin, CallLimit, LateWriteWindow time.Duration
-	// Absence is for how long the job waits for an endpoint that the map lacks: the
-	// map of another replica may have it.
+	// Absence is how long the job waits for an endpoint that the map lacks, because
+	// another replica may have a newer map.
 	Absence time.Duration
 	Floor   time.Duration // the least pause before the next attempt
 
@@ -76,7 +76,7 @@ func (k *SubscriptionNotifier) Describe() jobs.Description {
 // mostNotices bounds how many notices of a subscription are shown.
 const mostNotices = 100
 
-// heldAt finds the notices of a subscription that endpoints have not got.
+// heldAt finds the notices of a subscription that endpoints have not received.
 func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all []jobs.Hold, err error) {
 	on := "/subscriptions/" + path.Subscription()
 	if !arm.EqualFold(path.String(), on) {
@@ -103,23 +103,24 @@ func (k *SubscriptionNotifier) giveUp(ctx context.Context, j jobrow.Job) (jobs.G
 }
 
 const (
-	// noticesPerEndpoint is how many notices one replica sends to an endpoint at
-	// a time: fewer than it works on, for an endpoint that hangs must not hold them all.
+	// noticesPerEndpoint is how many notices one replica sends to an endpoint at a time.
+	// It is less than the number of jobs at a time, so that one hanging endpoint cannot
+	// hold them all.
 	noticesPerEndpoint = 4
-	// versionsPerAttempt is how many versions one attempt sends.
+	// versionsPerAttempt bounds the versions that one attempt sends.
 	versionsPerAttempt = 8
-	// returnedAtOnce is of how many subscriptions endpoints that are back are notified
-	// in one go.
+	// returnedAtOnce bounds the subscriptions of one round of notifying returned
+	// endpoints.
 	returnedAtOnce = 500
-	// longestPause bounds the pause before an endpoint is notified again, if it did not
-	// ask for one.
+	// longestPause bounds the pause before an endpoint is notified again, unless it
+	// asked for one.
 	longestPause = 5 * time.Minute
 )
 
-// apiVersion is that of all notices.
+// apiVersion is the api-version of all notices.
 const apiVersion = "2.0"
 
-// Targets are the endpoints of providers, which have to know of subscriptions.
+// Targets returns the endpoints of all providers, which have to know of subscriptions.
 func Targets(providers ...*regions.Provider) (all []inventory.NotificationTarget) {
 	for _, p := range providers {
 		for _, e := range p.Endpoints() {
@@ -131,7 +132,7 @@ func Targets(providers ...*regions.Provider) (all []inventory.NotificationTarget
 	return all
 }
 
-// Run notifies the endpoint, until it knows the newest version.
+// Run notifies the endpoint until it knows the newest version.
 func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	n, err := inventory.ReadNotice(claim.Job)
 	if err != nil {
@@ -185,7 +186,8 @@ func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n in
 	return jobs.Result{Recorded: true}, nil
 }
 
-// notify makes one attempt. Without an error and a pause the job has ended.
+// notify makes one attempt. The job has ended if it returns neither an error nor a
+// pause.
 func (k *SubscriptionNotifier) notify(ctx context.Context, claim *jobs.Claim, n *inventory.Notice, p *regions.Provider, to *regions.Endpoint) (again time.Duration, err error) {
 	snapshot, err := k.Store.SubscriptionSnapshot(ctx, claim.Job.Subscription, n.Namespace)
 	if err != nil {
@@ -230,16 +232,17 @@ func (k *SubscriptionNotifier) pause(a attempt, tries int) time.Duration {
 	return timing.Jitter(timing.Backoff(2*k.Floor, longestPause, tries))
 }
 
-// attempt is what one came to.
+// attempt is the outcome of one attempt.
 type attempt struct {
-	confirmed bool          // the endpoint has taken it
+	confirmed bool          // the endpoint has accepted it
 	over      bool          // it cannot take effect any more
 	after     time.Duration // the pause that the endpoint asked for; 0: none
 	text      string        // for operators
 }
 
-// send makes one call. After a 202 the endpoint is not done: its Location is not
-// followed, the endpoint is notified again (subscription lifecycle, Response).
+// send makes one call. A 202 means that the endpoint is not done: Portico does not
+// follow its Location, but notifies the endpoint again (subscription lifecycle,
+// Response).
 func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, begun time.Time) attempt {
 	path, query := "/subscriptions/"+snapshot.Subscription.ID, "api-version="+apiVersion
 	header := claim.Header(k.Region)
@@ -287,8 +290,8 @@ func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 	}))
 }
 
-// optional makes registration optional for all endpoints: they are notified whether
-// or not the subscription is registered.
+// optional makes registration optional for all endpoints, so that they are notified
+// whether or not the subscription is registered.
 func optional(all []inventory.NotificationTarget) []inventory.NotificationTarget {
 	all = slices.Clone(all)
 	for i := range all {

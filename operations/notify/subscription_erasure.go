@@ -11,16 +11,16 @@ import (
 	"portico/jobs"
 )
 
-// SubscriptionErasure erases what is left of a Deleted subscription once all
-// providers have confirmed the deletion. They cascade: no resource of it is deleted
-// by a call (subscription lifecycle, Subscription States).
+// SubscriptionErasure erases what is left of a Deleted subscription once all providers
+// have confirmed the deletion. Providers delete its resources by themselves, so Portico
+// makes no DELETE calls (subscription lifecycle, Subscription States).
 type SubscriptionErasure struct {
 	Store *inventory.Store
 	Floor time.Duration // the least time between two attempts
 }
 
-// eraseRecheck is the longest pause between two checks for confirmations: the last
-// confirmation triggers the job.
+// eraseRecheck is the longest pause between two checks for confirmations. Usually the
+// last confirmation triggers the job.
 const eraseRecheck = 10 * time.Second
 
 // Describe implements [jobs.Kind].
@@ -35,7 +35,7 @@ func (k SubscriptionErasure) Describe() jobs.Description {
 	}
 }
 
-// Run goes on until nothing is left, or there is something to wait for.
+// Run erases until nothing is left, or until it has to wait.
 func (k SubscriptionErasure) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	for {
 		failpoint.Pass(failpoint.EraseBefore)

@@ -10,10 +10,10 @@ import (
 	"portico/jobs"
 )
 
-// headerFor returns the ids of a job's call about a row: those of the request that left
-// the work; while the row's group is being deleted, those of the deletion, because all its
-// calls have the same. Nothing depends on it: where neither is known, they are the job's
-// own.
+// headerFor returns the ids of a job's call about a row: those of the request that caused
+// the work or, while the row's group is being deleted, those of the deletion, because all
+// its calls carry the same. If neither is known, they are the job's own. Only logs depend
+// on them.
 func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, region string, row inventory.Resource, cause events.Cause) http.Header {
 	if deletion := deletionOf(ctx, store, row); deletion.Correlation != "" {
 		return deletion.Header(region)
@@ -24,8 +24,8 @@ func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, r
 	return claim.Header(region)
 }
 
-// deletionOf names the request that began the deletion of a row's group; the zero
-// Commission where there is none, or it cannot be read.
+// deletionOf returns the request that started the deletion of a row's group; the zero
+// Commission if there is none, or if it cannot be read.
 func deletionOf(ctx context.Context, store *inventory.Store, row inventory.Resource) jobs.Commission {
 	group, err := store.Group(ctx, row.Subscription, row.Group)
 	if err != nil || group.State != index.GroupDeleting {

@@ -19,13 +19,13 @@ import (
 	"portico/upstream/answers"
 )
 
-// FenceWatcher watches the fences on an ID until the last of them has gone: it asks
-// for what may land under them, and deletes that. The inventory makes its job when a
-// group closes over writes of unknown fate.
+// FenceWatcher watches the fences on an ID until the last of them is gone: it probes
+// for resources that land under them, and deletes these. The inventory creates its job
+// when a group closes over writes of unknown outcome.
 type FenceWatcher struct {
 	Prober locate.Prober
-	// Floor is the least time between two questions; Prober.Timeout and Patience are
-	// as in Verifier.
+	// Floor is the least time between two probes; Prober.Timeout and Patience are as in
+	// Verifier.
 	Floor, Patience time.Duration
 	// SendWithin is the time in which a DELETE has to begin, and CallLimit that in
 	// which its last byte has to leave.
@@ -91,7 +91,7 @@ func WatchOn(sub, id string) jobrow.Job {
 	return jobrow.Job{Subscription: arm.Fold(sub), ID: jobrow.ID(inventory.FenceJob, key), Kind: inventory.FenceJob, Subject: key}
 }
 
-// Run asks once in each region where something may land.
+// Run probes once each region where something may land.
 func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	sub, key := claim.Job.Subscription, claim.Job.Subject
 	fences, err := f.Prober.Store.Fences(ctx, sub, key)
@@ -127,8 +127,8 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 	return jobs.Result{Again: f.pause(claim, left)}, nil
 }
 
-// pause is the pause until the next question. It grows, but not beyond the time of the
-// next fence.
+// pause returns the pause until the next probe. It grows, but not beyond the time of
+// the next fence.
 func (f *FenceWatcher) pause(claim *jobs.Claim, left []inventory.Fence) time.Duration {
 	now := f.Prober.Store.Now()
 	age := now.Sub(claim.Job.Created)
@@ -156,14 +156,15 @@ func fenced(fence inventory.Fence) inventory.Resource {
 	}
 }
 
-// landed asks whether something has landed under a fence.
+// landed probes whether something has landed under a fence.
 func (f *FenceWatcher) landed(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
 	answer, err := patient(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), fenced(fence))
 	return err == nil && answer.Status == http.StatusOK, err
 }
 
-// remove deletes what has landed under a fence, unless that is under way already.
-// Once sent, the DELETE is seen to its end.
+// remove deletes a resource that has landed under a fence, unless a DELETE is already
+// under way. Once the request has left, remove waits for its end even if the attempt is
+// over.
 func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) error {
 	q, endpoint, err := f.Prober.Target(fenced(fence))
 	if err != nil {
@@ -189,8 +190,8 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 	return errors.Join(failure, f.Prober.Store.SettleFencedDelete(ctx, ticket, outcome, q.Type.LateWriteWindow))
 }
 
-// send makes the call of a DELETE and returns what it came to. A refusal is an error,
-// so that the call is tried again.
+// send makes the call of a DELETE and returns its outcome. A refusal is an error, so
+// that the call is tried again.
 func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (index.Outcome, error) {
 	answer, err := f.Prober.Upstream.Send(ctx, call)
 	outcome := answers.Write{Kind: index.Delete, ID: id}.Read(answer, err).Outcome

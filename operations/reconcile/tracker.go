@@ -24,19 +24,19 @@ import (
 	"portico/upstream/answers"
 )
 
-// OperationTracker follows an accepted write to its end, by polling the URL that its
-// answer named, at the provider's own pace, or by asking for the resource where it
-// named none. The inventory makes its job with the acceptance; a newer acceptance
-// takes its place.
+// OperationTracker follows an accepted write to its end. It polls the URL that the
+// answer named, at the provider's own pace, or probes the resource if the answer named
+// none. The inventory creates its job with the acceptance; a newer acceptance replaces
+// the job.
 type OperationTracker struct {
 	Prober locate.Prober
 	// Floor is the least time between two polls; Prober.Timeout and Patience are
 	// as in Verifier.
 	Floor, Patience time.Duration
-	// LostAfter is for how long polls have to find no such operation until it counts
-	// as lost.
+	// LostAfter is how long polls have to find no such operation until it counts as
+	// lost.
 	LostAfter time.Duration
-	// After Limit an operation is only polled every Recheck.
+	// After Limit an operation is polled only every Recheck.
 	Limit, Recheck  time.Duration
 	VersionFallback time.Duration // as in Verifier
 	Region          string        // of the front door, for the ids of its calls
@@ -92,7 +92,8 @@ func (t *OperationTracker) show(j jobrow.Job) (s jobs.Standing) {
 	return s
 }
 
-// lastAnswer is what the provider said last of an operation, "" before it was asked.
+// lastAnswer returns the provider's last answer about an operation, "" before the first
+// poll.
 func lastAnswer(p inventory.FollowProgress) string {
 	switch {
 	case p.Missing == 1:
@@ -114,7 +115,7 @@ func (t *OperationTracker) giveUp(ctx context.Context, j jobrow.Job) (done jobs.
 	if err != nil {
 		return done, err
 	}
-	var window time.Duration // 0: that of the index
+	var window time.Duration // 0: the index's default
 	if typ := t.Prober.Map.Type(row.Type); typ != nil {
 		window = typ.LateWriteWindow
 	}
@@ -149,7 +150,7 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 	return result, err
 }
 
-// age is how long the operation has been followed.
+// age returns how long the operation has been followed.
 func (t *OperationTracker) age(claim *jobs.Claim) time.Duration {
 	return t.Prober.Store.Now().Sub(claim.Job.Created)
 }
@@ -185,21 +186,21 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 		if next, own := answers.OwnLink(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
 			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
 		}
-	case slowed && wanted > 0: // the provider knows best
+	case slowed && wanted > 0: // the provider sets the pace
 	default:
 		return jobs.Result{}, locate.NewStatusError(answer.Status, answer.Header)
 	}
 	return jobs.Result{Again: pace(t.age(claim), wanted, t.Floor), Payload: follow.String()}, nil
 }
 
-// pollsUntilLost is how many polls in a row have to find no operation until it counts
-// as lost.
+// pollsUntilLost is the number of consecutive polls that have to find no operation
+// until it counts as lost.
 const pollsUntilLost = 3
 
-// missing handles a poll that found no such operation, or was refused, as where a
-// Location is answered as the write itself would have been. A provider's replicas may
-// not know a new operation yet, so that only time makes it lost. Meanwhile the
-// resource itself may show what became of it.
+// missing handles a poll that found no such operation, or was refused: a Location may
+// be answered as the write itself would have been. Some replicas of a provider may not
+// know a new operation yet, so only time makes it lost. Meanwhile the resource itself
+// may show the outcome.
 func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error) (jobs.Result, error) {
 	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
 	switch {
@@ -219,23 +220,23 @@ func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follo
 	return jobs.Result{Again: max(t.Floor, t.LostAfter/(2*pollsUntilLost)), Payload: follow.String()}, nil
 }
 
-// ends reports whether a GET that has settled the row has ended the follow, too. It
-// does not end that of a PATCH, which its resource need not show.
+// ends reports whether a GET that has settled the row has also ended the follow. It
+// does not end the follow of a PATCH, since the resource need not show that.
 func ends(follow inventory.Follow, probed locate.ProbeResult) bool {
 	return probed.Settled && (follow.Kind != index.Patch || !probed.Found)
 }
 
 // failed reports whether a resource shows that the tracked operation has failed. A
-// failure that the index knew before says nothing of it.
+// failure that the index knew before does not count.
 func failed(row inventory.Resource, probed locate.ProbeResult) bool {
 	return probed.Found && strings.EqualFold(probed.ProvisioningState, "Failed") &&
 		index.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
 }
 
-// Finished polls the operation of a row once, and reports whether it has come to a
-// terminal state. Where there is nothing to poll, or the poll is refused, a resource
-// that was to be deleted may show that. why is what the provider said of an operation
-// that has failed. header carries the ids of the call.
+// Finished polls the operation of a row once, and reports whether it has reached a
+// terminal state. If there is nothing to poll, or the poll is refused, the absence of a
+// resource under deletion may show that. why is the provider's error for an operation
+// that failed. header carries the ids of the call.
 func Finished(ctx context.Context, p locate.Prober, header http.Header, follow inventory.Follow, row inventory.Resource) (finished bool, why *arm.Error, err error) {
 	if follow.Path != "" {
 		_, endpoint, err := p.Target(row)
@@ -262,11 +263,11 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 	return err == nil && failed(row, probed), nil, err
 }
 
-// probe tracks the operation by asking for the resource. A GET that is proof ends the
-// job by itself, and a failure is the end of the operation. An answer that may mean
-// its end, or that shows nothing of it, loses the operation: for a while nothing counts
-// as proof that it could overturn. A create that shows nothing yet goes on until its
-// time is up.
+// probe tracks the operation by GETs of the resource. A GET that is proof ends the job
+// by itself, and a failure is the end of the operation. An answer that may mean its
+// end, or that shows nothing of it, loses the operation: for a while no answer counts
+// as proof that the operation could overturn. A create that shows nothing yet goes on
+// until its time is up.
 func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow *inventory.Follow, row inventory.Resource) (jobs.Result, error) {
 	refusals := versionRefusals{follow.Progress.RefusedSince}
 	probed, err := refusals.probe(ctx, patient(t.Prober, claim, t.Patience), t.header(ctx, claim, *follow, row), row, t.VersionFallback)
@@ -285,8 +286,8 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
 }
 
-// end has the row verified, unless a newer acceptance has taken the job's place. why is
-// what the provider said of an operation that has failed.
+// end flags the row for verification, unless a newer acceptance has replaced the job.
+// why is the provider's error for an operation that failed.
 func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim, why *arm.Error) (jobs.Result, error) {
 	failpoint.Pass(failpoint.FollowEndBefore)
 	if err := t.Prober.Store.EndFollowByJob(ctx, claim.Job, why); err != nil {
@@ -296,7 +297,8 @@ func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim, why *arm.
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
-// lose has the row verified where nobody can say what became of the operation.
+// lose flags the row for verification when the outcome of the operation can no longer
+// be learnt.
 func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inventory.Resource) (jobs.Result, error) {
 	q, _, err := t.Prober.Target(row)
 	if err != nil {
@@ -308,9 +310,8 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
-// recordFailure returns what a provider said of an accepted write that failed, nil where
-// it did not say. That of a delete it keeps for the deletion of the group; nothing depends
-// on it.
+// recordFailure returns a provider's error for an accepted write that failed, nil if it
+// gave none. For a delete it also keeps the error for the status of the group's deletion.
 func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) *arm.Error {
 	text := answers.PollFailure(follow.Status, answer)
 	if text == "" {

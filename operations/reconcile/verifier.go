@@ -1,9 +1,10 @@
-// Package reconcile keeps the index true where an answer left it in doubt.
+// Package reconcile settles the resources that an answer left unverified.
 //
-// A [Verifier] asks the provider, by GET, for a row that is flagged, until that
-// settles it. An [OperationTracker] polls the operation of an accepted write; its end
-// is never proof, but has the row verified. A [FenceWatcher] watches writes of
-// unknown fate that a group was closed over, and deletes what lands late.
+// A [Verifier] probes the resource of a flagged row by GET until an answer settles the
+// row. An [OperationTracker] polls the operation of an accepted write; the end of the
+// operation is never proof, but flags the row for verification. A [FenceWatcher]
+// watches the writes of unknown outcome that a deleted group left, and deletes
+// resources that land late.
 package reconcile
 
 import (
@@ -23,20 +24,22 @@ import (
 	"portico/upstream"
 )
 
-// Verifier probes a flagged row until a GET has settled it. The inventory makes its
-// job when it flags a row, and removes it when the flag is lifted or the row goes.
+// Verifier probes a flagged row until a GET has settled it. The inventory creates its
+// job when it flags a row, and removes the job when it lifts the flag or removes the
+// row.
 type Verifier struct {
 	Prober locate.Prober
-	// Floor is the least time between two probes. Prober.Timeout is that of the first
-	// probe; later ones have more, up to Patience.
+	// Floor is the least time between two probes. Prober.Timeout is the timeout of the
+	// first probe; later probes have more time, up to Patience.
 	Floor, Patience time.Duration
-	// VersionFallback is for how long a provider may refuse a row's own api-version
-	// until the newest of its type takes its place.
+	// VersionFallback is how long a provider may refuse a row's own api-version until
+	// probes use the newest of the type.
 	VersionFallback time.Duration
 	Region          string // of the front door, for the ids of its calls
 }
 
-// longVerify is how long a row may wait for a probe that settles it until operators are told.
+// longVerify is how long a row may wait for a settling probe until a problem is reported to
+// operators.
 const longVerify = time.Hour
 
 // Describe implements [jobs.Kind].
@@ -56,7 +59,7 @@ func (v Verifier) Describe() jobs.Description {
 	}
 }
 
-// unstick is the remedy of jobs that keep the index true: to be due at once.
+// unstick is the remedy for jobs that keep the index true: making them due at once.
 func unstick(j jobrow.Job) []string { return []string{"unstick", j.Name(), "--ask"} }
 
 // Run probes once.
@@ -86,7 +89,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	return result, err
 }
 
-// judge says what a probe means for the job.
+// judge returns what a probe means for the job.
 func (v Verifier) judge(claim *jobs.Claim, probed locate.ProbeResult, err error) (jobs.Result, error) {
 	switch {
 	case err != nil:
@@ -99,8 +102,8 @@ func (v Verifier) judge(claim *jobs.Claim, probed locate.ProbeResult, err error)
 	return jobs.Result{}, nil // a write that could overturn the answer is open
 }
 
-// outcomeOf says what a probe that settled nothing came to. There are few such texts,
-// as each change is stored.
+// outcomeOf describes the outcome of a probe that settled nothing. There are only a few
+// such texts, because each change of the text is stored.
 func outcomeOf(probed locate.ProbeResult, err error) string {
 	var answered locate.StatusError
 	var fault *upstream.Fault
@@ -117,19 +120,19 @@ func outcomeOf(probed locate.ProbeResult, err error) string {
 	return "The answer proved nothing, as a write that could overturn it was open."
 }
 
-// longestAsked bounds the pauses that providers can ask for.
+// longestAsked bounds the pauses that providers can request.
 const longestAsked = time.Hour
 
-// patient gives each attempt twice the time of the one before, within a bound:
-// a region that hangs must not hold up the others, and one that is slow must
-// still be heard.
+// patient gives each attempt twice the time of the one before, within a bound. A
+// hanging region must not hold up the others, and a slow one must still get an answer
+// through.
 func patient(p locate.Prober, claim *jobs.Claim, most time.Duration) locate.Prober {
 	p.Timeout = max(p.Timeout, timing.Backoff(p.Timeout, most, int(claim.Job.Attempts)))
 	return p
 }
 
-// later is what an attempt comes to whose probe failed: the next one waits as long
-// as the answer asked for.
+// later returns the result of an attempt whose probe failed: the next attempt waits as
+// long as the answer asked for.
 func later(err error, floor time.Duration) (jobs.Result, error) {
 	var answered locate.StatusError
 	if errors.As(err, &answered) && answered.RetryAfter > 0 {
@@ -138,8 +141,8 @@ func later(err error, floor time.Duration) (jobs.Result, error) {
 	return jobs.Result{}, err
 }
 
-// pace is the pause until something is looked at again that its provider works on:
-// what the provider asked for, or a tenth of the time that it has taken so far.
+// pace returns the pause before work of a provider is checked again: the pause that the
+// provider asked for, or a tenth of the time that the work has taken so far.
 func pace(age, asked, floor time.Duration) time.Duration {
 	if asked == 0 {
 		asked = min(age/10, time.Minute)

@@ -10,15 +10,15 @@ import (
 	"portico/locate"
 )
 
-// versionRefusals is what a row's job remembers of answers that refuse the question
-// as such. A provider that has retired the row's api-version gives them for ever.
+// versionRefusals is the job's record of answers that refuse the request as such. A
+// provider that has retired the row's api-version gives them for ever.
 type versionRefusals struct {
 	Since time.Time // of the first of them; zero: none
 }
 
-// probe asks for the row, with the newest api-version of its type once the row's own
-// has been refused for as long as fallback. Only an answer to the row's own version
-// ends the refusals: the next probe has to go on with the version that is understood.
+// probe probes the row. Once the row's own api-version has been refused for as long as
+// fallback, it uses the newest of the type. Only an answer to the row's own version
+// ends the refusals, so that the next probe keeps using the version that works.
 func (r *versionRefusals) probe(ctx context.Context, prober locate.Prober, header http.Header, row inventory.Resource, fallback time.Duration) (locate.ProbeResult, error) {
 	now := prober.Store.Now()
 	prober.Newest = !r.Since.IsZero() && now.Sub(r.Since) >= fallback
@@ -32,8 +32,8 @@ func (r *versionRefusals) probe(ctx context.Context, prober locate.Prober, heade
 	return probed, err
 }
 
-// refusesQuestion reports whether the provider has answered that the question is
-// wrong, whoever asks it and whenever.
+// refusesQuestion reports whether the provider has answered that the request is wrong
+// for any caller at any time.
 func refusesQuestion(err error) bool {
 	var answered locate.StatusError
 	if !errors.As(err, &answered) {

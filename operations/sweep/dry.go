@@ -10,7 +10,7 @@ import (
 	"portico/locate"
 )
 
-// wouldAdopt is what adoption would come to, without it.
+// wouldAdopt returns the result that an adoption would have.
 func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Discovery) (inventory.AdoptResult, error) {
 	row, err := rs.store.Resource(ctx, seen.Subscription, seen.ID)
 	switch {
@@ -28,7 +28,7 @@ func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Discovery)
 	return inventory.Adopted, err
 }
 
-// wouldRemove asks for a row's resource, and notes the answer in the report alone.
+// wouldRemove probes a row's resource, and notes the answer only in the report.
 func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) error {
 	q, endpoint, err := ts.Prober.Target(row)
 	if err == nil {

@@ -15,11 +15,11 @@ import (
 	"portico/jobs"
 )
 
-// scheduledSubject is that of the one job that sweeps everything again and again;
-// the subjects of the others are made of their orders.
+// scheduledSubject is the subject of the one job that sweeps everything periodically;
+// the subjects of the others are derived from their orders.
 const scheduledSubject = "everything, on schedule"
 
-// saveEvery is how often a sweep records how far it has come, at most.
+// saveEvery is the least time between two records of a sweep's progress.
 const saveEvery = time.Second
 
 // Bounds of the pause before an uncovered region that failed is tried again.
@@ -28,20 +28,20 @@ const (
 	longestUncovered  = 10 * time.Minute
 )
 
-// payload is what a job keeps.
+// payload is the payload of a sweep's job.
 type payload struct {
 	Order
 	Scheduled bool   `json:"scheduled,omitempty"`
 	Place     place  `json:"place"`
 	Tries     int    `json:"tries,omitempty"` // that left something uncovered
 	Progress  Report `json:"progress"`
-	// Last is the latest sweep that has ended, Succeeded when the latest ended
+	// Last is the latest sweep that has ended. Succeeded is the end of the latest sweep
 	// in which every region answered.
 	Last      *summary  `json:"last,omitempty"`
 	Succeeded time.Time `json:"succeeded"`
 }
 
-// summary is what is kept of a sweep that has ended.
+// summary is the record of an ended sweep.
 type summary struct {
 	Started time.Time      `json:"started"`
 	Ended   time.Time      `json:"ended"`
@@ -58,7 +58,7 @@ func readPayload(text string) (*payload, error) {
 	return p, nil
 }
 
-// subject names what an order is about: orders of one subject are one job.
+// subject returns the job subject of an order: orders with one subject share a job.
 func (o Order) subject() string {
 	subject := o.Subscription
 	if subject == "" {
@@ -73,8 +73,8 @@ func (o Order) subject() string {
 	return subject
 }
 
-// Order adds the job of a sweep, and returns it. Where a sweep of the same order is
-// under way it returns that one's.
+// Order adds the job of a sweep, and returns it. If a sweep of the same order is under
+// way, it returns that job.
 func (s *Sweeper) Order(ctx context.Context, order Order) (jobrow.Job, error) {
 	p := payload{Order: order}
 	return s.job(ctx, jobrow.Job{Subscription: order.Subscription, Subject: order.subject(), Payload: p.String()})
@@ -98,7 +98,7 @@ func (s *Sweeper) Describe() jobs.Description {
 	}}
 }
 
-// Run sweeps, and goes on from where the last attempt left off.
+// Run sweeps, continuing where the last attempt left off.
 func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := readPayload(claim.Job.Payload)
 	if err != nil {
@@ -124,12 +124,12 @@ func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	})
 	if err != nil {
 		p.Progress.Ended = nil
-		return jobs.Result{Payload: p.String()}, err // the next attempt goes on from here
+		return jobs.Result{Payload: p.String()}, err // the next attempt continues here
 	}
 	return s.conclude(claim, p), nil
 }
 
-// conclude decides what becomes of the job when a sweep has ended.
+// conclude decides whether the job ends when a sweep has ended.
 func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 	report := &p.Progress
 	p.Last = &summary{Started: report.Started, Ended: *report.Ended, Drift: report.Drift()}
@@ -156,8 +156,8 @@ func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 	return jobs.Result{End: jobrow.Done, Payload: p.String()}
 }
 
-// Schedule adds the jobs by which everything is swept at each interval and, once under
-// each configuration, what is not covered.
+// Schedule adds the job that sweeps everything at each interval and, once under each
+// configuration, the jobs that sweep what is not covered.
 func (s *Sweeper) Schedule(ctx context.Context) error {
 	return errors.Join(s.scheduleAll(ctx), s.scheduleUncovered(ctx))
 }
@@ -189,7 +189,7 @@ func (s *Sweeper) scheduleUncovered(ctx context.Context) error {
 	})
 }
 
-// OrderUncovered has a subscription swept if absence was not seen everywhere.
+// OrderUncovered orders a sweep of a subscription unless absence was seen everywhere.
 func (s *Sweeper) OrderUncovered(ctx context.Context, sub string) error {
 	for _, t := range tracked(s.Prober.Map) {
 		uncovered, err := s.Prober.Store.Uncovered(ctx, sub, t.Key, t.EffectiveRegions())
@@ -225,18 +225,17 @@ func (s *Sweeper) Measure(ctx context.Context, _ int) error {
 	return nil
 }
 
-// Latest is what is known of the latest sweep of everything that has ended; the zero Latest
-// where none has.
+// Latest is the record of the latest ended sweep of everything; the zero Latest if none has
+// ended.
 type Latest struct {
 	Started, Ended time.Time
-	Drift          map[string]int // as [Report.Drift] has it
-	// Complete: every region was listed in full; Succeeded is when a sweep last ended with
-	// that.
+	Drift          map[string]int // as [Report.Drift] counts
+	// Complete: every region was listed in full. Succeeded is when a sweep last ended so.
 	Complete  bool
 	Succeeded time.Time
 }
 
-// Latest returns what is known of the latest sweep of everything, by any replica.
+// Latest returns the record of the latest sweep of everything, by any replica.
 func (s *Sweeper) Latest(ctx context.Context) (latest Latest, err error) {
 	for _, subject := range []string{scheduledSubject, Order{}.subject()} {
 		job, err := s.Prober.Store.Job(ctx, "", jobrow.ID(Job, subject))

@@ -17,9 +17,9 @@ import (
 	"portico/upstream"
 )
 
-// collection reads every page of a list and calls differs for what the index does not
-// have in this region, or has with other tags. The provider's faults are noted, and end the
-// list.
+// collection reads every page of a list, and calls differs for each resource that the index
+// does not have in this region, or has with other tags. It notes the provider's faults,
+// which end the list.
 func (rs *regionSweep) collection(ctx context.Context, id string, differs func(listedResource) error) error {
 	c := fanout.Collection{
 		Reader: patientReader{rs}, Endpoint: rs.endpoint, Namespace: rs.typ.Provider.Namespace, Public: rs.Prober.Public,
@@ -36,7 +36,7 @@ func (rs *regionSweep) collection(ctx context.Context, id string, differs func(l
 	return err
 }
 
-// patientReader reads pages as get does.
+// patientReader reads pages by get.
 type patientReader struct{ *regionSweep }
 
 func (r patientReader) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
@@ -70,8 +70,8 @@ type listedResource struct {
 	known bool // the index has it in the region
 }
 
-// look finds out about a resource that was listed since a time, and of which the index
-// says something else than the list.
+// look examines a resource that was listed since a time and that differs from its row
+// in the index.
 func (rs *regionSweep) look(ctx context.Context, l listedResource, since time.Time) error {
 	if l.known {
 		return rs.compareTags(ctx, l)
@@ -79,8 +79,8 @@ func (rs *regionSweep) look(ctx context.Context, l listedResource, since time.Ti
 	return rs.adoptListed(ctx, l.Request, since)
 }
 
-// compareTags has the index take over the tags of a resource, unless it has those that
-// the list showed by now. What is followed is asked for at its end.
+// compareTags updates the index with the tags of a resource, unless it has the listed
+// tags by now. It skips a followed row, which is verified when its operation ends.
 func (rs *regionSweep) compareTags(ctx context.Context, l listedResource) error {
 	row, err := rs.store.Resource(ctx, rs.sub, l.Key())
 	switch {

@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// faultsPerList ends a list: a region that fails so often is down.
+	// faultsPerList is the number of faults that end a list: a region that fails so
+	// often is down.
 	faultsPerList = 5
-	// triesAtMost bounds the calls of one question to a region that is too busy.
+	// triesAtMost bounds the calls of one request to a busy region.
 	triesAtMost     = 5
 	longestThrottle = time.Minute
 )
@@ -35,7 +36,7 @@ type regionSweep struct {
 	mu     sync.Mutex
 	listed int
 	faults int
-	// open: there may be something that has no row.
+	// open: there may be a resource without a row.
 	open bool
 	// young are resources that could not be adopted yet.
 	young []*routing.Request
@@ -43,8 +44,8 @@ type regionSweep struct {
 
 var errTooManyFaults = errors.New("too many faults")
 
-// region lists a region, adopts what it shows, and reports whether it was seen in full.
-// An error is the store's.
+// region lists a region, adopts the listed resources, and reports whether the region
+// was listed in full. An error is the store's.
 func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, err error) {
 	ctx, span := spans.Begin(ctx, spans.SweepRegion, "sweep region")
 	complete, err = ts.listRegion(ctx, name)
@@ -57,7 +58,7 @@ func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, er
 	return complete, err
 }
 
-// outcomeOf names in one word what came of a region.
+// outcomeOf returns the outcome of a region in one word.
 func outcomeOf(complete bool, err error) string {
 	switch {
 	case err != nil:
@@ -101,8 +102,8 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 }
 
 // parentsUnknown reports whether the region may hold parents of a nested type that the
-// index does not know: what is below them is not listed then. It is called before the
-// parents are read, whose rows precede the coverage.
+// index does not know: resources below those are not listed. It is called before the
+// parents are read, because their rows precede the coverage.
 func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
 	parent := rs.typ.Parent
 	if parent == nil || parent.Kind != regions.Tracked {
@@ -112,8 +113,8 @@ func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
 	return len(unseen) > 0, err
 }
 
-// lists reads the collections: that of the subscription or, of a nested type,
-// one below each parent that lies in the region.
+// lists reads the collections: that of the subscription or, for a nested type, one
+// below each parent in the region.
 func (rs *regionSweep) lists(ctx context.Context) error {
 	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
 	last := rs.typ.Name
@@ -141,12 +142,12 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 	return errors.Join(group.wait(ctx), err)
 }
 
-// adoptYoung tries once more to adopt what was too young, and may have been deleted
-// since. What is still not settled is no absence.
+// adoptYoung tries once more to adopt the resources that were too young and may have
+// been deleted since. A resource that is still unsettled does not count as absent.
 func (rs *regionSweep) adoptYoung(ctx context.Context) error {
 	young := rs.young
 	rs.young = nil
-	if len(young) > 0 { // until what was removed here counts as removed before
+	if len(young) > 0 { // until removals here count as earlier than the next list
 		if err := timing.Sleep(ctx, rs.store.ClockSlack()); err != nil {
 			return err
 		}
@@ -160,15 +161,15 @@ func (rs *regionSweep) adoptYoung(ctx context.Context) error {
 	return err
 }
 
-// adoptListed adopts a resource that was listed since a time and that the index does
-// not have in this region.
+// adoptListed adopts a resource that was listed since a time and that the index lacks
+// in this region.
 func (rs *regionSweep) adoptListed(ctx context.Context, q *routing.Request, since time.Time) error {
 	answer, err := rs.get(ctx, rs.Prober, q.Path.Escaped(), "api-version="+rs.version)
 	switch {
 	case err != nil:
 		return rs.fault(ctx, err)
 	case answer.Status == http.StatusNotFound:
-		return nil // it has gone since it was listed
+		return nil // it was removed after it was listed
 	case answer.Status != http.StatusOK:
 		return rs.fault(ctx, locate.NewStatusError(answer.Status, answer.Header))
 	}
@@ -208,8 +209,9 @@ func (rs *regionSweep) adopt(ctx context.Context, seen inventory.Discovery) (inv
 	return rs.store.Adopt(ctx, seen)
 }
 
-// adoptStray asks for the row that makes a discovery a stray. Where its resource has gone
-// the row goes, and what was discovered is young: it is asked for and adopted after the list.
+// adoptStray probes the resource of the row that makes a discovery a stray. If that resource
+// is gone, the row goes, and the discovery counts as young: it is probed and adopted after
+// the list.
 func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery) (inventory.AdoptResult, error) {
 	if rs.order.DryRun {
 		return inventory.Strayed, nil
@@ -229,11 +231,11 @@ func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery)
 	case errors.Is(err, inventory.ErrUnavailable):
 		return 0, err
 	}
-	return inventory.Strayed, ctx.Err() // its region has it too, or does not say
+	return inventory.Strayed, ctx.Err() // the row's region has it too, or gives no answer
 }
 
-// fault notes a fault of the provider; too many of them end the list. The end of ctx
-// is none.
+// fault notes a fault of the provider; too many of them end the list. The end of ctx is
+// no fault.
 func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -247,8 +249,8 @@ func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 	return nil
 }
 
-// named returns the request that the id of a list's element names, or why it
-// names none of the type.
+// named returns the request for the id of a list's element, or why the id names no
+// resource of the type.
 func (rs *regionSweep) named(id string) (*routing.Request, error) {
 	q, fault := routing.ClassifyID(rs.Prober.Map, http.MethodGet, id)
 	if fault != nil || q.Class != routing.Instance || q.Type != rs.typ || q.Path.Hops() != 1 || q.Path.Group() == "" ||

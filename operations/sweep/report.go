@@ -7,7 +7,7 @@ import (
 	"portico/inventory"
 )
 
-// Bounds of a report, which is kept with its job.
+// Bounds of a report, which is stored with its job.
 const (
 	idsPerFinding   = 100
 	failuresInFull  = 100
@@ -16,14 +16,14 @@ const (
 )
 
 // Report says what a sweep has found and done so far. Its size is bounded: counts are
-// whole, of names there are the first hundred.
+// complete, but names are limited to the first hundred.
 type Report struct {
 	Subscription  string     `json:"subscription,omitempty"` // empty: all
 	DryRun        bool       `json:"dryRun,omitempty"`       // nothing was changed
 	CorrelationID string     `json:"correlationId,omitempty"`
 	Started       time.Time  `json:"started,omitzero"`
 	Ended         *time.Time `json:"ended,omitempty"`
-	// Done of Of steps have been made, one for each type in each subscription.
+	// Done of Of steps are done, one for each type in each subscription.
 	Done int `json:"done"`
 	Of   int `json:"of"`
 
@@ -33,20 +33,21 @@ type Report struct {
 	MissingRows Finding `json:"missingRows"`
 	// MissingResources are rows whose resource is gone; they were removed.
 	MissingResources Finding `json:"missingResources"`
-	// ChangedTags are resources whose tags were others than the index had; it has them now.
+	// ChangedTags are resources whose tags differed from the index's; the sweep updated the
+	// index.
 	ChangedTags Finding `json:"changedTags"`
 	// Strays are resources in another region than their row's.
 	Strays Finding `json:"strays"`
 	// UnknownGroups are resources whose group does not exist.
 	UnknownGroups Finding `json:"unknownGroups"`
-	// Usage names groups and types whose use of a quota was miscounted.
+	// Usage names groups and types whose usage of a quota was miscounted.
 	Usage Finding `json:"usage"`
 
 	FailureCount int       `json:"failureCount"`
 	Failures     []Failure `json:"failures,omitempty"`
 }
 
-// Count is how many resources of a type the lists of a region showed.
+// Count is the number of resources of a type in the lists of a region.
 type Count struct {
 	Type   string `json:"type"` // "" sums what the report has no room for
 	Region string `json:"region"`
@@ -65,8 +66,8 @@ func (f *Finding) add(id string) {
 	}
 }
 
-// Failure is a region that could not be listed in full. Nothing was removed there, and
-// no absence is claimed.
+// Failure is a region that could not be listed in full. The sweep removed nothing
+// there, and claims no absence.
 type Failure struct {
 	Subscription string `json:"subscription"`
 	Type         string `json:"type"`
@@ -77,7 +78,7 @@ type Failure struct {
 // Complete reports whether every region was listed in full.
 func (r *Report) Complete() bool { return r.Ended != nil && r.FailureCount == 0 && r.Done == r.Of }
 
-// Drift is how many disagreements of each kind there were.
+// Drift returns the number of disagreements of each kind.
 func (r *Report) Drift() map[string]int {
 	return map[string]int{
 		"missing_row": r.MissingRows.Count, "missing_resource": r.MissingResources.Count, "stray": r.Strays.Count,

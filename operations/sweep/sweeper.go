@@ -1,5 +1,5 @@
-// Package sweep compares the index with what the providers hold, and mends the index
-// where they differ, but only by what a GET of the single resource said.
+// Package sweep compares the index with the providers' lists, and corrects the index
+// where they differ, but only by a GET of the single resource.
 package sweep
 
 import (
@@ -26,13 +26,13 @@ import (
 const Job = "sweep"
 
 // Sweeper lists each type of each subscription at each regional endpoint, all pages,
-// the nested types below each of their parents, and then: adopts what has no row,
-// after a GET of its own; asks for each row that a whole list did not show; reports
-// what lies in a second region or in an unknown group; counts the quotas anew; and
-// records where absence was seen. A list that failed or ended early removes nothing
-// and claims nothing.
+// and nested types below each of their parents. Then it adopts each resource without a
+// row, after a GET of its own; probes each row that a complete list did not show;
+// reports resources that lie in a second region or in an unknown group; recounts the
+// quotas; and records where absence was seen. After a list that failed or ended early
+// it removes nothing and claims nothing.
 type Sweeper struct {
-	Prober   locate.Prober // Timeout: of a question about one resource
+	Prober   locate.Prober // Timeout: of a probe of one resource
 	Patience time.Duration // for a page of a list
 	Interval time.Duration // between two sweeps of everything; 0: none are scheduled
 	Region   string        // of the front door, for the ids of its calls
@@ -54,23 +54,24 @@ func (s *Sweeper) Succeed(before jobs.Kind) {
 	s.metrics, s.slots = b.metrics, b.slots
 }
 
-// callsPerEndpoint is how many calls one replica's sweeps make to an endpoint at a
-// time.
+// callsPerEndpoint is the number of calls that one replica's sweeps make to an endpoint
+// at a time.
 const callsPerEndpoint = 8
 
 func (s *Sweeper) slotsAt(e *regions.Endpoint) *limits.Concurrency {
 	return s.slots.At(e.Region, e.String())
 }
 
-// Order says what is to be swept.
+// Order says what to sweep.
 type Order struct {
 	Subscription string `json:"subscription,omitempty"` // folded; empty: all
 	DryRun       bool   `json:"dryRun,omitempty"`       // report only
-	// Uncovered: only where absence was not seen yet, and until it was.
+	// Uncovered: sweep only where absence was not seen yet, and repeat that until it
+	// was.
 	Uncovered bool `json:"uncovered,omitempty"`
 }
 
-// place is how far a sweep has come: to the end of a type in a subscription.
+// place is the progress of a sweep: the type in a subscription that was done last.
 type place struct {
 	Subscription string `json:"subscription,omitempty"`
 	Type         string `json:"type,omitempty"`
@@ -87,9 +88,9 @@ func (s *Sweeper) Sweep(ctx context.Context, order Order, progress func(Report))
 	return report, err
 }
 
-// sweep goes on behind a place, and calls done after each step, when nothing is
-// under way. Its error is the store's or the context's: the faults of providers are
-// in the report.
+// sweep continues after a place, and calls done after each step, when nothing is under
+// way. Its error is the store's or the context's: the faults of providers are in the
+// report.
 func (s *Sweeper) sweep(ctx context.Context, order Order, report *Report, from place, done func(place) error) error {
 	report.Subscription, report.DryRun = order.Subscription, order.DryRun
 	w := &sweep{Sweeper: s, store: s.Prober.Store, order: order, ledger: ledger{report: report}}
@@ -104,7 +105,7 @@ func (s *Sweeper) sweep(ctx context.Context, order Order, report *Report, from p
 		switch strings.Compare(sub, from.Subscription) {
 		case -1:
 			continue
-		case 0: // a type that the map has no longer: from the first
+		case 0: // a type that the map no longer has: from the first
 			first = 1 + slices.IndexFunc(types, func(t *regions.ResourceType) bool { return t.Key == from.Type })
 		}
 		for j := first; j < len(types); j++ {
@@ -134,7 +135,7 @@ type sweep struct {
 	order Order
 }
 
-// subscriptions lists what is to be swept, in order.
+// subscriptions lists the subscriptions to sweep, in order.
 func (w *sweep) subscriptions(ctx context.Context) (ids []string, err error) {
 	if w.order.Subscription != "" {
 		one, err := w.store.Subscription(ctx, w.order.Subscription)

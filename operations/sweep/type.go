@@ -39,8 +39,8 @@ func fingerprintOf(key string) (f fingerprint) {
 	return f
 }
 
-// listedTags stands for the tags of a resource in a list; of one whose tags cannot be read
-// for nothing that a row has.
+// listedTags is a fingerprint of the tags of a resource in a list; of unreadable tags it
+// is one that no row has.
 func listedTags(text []byte) fingerprint {
 	_, details := inventory.ReadDetails(text)
 	if details == nil {
@@ -49,7 +49,7 @@ func listedTags(text []byte) fingerprint {
 	return tagsOf(details.Tags)
 }
 
-// tagsOf stands for tags.
+// tagsOf returns the fingerprint of tags.
 func tagsOf(tags map[string]string) fingerprint {
 	var text []byte
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
@@ -98,7 +98,7 @@ func (ts *typeSweep) run(ctx context.Context) error {
 	return ts.verify(ctx, listed)
 }
 
-// regions are those that the order asks for, and where rows are.
+// regions returns the regions that the order names, and those with rows.
 func (ts *typeSweep) regions(ctx context.Context) ([]string, error) {
 	if ts.order.Uncovered {
 		return ts.store.Uncovered(ctx, ts.sub, ts.typ.Key, ts.typ.EffectiveRegions())
@@ -152,8 +152,8 @@ func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
 	return l.tags == row.tags || l.tags == fingerprint{}
 }
 
-// unlisted reports whether a row was there before the lists began and was missing from
-// that of its region.
+// unlisted reports whether a row existed before the lists began and is missing from its
+// region's list.
 func (ts *typeSweep) unlisted(row inventory.Resource) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -161,8 +161,8 @@ func (ts *typeSweep) unlisted(row inventory.Resource) bool {
 	return before != nil && before.region == row.Region && !before.listed
 }
 
-// verify asks for the rows that the whole list of their region did not show. Those in
-// doubt have jobs that ask for them.
+// verify probes the rows that the complete list of their region did not show.
+// Unverified rows have jobs that probe them.
 func (ts *typeSweep) verify(ctx context.Context, whole map[string]bool) error {
 	group := &workGroup{}
 	failure := ts.rows(ctx, func(row inventory.Resource) error {
@@ -175,8 +175,8 @@ func (ts *typeSweep) verify(ctx context.Context, whole map[string]bool) error {
 	return errors.Join(failure, group.wait(ctx))
 }
 
-// verifyRow asks for a row's resource. Where the provider does not say whether it
-// exists, the row is flagged.
+// verifyRow probes a row's resource. If the provider does not answer whether it exists,
+// it flags the row.
 func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) error {
 	if ts.order.DryRun {
 		return ts.wouldRemove(ctx, row)
@@ -195,7 +195,7 @@ func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) erro
 	return ts.store.RequestVerify(ctx, row.Subscription, row.Key)
 }
 
-// workGroup does pieces of work side by side, until one fails.
+// workGroup runs pieces of work concurrently, until one fails.
 type workGroup struct {
 	work sync.WaitGroup
 
@@ -203,8 +203,8 @@ type workGroup struct {
 	err error
 }
 
-// do begins a piece of work when a slot is free. After a failure, or when ctx
-// has ended, it does nothing.
+// do starts a piece of work when a slot is free. After a failure, or when ctx has
+// ended, it does nothing.
 func (g *workGroup) do(ctx context.Context, slots *limits.Concurrency, piece func() error) {
 	if g.failure() != nil || slots.Acquire(ctx, "") != nil {
 		return
@@ -229,7 +229,7 @@ func (g *workGroup) failure() error {
 	return g.err
 }
 
-// wait returns when all work has ended, with what failed of it.
+// wait returns when all work has ended, with its errors.
 func (g *workGroup) wait(ctx context.Context) error {
 	g.work.Wait()
 	if err := g.failure(); err != nil {

@@ -1,21 +1,22 @@
 // Package webhook delivers events to the sinks of the configuration: at least once, and
 // those of one resource one after another, in the order of their numbers.
 //
-// Each sink has one job, whose holder reads the outbox behind a cursor. An event that is
-// not taken holds up its resource alone: it becomes a row beside the cursor, as do those
-// that come behind it, and the cursor goes on. Rows are bounded; where there is no room
+// Each sink has one job, whose holder reads the event log from a cursor on. An event
+// that is not taken delays only its own resource: it and the later events of that
+// resource become rows, and the cursor goes on. Rows are bounded; if there is no room
 // for more, the cursor waits, and nothing is lost.
 //
 // A receiver that fails for several resources in a row, or cannot be reached, is away:
-// nothing is counted against events then, it is asked now and then by one of them, and
-// everything goes on when it takes one. Only while a receiver takes others an event is
-// given up, and becomes a dead letter.
+// failures then do not count against events, one event now and then tests the receiver,
+// and all delivery resumes when it takes one. An event is given up, and becomes a dead
+// letter, only while the receiver takes others.
 //
-// An operator may have an event tried, or given up, at once: by an order that the holder
-// takes between two messages, and answers as it records what came of it ([Deliverer.Order]).
+// An operator may order that an event is tried, or given up, at once. The holder takes such
+// an order between two messages, and answers it as it records the result
+// ([Deliverer.Order]).
 //
-// [queue] is what is on its way, [delivery] moves it, [receiver] sends it, and [Deliverer]
-// is the kind of the jobs.
+// [queue] holds the events on their way, [delivery] moves them, [receiver] sends them, and
+// [Deliverer] is the kind of the jobs.
 package webhook
 
 import (
@@ -37,12 +38,12 @@ import (
 )
 
 const (
-	// absentPause is how long a job of a sink that the configuration lacks is left to
-	// others, which may have read a newer one.
+	// absentPause is how long the job of a sink that the configuration lacks is left to
+	// other replicas, which may have a newer configuration.
 	absentPause = 10 * time.Second
-	// absentFor is how long it is remembered how far such a sink has come.
+	// absentFor is how long the progress of such a sink is remembered.
 	absentFor = 24 * time.Hour
-	// soon has a job claimed again at once.
+	// soon is a pause that lets the job be claimed again at once.
 	soon = time.Millisecond
 )
 
@@ -51,7 +52,7 @@ const (
 type Deliverer struct {
 	Sinks    []*Sink
 	Store    *inventory.Store
-	Interval time.Duration // between two looks at the outbox
+	Interval time.Duration // between two reads of the event log
 	Tracer   *spans.Tracer
 	Log      *zap.Logger
 
@@ -71,7 +72,7 @@ func (d *Deliverer) Start(registry prometheus.Registerer) {
 	d.showSinks()
 }
 
-// Succeed implements [jobs.Lasting]. What is under way for the former one ends.
+// Succeed implements [jobs.Lasting]. It ends the work of the former kind.
 func (d *Deliverer) Succeed(before jobs.Kind) {
 	b := before.(*Deliverer)
 	d.metrics = b.metrics
@@ -90,7 +91,7 @@ func (d *Deliverer) showSinks() {
 	}
 }
 
-// Sink is the sink of a name, or nil.
+// Sink returns the sink of a name, or nil.
 func (d *Deliverer) Sink(name string) *Sink {
 	for _, s := range d.Sinks {
 		if s.Name == name {
@@ -125,8 +126,8 @@ func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, er
 	return jobs.Result{Again: soon}, nil
 }
 
-// missing leaves the job of a sink that the configuration lacks to others, and ends it
-// when it has been absent for long.
+// missing leaves the job of a sink that the configuration lacks to other replicas, and
+// ends it after a long absence.
 func (d *Deliverer) missing(ctx context.Context, name string, s state) (jobs.Result, error) {
 	now := d.Store.Now()
 	if s.AbsentSince.IsZero() {
@@ -142,12 +143,12 @@ func (d *Deliverer) missing(ctx context.Context, name string, s state) (jobs.Res
 	return jobs.Result{End: jobrow.Done}, nil
 }
 
-// Schedule implements [jobs.Scheduled]: it makes the jobs of new sinks that [Begin] has
-// not made.
+// Schedule implements [jobs.Scheduled]: it creates the jobs of new sinks that [Begin]
+// has not created.
 func (d *Deliverer) Schedule(ctx context.Context) error { return Begin(ctx, d.Store, d.Sinks) }
 
-// Begin makes the jobs of sinks that have none: of what is written from now on a new sink
-// misses nothing. The jobs of sinks that nobody knew are due at once.
+// Begin creates the jobs of sinks that have none, so that a new sink misses no event from
+// now on. The jobs of sinks that no replica knew are due at once.
 func Begin(ctx context.Context, store *inventory.Store, sinks []*Sink) error {
 	var failures error
 	for _, s := range sinks {
@@ -181,7 +182,8 @@ func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
 	return err
 }
 
-// resume has the job of a sink claimed at once that somebody without the sink has put off.
+// resume makes the job of a sink due at once if a replica without the sink has deferred
+// it.
 func resume(ctx context.Context, store *inventory.Store, job jobrow.Job) error {
 	state, err := readState(job)
 	if err != nil || job.Owner != "" || state.AbsentSince.IsZero() {
@@ -189,12 +191,12 @@ func resume(ctx context.Context, store *inventory.Store, job jobrow.Job) error {
 	}
 	_, err = store.TriggerJob(ctx, "", job.ID)
 	if errors.Is(err, jobrow.ErrEnded) || errors.Is(err, inventory.ErrNotFound) {
-		return nil // it was forgotten meanwhile, and is made anew by the next call
+		return nil // it was forgotten meanwhile, and the next call creates it again
 	}
 	return err
 }
 
-// numberAll numbers all events that have been committed: what is numbered later was
+// numberAll numbers all committed events, so that every event numbered later was
 // written later.
 func numberAll(ctx context.Context, store *inventory.Store) error {
 	for {
@@ -211,13 +213,13 @@ func (d *Deliverer) job(ctx context.Context, sink string) (jobrow.Job, error) {
 	return d.Store.Job(ctx, "", jobID(sink))
 }
 
-// Measure implements [jobs.Measured]. What it shows it has from the store, so that every
-// replica shows it, and also where nobody delivers.
+// Measure implements [jobs.Measured]. It reads the store, so that every replica shows
+// the metrics, even if none delivers.
 func (d *Deliverer) Measure(ctx context.Context, _ int) error {
 	for _, s := range d.Sinks {
 		status, err := d.Status(ctx, s.Name)
 		if errors.Is(err, inventory.ErrNotFound) {
-			continue // its job is made soon
+			continue // its job is created soon
 		}
 		if err != nil {
 			return err
@@ -236,18 +238,19 @@ func (d *Deliverer) Measure(ctx context.Context, _ int) error {
 	return nil
 }
 
-// Status is how a sink fares.
+// Status is the state of a sink's delivery.
 type Status struct {
 	Progress
-	Owner    string // who delivers
-	Lag      int64  // events that it has not come to, of all
+	Owner    string // the replica that delivers
+	Lag      int64  // events that it has not reached yet, of all
 	Retrying int
 	Dead     int
-	// LagSeconds is the age of the first event that it has not come to.
+	// LagSeconds is the age of the first event that it has not reached yet.
 	LagSeconds float64
 }
 
-// Status returns how a sink fares; inventory.ErrNotFound where it has not begun.
+// Status returns the state of a sink's delivery, or inventory.ErrNotFound if it has not
+// started.
 func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err error) {
 	job, err := d.job(ctx, name)
 	if err != nil {
@@ -277,8 +280,7 @@ func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err erro
 	return s, err
 }
 
-// Test sends a sink an event that says nothing, once and at once, and returns what came
-// of it.
+// Test sends a sink an empty event, once and at once, and returns the outcome.
 func (d *Deliverer) Test(ctx context.Context, s *Sink) (Outcome, error) {
 	r := newReceiver(s)
 	defer r.close()

@@ -18,13 +18,14 @@ import (
 
 const (
 	readAtOnce = 256
-	// saveEvery bounds how long what was delivered may go unrecorded: as much is delivered
-	// again after a kill.
+	// saveEvery bounds how long deliveries may go unrecorded: those are repeated after a
+	// kill.
 	saveEvery = 500 * time.Millisecond
-	// severalResources is how many resources fail in a row where the receiver is away.
+	// severalResources is the number of resources that fail in a row before the
+	// receiver counts as away.
 	severalResources = 3
 	// awayProbe is the longest pause between two attempts at a receiver that is away,
-	// unless it asks for a longer one: what is new may be for another part of it.
+	// unless it asks for a longer one: a new event may be for another part of it.
 	awayProbe = 30 * time.Second
 )
 
@@ -40,24 +41,24 @@ type delivery struct {
 
 	sending int // messages
 	results chan sent
-	// failing are the resources that failed since an event was taken, pauses how often
-	// the receiver was found away since then.
+	// failing are the resources that failed since an event was taken, pauses counts how
+	// often the receiver was found away since then.
 	failing map[string]struct{}
 	pauses  int
 	paused  time.Time // until then nothing is sent
 
 	answered []eventlog.SinkOrder // orders, with what the next save records
 
-	look   time.Time // for the next look at the outbox
-	tick   time.Time // for the next look at what operators have changed
+	look   time.Time // for the next read of the event log
+	tick   time.Time // for the next read of operators' changes
 	saved  time.Time
 	before Progress // as it was saved
 }
 
-// sent is what became of a message.
+// sent is the outcome of a message.
 type sent struct {
 	items   []*item
-	missing []*item // no longer kept by the outbox
+	missing []*item // no longer kept in the event log
 	outcome Outcome
 	err     error
 }
@@ -69,7 +70,7 @@ func (d *Deliverer) newDelivery(s *Sink, claim *jobs.Claim, from state) *deliver
 	}
 }
 
-// hasRoom reports whether more is to be read: there is some left to send meanwhile.
+// hasRoom reports whether to read more events, while there are some left to send.
 func (x *delivery) hasRoom() bool {
 	return len(x.queue.window) < max(readAtOnce/2, 2*x.sink.Batch*x.sink.Concurrency)
 }
@@ -94,7 +95,7 @@ func (x *delivery) run(ctx context.Context) error {
 	return errors.Join(err, x.save(bounded))
 }
 
-// restore reads what was left behind.
+// restore reads the events that were left behind.
 func (x *delivery) restore(ctx context.Context) error {
 	counts, err := x.Store.Sinks.Count(ctx, x.sink.Name)
 	if err != nil {
@@ -144,7 +145,7 @@ func (x *delivery) loop(ctx, sending context.Context) error {
 	}
 }
 
-// wake is when there is something to do, if nothing comes in.
+// wake returns when there is something to do if nothing comes in.
 func (x *delivery) wake() time.Time {
 	next, unsaved := x.tick, x.unsaved()
 	if x.hasRoom() {
@@ -170,7 +171,7 @@ func (x *delivery) wants(ctx context.Context, e *events.Event) (wanted bool, err
 	return concerns && x.sink.wants(e), err
 }
 
-// lookForMore reads the outbox, and what operators have changed.
+// lookForMore reads the event log, and operators' changes.
 func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	if !x.tick.After(now) {
 		x.tick = now.Add(x.Interval)
@@ -199,7 +200,7 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	missing := int64(0)
 	for _, e := range found {
 		wanted, err := x.wants(ctx, &e)
-		if err != nil { // it is looked at again
+		if err != nil { // it is read again
 			return errors.Join(err, x.miss(ctx, missing))
 		}
 		missing += e.Number - x.queue.read - 1
@@ -217,7 +218,7 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	return x.miss(ctx, missing)
 }
 
-// miss counts events that were forgotten before they were read, and says so.
+// miss counts and logs events that were forgotten before they were read.
 func (x *delivery) miss(ctx context.Context, n int64) error {
 	if n == 0 {
 		return nil
@@ -234,13 +235,13 @@ func (x *delivery) countForgotten(n int64) {
 		zap.String("sink", x.sink.Name), zap.Int64("events", n))
 }
 
-// recountDead finds out whether there is room again for dead letters, as operators delete
-// them.
+// recountDead finds out whether there is room again for dead letters, since operators
+// delete some.
 func (x *delivery) recountDead(ctx context.Context) error {
 	if x.dead < x.sink.Dead {
 		return nil
 	}
-	if err := x.save(ctx); err != nil { // so that the count knows all
+	if err := x.save(ctx); err != nil { // so that the count includes all
 		return err
 	}
 	counts, err := x.Store.Sinks.Count(ctx, x.sink.Name)
@@ -248,7 +249,7 @@ func (x *delivery) recountDead(ctx context.Context) error {
 	return err
 }
 
-// takeReplayed takes up what operators want to be tried again.
+// takeReplayed takes up the events that operators want to be tried again.
 func (x *delivery) takeReplayed(ctx context.Context) error {
 	room := min(x.queue.mostKept-x.queue.kept, readAtOnce)
 	if room <= 0 {
@@ -266,7 +267,7 @@ func (x *delivery) takeReplayed(ctx context.Context) error {
 	return x.save(ctx) // so that they are not found again
 }
 
-// abreast is how many messages may be under way: one, where the receiver is away.
+// abreast returns how many messages may be under way: one if the receiver is away.
 func (x *delivery) abreast() int {
 	if x.away() {
 		return 1
@@ -276,7 +277,7 @@ func (x *delivery) abreast() int {
 
 func (x *delivery) away() bool { return !x.state.Progress.AwaySince.IsZero() }
 
-// sendDue sends what is due, as far as the receiver may get it.
+// sendDue sends the due events, as far as the receiver may get them.
 func (x *delivery) sendDue(ctx context.Context, now time.Time) {
 	for x.sending < x.abreast() && !x.paused.After(now) {
 		limit := x.sink.Batch
@@ -304,7 +305,7 @@ func (x *delivery) send(ctx context.Context, items []*item) (result sent) {
 	return result
 }
 
-// endSpan says of a message's span what became of the message, and ends it.
+// endSpan ends a message's span with the outcome of the message.
 func endSpan(span *spans.Span, result sent) {
 	span.Number(spans.Events, len(result.items)-len(result.missing))
 	if result.outcome.Status > 0 {
@@ -317,7 +318,8 @@ func endSpan(span *spans.Span, result sent) {
 	span.End()
 }
 
-// sendAll reads from the outbox what is no longer in memory, and sends a message.
+// sendAll reads the events that are no longer in memory from the event log, and sends a
+// message.
 func (x *delivery) sendAll(ctx context.Context, items []*item) sent {
 	result := sent{items: items}
 	var message []events.CloudEvent
@@ -341,12 +343,12 @@ func (x *delivery) sendAll(ctx context.Context, items []*item) sent {
 		result.outcome, result.err = x.receiver.deliver(ctx, message)
 	}
 	if result.outcome.Name != outcomeDelivered && result.err == nil {
-		result.err = ctx.Err() // which says nothing of the receiver
+		result.err = ctx.Err() // which is no fault of the receiver
 	}
 	return result
 }
 
-// settle records what became of a message.
+// settle applies the outcome of a message.
 func (x *delivery) settle(result sent) {
 	x.sending--
 	now := x.Store.Now()
@@ -391,7 +393,8 @@ func (x *delivery) fail(result sent, now time.Time) {
 	progress := &x.state.Progress
 	progress.LastFailure, progress.Failure, progress.Status, progress.Event = now, result.outcome.Name, result.outcome.Status, 0
 	if len(result.items) > 1 && result.outcome.Name == outcomeRefused {
-		// Nobody knows which of them was refused: each is sent alone, at once.
+		// The answer does not say which of them was refused, so each is sent alone, at
+		// once.
 		for _, i := range result.items {
 			i.alone = true
 		}
@@ -405,7 +408,7 @@ func (x *delivery) fail(result sent, now time.Time) {
 	x.failAll(result.items, result.outcome, now)
 }
 
-// pause finds the receiver away.
+// pause marks the receiver as away.
 func (x *delivery) pause(o Outcome, now time.Time) {
 	if !x.away() {
 		x.state.Progress.AwaySince = now
@@ -443,9 +446,9 @@ func (x *delivery) failAll(items []*item, o Outcome, now time.Time) {
 	}
 }
 
-// isDead reports whether an event is given up. Until the receiver has taken another since
-// the first attempt, nothing says that it is the event's fault; but what is refused for
-// so long is given up nevertheless.
+// isDead reports whether an event is given up. Until the receiver has taken another one
+// since the first attempt, the fault need not be the event's; but an event that is
+// refused for long enough is given up all the same.
 func (x *delivery) isDead(i *item, now time.Time) bool {
 	refused, late := i.failure == outcomeRefused, now.Sub(i.since) > x.sink.GiveUpAfter
 	takesOthers := x.state.Progress.LastSuccess.After(i.since)
@@ -464,7 +467,7 @@ func (x *delivery) unsaved() bool {
 	return x.state.Progress != x.before || len(x.queue.changed) > 0 || len(x.queue.settled) > 0 || len(x.answered) > 0
 }
 
-// save records how far the sink has come.
+// save records the sink's progress.
 func (x *delivery) save(ctx context.Context) error {
 	if !x.unsaved() {
 		return nil

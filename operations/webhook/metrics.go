@@ -29,7 +29,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	return m
 }
 
-// show makes the counters of a sink, so that they can be seen before they count.
+// show creates the counters of a sink, so that they are visible before they count.
 func (m *metrics) show(sink string) {
 	m.delivered.WithLabelValues(sink)
 	m.forgotten.WithLabelValues(sink)

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// orderTime is how long an order waits for the holder of the sink's job, which looks
-	// for orders once an interval.
+	// orderTime is how long an order waits for the holder of the sink's job, which reads
+	// orders once an interval.
 	orderTime = 15 * time.Second
-	// orderPace is the pause between two looks for its answer.
+	// orderPace is the pause between two reads of its answer.
 	orderPace = 50 * time.Millisecond
 )
 
 // ErrNotTaken is the error of an order that no holder of the sink's job has taken in time.
 var ErrNotTaken = errors.New("webhook: nobody who delivers has taken the order")
 
-// Order is what an operator wants of events that a sink has not taken.
+// Order is an operator's order for events that a sink has not taken.
 type Order struct {
-	Event  int64 // the number of one; 0 for all that wait, which can only be asked for
+	Event  int64 // the number of one; 0 for all that wait, which can only be tried
 	Step   eventlog.SinkStep
-	Reason string // why one is given up
+	Reason string // why the event is given up
 }
 
-// Answer is what the holder of a sink's job did about an order.
+// Answer is the answer of the holder of a sink's job to an order.
 type Answer string
 
 // The answers. They are stored.
@@ -51,9 +51,9 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("webhook: event %d has to go first", e.First)
 }
 
-// Order has the holder of a sink's job, on whichever replica, take a step, and returns its
-// answer: Taken or Sending, or Behind where the first event of the resource was asked for
-// in place of this one. Nothing is done after an error: *[BehindError], ErrNotTaken.
+// Order gives the holder of a sink's job, on whichever replica, an order and returns its
+// answer: Taken or Sending, or Behind if the holder tried the first event of the resource
+// instead of this one. After an error, *[BehindError] or ErrNotTaken, nothing was done.
 func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error) {
 	left, err := d.Store.Sinks.PutOrder(ctx, eventlog.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 			break
 		}
 	}
-	// Whoever ordered takes the order back in any case, and what it says then counts.
+	// The order is withdrawn in any case, and its last state counts.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), orderTime)
 	defer cancel()
 	known, err := d.Store.Sinks.WithdrawOrder(last, s.Name, left.ID)
@@ -83,8 +83,8 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 	return Answer(known.Answer), nil
 }
 
-// takeOrders takes what operators have ordered, and answers in the same transaction that
-// records what came of it: only a holder of the job can.
+// takeOrders obeys operators' orders. It answers them in the transaction that records
+// the results, which only the holder of the job can commit.
 func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	orders, err := x.Store.Sinks.Orders(ctx, x.sink.Name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	}
 	for _, o := range orders {
 		switch {
-		case now.Sub(o.Ordered) > 2*orderTime: // whoever ordered is gone
+		case now.Sub(o.Ordered) > 2*orderTime: // the operator's request is gone
 			if _, err := x.Store.Sinks.WithdrawOrder(ctx, x.sink.Name, o.ID); err != nil && !errors.Is(err, inventory.ErrNotFound) {
 				return err
 			}
@@ -108,7 +108,7 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	return x.save(ctx)
 }
 
-// obey takes the step of an order, as far as it may be taken now.
+// obey carries out an order, as far as that is possible now.
 func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
 	if o.Number == 0 && o.Step == eventlog.AskSink {
 		x.queue.trigger(now)
@@ -146,6 +146,6 @@ func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
 		zap.Int("attempts", i.attempts), zap.String("outcome", i.failure), zap.Int("status", i.status))
 	x.dead++
 	x.queue.takeOut(i)
-	x.paused = now // what comes behind may be taken
+	x.paused = now // later events may be taken
 	return Taken
 }

@@ -13,7 +13,7 @@ import (
 type item struct {
 	number   int64
 	sub, key string
-	event    *events.Event // nil: the outbox has it
+	event    *events.Event // nil: it is only in the event log
 	attempts int           // that failed
 	since    time.Time     // of the first of them
 	due      time.Time     // for the next one
@@ -21,13 +21,13 @@ type item struct {
 	failure  string
 	reason   string // why an operator gave it up
 	alone    bool   // it is sent without others
-	kept     bool   // it stands beside the cursor, in a row
-	stored   bool   // there is that row
+	kept     bool   // it has left the cursor's window, and has a row
+	stored   bool   // that row is stored
 	done     bool
 	line     *line
 }
 
-// row is the item as the store keeps it.
+// row returns the item as the store keeps it.
 func (i *item) row(state eventlog.SinkEventState) eventlog.SinkEvent {
 	return eventlog.SinkEvent{
 		Subscription: i.sub, Number: i.number, Key: i.key, State: state,
@@ -46,17 +46,17 @@ type line struct {
 
 func (l *line) head() *item { return l.items[0] }
 
-// queue is what is on its way to a sink: the window of items behind the cursor, and those
-// that were left behind.
+// queue holds the items on their way to a sink: the window of items after the cursor, and
+// those that were left behind.
 type queue struct {
-	read     int64 // up to this number the outbox was read
+	read     int64 // up to this number the event log was read
 	window   []*item
 	mostKept int
 	kept     int
 	lines    map[string]*line
-	ready    byDue // lines of which nothing is being sent
+	ready    byDue // lines without an item under way
 
-	// What the next save records.
+	// The changes that the next save records.
 	changed map[*item]eventlog.SinkEventState
 	settled []eventlog.SinkEvent
 }
@@ -65,7 +65,8 @@ func newQueue(cursor int64, mostKept int) *queue {
 	return &queue{read: cursor, mostKept: mostKept, lines: map[string]*line{}, changed: map[*item]eventlog.SinkEventState{}}
 }
 
-// add appends an event that was read. Behind one that was left behind it is, too.
+// add appends an event that was read. If an earlier event of its line was left behind,
+// so is this one.
 func (q *queue) add(e *events.Event) {
 	i := &item{number: e.Number, sub: e.Subscription, key: e.Key, event: e}
 	l := q.line(i)
@@ -116,7 +117,7 @@ func (q *queue) line(i *item) *line {
 	return l
 }
 
-// await puts a line where it is found when its first item is due.
+// await queues a line for the time when its first item is due.
 func (q *queue) await(l *line) {
 	switch {
 	case l.sending > 0:
@@ -140,7 +141,7 @@ func (q *queue) keep(i *item) bool {
 	return true
 }
 
-// leave leaves all of a line behind, as far as there is room.
+// leave leaves all items of a line behind, as far as there is room.
 func (q *queue) leave(l *line) {
 	for _, i := range l.items {
 		if !q.keep(i) {
@@ -172,7 +173,7 @@ func (q *queue) take(now time.Time, limit int) (taken []*item) {
 	return taken
 }
 
-// due is when the next line is due; false where none waits.
+// due returns when the next line is due; false if none waits.
 func (q *queue) due() (time.Time, bool) {
 	if len(q.ready) == 0 {
 		return time.Time{}, false
@@ -194,14 +195,14 @@ func (q *queue) bury(i *item) {
 	q.changed[i] = eventlog.SinkDead
 }
 
-// takeOut is bury for an item of a line of which nothing is being sent.
+// takeOut is bury for an item of a line that has nothing under way.
 func (q *queue) takeOut(i *item) {
 	heap.Remove(&q.ready, i.line.place)
 	q.bury(i)
 	q.await(i.line)
 }
 
-// find is the item of a number, or nil.
+// find returns the item of a number, or nil.
 func (q *queue) find(number int64) *item {
 	for _, l := range q.lines {
 		for _, i := range l.items {
@@ -235,7 +236,7 @@ func (q *queue) remove(i *item) {
 	}
 }
 
-// returned ends the sending of items, those that were dropped or buried among them.
+// returned ends the sending of items, including dropped and buried ones.
 func (q *queue) returned(items []*item) {
 	for _, i := range items {
 		i.line.sending = 0
@@ -245,7 +246,7 @@ func (q *queue) returned(items []*item) {
 	}
 }
 
-// saved says that what was to be recorded is.
+// saved notes that the changes are recorded.
 func (q *queue) saved() {
 	for i := range q.changed {
 		i.stored = true
@@ -254,7 +255,7 @@ func (q *queue) saved() {
 	q.settled = q.settled[:0]
 }
 
-// cursor is the number up to which all events are taken, or left behind.
+// cursor returns the number up to which all events are taken, or left behind.
 func (q *queue) cursor() int64 {
 	for len(q.window) > 0 && (q.window[0].done || q.window[0].kept) {
 		q.window[0] = nil

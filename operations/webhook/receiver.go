@@ -18,7 +18,7 @@ import (
 	"portico/internal/timing"
 )
 
-// Bounds of what a receiver may answer. Only the status and Retry-After are looked at.
+// Bounds of a receiver's answer. Only the status and Retry-After are read.
 const (
 	maxAnswer       = 64 << 10
 	maxAnswerHeader = 16 << 10
@@ -46,7 +46,7 @@ func outcomes() []string {
 	}
 }
 
-// Outcome is what an attempt came to. It holds nothing of what the receiver said but the
+// Outcome is the outcome of an attempt. Of the receiver's answer it holds only the
 // status.
 type Outcome struct {
 	Name       string        `json:"outcome"`
@@ -54,7 +54,7 @@ type Outcome struct {
 	RetryAfter time.Duration `json:"-"`
 }
 
-// concernsAll reports whether other events would fare alike.
+// concernsAll reports whether other events would fail in the same way.
 func (o Outcome) concernsAll() bool {
 	switch o.Name {
 	case outcomeDenied, outcomeThrottled, outcomeRedirected, outcomeUnreachable:
@@ -101,8 +101,8 @@ func (r *receiver) deliver(ctx context.Context, all []events.CloudEvent) (Outcom
 	return r.post(ctx, messageID(all), kind, body), nil
 }
 
-// messageID names a message: one that is sent again has the same. It is the event's own,
-// or made of those of all.
+// messageID returns the id of a message, the same for every try. It is the event's own,
+// or derived from those of all events in the message.
 func messageID(all []events.CloudEvent) string {
 	if len(all) == 1 {
 		return all[0].ID
@@ -111,7 +111,7 @@ func messageID(all []events.CloudEvent) string {
 	for _, e := range all {
 		sum.Write([]byte(e.ID))
 	}
-	id, _ := uuid.FromBytes(sum.Sum(nil)[:16]) // which are as many as it takes
+	id, _ := uuid.FromBytes(sum.Sum(nil)[:16]) // the slice has the length that it takes
 	return id.String()
 }
 
@@ -124,7 +124,8 @@ func (r *receiver) post(ctx context.Context, id, kind string, body []byte) Outco
 	}
 	request.Header.Set("Content-Type", kind)
 	request.Header.Set("User-Agent", "Portico")
-	// Not sent: it allows to use another connection where the receiver has just closed one.
+	// The nil header is not sent. It lets net/http retry on another connection if the
+	// receiver has just closed one.
 	request.Header["X-Idempotency-Key"] = nil
 	sign(request.Header, r.sink.Secrets, id, time.Now(), body)
 	if r.sink.Bearer != "" {
@@ -134,7 +135,7 @@ func (r *receiver) post(ctx context.Context, id, kind string, body []byte) Outco
 	if err != nil {
 		return Outcome{Name: failureOf(err)}
 	}
-	// What is left unread ends the connection; the status says all.
+	// A longer rest ends the connection; only the status matters.
 	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
 	_ = answer.Body.Close()
 	return outcomeOf(answer)

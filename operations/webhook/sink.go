@@ -10,7 +10,7 @@ import (
 	"portico/events"
 )
 
-// Sink is a receiver of events, with what its files hold.
+// Sink is a receiver of events, with the contents of its files.
 type Sink struct {
 	config.Sink
 	Secrets     [][]byte // each signs
@@ -18,7 +18,8 @@ type Sink struct {
 	Authorities *x509.CertPool
 }
 
-// wants reports whether the sink is sent an event, if that is of one of its subscriptions.
+// wants reports whether the sink is sent an event that belongs to one of its
+// subscriptions.
 func (s *Sink) wants(e *events.Event) bool {
 	if len(s.ResourceGroups) > 0 {
 		group := groupOf(e.Key)
@@ -30,7 +31,7 @@ func (s *Sink) wants(e *events.Event) bool {
 		(len(s.Types) == 0 || matchesAny(s.Types, e.CloudEvent().Type))
 }
 
-// groupOf is the name of the group that a folded ID lies in, or is; "" for none.
+// groupOf returns the name of the group that a folded ID lies in, or is; "" for none.
 func groupOf(key string) string {
 	if parts := strings.SplitN(key, "/", 6); len(parts) > 4 && parts[3] == "resourcegroups" {
 		return parts[4]
@@ -43,7 +44,7 @@ func matchesAny(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(arm.Fold(pattern), text) })
 }
 
-// matches reports whether a text is like a pattern, in which * stands for anything.
+// matches reports whether a text matches a pattern; * stands for any text.
 func matches(pattern, text string) bool {
 	first, rest, found := strings.Cut(pattern, "*")
 	if !found {

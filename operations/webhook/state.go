@@ -8,26 +8,29 @@ import (
 
 // state is the payload of a sink's job.
 type state struct {
-	// AbsentSince is since when no replica's configuration that was asked has the sink.
+	// AbsentSince is the time since which no replica that held the job had the sink in
+	// its configuration.
 	AbsentSince time.Time `json:"absentSince,omitzero"`
 	Progress    Progress  `json:"progress"`
 }
 
-// Progress is how far a sink has come.
+// Progress is the progress of a sink.
 type Progress struct {
 	// Cursor is the number up to which all events were taken, or left behind.
 	Cursor    int64 `json:"cursor"`
 	Delivered int64 `json:"delivered"`
-	// Forgotten is how many were no longer kept when their turn came, wanted or not.
+	// Forgotten is how many events were no longer kept when their turn came, wanted or
+	// not.
 	Forgotten   int64     `json:"forgotten,omitempty"`
 	LastSuccess time.Time `json:"lastSuccess,omitzero"`
 	LastFailure time.Time `json:"lastFailure,omitzero"`
 	// Failure is the outcome of the attempt that failed last, Status its answer's.
 	Failure string `json:"failure,omitempty"`
 	Status  int    `json:"status,omitempty"`
-	// Event is the number of the one that was sent then; 0: there were several.
+	// Event is the number of the event that was sent then; 0: there were several.
 	Event int64 `json:"event,omitempty"`
-	// AwaySince is since when the receiver takes nothing; zero: it does.
+	// AwaySince is the time since which the receiver takes nothing; zero: it takes
+	// events.
 	AwaySince time.Time `json:"awaySince,omitzero"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"portico/arm"
 )
 
-// mostBlockers bounds what is taken from one refusal.
+// mostBlockers bounds the blockers that are read from one refusal.
 const mostBlockers = 64
 
 // BlockersIn finds the resources of a group that a refusal names: every id in its text
@@ -14,7 +14,7 @@ const mostBlockers = 64
 // Providers name them in prose, so an id ends where no id goes on; an id below a member
 // stands for the member. known reports whether a folded id is a member's; self is the
 // resource that was refused. named reports whether the text names any resource of the
-// group but self, also one that has gone.
+// group but self, even one that is gone.
 func BlockersIn(text, scope, self string, known func(key string) bool) (keys []string, named bool) {
 	text = arm.Fold(strings.ReplaceAll(text, `\/`, "/"))
 	for len(keys) < mostBlockers {
@@ -27,7 +27,7 @@ func BlockersIn(text, scope, self string, known func(key string) bool) (keys []s
 		if end := strings.IndexAny(id, "\"'<>\\?&\r\n\t"); end >= 0 {
 			id = id[:end]
 		}
-		key, is := id, known(id) // a name may hold what prose ends an id with
+		key, is := id, known(id) // a name may contain a character that ends an id in prose
 		if !is {
 			if end := strings.IndexAny(id, " ,;()[]{}"); end >= 0 {
 				id = id[:end]

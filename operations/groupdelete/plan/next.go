@@ -2,8 +2,8 @@ package plan
 
 import "time"
 
-// Next returns the members to call for now. They count as in flight until OnResult has
-// the result of each.
+// Next returns the members to call now. They count as in flight until OnResult gets the
+// result of each.
 func (p *Plan) Next(now time.Time) []*Member {
 	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Members) {
 		p.nextPass(now)
@@ -25,7 +25,7 @@ func (p *Plan) Next(now time.Time) []*Member {
 		}
 	}
 	if len(orders) == 0 && p.counts[InFlight] == 0 && p.counts[Accepted] == 0 && !delayed {
-		// They hold each other back. No hint may do so for ever.
+		// The members hold each other back. A hint must not do so for ever.
 		for _, m := range held {
 			orders = p.send(orders, m)
 		}
@@ -33,8 +33,8 @@ func (p *Plan) Next(now time.Time) []*Member {
 	return orders
 }
 
-// nextPass gives everything that is parked another try, if anything has gone
-// since it had its last.
+// nextPass gives every parked member another try, if anything has gone since its last
+// one.
 func (p *Plan) nextPass(now time.Time) {
 	if !p.canPass() {
 		return
@@ -58,9 +58,10 @@ func (p *Plan) send(orders []*Member, m *Member) []*Member {
 	return append(orders, m)
 }
 
-// held reports whether something else is to go before a member, and is about to: its
-// parent, where that takes it along; its children, where it would be refused otherwise;
-// what manages it; and the types that are known to go before its own.
+// held reports whether another member has to go before this one, and is about to: its
+// parent, if deleting that deletes this one too; its children, if its provider would
+// refuse otherwise; its manager; and members of the types that are known to go before
+// its own.
 func (p *Plan) held(m *Member) bool {
 	if parent := p.Members[m.Parent]; parent != nil && !parent.Refuses && parent.active() {
 		return true
@@ -83,8 +84,8 @@ func (p *Plan) held(m *Member) bool {
 	return false
 }
 
-// Wake is when the first of the members that wait for their time may be called
-// for; false when none does.
+// Wake returns when the first of the members that wait for their time may be called;
+// false if none waits.
 func (p *Plan) Wake() (first time.Time, waits bool) {
 	for _, m := range p.Members {
 		if m.State == Waiting && (!waits || m.Due.Before(first)) {

@@ -1,6 +1,6 @@
 // Package plan decides which resources of a group to delete next, and what an answer
-// means for the others. It is pure: it neither calls nor reads a clock, and a plan may
-// be made anew from what the inventory holds at any time.
+// means for the others. It is pure: it neither calls nor reads a clock, and a plan can
+// be made again from the inventory at any time.
 package plan
 
 import (
@@ -11,49 +11,49 @@ import (
 	"portico/internal/timing"
 )
 
-// State is how far the deletion of one resource has come. The numbers are stored.
+// State is the progress of one resource's deletion. The numbers are stored.
 type State uint8
 
 // The states.
 const (
-	Waiting  State = iota // to be sent when it is due and nothing holds it back
+	Waiting  State = iota // it is sent when it is due and nothing holds it back
 	InFlight              // its call is under way
-	Accepted              // another job follows its operation, or asks for it
+	Accepted              // another job follows its operation, or probes it
 	Parked                // refused: it waits until something has gone
 )
 
 // Member is one resource that has to go.
 type Member struct {
-	Key      string // names it within the deletion
+	Key      string // its name within the deletion
 	Type     string // folded full type
 	Region   string
-	Endpoint string // what is called for it
+	Endpoint string // the endpoint of its calls
 	Parent   string // key of the tracked resource that it lies below, or ""
 	Manager  string // key of the resource that manages it, or ""
-	// Refuses: it cannot be deleted while it has children, which otherwise go
-	// with it.
+	// Refuses: its provider refuses to delete it while it has children. Without Refuses
+	// the children go with it.
 	Refuses bool
 
 	State State
-	// Orphan: another job asks for it, as its parent has gone or a create of it is
+	// Orphan: another job probes it, because its parent has gone or a create of it is
 	// followed.
 	Orphan      bool
 	Unreachable bool      // its region does not answer
 	Due         time.Time // not to be sent before
-	Since       time.Time // of the first of the failures that count against its budget
+	Since       time.Time // the first failure that counts against its budget
 	Tries       int       // failures in a row
 	Why         string    // the last of them, as a sentence
-	// Tried is how much had gone when it was sent last.
+	// Tried is how many members had gone when it was last sent.
 	Tried    int
 	among    []string // the types that stood then
 	Blockers []string // keys of the members that have to go before it, as its refusal said
-	// Blind: it was refused without a reason, when so much had gone as RefusedAt.
+	// Blind: it was refused without a reason, when RefusedAt members had gone.
 	Blind     bool
 	RefusedAt int
 	Changed   bool // since it was recorded
 }
 
-// active reports whether a member makes progress by itself. One that waits for its
+// active reports whether a member makes progress by itself. A member that waits for its
 // region does not.
 func (m *Member) active() bool {
 	return m.State == InFlight || m.State == Accepted || m.State == Waiting && !m.Unreachable
@@ -68,16 +68,16 @@ type Limits struct {
 
 // Plan is the plan of one group's deletion.
 //
-// A member is called for when nothing holds it back. What is refused is parked. It is
-// called for again when all that its refusal named have gone; or, when nothing else can
-// be done, if anything has gone since it was tried: that is a further pass. When not
-// even that is left, the deletion cannot go on.
+// A member is sent when nothing holds it back. A refused member is parked. It is sent
+// again when all members that its refusal named have gone; or, when nothing else can be
+// done, if any member has gone since it was tried: that is a further pass. When no pass
+// is left, the deletion cannot go on.
 type Plan struct {
 	limits  Limits
 	Members map[string]*Member
 	all     []*Member // in the order in which they came; may hold some that have gone
 	below   map[string][]*Member
-	waiters map[string][]*Member // by what they wait for
+	waiters map[string][]*Member // by the member that they wait for
 	before  map[string]map[string]bool
 	Learnt  []TypeOrder // not recorded yet
 	tally   tally
@@ -85,13 +85,13 @@ type Plan struct {
 	counts     [Parked + 1]int // by state
 	activeOf   map[string]int  // by type
 	atEndpoint map[string]int  // calls under way
-	went       []string        // types of what has gone, in order
+	went       []string        // types of the members that have gone, in order
 	Total      int
 	pass       int
 }
 
-// New makes a plan without members. known is the order of types that earlier deletions
-// have learnt.
+// New returns a plan without members. known is the order of types that earlier
+// deletions have learnt.
 func New(limits Limits, known []TypeOrder) *Plan {
 	p := &Plan{
 		limits: limits, Members: map[string]*Member{}, below: map[string][]*Member{}, waiters: map[string][]*Member{},
@@ -118,9 +118,9 @@ func (p *Plan) Add(m *Member) {
 	}
 }
 
-// Resume goes on, once the members are added, from where an earlier plan left off, of
-// which total and deleted were recorded. What has gone since then counts as well; came
-// is how many of the members have come since.
+// Resume continues an earlier plan once the members are added. total and deleted are
+// that plan's recorded progress. Members that have gone since then count as deleted;
+// came is how many members have been added since.
 func (p *Plan) Resume(total, deleted, came, pass int) {
 	for _, m := range p.Members {
 		p.forgetGone(m)
@@ -128,11 +128,11 @@ func (p *Plan) Resume(total, deleted, came, pass int) {
 	p.pass = max(pass, p.pass)
 	gone := deleted + max(0, total-deleted-(len(p.Members)-came))
 	if gone > 0 {
-		p.Total, p.went = gone+len(p.Members), make([]string, gone) // of types that nobody remembers
+		p.Total, p.went = gone+len(p.Members), make([]string, gone) // their types are no longer known
 	}
 }
 
-// forgetGone has a restored member wait no longer for those that have gone since.
+// forgetGone removes from a restored member's blockers those that have gone since.
 func (p *Plan) forgetGone(m *Member) {
 	if m.State != Parked || len(m.Blockers) == 0 {
 		return
@@ -215,19 +215,19 @@ func (p *Plan) remove(m *Member) {
 	}
 }
 
-// await leaves it to another job to find out what becomes of a member.
+// await leaves it to another job to find out a member's outcome.
 func (p *Plan) await(m *Member) {
 	m.Since, m.Tries, m.Due, m.Blockers, m.Orphan = time.Time{}, 0, time.Time{}, nil, false
 	p.become(m, Accepted, false)
 }
 
-// AwaitProof leaves it to another job to find out whether a member is still there.
+// AwaitProof leaves it to another job to find out whether a member still exists.
 func (p *Plan) AwaitProof(m *Member) {
 	p.await(m)
 	m.Orphan = true
 }
 
-// In is how many members are in a state.
+// In returns the number of members in a state.
 func (p *Plan) In(s State) int { return p.counts[s] }
 
 // Outcome is what an answer to a member's DELETE means for it.
@@ -248,7 +248,7 @@ var outcomes = [...]string{"gone", "accepted", "refused", "transient", "silent",
 
 func (o Outcome) String() string { return outcomes[o] }
 
-// Result is what a member's call came to.
+// Result is the result of a member's call.
 type Result struct {
 	Outcome Outcome
 	After   time.Duration // the pause that the answer asked for
@@ -259,7 +259,7 @@ type Result struct {
 	Named    bool
 }
 
-// OnResult takes what the call of a member came to.
+// OnResult applies the result of a member's call.
 func (p *Plan) OnResult(key string, s Result, now time.Time) {
 	m := p.Members[key]
 	if m == nil || m.State != InFlight {
@@ -273,7 +273,7 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 		p.remove(m)
 	case OutcomeAccepted:
 		p.await(m)
-	case OutcomeUnproven: // it may have to be deleted after that
+	case OutcomeUnproven: // it may have to be deleted after the create
 		p.AwaitProof(m)
 	case OutcomeRefused:
 		p.park(m, s)
@@ -287,7 +287,7 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 	}
 }
 
-// retry has a member tried again later, as long as its budget lasts.
+// retry schedules another try of a member, as long as its budget lasts.
 func (p *Plan) retry(m *Member, s Result, now time.Time) {
 	if m.Since.IsZero() {
 		m.Since = now
@@ -306,7 +306,7 @@ func (p *Plan) pauseOf(m *Member, asked time.Duration) time.Duration {
 	return max(asked, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
 }
 
-// park sets a refused member aside, until what it waits for has gone.
+// park sets a refused member aside until its blockers have gone.
 func (p *Plan) park(m *Member, s Result) {
 	m.Since, m.Tries = time.Time{}, 0
 	var blockers []string
@@ -319,7 +319,7 @@ func (p *Plan) park(m *Member, s Result) {
 	m.Blind, m.RefusedAt = !s.Named, m.Tried
 	p.setAside(m, blockers)
 	if s.Named && len(blockers) == 0 && m.Tried < len(p.went) {
-		p.become(m, Waiting, false) // what it named has gone meanwhile
+		p.become(m, Waiting, false) // its blockers have gone meanwhile
 	}
 }
 
@@ -331,15 +331,15 @@ func (p *Plan) setAside(m *Member, blockers []string) {
 	p.become(m, Parked, false)
 }
 
-// RowState is what the inventory has of a member at a time.
+// RowState is a member's state in the inventory at a time.
 type RowState struct {
-	Accepted   bool   // its deletion is being followed
-	Unverified bool   // it is being asked for
+	Accepted   bool   // a job follows its deletion
+	Unverified bool   // a job verifies it
 	Failure    Result // of one whose followed deletion has failed
 }
 
-// Observe compares a member with what the inventory has of it. That of one in flight
-// comes with its answer.
+// Observe compares a member with its state in the inventory. It ignores a member in
+// flight, whose state comes with its answer.
 func (p *Plan) Observe(key string, s RowState) {
 	m := p.Members[key]
 	switch {
@@ -347,22 +347,22 @@ func (p *Plan) Observe(key string, s RowState) {
 	case m.State != Accepted && s.Accepted:
 		p.await(m)
 	case m.State != Accepted || s.Accepted || m.Orphan && s.Unverified:
-	case m.Orphan: // it outlived what it lay below
+	case m.Orphan: // it outlived its parent
 		m.Orphan = false
 		p.become(m, Waiting, false)
-	default: // its deletion was accepted, and yet it stands
+	default: // its deletion was accepted, yet it still exists
 		p.park(m, s.Failure)
 	}
 }
 
-// Drop removes a member that is there no more.
+// Drop removes a member that no longer exists.
 func (p *Plan) Drop(key string) {
 	if m := p.Members[key]; m != nil && m.State != InFlight {
 		p.remove(m)
 	}
 }
 
-// End is what a deletion can come to.
+// End is how a deletion can end.
 type End uint8
 
 // The ends.
@@ -372,7 +372,7 @@ const (
 	EndBlocked            // a whole pass made no progress
 )
 
-// End is what the deletion has come to.
+// End returns how the deletion has ended.
 func (p *Plan) End() End {
 	switch {
 	case len(p.Members) == 0:
@@ -383,8 +383,8 @@ func (p *Plan) End() End {
 	return EndNone
 }
 
-// canPass reports whether a further pass over what is parked could bring anything:
-// something has gone since one of them was tried.
+// canPass reports whether a further pass over the parked members could succeed: a
+// member has gone since one of them was tried.
 func (p *Plan) canPass() bool {
 	for _, m := range p.Members {
 		if m.State == Parked && m.Tried < len(p.went) {
@@ -394,7 +394,7 @@ func (p *Plan) canPass() bool {
 	return false
 }
 
-// unreachableRegions are those that members wait for.
+// unreachableRegions returns the regions that members wait for.
 func (p *Plan) unreachableRegions() []string {
 	regions := map[string]bool{}
 	for _, m := range p.Members {

@@ -9,19 +9,19 @@ import (
 // score counts calls that were answered, and those of them that succeeded.
 type score struct{ calls, successes int }
 
-// tally counts how calls for one type fared, beside which other types. Where
-// refusals name no reason it is all that there is to learn from: if calls mostly
-// fail while resources of another type stand, and hardly ever without them, that
-// type goes first.
+// tally counts how calls for one type fared while resources of which other types
+// existed. If refusals name no reason, nothing else shows an order: if calls mostly
+// fail while resources of another type exist, and hardly ever without them, that type
+// goes first.
 type tally struct {
 	all       map[string]score
-	alongside map[[2]string]score // type, and one that stood
+	alongside map[[2]string]score // type, and another type that existed
 
 	present map[string]int // members by type
-	among   []string       // the types of which there are any; nil: to be made anew
+	among   []string       // the types that have members; nil: to be computed again
 }
 
-// leastRefusals is how many refusals make a rule and no accident.
+// leastRefusals is the number of refusals that count as a rule and not as chance.
 const leastRefusals = 3
 
 func newTally() tally {
@@ -36,7 +36,7 @@ func (t *tally) count(typ string, by int) {
 	}
 }
 
-// typesPresent are the types of which there are members. The slice is not changed.
+// typesPresent returns the types that have members. The slice is not changed.
 func (t *tally) typesPresent() []string {
 	if t.among == nil {
 		t.among = []string{}
@@ -49,7 +49,7 @@ func (t *tally) typesPresent() []string {
 	return t.among
 }
 
-// note takes the answer to a call for a type that was made while others stood.
+// note counts the answer to a call for a type that was made while other types existed.
 func (t *tally) note(typ string, others []string, success bool) {
 	add := func(s score) score {
 		s.calls++
@@ -66,7 +66,7 @@ func (t *tally) note(typ string, others []string, success bool) {
 	}
 }
 
-// orders are what the tally shows, the plainest first.
+// orders returns the orders that the tally shows, the clearest first.
 func (t *tally) orders() []TypeOrder {
 	type finding struct {
 		TypeOrder
@@ -91,7 +91,7 @@ func (t *tally) orders() []TypeOrder {
 	return orders
 }
 
-// Conclude learns, when the deletion is over, from how it went.
+// Conclude learns orders from the whole deletion when it is over.
 func (p *Plan) Conclude() {
 	for _, o := range p.tally.orders() {
 		p.learn(o)

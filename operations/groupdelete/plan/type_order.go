@@ -3,8 +3,8 @@ package plan
 // TypeOrder says that the resources of one type go before those of another.
 type TypeOrder struct{ Before, After string }
 
-// orderTypes adds to what is known, unless that says the contrary: an order
-// that contradicts itself would order nothing.
+// orderTypes adds an order to the known ones unless these say the contrary:
+// contradicting orders would order nothing.
 func (p *Plan) orderTypes(o TypeOrder) (added bool) {
 	if p.before[o.After][o.Before] || p.goesBefore(o.After, o.Before) {
 		return false
@@ -38,16 +38,16 @@ func (p *Plan) goesBefore(typ, other string) bool {
 	return reaches(other)
 }
 
-// learn keeps what a refusal shows, as a hint for later deletions and the rest of this
-// one: it holds no resource back for ever.
+// learn keeps the order that a refusal shows, as a hint for later deletions and the
+// rest of this one. A hint holds no resource back for ever.
 func (p *Plan) learn(o TypeOrder) {
 	if p.orderTypes(o) {
 		p.Learnt = append(p.Learnt, o)
 	}
 }
 
-// learnFromSuccess learns from a member that goes after it was refused without a
-// reason, if only resources of one other type have gone between.
+// learnFromSuccess learns from a member that was refused without a reason and goes now,
+// if only resources of one other type have gone in between.
 func (p *Plan) learnFromSuccess(m *Member) {
 	if !m.Blind || m.State != InFlight && m.State != Accepted {
 		return

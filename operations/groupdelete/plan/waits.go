@@ -2,7 +2,7 @@ package plan
 
 import "time"
 
-// MostWaits bounds how much the status shows of what a deletion waits for.
+// MostWaits bounds the waits that the status of a deletion shows.
 const MostWaits = 20
 
 // Wait is one thing that the deletion of a group waits for.
@@ -10,12 +10,12 @@ type Wait struct {
 	ID     string `json:"id,omitempty"` // of a resource
 	Region string `json:"region,omitempty"`
 	Reason string `json:"reason"`
-	// Until is when that ends at the latest, whatever comes of it.
+	// Until is when the wait ends at the latest, whatever its outcome.
 	Until time.Time `json:"until"`
 }
 
-// Waits lists what a deletion waits for that is over by limit, up to MostWaits. A first
-// call without an answer yet is no wait.
+// Waits lists up to MostWaits things that a deletion, which is over by limit, waits
+// for. A first call without an answer yet is no wait.
 func (p *Plan) Waits(limit time.Time) []Wait {
 	var all []Wait
 	for _, m := range p.all {
@@ -32,7 +32,7 @@ func (p *Plan) Waits(limit time.Time) []Wait {
 	return all
 }
 
-// waitsFor says why a member is still there, or nothing.
+// waitsFor returns why a member still exists, or "".
 func (m *Member) waitsFor() string {
 	switch {
 	case m.State == Accepted && m.Orphan:
@@ -53,8 +53,8 @@ func (m *Member) waitsFor() string {
 	return ""
 }
 
-// until is when the wait for a member ends at the latest: with its budget for passing
-// failures, or with the deletion.
+// until returns when the wait for a member ends at the latest: with its budget for
+// transient failures, or with the deletion.
 func (m *Member) until(limit time.Time, budget time.Duration) time.Time {
 	if spent := m.Since.Add(budget); !m.Since.IsZero() && m.State != Parked && spent.Before(limit) {
 		return spent

@@ -1,6 +1,5 @@
-// Package plan decides what becomes of resources that move: what an answer means, what
-// is to be asked under which ID, and when a call may be sent again. It is pure: it
-// neither calls nor reads a clock.
+// Package plan decides the course of a move: what an answer means, which IDs to probe,
+// and when a call may be sent again. It is pure: it neither calls nor reads a clock.
 package plan
 
 import (
@@ -13,12 +12,12 @@ import (
 	"portico/inventory"
 )
 
-// phase is how far a call has come. The numbers are stored.
+// phase is the progress of a call. The numbers are stored.
 type phase uint8
 
 const (
-	phaseUnsent  phase = iota // to be sent when it is due; nothing of it can be on its way
-	phaseOpen                 // it was sent, and its outcome is asked for
+	phaseUnsent  phase = iota // it is sent when it is due; nothing of it can be on its way
+	phaseOpen                 // it was sent, and its members are probed
 	phaseRunning              // it was accepted, and its operation is followed
 )
 
@@ -35,7 +34,7 @@ const (
 
 func (f MemberState) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
 
-// Member is a resource that is to move.
+// Member is a resource of the move.
 type Member struct {
 	ID    string      `json:"id"`
 	Key   string      `json:"key"`
@@ -45,11 +44,11 @@ type Member struct {
 	Error string      `json:"error,omitempty"` // why it stays, if its call does not say
 
 	Decided MemberState          `json:"-"` // the state that is to be recorded
-	stands  bool                 // it was just seen where it was
+	stands  bool                 // it was just seen at its old place
 	Twin    *inventory.Discovery `json:"-"` // it was just seen at its new place as well
 }
 
-// Call has one provider move all that it holds in one region.
+// Call asks one provider to move all its resources in one region.
 type Call struct {
 	Namespace string    `json:"namespace"`
 	Region    string    `json:"region"`
@@ -57,12 +56,12 @@ type Call struct {
 	Members   []*Member `json:"members"`
 	Phase     phase     `json:"phase,omitempty"`
 	Due       time.Time `json:"due,omitzero"` // nothing is to be done before
-	// Ends is from when on nothing that was sent can take effect any more.
+	// Ends is the time after which no sent request can take effect.
 	Ends  time.Time `json:"ends,omitzero"`
 	Since time.Time `json:"since,omitzero"` // of the first of the failures that count against its budget
 	Tries int       `json:"tries,omitempty"`
 	Final bool      `json:"final,omitempty"` // it is not sent again
-	// Claimed: its provider says that all has moved, and that nothing more comes of it.
+	// Claimed: its provider says that all has moved and that the call is over.
 	Claimed bool   `json:"claimed,omitempty"`
 	Poll    *Poll  `json:"poll,omitempty"`
 	Error   string `json:"error,omitempty"` // the provider's latest words
@@ -70,14 +69,14 @@ type Call struct {
 	unreachable bool // its region does not answer
 }
 
-// Poll is where the operation of a call is followed.
+// Poll is the URL of a call's operation.
 type Poll struct {
 	Path   string `json:"path"`
 	Query  string `json:"query,omitempty"`
 	Status bool   `json:"status,omitempty"` // as in inventory.Poll
 }
 
-// Open are the members whose fate is not known.
+// Open returns the members whose outcome is unknown.
 func (c *Call) Open() (members []*Member) {
 	for _, m := range c.Members {
 		if m.State == MemberOpen && m.Decided == MemberOpen {
@@ -87,12 +86,12 @@ func (c *Call) Open() (members []*Member) {
 	return members
 }
 
-// Row is what is needed to ask for a member where it was.
+// Row returns what a probe of a member at its old place needs.
 func (c *Call) Row(m *Member, sub string) inventory.Resource {
 	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
 }
 
-// Unrecorded are members whose fate is known and not recorded.
+// Unrecorded returns the members whose outcome is known but not recorded.
 func (c *Call) Unrecorded(limit int) (page []*Member) {
 	for _, m := range c.Members {
 		if m.State == MemberOpen && m.Decided != MemberOpen && len(page) < limit {
@@ -102,7 +101,7 @@ func (c *Call) Unrecorded(limit int) (page []*Member) {
 	return page
 }
 
-// Types are those of the members of a call, each once.
+// Types returns the types of a call's members, each once.
 func (c *Call) Types() (names []string) {
 	for _, m := range c.Members {
 		if !slices.Contains(names, m.Type) {
@@ -114,24 +113,24 @@ func (c *Call) Types() (names []string) {
 
 // Limits bound a move.
 type Limits struct {
-	Budget, Pause, Longest time.Duration // for a call's passing failures; before it is tried again
-	Window                 time.Duration // in which what was accepted without a URL, or lost, may take effect
+	Budget, Pause, Longest time.Duration // for a call's transient failures; before it is tried again
+	Window                 time.Duration // in which a call that was accepted without a URL, or lost, may take effect
 }
 
-// Plan is the plan of one move. It goes on from what was recorded of it at any time.
+// Plan is the plan of one move. It can continue from its record at any time.
 //
-// Each call is sent once. Whatever its answer, each resource is then asked for under both
-// of its IDs: that all has moved is no more than a claim. A resource that is seen at its
-// new place alone has moved; one that is seen at its old place alone has stayed, once the
-// call cannot take effect any more; only then may it be sent again, for what has stayed.
-// One that is seen at neither has gone, unless it shows before the late-write window has
-// passed.
+// Each call is sent once. Whatever its answer, each resource is then probed under both of
+// its IDs: the provider's word that all has moved is only a claim. A resource that is
+// seen only at its new place has moved. One that is seen only at its old place has
+// stayed, once the call can no longer take effect; only then may the call be sent again,
+// for the resources that stayed. A resource that is seen at neither place is gone, unless
+// it appears before the late-write window has passed.
 type Plan struct {
 	Limits Limits
 	Calls  []*Call
 }
 
-// Step is what is to be done next for a call.
+// Step is the next step for a call.
 type Step uint8
 
 // The steps.
@@ -147,7 +146,7 @@ type Task struct {
 	Step Step
 }
 
-// Next lists what is to be done now.
+// Next lists the tasks to do now.
 func (p *Plan) Next(now time.Time) (tasks []Task) {
 	for _, c := range p.Calls {
 		if c.Due.After(now) || len(c.Open()) == 0 {
@@ -171,26 +170,26 @@ func (c *Call) Sent(ends time.Time) {
 	c.Phase, c.Ends, c.Poll, c.Error, c.Due, c.unreachable = phaseOpen, ends, nil, "", time.Time{}, false
 }
 
-// Outcome is what a call, or a poll of its operation, came to.
+// Outcome is the outcome of a call, or of a poll of its operation.
 type Outcome uint8
 
 // The outcomes.
 const (
 	OutcomeMoved     Outcome = iota // its provider says that all has moved
 	OutcomeAccepted                 // the provider works on it, also still
-	OutcomeOver                     // its operation has ended; what it did is to be seen
-	OutcomeRefused                  // nothing more will come of it; what it did is to be seen
+	OutcomeOver                     // its operation has ended; probes show its effect
+	OutcomeRefused                  // the call is over; probes show its effect
 	OutcomeThrottled                // not now
 	OutcomeAmbiguous                // nobody knows
-	OutcomeNotSent                  // no byte of it has left, or the poll said nothing
-	OutcomeLost                     // its operation is not known any more
+	OutcomeNotSent                  // no byte of it has left, or the poll got no answer
+	OutcomeLost                     // the provider no longer knows its operation
 )
 
 var outcomes = [...]string{"moved", "accepted", "over", "refused", "throttled", "ambiguous", "unsent", "lost"}
 
 func (o Outcome) String() string { return outcomes[o] }
 
-// Result is what a call, or a poll, came to, with what its answer says beside.
+// Result is the result of a call or a poll, with the other contents of its answer.
 type Result struct {
 	Outcome     Outcome
 	After       time.Duration // the pause that the answer asked for
@@ -199,7 +198,7 @@ type Result struct {
 	Unreachable bool          // its region does not answer
 }
 
-// OnResult takes what a call, or a poll, came to.
+// OnResult applies the result of a call or a poll.
 func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
 	polled := c.Phase == phaseRunning
 	c.unreachable = s.Unreachable
@@ -245,7 +244,7 @@ func (p *Plan) accept(c *Call, s Result, now time.Time, polled bool) {
 	}
 }
 
-// fails counts a failure and has the call wait. It reports whether the budget lasts.
+// fails counts a failure and makes the call wait. It reports whether the budget lasts.
 func (p *Plan) fails(c *Call, after time.Duration, now time.Time) bool {
 	if c.Since.IsZero() {
 		c.Since = now
@@ -265,13 +264,13 @@ func (p *Plan) pauseOf(c *Call, asked time.Duration) time.Duration {
 
 // Presence is where a member was seen.
 type Presence struct {
-	Known    bool // both places have said whether they hold it
+	Known    bool // both places have answered whether they hold it
 	Old, New bool
-	Working  bool // something is still being done to it
+	Working  bool // its provider is still working on it
 }
 
-// Observe takes where a member of an open call was seen, by questions that began at a
-// time.
+// Observe applies the places where a member of an open call was seen, by probes that
+// started at a time.
 func (c *Call) Observe(m *Member, s Presence, asked time.Time) {
 	over := !asked.Before(c.Ends)
 	switch {
@@ -279,7 +278,7 @@ func (c *Call) Observe(m *Member, s Presence, asked time.Time) {
 	case s.New && !s.Old:
 		m.Decided = MemberMoved
 	case s.Working:
-	case s.Old && (over || c.Claimed): // what has been claimed to be done is over
+	case s.Old && (over || c.Claimed): // a claimed call is over
 		m.stands = true
 	case !over:
 	default:
@@ -287,7 +286,7 @@ func (c *Call) Observe(m *Member, s Presence, asked time.Time) {
 	}
 }
 
-// Conclude decides what comes after all open members of a call were asked for. answered:
+// Conclude decides how a call goes on after all its open members were probed. answered:
 // their region gave an answer.
 func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
 	c.unreachable = !answered
@@ -300,7 +299,7 @@ func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
 		m.stands = false
 	}
 	switch {
-	case stand < len(open) || stand == 0: // they are asked for again
+	case stand < len(open) || stand == 0: // they are probed again
 		c.Tries++
 		c.Due = now.Add(p.pauseOf(c, 0))
 		if now.Before(c.Ends) && c.Ends.Before(c.Due) {
@@ -315,7 +314,8 @@ func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
 	}
 }
 
-// Stop ends the sending of calls. What was not sent stays, for the reason given.
+// Stop ends the sending of calls. Resources that were not sent stay, for the given
+// reason.
 func (p *Plan) Stop(reason string) {
 	for _, c := range p.Calls {
 		c.Final = true
@@ -331,7 +331,7 @@ func (p *Plan) Stop(reason string) {
 	}
 }
 
-// Ended reports whether the fate of everything is recorded.
+// Ended reports whether every member's outcome is recorded.
 func (p *Plan) Ended() bool {
 	for _, c := range p.Calls {
 		for _, m := range c.Members {
@@ -343,7 +343,7 @@ func (p *Plan) Ended() bool {
 	return true
 }
 
-// Wake is when there is something to do next.
+// Wake returns when there is something to do next.
 func (p *Plan) Wake() (first time.Time) {
 	for _, c := range p.Calls {
 		if len(c.Open()) > 0 && (first.IsZero() || c.Due.Before(first)) {
@@ -388,7 +388,7 @@ func (p *Plan) Progress() (all Progress) {
 	return all
 }
 
-// Candidate is a resource that is to move.
+// Candidate is a resource that may move.
 type Candidate struct {
 	Member                    Member
 	Namespace, Region, Server string   // server: the endpoint, within its region
@@ -396,7 +396,7 @@ type Candidate struct {
 	Refusal                   string   // why it cannot move
 }
 
-// CallsFor puts together what goes to one endpoint in one call.
+// CallsFor groups candidates into calls, one for each endpoint.
 func CallsFor(all []Candidate) (calls []*Call) {
 	type place struct{ namespace, region, server string }
 	at, versions := map[place]*Call{}, map[*Call][]string{}
@@ -416,7 +416,7 @@ func CallsFor(all []Candidate) (calls []*Call) {
 			calls = append(calls, c)
 		}
 		c.Members = append(c.Members, &member)
-		// The newest that all of them know, else that of the first.
+		// The newest version that all types know, else the newest of the first type.
 		versions[c] = slices.DeleteFunc(slices.Clone(versions[c]), func(v string) bool { return !slices.Contains(r.Versions, v) })
 		if len(versions[c]) > 0 {
 			c.Version = versions[c][0]
@@ -431,7 +431,7 @@ func CallsFor(all []Candidate) (calls []*Call) {
 	return calls
 }
 
-// InventoryMember is a member as the inventory knows it.
+// InventoryMember returns a member in the inventory's form.
 func (c *Call) InventoryMember(m *Member) inventory.MoveMember {
 	return inventory.MoveMember{Key: m.Key, Region: c.Region, Stray: m.Stray}
 }
