@@ -10,11 +10,11 @@ import (
 var changeOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/changes",
-		Summary: "What has changed, in the order in which it was recorded, or the history of one ID, the newest first. With Accept: text/event-stream it is a stream of server-sent events.",
+		Summary: "The changes, in the order of their recording, or the history of one ID, the newest first. With Accept: text/event-stream it is a stream of server-sent events.",
 		Query: []Parameter{
-			{"after", "the token behind which it begins, or latest; left out: the first event that is kept"},
+			{"after", "the token after which it begins, or latest; by default the first event that is kept"},
 			{"limit", "how many a page has at most: 1 to 1000"},
-			{"wait", "how long to wait for an event where there is none: 0s to 1m"},
+			{"wait", "how long to wait for an event if there is none: 0s to 1m"},
 			{"type", "only events of these types; may be given several times"},
 			{"subscription", "only those of this subscription"},
 			{"resource", "the history of this ID; goes with limit and after alone"},
@@ -26,7 +26,7 @@ var changeOperations = []Operation{
 // Changes is a page of events.
 type Changes struct {
 	Value []Change `json:"value"`
-	// Next is the token of the page behind this one. A history has none.
+	// Next is the token of the next page. A history has none.
 	Next string `json:"next,omitempty"`
 	// NextLink is the path of the next page of a history; empty: this is the last one.
 	NextLink string `json:"nextLink,omitempty"`

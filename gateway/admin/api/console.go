@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// What the console shows beside what commands ask for.
+// The operations that only the console needs, in addition to those of the commands.
 var consoleOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/traffic", Summary: "How requests went in the last quarter of an hour, by intervals.",
+		Method: http.MethodGet, Path: "/admin/traffic", Summary: "The outcome of requests in the last quarter of an hour, by intervals.",
 		Query:  []Parameter{{"after", "only intervals that ended after this time, as RFC 3339 has it"}},
 		Answer: Traffic{}, Status: http.StatusOK,
 	},
@@ -23,14 +23,14 @@ var consoleOperations = []Operation{
 	},
 	{Method: http.MethodGet, Path: "/admin/strays", Summary: "Resources in another region than the one where the index has their ID.", Query: paging, Answer: Page[Stray]{}, Status: http.StatusOK},
 	{
-		Method: http.MethodGet, Path: "/admin/jobs/{id}/members", Summary: "What the deletion of a group still has to delete, and what waits for what.",
+		Method: http.MethodGet, Path: "/admin/jobs/{id}/members", Summary: "The resources that the deletion of a group still has to delete, and what each waits for.",
 		Answer: DeletionMembers{}, Status: http.StatusOK,
 	},
 }
 
-// Traffic is how requests went.
+// Traffic is the outcome of requests over time.
 type Traffic struct {
-	// Seconds are those of a usual interval.
+	// Seconds is the length of a usual interval.
 	Seconds   float64           `json:"seconds"`
 	Intervals []TrafficInterval `json:"intervals"` // the oldest first
 }
@@ -44,7 +44,7 @@ type TrafficInterval struct {
 	Regions []RegionFlow `json:"regions"` // those that requests went to
 }
 
-// Flow is what became of requests.
+// Flow is the outcome of requests in an interval.
 type Flow struct {
 	Requests int     `json:"requests"`
 	Failures int     `json:"failures"` // 5xx
@@ -53,13 +53,13 @@ type Flow struct {
 	P95      float64 `json:"p95"`      // seconds, estimated
 }
 
-// RegionFlow is that of one region; its times are those of the providers.
+// RegionFlow is the flow of one region; its times are those of the providers.
 type RegionFlow struct {
 	Region string `json:"region"`
 	Flow
 }
 
-// ErrorAnswer is an answer that was an error: 5xx, or a refusal by Portico.
+// ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico.
 type ErrorAnswer struct {
 	Time          time.Time `json:"time"`
 	Class         string    `json:"class"` // what the request addressed
@@ -112,7 +112,7 @@ type SettingChange struct {
 	To   string `json:"to,omitempty"`
 }
 
-// Stray is a resource in another region than the one where the index has its ID.
+// Stray is a resource in another region than the one that the index has for its ID.
 type Stray struct {
 	ID           string    `json:"id"`
 	Subscription string    `json:"subscription"`
@@ -121,7 +121,7 @@ type Stray struct {
 	Seen         time.Time `json:"seen"`
 }
 
-// DeletionMembers are what the deletion of a group still has to delete.
+// DeletionMembers are the resources that the deletion of a group still has to delete.
 type DeletionMembers struct {
 	Group   string           `json:"group"` // its ID
 	Members []DeletionMember `json:"members"`
@@ -143,8 +143,8 @@ type DeletionMember struct {
 	Region string `json:"region"`
 	State  string `json:"state"`
 	Stray  bool   `json:"stray,omitempty"`
-	// Parent is the ID of the resource that it lies below, WaitsFor are those that have to
-	// go before it, as its refusal named them.
+	// Parent is the ID of the resource that it lies below. WaitsFor are the resources that
+	// have to go before it, as its provider's refusal named them.
 	Parent   string     `json:"parent,omitempty"`
 	WaitsFor []string   `json:"waitsFor,omitempty"`
 	Tries    int        `json:"tries,omitempty"` // failures in a row
@@ -173,7 +173,7 @@ var reloadOperations = []Operation{
 // Reloaded describes a configuration that was loaded.
 type Reloaded struct {
 	Generation int64 `json:"generation"` // the first is 1
-	// NeedsRestart are the settings that differ from what the gateway was started with, but
-	// cannot change while it runs: they stay as they were.
+	// NeedsRestart are the settings that differ from the gateway's present ones but cannot
+	// change while it runs: they stay as they were.
 	NeedsRestart []string `json:"needsRestart,omitempty"`
 }

@@ -14,7 +14,7 @@ var doubtOperations = []Operation{
 	},
 }
 
-// Doubt is a resource that the index is not sure of.
+// Doubt is a resource whose state the index is not sure of.
 type Doubt struct {
 	ID     string `json:"id"`
 	Region string `json:"region"`
@@ -23,11 +23,12 @@ type Doubt struct {
 	Flags []string  `json:"flags"` // of the row: verify, followPut, followDelete, followPatch
 	Why   []Waiting `json:"why"`
 	// Until is when the last open write ends by time; an answer that the provider gives
-	// later is proof. None where something else has to end as well, or no write is open.
+	// later is proof. It is absent if something else has to end as well, or if no write
+	// is open.
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// Reasons for which something waits.
+// The reasons for waiting.
 const (
 	WriteUnderWay       = "writeUnderWay"
 	WriteWithoutAnswer  = "writeWithoutAnswer"
@@ -37,7 +38,7 @@ const (
 	DeletionUnderWay    = "deletionUnderWay" // of a group
 )
 
-// Further reasons, of what an ID lies in and of what concerns it.
+// Further reasons, which concern an ID or the scopes that it lies in.
 const (
 	GroupMoveUnderWay    = "groupMoveUnderWay" // from its group, or to it
 	FenceStands          = "fenceStands"
@@ -54,23 +55,23 @@ const (
 type Waiting struct {
 	Reason  string `json:"reason"` // writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending, deletionUnderWay or, of one ID, a further one
 	Message string `json:"message"`
-	// On is the ID of what it is about, where that is another than the one that was asked
-	// for: what it lies in.
+	// On is the ID that it is about, if that is not the requested one but a scope that
+	// the requested ID lies in.
 	On     string `json:"on,omitempty"`
 	Kind   string `json:"kind,omitempty"`   // of the write
 	Region string `json:"region,omitempty"` // of the write
-	// Job is the one that works on it.
+	// Job is the job that works on it.
 	Job         string `json:"job,omitempty"`
 	Attempts    int64  `json:"attempts,omitempty"` // since one last went well
 	LastOutcome string `json:"lastOutcome,omitempty"`
-	// Progress is that of the job, in a form of its kind's own.
+	// Progress is the job's progress, in the form of its kind.
 	Progress json.RawMessage `json:"progress,omitempty"`
 	Since    time.Time       `json:"since"`
-	// Until is when it ends by time; of an operation, from when on it is asked for only each
-	// index.followRecheck.
+	// Until is when it ends by time. For an operation it is the time after which Portico
+	// polls only every index.followRecheck.
 	Until *time.Time `json:"until,omitempty"`
 	Next  *time.Time `json:"next,omitempty"` // attempt; none while one is made
-	// Command is the one that tells more of it or has it go on, "" where time alone helps.
+	// Command is the command that shows more of it or moves it on; "" if only time helps.
 	Command string `json:"command,omitempty"`
 }
 
@@ -78,7 +79,8 @@ var fenceOperations = []Operation{
 	{Method: http.MethodGet, Path: "/admin/fences", Summary: "The fences of all subscriptions.", Query: paging, Answer: Page[Fence]{}, Status: http.StatusOK},
 }
 
-// Fence keeps an ID from being made anew while a write without an answer may land there.
+// Fence keeps a resource from being created under an ID while a write without an answer
+// may land there.
 type Fence struct {
 	ID           string    `json:"id"` // of the resource
 	Subscription string    `json:"subscription"`

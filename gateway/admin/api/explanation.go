@@ -9,7 +9,7 @@ var explainOperations = []Operation{
 	},
 }
 
-// Question is a request that is to be explained.
+// Question is a request to explain.
 type Question struct {
 	// Method is GET if it is empty; an ID without a query then gets an api-version of its
 	// type.
@@ -17,13 +17,14 @@ type Question struct {
 	// Path is the request's path with its query, or a resource ID.
 	Path string `json:"path,omitempty"`
 	// Raw are the bytes of an HTTP/1.1 request, as a client sends them. They stand for
-	// method, path, header and content. Without a principal they sign in by what they hold.
+	// method, path, header and content. Without a principal the request signs in with its
+	// own credential.
 	Raw []byte `json:"raw,omitempty"`
-	// Token is the bearer token of the caller, who signs in by it. It is in no answer, and is
+	// Token is the bearer token by which the caller signs in. No answer shows it, and it is
 	// not kept.
 	Token string `json:"token,omitempty"`
-	// Principal is the object ID of the caller. Without one, and without a token, nobody is
-	// asked for roles.
+	// Principal is the object ID of the caller. Without one, and without a token, no roles
+	// are checked.
 	Principal string `json:"principal,omitempty"`
 	// Groups are object IDs of groups that the caller belongs to: a token would name them.
 	Groups []string `json:"groups,omitempty"`
@@ -33,8 +34,9 @@ type Question struct {
 	Header map[string]string `json:"header,omitempty"`
 	// Content is the request's content; it counts as JSON unless a header says otherwise.
 	Content string `json:"content,omitempty"`
-	// Ask has providers asked where a resource lies that the index does not know. What they
-	// answer is recorded, as it is for a request. The keys of issuers are fetched, too.
+	// Ask makes Portico ask providers for the place of a resource that the index does not
+	// know. It records their answers, as for a request. It also fetches the keys of
+	// issuers.
 	Ask bool `json:"ask,omitempty"`
 }
 
@@ -51,36 +53,36 @@ type Explanation struct {
 	Verdict Verdict          `json:"verdict"`
 	Request ExplainedRequest `json:"request"`
 	Caller  ExplainedCaller  `json:"caller"`
-	// SignIn is what became of the credential; nil where the question says who calls.
+	// SignIn is the result of signing in; nil if the question names the caller.
 	SignIn *ExplainedSignIn `json:"signIn,omitempty"`
-	// HeldBy is what refuses or delays the request and ends by itself, by its job, or by an
-	// operator: those of Known that do.
+	// HeldBy are the entries of Known that refuse or delay the request and that end by
+	// time, by a job, or by an operator.
 	HeldBy []Waiting `json:"heldBy,omitempty"`
 	// Checks are the steps of the way, in their order, up to the one that ends it.
 	Checks []ExplainedCheck `json:"checks"`
-	// Locks are those at or above what the request changes.
+	// Locks are the locks on the resource that the request changes, or above it.
 	Locks []Lock `json:"locks,omitempty"`
-	// Place is where the request goes, and why; nil where it goes nowhere.
+	// Place is where the request goes, and why; nil if it goes nowhere.
 	Place *ExplainedPlace `json:"place,omitempty"`
-	// Calls are those that providers would get, in their order. Where an answer decides
-	// what follows, those that follow are missing.
+	// Calls are the calls that providers would get, in their order. Calls that depend
+	// on the answer to an earlier one are missing.
 	Calls []ExplainedCall `json:"calls,omitempty"`
 	// Known is what is known of the resource that the path names; nil if it names none.
 	Known *ResourceDetail `json:"known,omitempty"`
 }
 
-// Verdict is what becomes of the request.
+// Verdict is the outcome of the request.
 type Verdict struct {
 	Outcome string `json:"outcome"`
 	// Summary says it in one sentence.
 	Summary string `json:"summary"`
-	// Status, Code and Message are those of Portico's own answer. Status is 0 where a
+	// Status, Code and Message are those of Portico's own answer. Status is 0 if a
 	// provider decides it.
 	Status     int    `json:"status,omitempty"`
 	Code       string `json:"code,omitempty"`
 	Message    string `json:"message,omitempty"`
 	RetryAfter string `json:"retryAfter,omitempty"`
-	// Step is the one that ends the way.
+	// Step is the step that ends the way.
 	Step string `json:"step,omitempty"`
 }
 
@@ -89,7 +91,7 @@ type ExplainedRequest struct {
 	Method string `json:"method"`
 	Path   string `json:"path"` // with the query
 	Class  string `json:"class"`
-	// Route is that of one of Portico's own resources.
+	// Route is the route, for one of Portico's own resources.
 	Route        string `json:"route,omitempty"`
 	Provider     string `json:"provider,omitempty"`
 	ResourceType string `json:"resourceType,omitempty"`
@@ -97,25 +99,25 @@ type ExplainedRequest struct {
 	APIVersion   string `json:"apiVersion,omitempty"`
 }
 
-// ExplainedCaller is whom the request is taken to come from.
+// ExplainedCaller is the assumed caller of the request.
 type ExplainedCaller struct {
 	ObjectID string `json:"objectId,omitempty"`
 	TenantID string `json:"tenantId,omitempty"`
-	// Roles is what they mean to the request: enforced, ignored (the configuration says so)
-	// or notAsked (the question names no principal).
+	// Roles says how roles apply to the request: enforced, ignored (by configuration) or
+	// notAsked (the question names no principal).
 	Roles string `json:"roles"`
 }
 
-// ExplainedSignIn is what became of a credential. It shows nothing of a token but what an
-// issuer wrote into it.
+// ExplainedSignIn is the result of signing in with a credential. Of a token it shows only
+// the issuer's claims.
 type ExplainedSignIn struct {
-	// Method is the one that knows the credential: issuer, certificate or token; "" if none
-	// does.
+	// Method is the method that recognizes the credential: issuer, certificate or token; ""
+	// if none does.
 	Method string `json:"method,omitempty"`
 	// Result is accepted, mustFetch (it depends on keys that have to be fetched first), or
 	// why it is refused, as portico_sign_ins_total has it.
 	Result string `json:"result"`
-	// What is known of the caller beside its ids.
+	// The caller's attributes other than its ids.
 	Name      string   `json:"name,omitempty"`
 	AppID     string   `json:"appId,omitempty"`
 	Delegated bool     `json:"delegated,omitempty"` // a user acts by way of the application
@@ -123,14 +125,14 @@ type ExplainedSignIn struct {
 	Groups    []string `json:"groups,omitempty"`
 	// Challenge is the WWW-Authenticate of a refusal.
 	Challenge string `json:"challenge,omitempty"`
-	// Advice says why, and what can be done.
+	// Advice says why, and what to do.
 	Advice string `json:"advice,omitempty"`
 }
 
-// MustFetch is the result of signing in where keys have to be fetched first.
+// MustFetch is the result of signing in if keys have to be fetched first.
 const MustFetch = "mustFetch"
 
-// What roles mean to an explained request.
+// How roles apply to an explained request.
 const (
 	RolesEnforced = "enforced"
 	RolesIgnored  = "ignored"
@@ -147,12 +149,12 @@ type ExplainedCheck struct {
 
 // ExplainedPlace is where a request goes.
 type ExplainedPlace struct {
-	// Regions are those that are asked: one, or those of a merged list.
+	// Regions are the regions that are called: one, or those of a merged list.
 	Regions []string `json:"regions"`
 	// Reason says why, in one sentence.
 	Reason string `json:"reason"`
-	// Source is what it was decided by: row, cache, content, path, parent, operation, map
-	// or coverage.
+	// Source is the fact that decided it: row, cache, content, path, parent, operation,
+	// map or coverage.
 	Source string `json:"source"`
 	// Cached: a location came from memory; Remembered: the subscription or the group did.
 	Cached     bool `json:"cached,omitempty"`
@@ -174,11 +176,11 @@ type ExplainedCall struct {
 	Purpose string `json:"purpose"`
 	Method  string `json:"method"`
 	Region  string `json:"region"`
-	// Path is that of the call, with its query.
+	// Path is the path of the call, with its query.
 	Path string `json:"path"`
-	// Addresses are those of the endpoint.
+	// Addresses are the addresses of the endpoint.
 	Addresses []ExplainedAddress `json:"addresses"`
-	// Headers are those that go out, beside what the connection needs.
+	// Headers are the headers of the call, without those of the connection.
 	Headers []ExplainedHeader `json:"headers,omitempty"`
 	// Sent: the call was made, because the question asked for it.
 	Sent bool `json:"made,omitempty"`
@@ -189,7 +191,7 @@ type ExplainedAddress struct {
 	URL     string `json:"url"`
 	State   string `json:"state"` // up or down
 	Circuit string `json:"circuit"`
-	// Candidate: the call goes here, or to another candidate: to the less busy of two.
+	// Candidate: the call may go here; it goes to the less busy of two candidates.
 	Candidate bool `json:"candidate"`
 }
 
@@ -198,7 +200,7 @@ type ExplainedHeader struct {
 	Name string `json:"name"`
 	// Origin is client, portico or secret.
 	Origin string `json:"origin"`
-	// Value is there where Portico makes it, and it is no secret.
+	// Value is present if Portico makes the header and it is no secret.
 	Value string `json:"value,omitempty"`
 	// Varies: each request has another value.
 	Varies bool `json:"varies,omitempty"`

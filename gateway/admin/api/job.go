@@ -23,7 +23,7 @@ type JobKind struct {
 	// Cancellable: its jobs can be cancelled. The others keep the index true, and end by
 	// themselves.
 	Cancellable bool `json:"cancellable"`
-	// Parts: what is left of its jobs can be listed.
+	// Parts: the parts of its jobs that are left to do can be listed.
 	Parts bool `json:"parts,omitempty"`
 	// Limit is the setting of the time within which a job should end, if it has one.
 	Limit string `json:"limit,omitempty"`
@@ -36,34 +36,34 @@ type Job struct {
 	Subscription string `json:"subscription,omitempty"`
 	// Subject is what it works on: the ID of a resource, the name of a group, a subscription.
 	Subject string `json:"subject"`
-	// On is the ID of what it works on, where the subject is none.
+	// On is the ID that it works on, if the subject is no ID.
 	On    string `json:"on,omitempty"`
 	State string `json:"state"` // Waiting, Cancelling, Done, Failed or Cancelled
-	// Due is when the next attempt begins; while one is made, the end of its lease. A job
-	// that has ended has none.
+	// Due is when the next attempt begins; during an attempt, the end of its lease. An
+	// ended job has none.
 	Due   *time.Time `json:"due,omitempty"`
 	Owner string     `json:"owner,omitempty"` // the replica that works on it
-	// Attempts are those since work on it last went well.
+	// Attempts is the number of attempts since the last success.
 	Attempts int64     `json:"attempts"`
 	Created  time.Time `json:"created"`
 	Changed  time.Time `json:"changed"`
-	// Until is when it should have ended, and Limit the setting that says so; some kinds
+	// Until is when it should have ended, and Limit the setting of that time; some kinds
 	// have neither.
 	Until *time.Time `json:"until,omitempty"`
 	Limit string     `json:"limit,omitempty"`
-	// Steps is how far it has come, where that is known.
+	// Steps is its progress, if known.
 	Steps *Steps `json:"steps,omitempty"`
-	// Progress is of a form of its kind's own.
+	// Progress is in the form of its kind.
 	Progress json.RawMessage `json:"progress,omitempty"`
-	// Parts: what is left of it can be listed, GET /admin/jobs/{id}/members.
+	// Parts: GET /admin/jobs/{id}/members lists the parts that are left to do.
 	Parts bool `json:"parts,omitempty"`
-	// Cancellable: it goes on, and can be cancelled.
+	// Cancellable: it has not ended, and can be cancelled.
 	Cancellable bool `json:"cancellable,omitempty"`
-	// Command is the one that tells more of it or has it go on.
+	// Command is the command that shows more of it or moves it on.
 	Command string `json:"command"`
 }
 
-// Steps are those of a job.
+// Steps are the steps of a job.
 type Steps struct {
 	Done int `json:"done"`
 	Of   int `json:"of"`
@@ -76,7 +76,7 @@ var sweepOperations = []Operation{
 	},
 }
 
-// Sweep is an order of a sweep; an empty one is for everything.
+// Sweep orders a sweep; an empty one is for everything.
 type Sweep struct {
 	DryRun       bool   `json:"dryRun,omitempty"`       // only report
 	Subscription string `json:"subscription,omitempty"` // only this one

@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// Operation is one thing that the admin listener does.
+// Operation is one operation of the admin listener.
 type Operation struct {
 	Method string
 	Path   string // with {names} for its variable segments
@@ -28,9 +28,9 @@ type Operation struct {
 	Answer any
 	// Status is that of a successful answer.
 	Status int
-	// Creates: it answers 201 in its place where it has made something.
+	// Creates: it answers 201 instead if it has created something.
 	Creates bool
-	// Streams: it answers with server-sent events where a request accepts those.
+	// Streams: it answers with server-sent events if a request accepts those.
 	Streams bool
 }
 
@@ -38,7 +38,7 @@ type Operation struct {
 // ends in "; needed".
 type Parameter struct{ Name, Summary string }
 
-// Operations are all that the listener has below /admin/.
+// Operations returns all operations of the listener below /admin/.
 func Operations() []Operation {
 	return slices.Concat(
 		statusOperations, regionOperations, retirementOperations, providerOperations, subscriptionOperations, resourceOperations,

@@ -18,19 +18,20 @@ type Problem struct {
 	Code string `json:"code"`
 	// Summary says in one sentence what is wrong.
 	Summary string `json:"summary"`
-	// Subject is what it is wrong with: a region, an address, an ID. May be empty.
+	// Subject is the region, the address or the ID that the problem is about. It may be
+	// empty.
 	Subject string     `json:"subject,omitempty"`
 	Count   int        `json:"count,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
-	// Next is the command that shows more, or mends it; for what has none, a path of this
-	// listener.
+	// Next is the command that shows more, or solves the problem; if there is none, a
+	// path of this listener.
 	Next string `json:"next,omitempty"`
 }
 
-// ProblemKind is what all problems of one code have in common.
+// ProblemKind describes the problems of one code.
 type ProblemKind struct {
 	Code, Severity, Meaning string
-	// Next is that of its problems; [NextOf] stands for the subject or, of one job, for its
+	// Next is the Next of its problems; [NextOf] stands for the subject or, for a job, its
 	// ID. Some kinds have none.
 	Next string
 }
@@ -115,10 +116,10 @@ const (
 )
 
 var statusOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/status", Summary: "What is wrong, the worst first, and what this gateway is.", Answer: Status{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/status", Summary: "The problems, the worst first, and the state of this gateway.", Answer: Status{}, Status: http.StatusOK},
 }
 
-// Status is what is wrong, and what this gateway is.
+// Status is the state of this gateway, with all problems.
 type Status struct {
 	Version    string    `json:"version"`
 	Revision   string    `json:"revision,omitempty"`
@@ -127,6 +128,6 @@ type Status struct {
 	Generation int       `json:"generation"` // of the configuration
 	Store      string    `json:"store"`      // sqlite or postgres
 	Replicas   int       `json:"replicas"`   // gateways that share the store, this one counted
-	// Problems are what is known to be wrong, the worst first.
+	// Problems are the known problems, the worst first.
 	Problems []Problem `json:"problems"`
 }

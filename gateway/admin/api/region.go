@@ -6,7 +6,7 @@ import (
 )
 
 var regionOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/regions", Summary: "The regions, their endpoints, and how each address does.", Query: paging, Answer: Page[Region]{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/regions", Summary: "The regions, their endpoints, and the state of each address.", Query: paging, Answer: Page[Region]{}, Status: http.StatusOK},
 }
 
 // States of a region or an address.
@@ -26,17 +26,17 @@ type Region struct {
 	Endpoints    []Endpoint `json:"endpoints"`
 }
 
-// Endpoint is where resource types of one provider are served in a region.
+// Endpoint serves resource types of one provider in a region.
 type Endpoint struct {
 	Namespace string `json:"namespace"`
 	// ResourceTypes are those that have this endpoint.
 	ResourceTypes []string `json:"resourceTypes"`
-	// State is down where no address can be called, so that every call is refused but those
-	// that try whether one can be reached again.
+	// State is down if no address can be called: every call is refused, except those that
+	// test whether an address can be reached again.
 	State     string    `json:"state"`
 	Addresses []Address `json:"addresses"`
-	// Shed counts clients' calls that were refused as all slots of the endpoint were taken,
-	// since the gateway started; LastShed is when that last happened.
+	// Shed counts the clients' calls, since the gateway started, that were refused because
+	// all slots of the endpoint were taken; LastShed is when that last happened.
 	Shed     uint64     `json:"shed,omitempty"`
 	LastShed *time.Time `json:"lastShed,omitempty"`
 }
@@ -54,9 +54,9 @@ type Address struct {
 	Failures uint64 `json:"failures"`
 	// InFlight are calls under way.
 	InFlight int `json:"inFlight"`
-	// CertificateEnds is when the certificate ends that it showed last.
+	// CertificateEnds is when the certificate that it showed last expires.
 	CertificateEnds *time.Time `json:"certificateEnds,omitempty"`
-	// Distrust is why calls came to nothing for want of trust: untrusted (it does not trust
+	// Distrust is why calls failed for lack of trust: untrusted (it does not trust
 	// Portico's certificate or credential), tls_authority, tls_host, tls_expired (its own
 	// cannot be trusted) or tls; LastDistrust is when one last did.
 	Distrust     string     `json:"distrust,omitempty"`

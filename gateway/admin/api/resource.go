@@ -25,20 +25,20 @@ type Resource struct {
 	ID     string `json:"id"`
 	Type   string `json:"type"`
 	Region string `json:"region"`
-	// Phase is that of the row, such as Accepted or Deleting.
+	// Phase is the phase of the row, such as Accepted or Deleting.
 	Phase   string     `json:"phase"`
 	Flags   []string   `json:"flags"` // what the index is not sure of: verify, followPut, followDelete, followPatch
 	Created *time.Time `json:"created,omitempty"`
 	Changed *time.Time `json:"changed,omitempty"`
 }
 
-// ResourceDetail is all that is known of one ID.
+// ResourceDetail is all that Portico knows of one ID.
 type ResourceDetail struct {
 	ID string `json:"id"`
-	// Row is nil where the index has none.
+	// Row is nil if the index has none.
 	Row *Resource `json:"row,omitempty"`
-	// Group and Subscription are there for the ID of one that exists, also of a subscription
-	// that is deleted; the index has no rows of them.
+	// Group and Subscription are present for the ID of one that exists, even of a deleted
+	// subscription; the index has no rows for them.
 	Group        *ResourceGroup `json:"group,omitempty"`
 	Subscription *Subscription  `json:"subscription,omitempty"`
 	// Waiting says what the index waits for.
@@ -53,7 +53,7 @@ type ResourceDetail struct {
 type ResourceGroup struct {
 	State    string `json:"state"` // its provisioningState: Succeeded, Deleting or MovingResources
 	Location string `json:"location"`
-	// Created is missing where it is not known.
+	// Created is missing if it is unknown.
 	Created *time.Time `json:"created,omitempty"`
 	Changed *time.Time `json:"changed,omitempty"`
 }

@@ -4,7 +4,7 @@ import "net/http"
 
 var retirementOperations = []Operation{
 	{
-		Method: http.MethodPost, Path: "/admin/regions/{region}/retire", Summary: "Forgets a region that the map no longer has; called again it goes on with what is left.",
+		Method: http.MethodPost, Path: "/admin/regions/{region}/retire", Summary: "Forgets a region that the map no longer has; another call forgets what an interrupted one left.",
 		Content: Retire{}, Answer: Retirement{}, Status: http.StatusOK,
 	},
 }
@@ -14,7 +14,7 @@ type Retire struct {
 	DryRun bool `json:"dryRun,omitempty"` // only count
 }
 
-// Retirement is what the index has of a region, or has forgotten of it, over all
+// Retirement is what the index holds of a region, or has forgotten of it, in all
 // subscriptions.
 type Retirement struct {
 	Region     string `json:"region"`
@@ -30,11 +30,11 @@ type Retirement struct {
 	Operations int    `json:"operations"` // polling URLs
 	// Moving are IDs that a move has under way. They stay until it ends, or is cancelled.
 	Moving int `json:"moving,omitempty"`
-	// Groups are those whose delete waits for the region.
+	// Groups are the groups whose deletion waits for the region.
 	Groups WaitingGroups `json:"groups"`
 }
 
-// WaitingGroups are groups whose delete waits.
+// WaitingGroups are groups whose deletion waits.
 type WaitingGroups struct {
 	Count int      `json:"count"`
 	IDs   []string `json:"ids,omitempty"` // the first 100

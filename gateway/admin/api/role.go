@@ -9,7 +9,7 @@ var roleOperations = []Operation{
 		Answer: Page[RoleAssignment]{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodPost, Path: "/admin/roles/check", Summary: "Says whether a caller, of whom nothing but its ids is known, may do an action at a scope.",
+		Method: http.MethodPost, Path: "/admin/roles/check", Summary: "Checks whether a caller, known only by its ids, may do an action at a scope.",
 		Content: RoleCheck{}, Answer: RoleAnswer{}, Status: http.StatusOK,
 	},
 }
@@ -28,7 +28,7 @@ type RoleAssignment struct {
 type RoleCheck struct {
 	PrincipalID string   `json:"principalId"`
 	Groups      []string `json:"groups,omitempty"`
-	// TenantID is left out for the tenant of the scope's subscription.
+	// TenantID is the caller's tenant; by default that of the scope's subscription.
 	TenantID string `json:"tenantId,omitempty"`
 	Action   string `json:"action"` // such as Contoso.Compute/virtualMachines/write
 	Scope    string `json:"scope"`
@@ -38,9 +38,9 @@ type RoleCheck struct {
 type RoleAnswer struct {
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason,omitempty"`
-	// Grant is what allows it.
+	// Grant is the grant that allows it.
 	Grant *RoleGrant `json:"grant,omitempty"`
-	// WouldAllow are the built-in roles that would.
+	// WouldAllow are the built-in roles that would allow it.
 	WouldAllow []string `json:"wouldAllow,omitempty"`
 }
 

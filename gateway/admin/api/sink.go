@@ -10,20 +10,20 @@ import (
 var sinkOperations = []Operation{
 	{Method: http.MethodGet, Path: "/admin/sinks", Summary: "The receivers of events, as the configuration has them.", Answer: Page[Sink]{}, Status: http.StatusOK},
 	{Method: http.MethodGet, Path: "/admin/sinks/{name}", Summary: "One receiver of events.", Answer: Sink{}, Status: http.StatusOK},
-	{Method: http.MethodPost, Path: "/admin/sinks/{name}/test", Summary: "Sends an event that says nothing, once, and says what came of it.", Answer: SinkTest{}, Status: http.StatusOK},
-	{Method: http.MethodGet, Path: "/admin/sinks/{name}/retrying", Summary: "The events that others overtake, to be tried again.", Query: paging, Answer: Page[RetriedEvent]{}, Status: http.StatusOK},
+	{Method: http.MethodPost, Path: "/admin/sinks/{name}/test", Summary: "Sends one empty event, once, and returns the outcome.", Answer: SinkTest{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/sinks/{name}/retrying", Summary: "The events of a sink that are tried again while later ones pass them.", Query: paging, Answer: Page[RetriedEvent]{}, Status: http.StatusOK},
 	{Method: http.MethodGet, Path: "/admin/sinks/{name}/dead", Summary: "The events that were given up.", Query: paging, Answer: Page[DeadLetter]{}, Status: http.StatusOK},
-	{Method: http.MethodPost, Path: "/admin/sinks/{name}/dead/replay", Summary: "Has dead letters tried again.", Content: Replay{}, Answer: Replayed{}, Status: http.StatusAccepted},
+	{Method: http.MethodPost, Path: "/admin/sinks/{name}/dead/replay", Summary: "Schedules dead letters for another try.", Content: Replay{}, Answer: Replayed{}, Status: http.StatusAccepted},
 	{Method: http.MethodDelete, Path: "/admin/sinks/{name}/dead/{id}", Summary: "Forgets a dead letter.", Answer: Nothing{}, Status: http.StatusOK},
 }
 
-// Sink is a receiver of events: nothing that its URL holds beside the host.
+// Sink is a receiver of events. Of its URL only the host is shown.
 type Sink struct {
 	Name  string `json:"name"`
 	Host  string `json:"host"`
 	State string `json:"state"` // Delivering, Away (the receiver takes nothing) or Starting
 	Owner string `json:"owner,omitempty"`
-	// After is the feed's token of how far it has come.
+	// After is the feed's token of its progress.
 	After       string     `json:"after,omitempty"`
 	Lag         int64      `json:"lagEvents"`
 	LagSeconds  float64    `json:"lagSeconds"`
@@ -35,18 +35,19 @@ type Sink struct {
 	LastFailure *time.Time `json:"lastFailure,omitempty"`
 	Failure     string     `json:"failure,omitempty"` // of the attempt that failed last
 	Status      int        `json:"status,omitempty"`  // of its answer
-	// FailedEvent is the id of the event that it sent; left out where it sent several.
+	// FailedEvent is the id of the event in the failed message; absent if the message
+	// had several.
 	FailedEvent string     `json:"failedEvent,omitempty"`
 	AwaySince   *time.Time `json:"awaySince,omitempty"`
 }
 
-// SinkTest is what came of an event that was sent for a test.
+// SinkTest is the outcome of a test event.
 type SinkTest struct {
 	Outcome string `json:"outcome"`
 	Status  int    `json:"status,omitempty"` // of the receiver's answer
 }
 
-// RetriedEvent is an event that was not taken, and is tried again.
+// RetriedEvent is an event that the sink did not take and that is tried again.
 type RetriedEvent struct {
 	ID       string `json:"id"` // the event's sequence
 	Failure  string `json:"failure,omitempty"`
@@ -67,7 +68,8 @@ type DeadLetter struct {
 	Attempts int64     `json:"attempts"`
 	Since    time.Time `json:"since"`
 	GivenUp  time.Time `json:"givenUp"`
-	// Reason is that of the operator who gave it up; empty: the delivery did.
+	// Reason is the reason of the operator who gave it up; empty: the delivery gave it
+	// up.
 	Reason string `json:"reason,omitempty"`
 	// Event is left out where it is no longer kept.
 	Event *events.CloudEvent `json:"event,omitempty"`
@@ -78,7 +80,7 @@ type Replay struct {
 	IDs []string `json:"ids,omitempty"` // left out: all
 }
 
-// Replayed says how many dead letters are tried again.
+// Replayed is the number of dead letters that are tried again.
 type Replayed struct {
 	Replayed int `json:"replayed"`
 }

@@ -4,7 +4,7 @@ import "net/http"
 
 var unstickOperations = []Operation{
 	{
-		Method: http.MethodPost, Path: "/admin/unstick", Summary: "Asks again, gives up or forgets what waits, as far as that is safe.",
+		Method: http.MethodPost, Path: "/admin/unstick", Summary: "Retries, gives up or forgets waiting work, as far as that is safe.",
 		Content: UnstickOrder{}, Answer: Unstuck{}, Status: http.StatusOK,
 	},
 }
@@ -16,10 +16,10 @@ const (
 	Forget = "forget" // the operator says that it does not exist
 )
 
-// UnstickOrder names one thing that waits, by one of its first five members, and what is
-// to be done.
+// UnstickOrder names one waiting thing, by one of its first five members, and the step
+// to take.
 type UnstickOrder struct {
-	// ID is that of a resource or a resource group.
+	// ID is the ID of a resource or a resource group.
 	ID string `json:"id,omitempty"`
 	// Job is the id of a job.
 	Job string `json:"job,omitempty"`
@@ -29,19 +29,21 @@ type UnstickOrder struct {
 	Fence string `json:"fence,omitempty"`
 	// Sink is the name of a receiver of events.
 	Sink string `json:"sink,omitempty"`
-	// Event is the id of an event that Sink has not taken; without it all that wait are meant.
+	// Event is the id of an event that Sink has not taken; without it the order is for all
+	// waiting events.
 	Event string `json:"event,omitempty"`
-	// Region has ID name the stray there, and not the row.
+	// Region makes ID name the stray in that region, and not the row.
 	Region string `json:"region,omitempty"`
 	Step   string `json:"step"`
-	// Reason goes to the audit log. To forget, and to give up an event, need one.
+	// Reason goes to the audit log. It is required to forget a resource, and to give up
+	// an event.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Unstuck says what was done.
+// Unstuck is the result of a step.
 type Unstuck struct {
 	Step string `json:"step"`
-	// Target is the ID, or the job, that it was done to.
+	// Target is the ID, or the job, that the step was for.
 	Target  string   `json:"target"`
 	Outcome string   `json:"outcome"`
 	Jobs    []string `json:"jobs"` // that go on from here
