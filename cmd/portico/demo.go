@@ -46,7 +46,7 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d.log, d.out = log, stdout
+			d.log, d.in, d.out = log, c.InOrStdin(), stdout
 			return d.run(c.Context())
 		},
 	}
@@ -55,6 +55,7 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringArrayVar(&d.providers, "provider", nil, "put a provider of your own there too: URL, or REGION=URL for each of its regions")
 	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that says which types that provider serves")
 	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder that keeps the gateway's store and the provider's state")
+	c.Flags().BoolVar(&d.tour, "tour", false, "go through the requests step by step: each is shown, and sent when you press Enter")
 	return c
 }
 
@@ -64,7 +65,9 @@ type demo struct {
 	providers           []string // addresses of a provider of the user's
 	types               string   // the file that describes it
 	guest               *guest
+	tour                bool
 	log                 *zap.Logger
+	in                  io.Reader
 	out                 io.Writer
 }
 
@@ -102,8 +105,24 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.explain(cfg)
-	return s.run(ctx, public, admin)
+	steps := d.steps(cfg, endpoints["eastus"])
+	if d.guest != nil {
+		steps = append(steps, d.own())
+	}
+	d.explain(cfg, steps)
+	if !d.tour {
+		return s.run(ctx, public, admin)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	walked := make(chan struct{})
+	go func() {
+		defer close(walked)
+		d.walk(ctx, cfg, steps)
+	}()
+	err = s.run(ctx, public, admin)
+	cancel()
+	<-walked
+	return err
 }
 
 // configure writes the configuration into the data folder, where it can be
@@ -175,50 +194,4 @@ func (p *provider) stop() error {
 		err = errors.Join(err, ended)
 	}
 	return errors.Join(err, p.contoso.Close())
-}
-
-// explain prints what runs, and requests to try in the order in which they are
-// printed, each on a line of its own.
-func (d *demo) explain(cfg *config.Config) {
-	url := cfg.Server.PublicURL.String()
-	group := url + "/subscriptions/" + cfg.Subscriptions[0].ID + "/resourceGroups/demo"
-	machines := "/providers/Contoso.Compute/virtualMachines"
-	const groupVersion, version = "?api-version=2021-04-01", "?api-version=2024-01-01"
-	machine := func(name, location string) string {
-		return send("PUT", group+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`)
-	}
-	fmt.Fprintf(d.out, `The console of Portico's demo is at http://%s/
-Portico itself is at %s, its admin listener at http://%s.
-Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the configuration. Ctrl-C ends it.
-
-Create a group, and a resource in each of three regions:
-`, cfg.Server.Admin, url, cfg.Server.Admin, d.data)
-	for _, line := range []string{
-		send("PUT", group+groupVersion, `{"location":"westus"}`),
-		machine("alpha", "West US"),
-		machine("beta", "eastus"),
-		machine("gamma", "North Europe"),
-		"",
-		"Read one: the gateway knows its region. List all three as one collection:",
-		"curl -sS '" + group + machines + "/beta" + version + "'",
-		"curl -sS '" + url + "/subscriptions/" + cfg.Subscriptions[0].ID + machines + version + "'",
-		"",
-		"See the headers by which a request is traced:",
-		"curl -sS -D - -o /dev/null -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' '" + group + machines + "/gamma" + version + "'",
-		"",
-		"Read the group's ETag, and be refused with a stale one (412):",
-		"curl -sS -D - -o /dev/null '" + group + groupVersion + "'",
-		send("PATCH", group+groupVersion, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`),
-		"",
-	} {
-		fmt.Fprintln(d.out, line)
-	}
-	if d.guest == nil {
-		return
-	}
-	fmt.Fprintln(d.out, "Your provider stands beside contoso:")
-	for _, line := range d.guest.try(group, url+"/subscriptions/"+demoSubscription) {
-		fmt.Fprintln(d.out, line)
-	}
-	fmt.Fprintln(d.out)
 }

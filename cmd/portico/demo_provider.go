@@ -144,8 +144,8 @@ func (g *guest) try(group, subscription string) []string {
 			}
 			path, version := "/providers/"+p.Namespace+"/"+t.Name, "?api-version="+t.APIVersions[0]
 			return []string{
-				send("PUT", group+path+"/first"+version, strings.ReplaceAll(string(text), "'", `'\''`)),
-				"curl -sS '" + subscription + path + version + "'",
+				shown(send("PUT", group+path+"/first"+version, strings.ReplaceAll(string(text), "'", `'\''`))),
+				shown(`curl -sS "` + subscription + path + version + `"`),
 			}
 		}
 	}
@@ -164,5 +164,5 @@ func send(method, url, body string, options ...string) string {
 	for _, o := range options {
 		line += " " + o
 	}
-	return line + " -H 'Content-Type: application/json' -d '" + body + "' '" + url + "'"
+	return line + " -H 'Content-Type: application/json' -d '" + body + `' "` + url + `"`
 }

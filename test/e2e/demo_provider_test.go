@@ -22,19 +22,18 @@ func TestDemoWithAProviderOfOnesOwn(t *testing.T) {
 	address, admin := harness.FreeAddress(t), harness.FreeAddress(t)
 	demo := harness.Start(t, "portico demo", dir, harness.Build(t).Portico,
 		"demo", "--listen", address, "--admin", admin, "--data", "data", "--provider", provider)
-	lines := eventually(t, "requests to the provider", func() ([]string, bool) {
+	all := eventually(t, "requests to the provider", func() ([]string, bool) {
 		_, own, _ := strings.Cut(demo.Stdout(), "Your provider")
-		lines := curlLines(own)
-		return lines, len(lines) == 2
+		return curlLines(demo.Stdout()), len(curlLines(own)) == 2
 	})
+	lines := all[len(all)-2:]
 	eventually(t, "a ready demo", func() (struct{}, bool) {
 		status, err := get(t, "http://"+admin+"/readyz")
 		return struct{}{}, err == nil && status == 200
 	})
-	all := curlLines(demo.Stdout())
 	group := slices.IndexFunc(all, func(line string) bool { return kindOf(line) == "put group" })
 	run(t, dir, all[group])
-	if made := body200(t, run(t, dir, lines[0])); !strings.Contains(made, `"size":"small"`) {
+	if made := body200(t, run(t, dir, lines[0])); !strings.Contains(squeeze(made), `"size":"small"`) {
 		t.Errorf("%s\nshows %s", lines[0], made)
 	}
 	if list := body200(t, run(t, dir, lines[1])); !strings.Contains(list, "/providers/Acme.Stuff/widgets/first") {

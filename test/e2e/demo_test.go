@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +26,9 @@ func TestDemo(t *testing.T) {
 	shown := map[string][]string{}
 	for _, line := range d.lines {
 		kind := kindOf(line)
+		if kind == "deletion that waits" {
+			continue // TestDemoTour shows it
+		}
 		output := run(t, dir, line)
 		t.Logf("[%s] %s\n%s", kind, line, output)
 		shown[kind] = append(shown[kind], output)
@@ -60,6 +65,56 @@ func TestDemo(t *testing.T) {
 	again.process.Stop(t, syscall.SIGINT)
 }
 
+// The tour shows each line before it runs, and at the end a deletion that waits for a
+// region, of which status tells, and that ends when the region no longer refuses.
+func TestDemoTour(t *testing.T) {
+	t.Parallel()
+	dir, address, admin := t.TempDir(), harness.FreeAddress(t), harness.FreeAddress(t)
+	program := harness.Build(t).Portico
+	if err := syscall.Mkfifo(filepath.Join(dir, "keys"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tour := harness.Start(t, "portico demo --tour", dir, "sh", "-c", `exec "$0" demo --tour --listen "$1" --admin "$2" --data data < keys`, program, address, admin)
+	keys, err := os.OpenFile(filepath.Join(dir, "keys"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	// enter presses Enter below the line that ends with these words.
+	enter := func(line string) {
+		t.Helper()
+		eventually(t, line, func() (struct{}, bool) { return struct{}{}, strings.Contains(tour.Stdout(), line) })
+		if _, err := keys.Write([]byte("\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(text string) {
+		t.Helper()
+		eventually(t, text, func() (struct{}, bool) { return struct{}{}, strings.Contains(squeeze(tour.Stdout()), squeeze(text)) })
+	}
+	for _, line := range []string{"$demo?", "/alpha?", "/beta?", "/gamma?", "/beta?api-version=2024-01-01\"", "$portico/", "my-own-id", "-D - -o /dev/null \"$demo?", "stale", "explain GET"} {
+		enter(line)
+	}
+	shows("412 Precondition Failed")
+	shows("would call (forward) eastus")
+	enter("/contoso/faults")
+	enter("-X DELETE \"$demo?")
+	shows("202 Accepted")
+	waits := func() string {
+		return run(t, dir, program+" status --config data/portico.yaml")
+	}
+	eventually(t, "a deletion that waits for eastus", func() (struct{}, bool) { return struct{}{}, strings.Contains(waits(), "waits for eastus") })
+	enter(" status --config")
+	shows("waits for eastus")
+	enter("-X DELETE 'http")
+	shows("The tour is over.")
+	eventually(t, "the end of the group", func() (struct{}, bool) {
+		status, err := get(t, "http://"+address+"/subscriptions/"+harness.SubscriptionID+"/resourceGroups/demo?api-version=2021-04-01")
+		return struct{}{}, err == nil && status == http.StatusNotFound
+	})
+	tour.Stop(t, syscall.SIGINT)
+}
+
 // demo is a running `portico demo` and the lines that it printed.
 type demo struct {
 	address string
@@ -93,11 +148,17 @@ func startDemo(t *testing.T, dir string) demo {
 	return d
 }
 
+// curlLines are the requests among printed lines, with what the variables say that were
+// set before.
 func curlLines(stdout string) []string {
-	var lines []string
+	var lines, values []string
 	for line := range strings.Lines(stdout) {
-		if strings.HasPrefix(line, "curl") && strings.HasSuffix(line, "\n") {
-			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		line, whole := strings.CutSuffix(line, "\n")
+		if name, value, ok := strings.Cut(line, "="); ok && isVariable.MatchString(name) {
+			values = append(values, "$"+name, strings.NewReplacer(values...).Replace(value))
+		}
+		if strings.HasPrefix(line, "curl") && whole {
+			lines = append(lines, strings.NewReplacer(values...).Replace(line))
 		}
 	}
 	return lines
@@ -107,12 +168,15 @@ var (
 	groupURL    = regexp.MustCompile(`(?i)/resourcegroups/[^/?"' ]+\?`)
 	resourceURL = regexp.MustCompile(`(?i)/providers/contoso\.[a-z]+/[a-z]+/[^/?"' ]+\?`)
 	isPut       = regexp.MustCompile(`-X ?PUT|--request[ =]PUT`)
+	isVariable  = regexp.MustCompile(`^[a-z]+$`)
 	showsHead   = regexp.MustCompile(` -[a-zA-Z]*[iIv][a-zA-Z]*( |$)| -D ?-| --(include|head|verbose|dump-header)`)
 )
 
 // kindOf classifies a printed line by what it shows.
 func kindOf(line string) string {
 	switch {
+	case strings.Contains(line, "/contoso/faults"), strings.Contains(line, "-X DELETE"):
+		return "deletion that waits"
 	case strings.Contains(strings.ToLower(line), "if-match"):
 		return "conditional write"
 	case isPut.MatchString(line) && resourceURL.MatchString(line):

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"portico/config"
+)
+
+// step is something to try in the demo: lines for a shell, in their order.
+type step struct {
+	title string
+	lines []string
+	look  string // what to look at in the answers
+}
+
+// steps are what there is to try. The lines of the first ones use the two variables that
+// [variables] sets.
+func (d *demo) steps(cfg *config.Config, eastus string) []step {
+	const (
+		machines                 = "/providers/Contoso.Compute/virtualMachines"
+		groupVersion, version    = "?api-version=2021-04-01", "?api-version=2024-01-01"
+		group                    = "$demo" + groupVersion
+		head                     = "-D - -o /dev/null"
+		beta                     = "/subscriptions/" + demoSubscription + "/resourceGroups/demo" + machines + "/beta"
+		faults, refusesDeletions = "/contoso/faults", `{"method":"DELETE","pathContains":"/beta","fault":"status=503","count":-1}`
+	)
+	machine := func(name, location string) string {
+		return shown(send("PUT", "$demo"+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`))
+	}
+	portico := func(command string) string {
+		program, parts := os.Args[0], filepath.Join(d.data, "portico.yaml")
+		return program + " " + command + " --config " + parts
+	}
+	return []step{
+		{"Create a group, and a resource in each of three regions:", []string{
+			shown(send("PUT", group, `{"location":"westus"}`)), machine("alpha", "West US"), machine("beta", "eastus"), machine("gamma", "North Europe"),
+		}, "Each location came in the form of its client, and each resource went to its own region's endpoint."},
+		{"Read one: the gateway knows its region. List all three as one collection:", []string{
+			shown(`curl -sS "$demo` + machines + "/beta" + version + `"`), shown(`curl -sS "$portico` + machines + version + `"`),
+		}, "One list, of three endpoints. None of them knows the others."},
+		{"See the headers by which a request is traced:", []string{
+			"curl -sS " + head + ` -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' "$demo` + machines + "/gamma" + version + `"`,
+		}, "x-ms-routing-request-id begins with the gateway's region; x-ms-client-request-id is the caller's own."},
+		{"Read the group's ETag, and be refused with a stale one (412):", []string{
+			"curl -sS " + head + ` "` + group + `"`, send("PATCH", group, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`),
+		}, "PreconditionFailed: a write that names another version than the present one changes nothing."},
+		{"Next, see which way a request would take, without sending it:", []string{
+			portico("explain GET '" + beta + version + "'"),
+		}, "The last lines name the region, and the address that would be called."},
+		{"Then a deletion that waits: contoso's East US refuses to delete beta until the last line.", []string{
+			send("POST", eastus+faults, refusesDeletions), `curl -sS -i -X DELETE "` + group + `"`,
+			portico("status"), "curl -sS -i -X DELETE '" + eastus + faults + "'",
+		}, "202, and status names what the deletion waits for. The last line ends the refusals, and the next attempt deletes the group."},
+		{"Watch all of it in the console, at http://" + cfg.Server.Admin + "/", nil, ""},
+	}
+}
+
+// variables are lines that set what the other lines use.
+func variables(cfg *config.Config) []string {
+	return []string{
+		"portico=" + cfg.Server.PublicURL.String() + "/subscriptions/" + demoSubscription,
+		"demo=$portico/resourceGroups/demo",
+	}
+}
+
+// shown is a line whose answer is JSON: by jq, where it is there.
+func shown(line string) string {
+	if _, err := exec.LookPath("jq"); err != nil {
+		return line
+	}
+	return line + " | jq"
+}
+
+// explain prints what runs, and what to try.
+func (d *demo) explain(cfg *config.Config, steps []step) {
+	url := cfg.Server.PublicURL.String()
+	fmt.Fprintf(d.out, `The console of Portico's demo is at http://%s/
+Portico itself is at %s, its admin listener at http://%s.
+Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the configuration. Ctrl-C ends it.
+
+`, cfg.Server.Admin, url, cfg.Server.Admin, d.data)
+	if d.tour {
+		return
+	}
+	fmt.Fprintln(d.out, "Two variables keep the lines short. Paste all of it into another terminal, or see it step by step with --tour:")
+	for _, line := range variables(cfg) {
+		fmt.Fprintln(d.out, line)
+	}
+	for _, s := range steps {
+		fmt.Fprintf(d.out, "\n%s\n", s.title)
+		for _, line := range s.lines {
+			fmt.Fprintln(d.out, line)
+		}
+	}
+	fmt.Fprintln(d.out)
+}
+
+// own is what to try with the provider of the demo's user.
+func (d *demo) own() step {
+	return step{title: "Your provider stands beside contoso:", lines: d.guest.try("$demo", "$portico")}
+}
