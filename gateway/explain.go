@@ -268,9 +268,9 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	return &r
 }
 
-// inEarnest records what it finds, also for a request that is explained: the next step
-// goes by it.
-type inEarnest struct{ admission.Finder }
+// forReal records what it finds, even for a request that is only explained: the next
+// step depends on it.
+type forReal struct{ admission.Finder }
 
 func (f forReal) Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error {
 	ctx = events.With(engine.ForReal(ctx), &events.Cause{Operator: true})

@@ -204,7 +204,7 @@ func (t *Tx) LockScopeChange(sub string) error {
 }
 
 // ScopeChanges returns the changes of scopes that are no older than ago.
-func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []scopes.Change, err error) {
+func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []memory.Change, err error) {
 	since := engine.Micros(d.Now().Add(-ago))
 	err = d.Ask(ctx, func(scan engine.Scanner) error {
 		var c memory.Change
