@@ -98,7 +98,7 @@ type rows = jobrow.Rows
 type Store struct {
 	*rows
 	Secrets   encryption.Secrets // random keys that all processes of the service share
-	Locations *memory.Locations   // in front of the index
+	Locations *memory.Locations  // in front of the index
 	Scopes    *Scopes            // what requests look up first, from memory
 
 	Operations *operations.Records

@@ -84,7 +84,7 @@ func TestDemoTour(t *testing.T) {
 	enter := func(line string) {
 		t.Helper()
 		eventually(t, line, func() (struct{}, bool) { return struct{}{}, strings.Contains(tour.Stdout(), line) })
-		if _, err := keys.Write([]byte("\n")); err != nil {
+		if _, err := keys.WriteString("\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
