@@ -119,20 +119,14 @@ func TestSlowAnswersShowThePast(t *testing.T) {
 
 func TestCloseEndsWaits(t *testing.T) {
 	p, err := New(Options{Region: "westus"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := &http.Server{Handler: p}
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = server.Serve(listener) }()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nx-contoso-fault: stall\r\n\r\n", vm+version)
 	if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
@@ -170,14 +164,10 @@ func TestStall(t *testing.T) {
 func (s *site) raw(f string) (net.Conn, *http.Response) {
 	s.t.Helper()
 	conn, err := new(net.Dialer).DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", vm+version, faulty(f))
 	a, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.t.Cleanup(func() { conn.Close(); a.Body.Close() })
 	return conn, a
 }
@@ -277,9 +267,7 @@ func TestRequestsAreRecordedAsTheyCame(t *testing.T) {
 	var kept recorder
 	for i := range recordsKept + 3 {
 		q, err := http.NewRequestWithContext(t.Context(), "GET", fmt.Sprintf("http://x/%d", i), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		kept.add(time.Time{}, q)
 	}
 	if all := kept.all(); len(all) != recordsKept || all[0].Path != "/3" || all[recordsKept-1].Path != "/1002" {

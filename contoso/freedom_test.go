@@ -165,13 +165,9 @@ func TestCutRequest(t *testing.T) {
 	s.do(404, "GET", vm+version, "")
 	// It goes on as soon as half is there, without the other half.
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.SetDeadline(time.Now().Add(20 * time.Second)))
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: x\r\nx-contoso-fault: cut-request\r\nContent-Length: 20\r\n\r\n0123456789", vm+version)
 	if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%d bytes, %v", n, err)
@@ -185,13 +181,9 @@ func TestCutAnswer(t *testing.T) {
 	}
 	s.get(vm + version) // it was carried out
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.SetDeadline(time.Now().Add(20 * time.Second)))
 	fmt.Fprintf(conn, "DELETE %s HTTP/1.1\r\nHost: x\r\nReferer: %s\r\nx-contoso-async: location\r\nx-contoso-fault: cut-answer\r\n\r\n", vm+version, public+vm+version)
 	text, err := io.ReadAll(bufio.NewReader(conn))
 	if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 202 Accepted\r\n") || strings.Contains(string(text), "\r\n\r\n") {

@@ -11,9 +11,7 @@ import (
 // api-versions.
 func TestFurtherTypes(t *testing.T) {
 	p, err := New(Options{Region: "westus", Types: []string{"Fabrikam.Paint/walls@2021-01-01", "Fabrikam.Paint/walls/coats@2021-01-01"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer p.Close()
 	walls := "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/g/providers/Fabrikam.Paint/walls"
 	for _, call := range []struct {

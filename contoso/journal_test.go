@@ -13,13 +13,9 @@ import (
 func revive(t *testing.T, s *site, path string, spoil func([]byte) []byte) *site {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := os.WriteFile(to, spoil(b), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(to, spoil(b), 0o600))
 	again := newSiteWith(t, Options{Region: "westus", StateFile: to})
 	again.advance(s.Now().Sub(again.Now()))
 	return again
@@ -76,18 +72,14 @@ func TestStateFilesThatAreRefused(t *testing.T) {
 		t.Errorf("a state file in use: %v", err)
 	}
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, content := range map[string]string{
 		"other region":  strings.Replace(string(good), "westus", "eastus", 1),
 		"something":     "hello\n",
 		"damaged early": strings.Replace(string(good), "\n", "\n{]\n", 1),
 	} {
 		file := filepath.Join(folder, strings.ReplaceAll(name, " ", "-"))
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(content), 0o600))
 		if p, err := New(Options{Region: "westus", StateFile: file}); err == nil {
 			t.Errorf("%s: accepted", name)
 			p.Close()
@@ -106,9 +98,7 @@ func TestJournalIsRewrittenAsItGrows(t *testing.T) {
 		s.do(s.putStatus(), "PUT", vm+version, westVM)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if info.Size() != s.journal.size || info.Size() > 40_000 {
 		t.Errorf("size %d, counted %d", info.Size(), s.journal.size)
 	}
@@ -118,9 +108,7 @@ func TestJournalIsRewrittenAsItGrows(t *testing.T) {
 func TestAWriteThatCannotBeKeptIsNotAcknowledged(t *testing.T) {
 	s := newSiteWith(t, Options{Region: "westus", StateFile: filepath.Join(t.TempDir(), "state")})
 	s.do(201, "PUT", vm+version, westVM)
-	if err := s.journal.file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.journal.file.Close())
 	s.refused(500, "InternalServerError", "PUT", vm+"2"+version, westVM)
 	s.get(compute + "/virtualMachines" + version).wantIDs(vm)
 	s.journal.file = nil // so that the end of the test finds nothing to close

@@ -99,14 +99,10 @@ func TestLinksComeFromTheRefererAlone(t *testing.T) {
 	a.local(a.at("nextLink"))
 	for _, referer := range []string{"", "/path", "ftp://x/", "https://"} {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+list, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("Referer", referer)
 		answer, err := s.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answer.Body.Close()
 		if answer.StatusCode != 400 {
 			t.Errorf("referer %q: %d", referer, answer.StatusCode)

@@ -67,9 +67,7 @@ func newSiteWith(t *testing.T, o Options) *site {
 		o.Log = zap.NewNop()
 	}
 	p, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := httptest.NewServer(p)
 	s := &site{t: t, Provider: p, clock: c, url: server.URL, client: &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
@@ -85,6 +83,14 @@ func newSiteWith(t *testing.T, o Options) *site {
 	return s
 }
 
+// must ends the test where a step fails that it only needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 type reply struct {
 	t      *testing.T
 	what   string
@@ -97,9 +103,7 @@ type reply struct {
 func (s *site) send(method, target, body string, headers ...string) (reply, error) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+target, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	r.Header.Set("Referer", public+target)
 	for _, h := range headers {
 		k, v, _ := strings.Cut(h, ": ")

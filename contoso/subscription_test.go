@@ -40,9 +40,7 @@ func TestSubscriptionNotices(t *testing.T) {
 		}
 		s.do(200, "PUT", sub+notice, `{"state":"Registered"}`)
 		_, err := s.send("DELETE", vm+version, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	s.do(201, "PUT", vm+version, westVM)
 	s.do(200, "PUT", sub+notice, `{"state":"Deleted"}`)
