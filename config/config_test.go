@@ -31,9 +31,7 @@ func parse(name, text string) (*Config, error) {
 // TestDefaults states every default in the form in which it is documented.
 func TestDefaults(t *testing.T) {
 	bare, err := parse("folder/bare.yaml", minimal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	written, err := parse("folder/written.yaml", `
 server:
   publicURL: https://management.example.com
@@ -62,9 +60,7 @@ groupDelete: {transientBudget: 15m, limit: 60m, perEndpoint: 8, perJob: 64}
 log: {audit: stderr, slow: 1s, oneIn: {}}
 regions: [{name: westus, displayName: westus}]
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bare.Files, written.Files = nil, nil
 	bare.tree, written.tree = nil, nil // as the two were written
 	if !reflect.DeepEqual(bare, written) {
@@ -89,9 +85,7 @@ func TestNumbers(t *testing.T) {
 
 func TestServerAndAuth(t *testing.T) {
 	c, err := Load("testdata/good/tokens.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files := filepath.Join("testdata", "files")
 	s := c.Server
 	if s.PublicURL.String() != "https://management.example.com" || s.Listen != "0.0.0.0:8443" || s.Admin != "0.0.0.0:8444" || s.Region != "westus" {
@@ -120,9 +114,7 @@ func TestServerAndAuth(t *testing.T) {
 
 func TestExample(t *testing.T) {
 	c, err := Load("../configs/example.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !c.Server.TLS.Terminated || c.Metadata.LoginEndpoint != "https://login.example.com/" || len(c.Metadata.Audiences) != 1 {
 		t.Errorf("%+v %+v", c.Server.TLS, c.Metadata)
 	}
@@ -151,9 +143,7 @@ func TestExample(t *testing.T) {
 
 func TestIncludes(t *testing.T) {
 	c, err := Load("testdata/good/included.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, region := range c.Map.Regions() {
 		names = append(names, region.Name)
@@ -172,18 +162,12 @@ func TestIncludes(t *testing.T) {
 
 func TestIncludesInAnyFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "odd [name]*")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(folder, 0o755))
 	for name, text := range map[string]string{"main.yaml": "include: [part*.yaml]\nstore: {dsn: main.db}\n", "part1.yaml": minimal} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	c, err := Load(filepath.Join(folder, "main.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := filepath.Join(folder, "main.db"); c.Store.DSN != want {
 		t.Errorf("the store is %s, want %s", c.Store.DSN, want)
 	}
@@ -244,9 +228,7 @@ func TestFaultsKeepSecrets(t *testing.T) {
 	held := 0
 	for _, path := range cases(t, "testdata/bad/*.yaml") {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !bytes.Contains(text, []byte("hunter2")) {
 			continue
 		}
@@ -273,9 +255,7 @@ func TestManyTypes(t *testing.T) {
 		}
 	}
 	c, err := parse("many.yaml", b.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := len(c.Map.Providers()); n != 100 {
 		t.Errorf("%d providers", n)
 	}
@@ -291,9 +271,7 @@ providers:
 subscriptions:
   - {id: 00000000-0000-0000-0000-000000000001, tenantId: 00000000-0000-0000-0000-000000000002, offerId: free, locationPlacementId: here, registeredFeatures: [Contoso.Compute/beta, Other.One/x]}
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := c.Map.Provider("contoso.compute")
 	if name, ok := p.Feature("ALPHA-1"); !ok || name != "Alpha-1" || len(p.Features) != 2 {
 		t.Errorf("%q %v", name, p.Features)
@@ -316,9 +294,7 @@ subscriptions:
 // The client that a provider wants is that of its endpoints; another provider's stay.
 func TestHTTPClient(t *testing.T) {
 	c, err := Load("testdata/good/everything.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	standard := 0
 	for _, p := range c.Map.Providers() {
 		for _, e := range p.Endpoints() {
@@ -337,9 +313,7 @@ func TestHTTPClient(t *testing.T) {
 
 func TestTLSOfAProvider(t *testing.T) {
 	c, err := Load("testdata/good/provider_tls.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files := filepath.Join("testdata", "files")
 	want := regions.TLS{CA: filepath.Join(files, "ca.pem"), Cert: filepath.Join(files, "cert.pem"), Key: filepath.Join(files, "key.pem")}
 	if got := c.Map.Provider("Contoso.Compute").TLS(); got != want {
@@ -352,5 +326,13 @@ func TestTLSOfAProvider(t *testing.T) {
 		if got, want := c.Map.Provider(namespace).Credential(), (regions.Credential{Header: header, File: filepath.Join(files, "key.pem")}); got != want {
 			t.Errorf("%s: got %+v, want %+v", namespace, got, want)
 		}
+	}
+}
+
+// must ends the test where a step fails that it only needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

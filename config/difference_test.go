@@ -31,13 +31,9 @@ var (
 func loaded(t *testing.T, folder, text string) *Config {
 	t.Helper()
 	path := filepath.Join(folder, "portico.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	c, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 

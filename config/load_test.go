@@ -23,9 +23,7 @@ func TestGood(t *testing.T) {
 				t.Fatalf("faults:\n%v", err)
 			}
 			var got bytes.Buffer
-			if err := regionmap.WriteTable(&got, c.Map); err != nil {
-				t.Fatal(err)
-			}
+			must(t, regionmap.WriteTable(&got, c.Map))
 			for _, w := range c.Warnings {
 				got.WriteString("warning: " + w.Error() + "\n")
 			}
@@ -73,9 +71,7 @@ func cases(t *testing.T, pattern string) []string {
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)

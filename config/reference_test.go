@@ -23,12 +23,8 @@ func TestReference(t *testing.T) {
 func references(t *testing.T) (page, schema string) {
 	t.Helper()
 	var p, s bytes.Buffer
-	if err := WriteReference(&p); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteSchema(&s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, WriteReference(&p))
+	must(t, WriteSchema(&s))
 	return p.String(), s.String()
 }
 
@@ -154,9 +150,7 @@ func change(at any) {
 func inSchema(t *testing.T, schema, path string) bool {
 	t.Helper()
 	var node map[string]any
-	if err := json.Unmarshal([]byte(schema), &node); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(schema), &node))
 	for key := range strings.SplitSeq(path, ".") {
 		if forms, ok := node["oneOf"].([]any); ok { // a word, or a mapping
 			node, _ = forms[1].(map[string]any)

@@ -12,9 +12,7 @@ func TestRemoved(t *testing.T) {
 	path, secrets := filepath.Join(folder, "portico.yaml"), filepath.Join(folder, "secrets.yaml")
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	token := func(digit string) string {
 		return "    - {sha256: \"" + strings.Repeat(digit, 64) + "\", tenantId: 00000000-0000-0000-0000-00000000000a, objectId: 00000000-0000-0000-0000-00000000000b}\n"
@@ -24,9 +22,7 @@ func TestRemoved(t *testing.T) {
 	write(path, head)
 	write(secrets, auth+token("1")+token("2"))
 	used, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct {
 		name, main, secrets string
 		want                int
@@ -75,15 +71,11 @@ func TestRemovedRights(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "portico.yaml")
 	write := func(rest string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(head+rest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(head+rest), 0o600))
 	}
 	write("  roles: ignored\n  owners: [{principalId: " + ann + "}, {principalId: " + bob + "}]\n")
 	used, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct {
 		name, rest string
 		want       int

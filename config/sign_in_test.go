@@ -10,9 +10,7 @@ import (
 // What is read of issuers and certificates, and what they need not say.
 func TestSignIn(t *testing.T) {
 	c, err := Load("testdata/good/sign_in.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	first, second := c.Auth.Issuers[0], c.Auth.Issuers[1]
 	if first.URL != "https://login.example.com/v2.0" || len(first.Audiences) != 2 || len(first.Algorithms) != 2 || first.ClockSkew != 0 ||
 		first.Claims != (Claims{ObjectID: "sub", AppID: "azp", Name: "preferred_username", Groups: "roles"}) || !strings.HasSuffix(first.CA, "files/ca.pem") {
@@ -43,13 +41,9 @@ func TestSucceedTakesIssuers(t *testing.T) {
 // An issuer and the owner of a certificate that went are credentials that were removed.
 func TestRemovedIssuers(t *testing.T) {
 	used, err := Load("testdata/good/sign_in.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := os.ReadFile("testdata/good/sign_in.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(t.TempDir(), "portico.yaml")
 	for want, change := range []*strings.Replacer{
 		strings.NewReplacer(),

@@ -24,9 +24,7 @@ func TestThrottle(t *testing.T) {
   deletes: {bucket: 30}
   subscriptions: [{id: 00000000-0000-0000-0000-00000000000A, reads: {perSecond: 7}, subscriptionFactor: 2}]
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := ThrottleLimits{ThrottleRate{250, 25}, ThrottleRate{200, 10}, ThrottleRate{30, 10}, 15}
 	own := SubscriptionThrottle{"00000000-0000-0000-0000-00000000000a", ThrottleLimits{ThrottleRate{250, 7}, ThrottleRate{200, 10}, ThrottleRate{30, 10}, 2}}
 	if c.Throttle.ThrottleLimits != all || len(c.Throttle.Subscriptions) != 1 || c.Throttle.Subscriptions[0] != own {

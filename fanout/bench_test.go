@@ -24,9 +24,7 @@ func BenchmarkPages(b *testing.B) {
 		}
 		text.WriteString(`]}`)
 		page, err := ParsePage([]byte(text.String()))
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		pages = append(pages, page)
 		size += int64(text.Len())
 	}
@@ -37,18 +35,14 @@ func BenchmarkPages(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				page, err := parsePage(pages[0].Text, kept.elementsOf(pages[0].Text))
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				look(&page)
 				kept.keepElements(page.Elements)
 			}
 		})
 	}
 	var list arm.Path
-	if err := list.Parse("/subscriptions/00000000-0000-0000-0000-000000000001/providers/Contoso.Compute/virtualMachines"); err != nil {
-		b.Fatal(err)
-	}
+	must(b, list.Parse("/subscriptions/00000000-0000-0000-0000-000000000001/providers/Contoso.Compute/virtualMachines"))
 	const mine = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg-3/"
 	tenth := visibility{func(id string) bool { return len(id) > len(mine) && arm.EqualFold(id[:len(mine)], mine) }, &list}
 	scan("scan", func(*Page) {})

@@ -49,9 +49,7 @@ func TestAllocationsOfARegion(t *testing.T) {
 		return testing.AllocsPerRun(10, func() {
 			l.ReceivedAt = time.Now()
 			page, err := l.Page(t.Context(), l.Request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := page.WriteTo(io.Discard); err != nil || page.Count != regions*elements {
 				t.Fatal(page.Count, err)
 			}
@@ -86,9 +84,7 @@ func TestMemoryThatIsReadIsNotGivenAway(t *testing.T) {
 	reader := staticReader{"a": elementsOf("first", 1_000)}
 	l := newList(t, reader, Options{}, "a")
 	page, err := l.Page(t.Context(), l.Request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var kept keptPart
 	if _, err := page.WriteTo(&kept); err == nil {
 		t.Fatal("the writer has not failed")

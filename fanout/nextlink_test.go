@@ -11,9 +11,7 @@ import (
 func parseURL(t testing.TB, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return u
 }
 

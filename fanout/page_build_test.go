@@ -255,9 +255,7 @@ func TestListWithoutMemoryIsBusy(t *testing.T) {
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(1<<20, 1<<20, nil)
 	greedy := budget.Reservation("another", 1<<20)
-	if err := greedy.Grow(context.Background(), 1<<20+limits.MemorySlack); err != nil {
-		t.Fatal(err)
-	}
+	must(t, greedy.Grow(context.Background(), 1<<20+limits.MemorySlack))
 	l := newList(t, e, Options{Memory: 1 << 20, PageSize: 1 << 20, Budget: budget, Timeout: 200 * time.Millisecond}, eight...)
 	l.ClientMode = regions.Partial
 	if fault := l.fault(); fault.Status != 503 || fault.Code != arm.ServerBusy || fault.RetryAfter != busyRetry {
@@ -276,9 +274,7 @@ func TestCallerAtItsShareIsThrottled(t *testing.T) {
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(4<<20, 1<<20, nil)
 	held := budget.Reservation("alice", 1<<20)
-	if err := held.Grow(context.Background(), 1<<20+limits.MemorySlack); err != nil {
-		t.Fatal(err)
-	}
+	must(t, held.Grow(context.Background(), 1<<20+limits.MemorySlack))
 	defer held.Close()
 	l := newList(t, e, Options{Memory: 1 << 20, PageSize: 1 << 20, Budget: budget, Timeout: 200 * time.Millisecond}, eight...)
 	l.Caller = "alice"

@@ -74,9 +74,7 @@ func TestWithNextLink(t *testing.T) {
 		{`{"value":[]}`, `"b"`, `{"value":[]}`},
 	} {
 		page, err := ParsePage([]byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := string(page.WithNextLink([]byte(c.link))); got != c.want || string(page.Text) != c.text {
 			t.Errorf("%s with %s:\n got %s\nwant %s", c.text, c.link, got, c.want)
 		}
@@ -88,13 +86,9 @@ func TestFoldedIDs(t *testing.T) {
 	for c := range 0x300 {
 		for _, id := range []string{strings.Repeat("a", c%9) + string(rune(c)), "/SUBSCRIPTIONS/@[`{" + string(rune(c)) + "/resourceGroups/xyzXYZ"} {
 			quoted, err := json.Marshal(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			page, err := ParsePage([]byte(`{"value":[{"id":` + string(quoted) + `}]}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := string(foldID(nil, page, page.Elements[0])); got != arm.Fold(id) {
 				t.Errorf("%q: got %q, want %q", id, got, arm.Fold(id))
 			}

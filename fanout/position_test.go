@@ -9,9 +9,7 @@ import (
 func TestPositionIsValidForItsListOnly(t *testing.T) {
 	at := func(path, query string) Request {
 		r := Request{Query: routing.Query{Raw: query}}
-		if err := r.Path.Parse(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Path.Parse(path))
 		return r
 	}
 	old, next := NewLister(Options{Keys: keysOf(t, "a")}), NewLister(Options{Keys: keysOf(t, "b", "a")})

@@ -144,9 +144,7 @@ func (l *listClient) open(link string) {
 	if target.Scheme != "https" || target.Host != "public.example" {
 		l.t.Fatalf("the link %s leads elsewhere", link)
 	}
-	if err := l.Path.Parse(target.EscapedPath()); err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, l.Path.Parse(target.EscapedPath()))
 	l.Query = routing.Query{Raw: target.RawQuery}
 }
 
@@ -193,4 +191,12 @@ func (l *listClient) fault() *arm.Error {
 		l.t.Fatalf("got %s, want a failure", text)
 	}
 	return fault
+}
+
+// must ends the test where a step fails that it only needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -30,9 +30,7 @@ func keysOf(t testing.TB, names ...string) *Keys {
 		all = append(all, key)
 	}
 	keys, err := NewKeys(all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return keys
 }
 
@@ -98,9 +96,7 @@ func TestChangedTokenIsRefused(t *testing.T) {
 	l, s := twoPages(t, Options{})
 	token, _ := l.Query.Get(skipToken)
 	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wanted := func(token string) {
 		t.Helper()
 		l.Query = routing.Query{Raw: query + "&$skipToken=" + token}
@@ -170,9 +166,7 @@ func TestKeysRotate(t *testing.T) {
 	}
 	// One id, two keys.
 	k, err := NewKeys(Key{ID: "new"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.Lister = NewLister(Options{Keys: k})
 	if fault := l.fault(); fault.Status != 400 {
 		t.Errorf("got %+v", fault)
@@ -296,9 +290,7 @@ func TestTokenIsForItsCallerAlone(t *testing.T) {
 	keys, digest := keysOf(t, "k"), [32]byte{1}
 	raw := func(token string) []byte {
 		text, err := base64.RawURLEncoding.DecodeString(token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return text
 	}
 	// Both as they are written there.
@@ -309,9 +301,7 @@ func TestTokenIsForItsCallerAlone(t *testing.T) {
 			t.Fatalf("%v %q", err, text)
 		}
 		cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), maxCursor+1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return cursor
 	}
 	sealedBefore := func(text []byte) string {
@@ -341,9 +331,7 @@ func TestTokenIsForItsCallerAlone(t *testing.T) {
 	var deflated bytes.Buffer
 	deflated.WriteByte(encodingDeflate)
 	w, err := flate.NewWriter(&deflated, flate.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = w.Write(bytes.Repeat([]byte("a"), 2000))
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)

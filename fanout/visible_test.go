@@ -217,9 +217,7 @@ func FuzzShown(f *testing.F) {
 			return
 		}
 		var list arm.Path
-		if err := list.Parse(shownScope + "/providers/N.S/things"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, list.Parse(shownScope+"/providers/N.S/things"))
 		visibility{readsMine, &list}.hide(&page)
 		m := &MergedPage{buffers: &buffers{}}
 		m.build([]Page{page})
@@ -344,13 +342,9 @@ func TestHidingAllocatesNothing(t *testing.T) {
 	}
 	text.WriteString(`{}]}`)
 	page, err := ParsePage([]byte(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var list arm.Path
-	if err := list.Parse(shownScope + "/providers/N.S/things"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, list.Parse(shownScope+"/providers/N.S/things"))
 	elements := slices.Clone(page.Elements)
 	some := func(id string) bool { return len(id) > len(mine) && strings.EqualFold(id[:len(mine)+1], mine+"/") }
 	for want, v := range map[int]visibility{100: {some, &list}, 1001: {nil, &list}} {
