@@ -21,7 +21,7 @@ const parkAfter = 5 * time.Second
 // Where a scannedConn is on its way out of net/http.
 const (
 	staying int32 = iota
-	leaving       // net/http was told of an end, and will close it
+	leaving       // net/http has read an end, and will close it
 	left
 )
 
@@ -115,7 +115,7 @@ func (l *listener) awaitRequest(s *scannedConn) {
 	l.offer(s.below, l.scanned(s.below, session))
 }
 
-// wakeParked has all parked connections closed, and lets none be parked any more.
+// wakeParked closes all parked connections, and lets no more be parked.
 func (l *listener) wakeParked() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

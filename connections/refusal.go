@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Refusal is why bytes are not taken for a request.
+// Refusal says why bytes are no request.
 type Refusal struct {
 	Status int
 	Header string // which one is wrong, "*" for their number or form; "": the request line
@@ -18,11 +18,11 @@ type Refusal struct {
 // Error implements error.
 func (r *Refusal) Error() string { return r.Why }
 
-// Describer returns the content of the answer to what is refused, and its type.
+// Describer returns the content of the answer to a refusal, and its type.
 type Describer func(Refusal) (contentType string, content []byte)
 
-// AppendAnswer appends the answer to what is refused, which is the last one of its
-// connection. It is plain text where describe is nil.
+// AppendAnswer appends the answer to a refusal, the last one of its connection. It is
+// plain text if describe is nil.
 func (r *Refusal) AppendAnswer(to []byte, describe Describer) []byte {
 	contentType, content := "text/plain; charset=utf-8", []byte(r.Why)
 	if describe != nil {
@@ -38,8 +38,8 @@ func (r *Refusal) AppendAnswer(to []byte, describe Describer) []byte {
 	return append(append(to, "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"...), content...)
 }
 
-// Write implements [net.Conn]. What net/http says of bytes that it takes for no request
-// goes out as the table's describer has it: no handler sees those.
+// Write implements [net.Conn]. net/http's answers to bytes that are no request go out
+// in the words of the table's describer, because no handler sees such bytes.
 func (s *scannedConn) Write(p []byte) (int, error) {
 	describe := s.listener.table.options.Describe
 	if s.handled || describe == nil {

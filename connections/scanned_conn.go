@@ -17,7 +17,7 @@ type scannedConn struct {
 	requests int64 // handled so far
 	handled  bool  // a handler has the present request
 
-	// A read that net/http began beside a request can outlast its end.
+	// A read that net/http starts during a request can outlast the request.
 	presence atomic.Int32 // staying, leaving, left
 	idle     atomic.Bool  // net/http waits for a further request, and it may be parked
 	until    atomic.Int64 // end of that wait, counted from the listener's beginning
@@ -54,8 +54,8 @@ func (s scannedTLSConn) ConnectionState() tls.ConnectionState { return s.session
 
 type scannerKey struct{}
 
-// AmbiguousKey is the key by which a context that is asked for it says whether its
-// request is ambiguous, as a bool: that of a server which knows by itself.
+// AmbiguousKey is the context key under which a server that recognizes ambiguous
+// requests by itself says, as a bool, whether the request is one.
 type AmbiguousKey struct{}
 
 // Ambiguous reports whether the head of a request has both Content-Length and

@@ -68,7 +68,7 @@ func (p *pageBuild) regionCount() int {
 
 // noMemoryFault returns the fault of a page if no region had room, else nil.
 func (p *pageBuild) noMemoryFault() *arm.Error {
-	if len(p.results) == 0 { // of a list of parts, of which none holds anything
+	if len(p.results) == 0 { // a list of parts that hold nothing
 		return nil
 	}
 	share := false
@@ -81,8 +81,8 @@ func (p *pageBuild) noMemoryFault() *arm.Error {
 	return noMemory(share)
 }
 
-// noMemory returns the fault of what found no memory among the lists'. ofCaller: the
-// caller's own share is used up.
+// noMemory returns the fault of a list that found no memory in the lists' budget.
+// ofCaller: the caller's own share is used up.
 func noMemory(ofCaller bool) *arm.Error {
 	fault := arm.NewError(arm.ServerBusy, "other lists hold all the memory that there is for them")
 	if ofCaller {

@@ -2,10 +2,10 @@ package fanout
 
 import "sync"
 
-// buffers keep the memory of merged pages that have been written for those to come:
-// a page of megabytes is else cleared before it is filled, and collected after. What
-// nobody takes, the garbage collector frees. It is charged to no list: it is as much
-// as the last lists had, which their budget bounds.
+// buffers keep the memory of written merged pages for later ones: otherwise Go clears a
+// page of megabytes before it is filled, and collects it afterwards. The garbage
+// collector frees unused buffers. They are charged to no list: they are as large as the
+// pages of the last lists, which their budget bounds.
 type buffers struct {
 	texts    [largestText/textStep + 1]sync.Pool // of *[]byte, by capacity
 	elements sync.Pool                           // of *[]Element
@@ -31,7 +31,7 @@ func (b *buffers) text(n int64) []byte {
 	return make([]byte, n, class*textStep)
 }
 
-// keepText takes back what text has returned. Nobody may read it any more.
+// keepText takes back memory that text returned. It must not be read any more.
 func (b *buffers) keepText(text []byte) {
 	if n := cap(text); n >= textStep && n <= largestText && n%textStep == 0 {
 		b.texts[n/textStep].Put(&text)

@@ -37,7 +37,7 @@ type cursor struct {
 	partial     bool            // the client asked for what there is
 	anyAnswered bool            // some region has answered so far
 	width       int             // regions whose pages fit at once; 0: all
-	regions     []*regionCursor // in the order in which they are asked
+	regions     []*regionCursor // in the order of their calls
 
 	parts   bool   // the list is made of parts
 	more    bool   // further parts may lie behind reached

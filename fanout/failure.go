@@ -38,9 +38,9 @@ func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 	return fault
 }
 
-// unknownScope reports whether a 404 is an ARM error by which the provider says that
-// it does not know the subscription, the group or the parent, and so has no
-// elements. Any other 404 may come from an intermediary and proves nothing.
+// unknownScope reports whether a 404 is an ARM error that says that the provider does
+// not know the subscription, the group or the parent, and so has no elements. Any other
+// 404 may come from an intermediary and proves nothing.
 func unknownScope(body []byte) bool {
 	code, _ := errorOf(body)
 	switch code {
@@ -79,9 +79,9 @@ type failedRegion struct {
 	fault  *arm.Error
 }
 
-// listFault returns the error of a list in which these of the called regions failed:
-// 429 if all of them were throttled, 504 if all timed out, else 503. If every region
-// answered 400, so does the list.
+// listFault returns the error of a list if these of the called regions failed: 429 if
+// all of them were throttled, 504 if all timed out, else 503. If every region answered
+// 400, so does the list.
 func listFault(faults []failedRegion, asked int, namespace string) *arm.Error {
 	all := func(status int) bool {
 		for _, f := range faults {

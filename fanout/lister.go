@@ -98,9 +98,9 @@ type Request struct {
 	Query     routing.Query
 	Header    http.Header // of each call; not changed
 	Caller    string      // is charged for memory and calls
-	Principal string      // whom its skip tokens are for; the same by whatever credential
-	// Charge is called before regions are asked, with their number; nil: nobody counts
-	// them. What is asked again costs nothing.
+	Principal string      // the owner of its skip tokens; the same for every credential
+	// Charge is called with the number of regions before they are asked; nil: they are
+	// not counted. Asking a region again costs nothing.
 	Charge     func(regions int)
 	ReceivedAt time.Time // when the request arrived
 	// Endpoints has one endpoint per region, sorted by region name. It is used for
@@ -112,13 +112,13 @@ type Request struct {
 	// only for what Shows hides: the provider's errors are the list's, and a skip token
 	// that this front door did not issue is the provider's.
 	Sole bool
-	// Shows reports whether the caller may read the resource with an id, in any casing;
-	// it must not keep the id. nil: all that lie in the list. Of a list that is not shown as
-	// a whole, nothing is shown but elements with one clear id.
+	// Shows reports whether the caller may read the resource with an id, in any casing; it
+	// must not keep the id. nil: all that lie in the list. If a list is not shown in full,
+	// only elements with one clear id are shown.
 	Shows func(id string) bool
-	// Parts, unless nil, are those that a caller may read who may read some parts alone: a
-	// list for which Shows is set is made of them. A token of such a list needs them, whoever
-	// goes on with it.
+	// Parts, unless nil, are the parts that a caller with access to some parts may read: a
+	// list with Shows consists of them. Every caller that continues such a list by its token
+	// needs them.
 	Parts Parts
 	// ClientMode is what the client asked for if a region fails. Inherit means that
 	// it did not say; ConfigMode applies then.

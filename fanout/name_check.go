@@ -14,7 +14,7 @@ import (
 	"portico/upstream"
 )
 
-// maxNameAnswer bounds what one region says of a name.
+// maxNameAnswer bounds one region's answer about a name.
 const maxNameAnswer = 16 << 10
 
 // NameCheck asks several regions whether a name is free.
@@ -26,16 +26,16 @@ type NameCheck struct {
 	ReceivedAt time.Time
 }
 
-// NameAnswer is what regions say of a name together.
+// NameAnswer is the regions' joint answer about a name.
 type NameAnswer struct {
 	Body       []byte   // of the region that decides
 	RequestIDs []string // that the regions gave to the calls
 }
 
-// CheckName asks all regions at once. A name is free where every region says so. One that
-// says that it is not decides, whatever the others say or fail to say; otherwise a region
-// that fails fails the check, as it may have the name. The error is an *arm.Error or that
-// of ctx.
+// CheckName asks all regions at once. A name is free if every region says so. A region
+// that says it is taken decides, whatever the others answer; otherwise a region that
+// fails makes the check fail, because it may have the name. The error is an *arm.Error or
+// that of ctx.
 func (l *Lister) CheckName(ctx context.Context, c NameCheck) (NameAnswer, error) {
 	memory := l.options.Budget.Reservation(c.Caller, l.options.Memory)
 	defer memory.Close()
@@ -51,7 +51,7 @@ func (l *Lister) CheckName(ctx context.Context, c NameCheck) (NameAnswer, error)
 	limits.ForEach(maxConcurrentRegions, len(c.Calls), func(i int) {
 		said[i] = c.ask(calls, c.Calls[i])
 		if said[i].fault == nil && !said[i].free {
-			cancel() // nothing that others say changes that
+			cancel() // no other answer changes that
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -60,7 +60,7 @@ func (l *Lister) CheckName(ctx context.Context, c NameCheck) (NameAnswer, error)
 	return c.together(said)
 }
 
-// nameReply is what one region says of a name.
+// nameReply is one region's answer about a name.
 type nameReply struct {
 	free      bool
 	body      []byte
@@ -106,7 +106,7 @@ func nameAvailable(body []byte) (free, known bool) {
 	return free, known && err == nil
 }
 
-// together is what the regions' replies mean.
+// together returns the meaning of all regions' replies.
 func (c NameCheck) together(said []nameReply) (NameAnswer, error) {
 	answer := NameAnswer{}
 	var faults []failedRegion
@@ -133,7 +133,7 @@ func (c NameCheck) together(said []nameReply) (NameAnswer, error) {
 	return NameAnswer{}, fault.Saying("Whether the name is available could not be found out: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), len(said), c.Namespace)
 }
 
-// refusedAlike reports whether all regions find the same wrong with the request.
+// refusedAlike reports whether all regions refuse the request for the same reason.
 func refusedAlike(faults []failedRegion) bool {
 	for _, f := range faults {
 		refused := f.fault.Status >= http.StatusBadRequest && f.fault.Status < http.StatusInternalServerError && f.fault.Status != http.StatusTooManyRequests

@@ -11,7 +11,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// Part is what of a list one group holds, or one resource.
+// Part is the part of a list that one group holds, or one resource.
 type Part struct {
 	Name string   // parts follow each other in the order of their names
 	Path arm.Path // of the list at the group, or of the resource
@@ -20,13 +20,13 @@ type Part struct {
 	Regions []string
 }
 
-// Parts are the parts of a list of which the caller may read something. A list that is made
-// of them tells its caller nothing of the others, not even by the number of its pages.
+// Parts are the parts of a list that the caller may read at least partly. A list of parts
+// reveals nothing of the others to its caller, not even by the number of its pages.
 type Parts interface {
-	// Next returns the first part behind a name, and its name; or nil, and how far it has
-	// looked, "" being the end.
+	// Next returns the first part after a name, and its name; or nil, and the name up to
+	// which it looked, "" at the end.
 	Next(ctx context.Context, after string) (part *Part, reached string, err error)
-	// Named returns the part with a name, without its regions; nil where the caller may
+	// Named returns the part with a name, without its regions; nil if the caller may
 	// read nothing in it.
 	Named(ctx context.Context, name string) (*Part, error)
 }
@@ -34,8 +34,8 @@ type Parts interface {
 // maxParts bounds the parts, by region, that one page asks for.
 const maxParts = 16
 
-// resumeParts finds the parts of a cursor again, and drops those of which the caller may
-// read nothing any more.
+// resumeParts finds the parts of a cursor again, and drops those in which the caller may
+// no longer read anything.
 func (w *cursor) resumeParts(ctx context.Context, parts Parts) error {
 	var kept []*regionCursor
 	for _, r := range w.regions {
@@ -78,7 +78,8 @@ func (w *cursor) addParts(ctx context.Context, parts Parts) error {
 	return nil
 }
 
-// dropLost ends all parts of the regions that were given up, of which one entry stays.
+// dropLost ends all parts of the regions that were given up, and keeps one entry for
+// each such region.
 func (w *cursor) dropLost() {
 	seen := map[string]bool{}
 	lost := w.unreachable()

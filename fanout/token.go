@@ -15,11 +15,11 @@ import (
 )
 
 // A token is base64url(version | key | sealed): key is the first bytes of a hash over
-// the key's id and the key, sealed is an encoded cursor under AES-256-GCM with a
-// random nonce in front. The list's digest is additional authenticated data, so a
-// token is valid only for its own list. Behind the cursor stands for whom it is: a
-// version that bound tokens to no caller skips what follows the end of what is
-// deflated, and its own tokens end there.
+// the key's id and the key, sealed is an encoded cursor under AES-256-GCM with a random
+// nonce in front. The list's digest is additional authenticated data, so a token is
+// valid only for its own list. The caller's hash follows the cursor: a version that
+// bound tokens to no caller skips what follows the deflated text, and its own tokens
+// end there.
 const (
 	tokenVersion = 1
 	keyHashLen   = 4 // bytes that identify a key
@@ -138,7 +138,7 @@ func (k *Keys) open(token string, digest [32]byte, caller string) ([]byte, bool)
 			continue
 		}
 		cursor, of, ok := decompress(packed)
-		return cursor, ok && (len(of) == 0 || bytes.Equal(of, hashOf(caller))) // an earlier version's is anybody's
+		return cursor, ok && (len(of) == 0 || bytes.Equal(of, hashOf(caller))) // a token of an earlier version is bound to no caller
 	}
 	return nil, false
 }
@@ -156,7 +156,7 @@ const (
 	storedHead  = 5
 )
 
-// compress returns a cursor as something deflated; a short one as it is.
+// compress returns a deflated cursor; a short one in a stored block.
 func (k *Keys) compress(cursor []byte) []byte {
 	if n := uint16(len(cursor)); len(cursor) < compressFrom { //nolint:gosec // it fits
 		head := []byte{encodingDeflate, storedBlock}
@@ -172,7 +172,7 @@ func (k *Keys) compress(cursor []byte) []byte {
 	return b.Bytes()
 }
 
-// decompress returns a cursor, and what follows it.
+// decompress returns a cursor, and the bytes that follow it.
 func decompress(text []byte) (cursor, rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != encodingDeflate {
 		return bytes.TrimPrefix(text, []byte{encodingPlain}), nil, len(text) > 0 && text[0] == encodingPlain
@@ -184,7 +184,7 @@ func decompress(text []byte) (cursor, rest []byte, ok bool) {
 		}
 		return text[:n], text[n:], true
 	}
-	from := bytes.NewReader(text) // of which no byte behind the end is read
+	from := bytes.NewReader(text) // the decompressor reads no byte after the end
 	cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(from), maxCursor+1))
 	return cursor, text[len(text)-from.Len():], err == nil && len(cursor) <= maxCursor
 }

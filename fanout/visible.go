@@ -9,15 +9,16 @@ import (
 	"portico/internal/jsontext"
 )
 
-// visibility decides which elements of a list are shown: to everybody those alone that
-// lie in the list, and to a caller that may read a part of it those that it may read.
+// visibility decides which elements of a list are shown: to every caller only those
+// that lie in the list, and to a caller that may read a part of it only those that it
+// may read.
 type visibility struct {
 	shows func(id string) bool // nil: the caller may read all of the list
 	list  *arm.Path
 }
 
-// hide hides the elements of a page that are not shown, and what else the page says, where
-// that may be a sum over hidden ones.
+// hide hides the elements of a page that are not shown. It also hides other members that
+// may be sums over hidden elements.
 func (v visibility) hide(page *Page) {
 	var id arm.Path
 	var usual spelling
@@ -41,7 +42,7 @@ func (v visibility) visible(page *Page, e Element, path *arm.Path, usual *spelli
 	quoted := page.Text[e.id:e.idEnd]
 	var id string
 	if bytes.IndexByte(quoted, '\\') < 0 {
-		// Without a copy of the id: nobody writes to the page, or keeps the id.
+		// Without a copy of the id: nothing writes to the page, or keeps the id.
 		id = unsafe.String(&quoted[1], len(quoted)-2)
 	} else {
 		id, _ = jsontext.Text(quoted)
@@ -76,8 +77,7 @@ func (v visibility) lies(id string, path *arm.Path, usual *spelling) bool {
 	return true
 }
 
-// scope is how many segments of an id of the list's name what the list is at: its scope,
-// or the parent.
+// scope returns how many segments of the list's ids name its scope, or the parent.
 func (v visibility) scope() int {
 	if hop := v.list.LastHop(); hop.Len() == 1 {
 		return hop.Start()
@@ -85,8 +85,8 @@ func (v visibility) scope() int {
 	return v.list.Len() - 1
 }
 
-// holds reports whether the list can hold a resource: one of its type, in its scope. What
-// lies in a subscription is in no list of a tenant's: it may be another tenant's.
+// holds reports whether the list can hold a resource: one of its type, in its scope. A
+// tenant's list holds no resource of a subscription, which may belong to another tenant.
 func (v visibility) holds(path *arm.Path) bool {
 	if path.Hops() < v.list.Hops() || (path.Subscription() == "") != (v.list.Subscription() == "") {
 		return false
@@ -107,8 +107,8 @@ func (v visibility) holds(path *arm.Path) bool {
 	return true
 }
 
-// spelling is how an element of a list spelled what the ids of most others are made of. It
-// spares these a look at each segment.
+// spelling is the spelling of the common part of ids, taken from one element of a list. It
+// saves checking each segment of the other ids.
 type spelling struct {
 	scope, groups, tail string // "/subscriptions/S", "/resourceGroups/", "/providers/N.S/things/"
 }

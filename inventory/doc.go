@@ -158,7 +158,7 @@
 // (scopes). What is left here is larger than those, as all of it shares one transaction: a
 // write holds a group's row, a resource, quotas, locks and jobs at once (tx in
 // transaction.go, resourceTx in resource_tx.go). Its files go by their subjects: intent,
-// answer, expire, adopt, stray and fence for writes and what becomes of them; group and
+// answer, expire, adopt, stray and fence for writes and their outcomes; group and
 // deletion; move; subscription, registration, notice and erase; retire; unstick; lock;
 // locked_state and resource_reads for what a write locks, and what is read behind that.
 //

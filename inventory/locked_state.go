@@ -153,9 +153,9 @@ func (t *tx) Lock(members []*engine.Write) error {
 	return t.LookUp(queries...)
 }
 
-// appendLocks locks the rows of the subscription and of groups. What a statement that
-// waits for a lock reads beside the locked row may be older than the wait, so these
-// results are dropped. All members are of one subscription.
+// appendLocks locks the rows of the subscription and of groups. A statement that waits
+// for a lock may read rows other than the locked one as they were before the wait, so
+// these results are dropped. All members are of one subscription.
 func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Lookup {
 	for _, lock := range [...]struct {
 		kind      uint8

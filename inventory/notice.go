@@ -71,7 +71,7 @@ type NoticeProgress struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
 	State     string `json:"state,omitempty"`  // that was last sent
-	Answer    string `json:"answer,omitempty"` // what came of that
+	Answer    string `json:"answer,omitempty"` // the outcome of that attempt
 	Tries     int    `json:"tries,omitempty"`  // in vain, one after the other
 }
 

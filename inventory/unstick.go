@@ -20,7 +20,7 @@ type Obstacle uint8
 const (
 	CallUnderWay      Obstacle = iota // a call may be running
 	WriteOpen                         // a write without an answer may still take effect
-	MoveOpen                          // a provider was told to move it
+	MoveOpen                          // a provider was asked to move it
 	OperationFollowed                 // the provider accepted a write, and works on it
 	NotInDoubt                        // the index is sure of it
 	FenceStands                       // what was written before may still take effect

@@ -12,7 +12,7 @@ import (
 // client's request.
 type Commission struct {
 	Correlation string           `json:"correlation"` // of all calls of the job
-	Caller      access.Principal `json:"caller"`      // who sent the request
+	Caller      access.Principal `json:"caller"`      // the caller that sent the request
 	Request     Request          `json:"request,omitzero"`
 }
 

@@ -30,12 +30,12 @@ type Provider struct {
 	endpoints map[string]*Endpoint
 }
 
-// TLS returns how Portico proves to the provider who it is, and the provider to Portico,
-// where the provider has declared that.
+// TLS returns how Portico and the provider authenticate to each other, if the provider
+// declares that.
 func (p *Provider) TLS() TLS { return p.tls }
 
-// Credential returns by what else Portico proves to the provider who it is, where that is
-// declared.
+// Credential returns the further credential by which Portico authenticates to the
+// provider, if the provider declares one.
 func (p *Provider) Credential() Credential { return p.credential }
 
 // Types returns the provider's types in the order of their declaration.

@@ -24,7 +24,7 @@ type SKU struct {
 	Costs                              []SKUCost
 }
 
-// SKUCapacity is how resources of a SKU scale. If the scale type is None, the numbers
+// SKUCapacity says how resources of a SKU scale. If the scale type is None, the numbers
 // mean nothing.
 type SKUCapacity struct {
 	Minimum, Maximum, Default int64

@@ -7,8 +7,9 @@ import (
 	"portico/arm"
 )
 
-// What a request reads that asks, below a subscription or a group, for what Portico does
-// not have: the answer tells whether these exist.
+// The actions of a request that asks, below a subscription or a group, for something
+// that Portico does not have: its answer reveals whether the subscription or the group
+// exists.
 const (
 	readSubscription = "Microsoft.Resources/subscriptions/read"
 	readGroup        = "Microsoft.Resources/subscriptions/resourceGroups/read"
@@ -16,11 +17,11 @@ const (
 
 // Action returns what the request does, in the words of roles: the namespace, the types,
 // and read, write, delete or, for a POST, the name of an action and "action". Names are
-// those that the map declares; what it does not declare keeps the client's spelling. An
-// action of an Own request is its route's to name: for such a request, and for one that
-// leads nowhere, it is the reading of the group or subscription that the path lies in.
-// It is "" where no role is needed: outside of both, and for a provider's list of what
-// roles can allow.
+// spelt as the map declares them; others keep the client's spelling. The route of an Own
+// request names its action: for such a request, and for one that leads nowhere, Action
+// returns the reading of the group or subscription that the path lies in. It is "" if no
+// role is needed: outside of both, and for a provider's list of the actions that roles
+// can allow.
 func (r *Request) Action() string {
 	switch {
 	case r.Class == Own || r.Class == NoRoute:
@@ -70,7 +71,7 @@ func (r *Request) LiteralAction() string {
 	return action.String()
 }
 
-// actionOf returns the one of three that a method does, "action" for a POST.
+// actionOf returns read, write or delete for a method, and "action" for a POST.
 func actionOf(read, write, remove, method string) string {
 	switch method {
 	case http.MethodPut, http.MethodPatch:
@@ -84,9 +85,9 @@ func actionOf(read, write, remove, method string) string {
 }
 
 // Scope returns the ID at which the request's action has to be allowed, in the client's
-// spelling: the resource that the path names, for a collection or an action what it lies
-// in, for a call to a provider as a whole the subscription or group. It is a part of the
-// path's text.
+// spelling: the resource that the path names; for a collection or an action its parent
+// or scope; for a call to a provider as a whole the subscription or group. It is a part
+// of the path's text.
 func (r *Request) Scope() string {
 	if r.Path.Hops() == 0 {
 		if i, below := r.Path.Own(); below {
@@ -121,8 +122,8 @@ func (r *Request) scopeOf(segments int) string {
 // TenantScope is the ID of a whole tenant, as a scope.
 const TenantScope = "/"
 
-// SubscriptionOf returns the id of the subscription in which a scope lies, in the scope's
-// spelling; "" for that of a tenant. It does not allocate.
+// SubscriptionOf returns the id of the subscription that a scope lies in, in the scope's
+// spelling; "" for a tenant's scope. It does not allocate.
 func SubscriptionOf(scope string) string {
 	const before = "/subscriptions/"
 	if len(scope) < len(before) || !arm.EqualFold(scope[:len(before)], before) {

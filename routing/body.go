@@ -12,8 +12,8 @@ import (
 	"portico/internal/jsontext"
 )
 
-// Body is what the front door reads of a request's content; the bytes go on to the
-// provider unchanged.
+// Body is the part of a request's content that the front door reads; the bytes go on to
+// the provider unchanged.
 type Body struct {
 	// Location is the top-level member of that name, as written; HasLocation reports
 	// whether it is present and not null.
@@ -155,9 +155,9 @@ func CheckJSON(content []byte) *arm.Error {
 }
 
 // CheckContentType refuses content unless it is declared, once, to be JSON. It also
-// refuses codings and character sets in which a provider would read something else than
-// was checked here. Without content it needs no declaration. It returns an error, not
-// an *arm.Error, so that nil stays nil.
+// refuses codings and character sets that would make a provider read something else
+// than was checked here. Without content it needs no declaration. It returns an error,
+// not an *arm.Error, so that nil stays nil.
 func CheckContentType(h http.Header, content []byte) error {
 	if len(content) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"portico/regions"
 )
 
-// nameCheckAction is the action of a provider that tells whether a name is free.
+// nameCheckAction is the action of a provider that checks whether a name is free.
 const nameCheckAction = "checkNameAvailability"
 
 // ChecksName reports whether the request asks a provider, for a subscription and not for
@@ -35,10 +35,10 @@ func ReadNameCheck(content []byte) (Body, *arm.Error) {
 	return body, nil
 }
 
-// nameCheck serves the question whether a name of a type is free: by the one endpoint
-// that serves the type, or by those of all regions that do, as each knows its own
-// resources alone. Of a type that the map lacks, the global endpoint is asked; without
-// one, all regions of the provider.
+// nameCheck serves a check whether a name of a type is free: by the one endpoint that
+// serves the type, or by those of all regions that serve it, because each knows only
+// its own resources. For a type that the map lacks it uses the global endpoint or,
+// without one, all regions of the provider.
 func (s *resolution) nameCheck() error {
 	p := s.r.Provider
 	t := p.TypeNamed(strings.TrimPrefix(arm.Fold(s.body.NamedType), p.Key+"/"))

@@ -119,9 +119,9 @@ func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principa
 }
 
 // ownOperation finds the caller's operation whose URL the request has, in any spelling;
-// nil if none serves the request. An operation that somebody else started does not
-// exist for the caller, even if the caller started another one whose URL differs only
-// in the query.
+// nil if none serves the request. An operation that another caller started does not
+// exist for this one, even if the caller started another one whose URL differs only in
+// the query.
 func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*operations.Operation, error) {
 	scopes := []string{subscription}
 	if subscription != "" && r.operationID() != "" {

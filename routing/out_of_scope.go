@@ -7,11 +7,11 @@ import (
 	"portico/regions"
 )
 
-// outOfScope has what clients of Azure ask for and this service does not have: the
-// beginning of a type, behind its namespace, and the sentence that they are told. A
-// namespace without a type stands for all of its types. Where there is no namespace, the
-// type is the first segment below the subscription or group of a route without a provider.
-// The first row that fits counts.
+// outOfScope lists what clients of Azure ask for and this service does not have: the
+// beginning of a type, after its namespace, and the sentence of the refusal. A namespace
+// without a type stands for all of its types. Without a namespace, the type is the first
+// segment below the subscription or group of a route without a provider. The first row
+// that fits counts.
 var outOfScope = [...]struct{ prefix, sentence string }{
 	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before what it begins with
 	{"Microsoft.Resources/deployments", noDeployments},

@@ -48,7 +48,7 @@ type Index interface {
 	// OperationFor returns the record of a polling URL, for a caller.
 	OperationFor(ctx context.Context, subscription, token, tenant, object string) (operations.Operation, error)
 	// OperationByIdentity returns the caller's record of an operation, by its identity.
-	// others reports whether somebody else started the operation.
+	// others reports whether another caller started the operation.
 	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own operations.Operation, others bool, err error)
 	// ResourceAndRemoval is Resource, and reports whether a DELETE is open that may have
 	// ended the resource.
@@ -90,10 +90,10 @@ type Decision struct {
 	// resource whose region was cached, "" for the instance itself.
 	Cached    bool
 	CachedKey string
-	// Remembered reports that the subscription or the group came from memory, without
-	// their tags. An empty answer of the provider to a read has to be checked against the
-	// store, as it may be for the end of one of them. A write is refused in the transaction
-	// of its intent where they have changed.
+	// Remembered reports that the subscription or the group came from memory, without their
+	// tags. An empty answer of the provider to a read has to be checked against the store,
+	// as it may be for the end of one of them. If they have changed, the transaction of a
+	// write's intent refuses the write.
 	Remembered bool
 	inGroup    bool // the index knows a tracked resource in the group, by row or by location
 	// Locks are those that may forbid a request that is no read. Memory does not know
@@ -209,7 +209,8 @@ func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal
 	return d, err
 }
 
-// ResolveSubscription is ResolveOwn for what outlives the group that the path names.
+// ResolveSubscription is ResolveOwn for records that outlive the group that the path
+// names.
 func (rt *Router) ResolveSubscription(ctx context.Context, r *Request, p access.Principal) (d Decision, err error) {
 	err = (&scopes{Router: rt}).checkSubscription(ctx, r, p, &d)
 	return d, err

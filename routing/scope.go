@@ -13,9 +13,9 @@ import (
 	"portico/regions"
 )
 
-// Scopes is the part of Index that memory may answer for reads, and for writes that the
-// transaction of their intent decides: remembered says that it did. What it says is at most moments behind the store, asked being when the
-// request arrived. Absence is inventory.ErrNotFound, and comes from the store.
+// Scopes is the part of Index that memory may answer for reads, and for writes that the transaction
+// of their intent decides: remembered says that it did. Memory is at most moments behind the store;
+// asked is when the request arrived. Absence is inventory.ErrNotFound, and comes from the store.
 type Scopes interface {
 	Subscription(ctx context.Context, id string, asked time.Time) (s inventory.Subscription, remembered bool, err error)
 	Group(ctx context.Context, subscription, name string, asked time.Time) (g inventory.Group, remembered bool, err error)
@@ -33,7 +33,8 @@ type scopes struct {
 	// remembered: memory has answered; ofGroup: for the group; noGroup: the store has said
 	// that there is none.
 	remembered, ofGroup, noGroup bool
-	// target answers the question that was asked at once; nil if all is asked one by one.
+	// target is the answer to the one question for everything; nil if everything is read
+	// one by one.
 	question inventory.Question
 	target   *inventory.Target
 }
@@ -95,7 +96,7 @@ func (s *scopes) row(ctx context.Context, subscription, key string) (inventory.R
 	return s.Index.Resource(ctx, subscription, key)
 }
 
-// existing is what the store has of something; nil is nothing.
+// existing returns a record of the store, or ErrNotFound for nil.
 func existing[T any](of *T) (it T, err error) {
 	if of == nil {
 		return it, inventory.ErrNotFound
@@ -140,10 +141,10 @@ func (s *scopes) registration(ctx context.Context, subscription, namespace strin
 	return found, err
 }
 
-// stands reports whether what memory said is enough for a decision. A refusal, and
-// whatever says that there is nothing, is for the store to say, as it does of a group
-// that is not there. So is the existence of a group in which no tracked resource vouches
-// for it: such a resource goes before its group, and is not found then.
+// stands reports whether memory's answer is enough for a decision. Only the store may
+// refuse, or say that something does not exist. It also decides on the existence of a
+// group that no tracked resource vouches for: a tracked resource is removed before its
+// group, and is then not found.
 func (s *scopes) stands(d *Decision, err error) bool {
 	switch {
 	case !s.remembered, s.noGroup:
@@ -156,8 +157,8 @@ func (s *scopes) stands(d *Decision, err error) bool {
 	return d.Answer != EmptyList && d.Answer != Absent && (!s.ofGroup || d.inGroup)
 }
 
-// check finds the subscription and the group of a request, and refuses what they do
-// not take.
+// check finds the subscription and the group of a request, and refuses a request that
+// they do not admit.
 func (s *scopes) check(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	if err := s.checkSubscription(ctx, r, p, d); err != nil {
 		return err

@@ -147,10 +147,9 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call, 
 	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err}
 }
 
-// refused reports whether the provider has refused the request with all of the
-// connection, for Portico's certificate or credential. An alert shows it on a connection that carried
-// nothing before: the provider's side of the handshake has not ended then, and nothing
-// of the request was read.
+// refused reports whether the provider refused the whole connection because of Portico's
+// certificate or credential. An alert shows it on a connection that carried nothing before: the
+// provider's side of the handshake has not ended then, and nothing of the request was read.
 func (x *request) refused(err error) bool {
 	return errors.Is(err, ErrUntrusted) || errors.Is(err, ErrCredential) || x.fresh.Load() && refusedByAlert(err)
 }

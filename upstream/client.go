@@ -168,7 +168,7 @@ type Call struct {
 	// calls.
 	Job string
 
-	deadline time.Time // beside that of the context; zero: none
+	deadline time.Time // in addition to that of the context; zero: none
 	attempt  int       // which one of the call it is
 	queued   time.Duration
 }
@@ -233,8 +233,8 @@ func (c *Client) attemptInSlot(ctx context.Context, t *target, call *Call, now t
 // ErrTooLarge is returned if an answer is longer than the bound.
 var ErrTooLarge = errors.New("the answer exceeds the bound")
 
-// Auditor receives each call that durable work made: when it began, and the status
-// of its answer or its error. It must not keep the call.
+// Auditor receives each call that a job made, with its start, and the status of its
+// answer or its error. It must not keep the call.
 type Auditor func(call Call, began time.Time, status int, err error)
 
 // Audit sets the auditor of calls with a Job.
@@ -252,13 +252,14 @@ func (c *Client) auditCall(call *Call, began time.Time, response *http.Response,
 	(*auditor)(*call, began, status, err)
 }
 
-// maxSendAnswer bounds the answer to a write of Portico's own, of which the status and
-// an error count.
+// maxSendAnswer bounds the answer to a write of Portico's own. Only its status and an
+// error count.
 const maxSendAnswer = 1 << 20
 
-// Send makes a call like [Client.Do] and reads its answer whole, decompressed. Without
-// an answer the Status is 0, and the error is that of Do. With one, an error says that
-// the body broke off, or [ErrTooLarge] that it exceeds 1 MiB; there is no Body then.
+// Send makes a call like [Client.Do] and reads its complete answer, decompressed.
+// Without an answer the Status is 0, and the error is that of Do. With an answer, an
+// error says that the body broke off or, by [ErrTooLarge], that it exceeds 1 MiB; there
+// is no Body then.
 func (c *Client) Send(ctx context.Context, call Call) (Answer, error) {
 	response, err := c.Do(ctx, call)
 	if err != nil {

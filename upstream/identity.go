@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Identity is how Portico and providers prove to each other who they are. It does not
-// change. Nil is that without a certificate, and with the system's authorities.
+// Identity is how Portico and providers authenticate to each other. It does not change.
+// Nil stands for no certificate and the system's authorities.
 type Identity struct {
 	Authorities *x509.CertPool   // of providers; nil: the system's
 	Certificate *tls.Certificate // Portico's own, with its Leaf; nil: none
@@ -29,8 +29,9 @@ func (i *Identity) config(host string) *tls.Config {
 	}
 	c.RootCAs = i.Authorities
 	if i.Certificate != nil {
-		// A list of certificates would be held to the authorities that the provider
-		// names, and nothing be shown: it is the provider that decides.
+		// With a list of certificates, Go sends only one that fits the authorities that
+		// the provider names, or else none. The provider should decide, so Portico
+		// always sends its certificate.
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.Certificate, nil }
 	}
 	return c

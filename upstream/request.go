@@ -23,7 +23,7 @@ type request struct {
 	series *addressMetrics
 	choice health.Choice
 	timing *Timing
-	header http.Header     // the call's, with what this address gets beside them
+	header http.Header     // the call's, with those for this address
 	ended  time.Time       // when the headers of the answer were there, or it had failed
 	span   *spans.Span     // until the answer was read
 	got    atomic.Bool     // a connection

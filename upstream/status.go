@@ -9,26 +9,26 @@ import (
 	"portico/regions/health"
 )
 
-// EndpointStatus is how an endpoint does, as this client knows it.
+// EndpointStatus is the state of an endpoint, as this client knows it.
 type EndpointStatus struct {
 	// Reachable: a call would be sent to one of the addresses, and not just to try whether
 	// it can be reached again.
 	Reachable bool
 	Addresses []AddressStatus
-	// Shed counts the clients' calls that got no slot as all were taken, LastShed is when
-	// the latest one got none.
+	// Shed counts the clients' calls that got no slot because all were taken; LastShed is
+	// when that last happened.
 	Shed     uint64
 	LastShed time.Time
 }
 
-// AddressStatus is how one address does.
+// AddressStatus is the state of one address.
 type AddressStatus struct {
 	URL string
 	// Known: it was called or probed.
 	Known   bool
 	Up      bool // healthy; others are called only where none is
 	Circuit health.Circuit
-	// Reason says why it became what it is, at Since: the zero time where it was so from
+	// Reason says why it came into its state, at Since: the zero time if it was so from
 	// the start.
 	Reason string
 	Since  time.Time
@@ -36,16 +36,16 @@ type AddressStatus struct {
 	// in the map. InFlight are calls under way.
 	Requests, Failures uint64
 	InFlight           int
-	// CertificateEnds is when the certificate ends that it showed last; the zero time
-	// where it showed none.
+	// CertificateEnds is when the certificate that it showed last expires; the zero
+	// time if it showed none.
 	CertificateEnds time.Time
-	// Distrust is why a call came to nothing for want of trust at LastDistrust, as
-	// [ErrorKind] has it; empty: none did.
+	// Distrust is why a call failed for lack of trust at LastDistrust, as an
+	// [ErrorKind]; empty: none did.
 	Distrust     string
 	LastDistrust time.Time
 }
 
-// Status returns how an endpoint of the map does.
+// Status returns the state of an endpoint of the map.
 func (c *Client) Status(e *regions.Endpoint) EndpointStatus {
 	t, now := c.target(e), c.now()
 	s := EndpointStatus{Shed: t.shed.count.Load(), LastShed: timeOf(t.shed.last.Load())}
@@ -73,14 +73,14 @@ func (c *Client) addressStatus(a *health.Address, p *pool, now time.Duration) Ad
 	return s
 }
 
-// tally counts what became of the calls of an address.
+// tally counts the outcomes of an address's calls.
 type tally struct {
 	requests, failures atomic.Uint64
 	certificateEnds    atomic.Int64 // in seconds; 0: none was shown
 }
 
 func (t *tally) failed(kind string) {
-	// What its caller ended says nothing of the address.
+	// A call that its caller ended says nothing about the address.
 	if kind != "cancelled" && kind != "unsent" {
 		t.failures.Add(1)
 	}

@@ -27,7 +27,7 @@ type target struct {
 // pool holds the connections to one address.
 type pool struct {
 	base       *url.URL
-	identity   string // by which it is called, of [Identities]
+	identity   string // the identity of its calls, one of [Identities]
 	series     *addressMetrics
 	trust      trustFaults
 	transports atomic.Pointer[transports]

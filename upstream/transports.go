@@ -101,5 +101,5 @@ func maxIdle(o Options) int { return o.Calls + o.Readers }
 // calls first, in a fair order; this covers connections that outlive their calls.
 func maxConnections(o Options) int { return 2 * maxIdle(o) }
 
-// newDialer returns what makes all connections of calls.
+// newDialer returns the dialer of all calls' connections.
 func newDialer() *net.Dialer { return &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second} }

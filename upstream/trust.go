@@ -33,8 +33,8 @@ var ErrCredential = errors.New("the provider does not accept Portico's credentia
 // maxRefusal bounds the error that may say so.
 const maxRefusal = 64 << 10
 
-// refusal returns ErrUntrusted or ErrCredential if an answer says so, which it then
-// closes. Of any other the body can be read as before.
+// refusal returns ErrUntrusted or ErrCredential if the answer is such a refusal, and
+// then closes it. The body of any other answer can be read as before.
 func (i *Identity) refusal(answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized:
@@ -67,13 +67,13 @@ func refusedByAnswer(answer *http.Response) error {
 	return nil
 }
 
-// replayed is a body of which a part was read before.
+// replayed is a body that was partly read before.
 type replayed struct {
 	io.Reader
 	io.Closer
 }
 
-// certificateAlerts are the alerts of TLS by which a peer refuses a certificate.
+// certificateAlerts are the TLS alerts of a peer that refuses a certificate.
 var certificateAlerts = []tls.AlertError{41, 42, 43, 44, 45, 46, 48, 49, 116}
 
 // refusedByAlert reports whether the provider ended a connection since it does not trust
@@ -114,16 +114,16 @@ func trustKind(err error) string {
 // faultsApart is the least time between two lines of the log about one address.
 const faultsApart = time.Minute
 
-// trustFaults are the failures of an address for want of trust.
+// trustFaults are the failures of an address for lack of trust.
 type trustFaults struct {
 	mu    sync.Mutex
-	count int // that no line has told of
+	count int // not logged yet
 	last  time.Time
 	kind  string
 	seen  time.Time // the latest one
 }
 
-// latest returns when trust was last wanting, and for which of [ErrorKind]'s reasons.
+// latest returns when a call last failed for lack of trust, and its [ErrorKind].
 func (f *trustFaults) latest() (kind string, seen time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func (f *trustFaults) latest() (kind string, seen time.Time) {
 }
 
 // logTrust logs that Portico or the provider does not trust the other's certificate: at
-// once where that is new, then at most once in a while.
+// once when that is new, then at most once in a while.
 func (c *Client) logTrust(p *pool, by *Identity, call *Call, err error, now time.Time) {
 	kind := trustKind(err)
 	if kind == "" {

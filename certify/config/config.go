@@ -1,4 +1,4 @@
-// Package config reads certify.yaml: which provider the suite is to judge, how it is
+// Package config reads certify.yaml: which provider the suite judges, how it is
 // reached, what its types are and what it claims.
 //
 // Reading is strict: a key that means nothing, a value that cannot be, a type without a
@@ -42,7 +42,7 @@ type Config struct {
 	Types []string
 }
 
-// Portico is a front door and who calls it. A caller without a token is absent.
+// Portico is a front door and its callers. A caller without a token is absent.
 type Portico struct {
 	URL                        string // "" straight at a provider
 	Owner, Colleague, Stranger contract.Token
@@ -72,7 +72,7 @@ func Load(file string) (*Config, error) {
 	return r.c, nil
 }
 
-// reader is what one reading knows.
+// reader is the state of one reading.
 type reader struct {
 	*files.Reader
 	c         *Config
@@ -87,7 +87,7 @@ func WriteReference(b *strings.Builder) {
 	setting.WriteReference(b, (&reader{Reader: &files.Reader{}, c: &Config{}}).rows())
 }
 
-// Defaults of what bounds a run.
+// Defaults of the bounds of a run.
 const (
 	defaultParallel = 4
 	mostParallel    = 64
@@ -199,7 +199,7 @@ func profile() rule.Rule[string] {
 	}
 }
 
-// checkWay holds the file to one of the two ways to the provider.
+// checkWay checks that the file names exactly one of the two ways to the provider.
 func (r *reader) checkWay(root *setting.Object) {
 	const ways = "endpoints: {westus: https://host}, straight at the provider; or portico: {url: https://host, tokenFile: file}, through a front door"
 	straight, through := root.Get("endpoints"), root.Get("portico")

@@ -16,7 +16,7 @@ import (
 	"portico/regions"
 )
 
-// sampleSet are the bodies of a type as a file gives them.
+// sampleSet holds the bodies of a type as a file gives them.
 type sampleSet struct {
 	Create contract.Object `yaml:"create"`
 	Update contract.Object `yaml:"update"`
@@ -79,7 +79,7 @@ func (r *reader) rowsOfType(t *described) []*setting.Setting {
 		}).Default("none"))
 }
 
-// describe makes the description of what the file says of the provider.
+// describe makes the description of the provider from the file.
 func (r *reader) describe(root *setting.Object) {
 	complete := map[string]any{}
 	if n := root.Get("asynchrony"); n != nil {
@@ -119,7 +119,7 @@ func (r *reader) describe(root *setting.Object) {
 	}
 }
 
-// json is the provider as the suite reads it.
+// json returns the provider in the form that the suite reads.
 func (p provider) json() map[string]any {
 	var types []map[string]any
 	for _, d := range p.types {
@@ -222,7 +222,7 @@ func (d *described) lacksBody() bool {
 	return d.exercise["body"] == nil && !readOnly
 }
 
-// requireBodies reports the types that nothing says how to make.
+// requireBodies reports the types without a body to create them.
 func (r *reader) requireBodies(all []*described) {
 	for _, d := range all {
 		if d.lacksBody() {

@@ -12,8 +12,8 @@ import (
 )
 
 // asJSON returns a node as the JSON that a Go value of the type reads, by the type's yaml
-// tags. What does not fit is reported with its place: the description of a provider has
-// many members, and this way each is read by what declares it.
+// tags. It reports whatever does not fit with its place. The description of a provider
+// has many members, and this way each is read by the type that declares it.
 func (r *reader) asJSON(n *yamltree.Node, want reflect.Type, path string) any {
 	if n.Kind == yamltree.Null {
 		return nil

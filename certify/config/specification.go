@@ -5,7 +5,7 @@ import (
 	"portico/config/files"
 )
 
-// addSpecified gives types without a body those that the specifications have.
+// addSpecified gives types without a body the bodies from the specifications.
 func (r *reader) addSpecified(all []*described) {
 	for i, name := range r.documents {
 		var without []string

@@ -19,8 +19,8 @@ import (
 	"portico/internal/pemfile"
 )
 
-// Target returns what the suite is to judge. Through a front door it asks that first in
-// which regions the types are.
+// Target returns the provider that the suite judges. Through a front door it first asks
+// that for the regions of the types.
 func (c *Config) Target(ctx context.Context) (contract.Target, error) {
 	transport, err := c.transport()
 	if err != nil {
@@ -93,7 +93,8 @@ type knownType struct {
 	Locations    []string `json:"locations"`
 }
 
-// regions are those in which a front door has all described types that are not global.
+// regions returns the regions where a front door has all described types that are not
+// global.
 func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, error) {
 	names, err := c.displayNames(ctx, client)
 	if err != nil {

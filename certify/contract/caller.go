@@ -17,15 +17,15 @@ func (a *Adapter) InTenant(id string) {
 	}
 }
 
-// needs leaves the case out if there is no such caller. A front door that asks nobody who
-// they are has one caller, without a token.
+// needs leaves the case out if there is no such caller. A front door without
+// authentication has one caller, without a token.
 func (s *Scene) needs(caller Caller) {
 	if s.Adapter.Through && caller != Owner && s.Adapter.tokens[caller] == "" {
 		s.leave("there is no token of " + words[caller])
 	}
 }
 
-// named is the caller's name in systemData; without one the case is left out.
+// named returns the caller's name in systemData; without one it leaves the case out.
 func (s *Scene) named(caller Caller) string {
 	s.needs(caller)
 	name := s.Adapter.identities[caller].Name

@@ -11,10 +11,10 @@ type Case struct {
 	Profile Profile
 	Section string // of the contract
 	// Guideline is the number of the [Guideline] that says the same, "RPC-Put-V1-11"; ""
-	// where none does.
+	// if none does.
 	Guideline string
 	Rule      string
-	// Disruptive cases may disturb others who use the provider; they run only on request.
+	// Disruptive cases may disturb other users of the provider; they run only on request.
 	Disruptive bool
 	// Through says what a front door changes in the rule; "" for nothing.
 	Through string
@@ -23,13 +23,14 @@ type Case struct {
 	On func(*Type) bool
 	// Once runs the case only for the first type that On selects.
 	Once bool
-	// First cases are tried even where no resource of the type can be made and read: to say
-	// so is their rule.
+	// First cases are tried even if no resource of the type can be created and read,
+	// because that is their rule.
 	First bool
 	// OwnGroup gives the case a resource group of its own on each type: it is about groups,
 	// or about all that a collection has.
 	OwnGroup bool
-	// AtEnd runs the case after all others, one after the other: it looks at what they met.
+	// AtEnd runs the case after all others, one at a time, because it judges the answers
+	// that they got.
 	AtEnd bool
 	// Side limits the case to one of the two ways; zero means both.
 	Side Side

@@ -226,8 +226,8 @@ func (s *Scene) retryAfters() []*Answer {
 	return found
 }
 
-// write is a request that may be answered with 202: it makes what it needs at the id, and
-// then the request.
+// write creates what the request needs at the id, and then makes a request that may be
+// answered with 202.
 type write func(s *Scene, id string, options ...option) *Answer
 
 func putWrite(s *Scene, id string, options ...option) *Answer {
@@ -259,7 +259,7 @@ func postWrite(s *Scene, id string, options ...option) *Answer {
 	return s.post(id+"/"+action.Name, nil, options...)
 }
 
-// prepared begins an operation in a case whose rule is another.
+// prepared starts an operation in a case that judges another rule.
 func (s *Scene) prepared(w write, p *Pattern, id string, options ...option) *Answer {
 	var started *Answer
 	s.prepare(func() {
@@ -373,14 +373,14 @@ func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
 	}
 }
 
-// way is a write, and a pattern by which it is answered with a polling URL.
+// way is a write, and a pattern that answers it with a polling URL.
 type way struct {
 	method  string
 	write   write
 	pattern Pattern
 }
 
-// ways are those that the description has: PATCH alone where it is answered with a
+// ways returns the ways in the description: only PATCH if it is answered with a
 // Location, since such an operation shows all that one can show; otherwise one of each
 // write.
 func (s *Scene) ways() []way {

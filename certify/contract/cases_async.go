@@ -132,8 +132,8 @@ func (s *Scene) failing(p Pattern, outcome Headers) option {
 	return s.short(p, outcome)
 }
 
-// begins expects the answer by which the pattern begins an operation. What a provider that
-// is not steered has answered completes the pattern.
+// begins expects the answer with which the pattern starts an operation. If the provider is
+// not steered, its answer completes the pattern.
 func (s *Scene) begins(p *Pattern, a *Answer) *Answer {
 	if !p.natural {
 		if p.Accepted {
@@ -224,7 +224,8 @@ func (s *Scene) locationEnded(link string, begun *Answer) *Answer {
 // variant is an id for a try of a pattern.
 func (s *Scene) variant(p Pattern) string { return sibling(s.id, p.Name) }
 
-// preparedPut is a PUT in a case whose rule is another: that it is done prepares.
+// preparedPut makes a PUT in a case that judges another rule: its success is part of
+// the preparation.
 func (s *Scene) preparedPut(id string, body Object, options ...option) *Answer {
 	var started *Answer
 	s.prepare(func() { started = s.put(id, body, options...).done() })
@@ -344,8 +345,9 @@ func asyncPutCases() []Case {
 	}
 }
 
-// stateTold checks what can be known of a state while an operation runs that may end at
-// any time: it was not terminal if a later poll finds the operation running.
+// stateTold checks a state that was seen while an operation ran that may end at any
+// time: it must not have been terminal if a later poll finds the operation still
+// running.
 func (s *Scene) stateTold(begun *Answer, id string) {
 	link := begun.Header.Get("Azure-AsyncOperation")
 	if link == "" {

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// certificateCases check that a provider serves nobody but the front door. They need the
-// certificate that the provider trusts: without it everybody is let in on purpose.
+// certificateCases check that a provider serves only the front door. They need the
+// certificate that the provider trusts: a provider without one admits every caller on
+// purpose.
 func certificateCases() []Case {
 	once := func(c Case) Case {
 		c.Profile, c.Section, c.On, c.Once, c.Side = Certificates, putResource, writable, true, StraightOnly
@@ -91,7 +92,7 @@ func (s *Scene) withCertificate(c *tls.Certificate) *Adapter {
 	return s.Adapter.by(transport)
 }
 
-// counterfeit is a self-signed certificate with the subject of the front door's own.
+// counterfeit makes a self-signed certificate with the subject of the front door's own.
 func (s *Scene) counterfeit() *tls.Certificate {
 	var forged *tls.Certificate
 	s.prepare(func() {
@@ -110,7 +111,7 @@ func (s *Scene) counterfeit() *tls.Certificate {
 	return forged
 }
 
-// forge makes a certificate that says what another does, and is signed by itself.
+// forge makes a certificate with the contents of another one, signed by itself.
 func forge(genuine *x509.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *Scene) mistrusts(untrusted *Adapter) {
 	}
 }
 
-// uncertified is a call that is well-formed but for who makes it.
+// uncertified is a call that is valid except for its caller's certificate.
 func (s *Scene) uncertified(method, id string) call {
 	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}}
 	if method == http.MethodPut {

@@ -2,8 +2,8 @@ package contract
 
 import "strings"
 
-// CreatedFor says how to see what a provider makes in its own subscription for a resource
-// of the type.
+// CreatedFor says how to find the resources that a provider creates in its own
+// subscription for a resource of the type.
 type CreatedFor struct {
 	// IDs is the path of a member of the resource that names what was made for it, by id
 	// or a list of ids: "properties.machines".
@@ -12,11 +12,11 @@ type CreatedFor struct {
 	More Object `yaml:"more"`
 }
 
-// createdForTag is the key of the tag by which such resources name their cause.
+// createdForTag is the key of the tag with which such resources name their cause.
 const createdForTag = "resourceCreatedFor"
 
-// createdForCases check the tag of resources that a provider makes for its users'. It is
-// seen only where the provider's own subscription can be read.
+// createdForCases check the tag of resources that a provider creates for its users'
+// resources. It is visible only if the provider's own subscription can be read.
 func createdForCases() []Case {
 	makes := func(t *Type) bool { return writable(t) && t.Contract.CreatedFor.IDs != "" }
 	return []Case{
@@ -87,7 +87,7 @@ func (s *Scene) createdFor(read *Answer) []string {
 	return ids
 }
 
-// tagged expects the tag of a resource that was made for the scene's own.
+// tagged expects the tag on a resource that was created for the scene's own.
 func (s *Scene) tagged(id string) {
 	var read *Answer
 	s.prepare(func() { read = s.get(id).status(200) })

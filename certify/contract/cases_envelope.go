@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// envelopeMembers may stand beside properties, in any casing: those of the contract, and
-// those of ARM's resources of today.
+// envelopeMembers may stand next to properties, in any casing: those of the contract,
+// and those of today's ARM resources.
 var envelopeMembers = []string{
 	"id", "name", "type", "location", "tags", "properties", "kind", "sku", "plan", "managedby", "managedbyextended",
 	"identity", "zones", "etag", "systemdata", "extendedlocation", "scale", "placement",
 }
 
-// envelopeCases check what stands inside properties and what beside it.
+// envelopeCases check which members stand inside properties and which next to it.
 func envelopeCases() []Case {
 	return []Case{
 		{

@@ -125,7 +125,7 @@ func subscriptionCollection(subscription string, t *Type) string {
 	return "/subscriptions/" + subscription + "/providers/" + t.FullName()
 }
 
-// several creates the scene's resource and others beside it, and returns all ids.
+// several creates the scene's resource and siblings of it, and returns all ids.
 func (s *Scene) several(n int) []string {
 	ids := []string{s.id}
 	for i := range n - 1 {
@@ -137,7 +137,7 @@ func (s *Scene) several(n int) []string {
 	return ids
 }
 
-// listing is a whole collection, from all its pages.
+// listing returns a complete collection, from all its pages.
 type listing struct {
 	items []any
 	pages int

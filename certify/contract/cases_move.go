@@ -219,8 +219,8 @@ func refusedMoves() []Case {
 // resourcesVersion is the api-version of what a front door serves itself.
 const resourcesVersion = "2021-04-01"
 
-// move asks for a move of resources of the scene's group; among the ids may be options of
-// the call. Where nothing is found at the path, the contract's own spelling of it is tried.
+// move requests a move of resources of the scene's group; the ids may include options of
+// the call. If nothing is found at the path, it tries the contract's own spelling.
 func (s *Scene) move(to string, what ...any) *Answer {
 	var options []option
 	ids := []any{}
@@ -280,7 +280,8 @@ func (s *Scene) neighbour() string {
 	return group
 }
 
-// foreignGroup is a group of a subscription that the provider is told of first.
+// foreignGroup is a group of another subscription. It notifies the provider of that
+// subscription first.
 func (s *Scene) foreignGroup() string {
 	subscription := "/subscriptions/" + uuid.NewString()
 	notice := Object{
@@ -301,8 +302,7 @@ func (s *Scene) slowly(method string) option {
 	return func(*call) {}
 }
 
-// discard deletes what a case has made at a place of its own; what comes of it is not
-// judged.
+// discard deletes what a case created at a place of its own; the outcome is not judged.
 func (s *Scene) discard(id string) {
 	t := s.Description.typeAt(id)
 	if t == nil {

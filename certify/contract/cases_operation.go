@@ -144,7 +144,7 @@ func (s *Scene) inPlace(begun *Answer, form Place) {
 	s.check(u.Query().Get("api-version") != "", "the Location has an api-version", "%s", u)
 }
 
-// pollerCases check who may read an operation.
+// pollerCases check which callers may read an operation.
 func pollerCases() []Case {
 	return []Case{
 		{
@@ -275,8 +275,8 @@ func pollingURLs(begun *Answer) []string {
 	return links
 }
 
-// exposed are the ids that others may see of the request that started an operation, and
-// of its first poll.
+// exposed returns the ids that others may see of the request that started an operation,
+// and of its first poll.
 func (s *Scene) exposed(begun *Answer) map[string]string {
 	all := map[string]string{
 		"the correlation id": begun.ids.correlation, "the client-request id": begun.ids.client, "the routing id": begun.ids.routing,
@@ -303,8 +303,8 @@ func idOf(a *Answer) string {
 	return id
 }
 
-// hidden expects that a poll by another caller than the one who began the operation is
-// refused.
+// hidden expects a refusal for a poll by another caller than the one that started the
+// operation.
 func (a *Answer) hidden() {
 	a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
 }

@@ -13,9 +13,9 @@ const (
 	rounds = 3
 )
 
-// raceCases check requests for one resource that are under way at the same time. Which of
-// them is refused is the provider's matter; what they leave behind must be what some order
-// of those that succeeded would have left.
+// raceCases check concurrent requests for one resource. The provider decides which of them
+// it refuses; the final state must be one that some order of the successful ones would
+// have left.
 func raceCases() []Case {
 	return []Case{
 		{
@@ -76,21 +76,21 @@ func raceCases() []Case {
 	}
 }
 
-// createdNew prepares a resource with an answer by which a creation is known: that it is
-// right, and that a DELETE removes, are other rules.
+// createdNew prepares a resource whose answer shows the creation. Whether that answer is
+// right, and whether a DELETE removes, are other rules.
 func (s *Scene) createdNew(id string, body Object) {
 	s.prepare(func() { s.settled(s.put(id, body).status(201, 202), id) })
 }
 
-// ordered checks what is left of an existing resource after PUTs and a DELETE: some order
-// of those that succeeded must have left it.
+// ordered checks the state of an existing resource after PUTs and a DELETE: some order of
+// the successful ones must lead to it.
 func (s *Scene) ordered(id string, puts []*Answer, remove *Answer) {
 	read := s.over(id)
 	gone := read.isGone()
 	s.listedOnce(id, gone)
 	synchronous := remove.Status != http.StatusAccepted && count(puts, http.StatusAccepted) == 0
 	if !synchronous {
-		return // what came first cannot be told
+		return // the order cannot be known
 	}
 	created := count(puts, http.StatusCreated)
 	what := fmt.Sprintf("after a DELETE with %d, %d PUTs with 200 and %d with 201", remove.Status, count(puts, 200), created)

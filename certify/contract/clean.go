@@ -14,16 +14,17 @@ import (
 	"portico/internal/timing"
 )
 
-// How often it is tried to remove what cannot be removed at once.
+// How often Clean tries to remove what it cannot remove at once.
 const (
 	shortestPause = 100 * time.Millisecond
 	longestPause  = 5 * time.Second
-	vainRounds    = 6 // without progress, where nothing says that there will be some
+	vainRounds    = 6 // without progress or a sign of progress
 	workersAtOnce = 4
 )
 
-// Clean removes what was made since the ledger began, until nothing is left or ctx ends,
-// and returns the ids of what it could not remove, or not say that it is gone.
+// Clean removes everything created since the ledger began, until nothing is left or ctx
+// ends. It returns the ids of objects that it could not remove, or that it does not know
+// to be gone.
 func (l *Ledger) Clean(ctx context.Context) (left []string) {
 	l.cleaning.Store(true)
 	things := l.noted(l.mayRemove)
@@ -44,7 +45,7 @@ func (l *Ledger) Clean(ctx context.Context) (left []string) {
 	return slices.Compact(left)
 }
 
-// noted are the things that are right, those below others before these.
+// noted returns the objects that match, those below others before these.
 func (l *Ledger) noted(right func(*entry) bool) []*entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +77,7 @@ func ofKind(all []*entry, k entryKind) []*entry {
 	return slices.DeleteFunc(slices.Clone(all), func(t *entry) bool { return t.kind != k })
 }
 
-// rounds tries to remove things, again and again while that helps or may help soon, and
+// rounds tries to remove things repeatedly while that helps or may help soon, and
 // returns those that remain.
 func (l *Ledger) rounds(ctx context.Context, things []*entry) []*entry {
 	pause, vain := shortestPause, 0
@@ -176,8 +177,8 @@ func (l *Ledger) remove(ctx context.Context, t *entry) removal {
 	return stays
 }
 
-// absent judges a thing that is not there: it is gone unless an operation goes on that may
-// make it yet.
+// absent judges a thing that does not exist: it is gone unless a running operation may
+// still create it.
 func (l *Ledger) absent(ctx context.Context, t *entry) removal {
 	if t.poll == "" {
 		return gone
@@ -222,9 +223,9 @@ func (l *Ledger) versionOf(t *entry) string {
 	return t.version
 }
 
-// unnamed are resources that the lists of the run's groups show beside those that the
-// ledger knows: moved ones, and what a provider made by mistake. A front door's groups
-// take them along.
+// unnamed returns resources in the lists of the run's groups that the ledger does not
+// know: moved ones, and those that a provider created by mistake. Through a front door
+// they go with their groups.
 func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
 	if l.target.Adapter.Through || !l.vacant { // unless nothing was there, it may be another's
 		return nil
@@ -248,12 +249,12 @@ func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
 // restoreSubscriptions makes the subscriptions that notices were about writable again.
 func (l *Ledger) restoreSubscriptions(ctx context.Context, things []*entry) {
 	for _, t := range ofKind(things, subscription) {
-		_, _ = l.notify(ctx, t, "Registered") // what cannot be removed is told then
+		_, _ = l.notify(ctx, t, "Registered") // what cannot be removed is reported then
 	}
 }
 
-// endSubscriptions tells that the subscriptions that the run invented are deleted, and
-// returns those of which it could not be told.
+// endSubscriptions notifies the provider that the subscriptions invented by the run are
+// deleted, and returns those whose notification failed.
 func (l *Ledger) endSubscriptions(ctx context.Context, things []*entry) (untold []*entry) {
 	for _, t := range things {
 		got, err := l.notify(ctx, t, "Deleted")

@@ -7,12 +7,12 @@ import (
 
 // conclusion is how a write ended.
 type conclusion struct {
-	*Answer      // the last one that told of it
+	*Answer      // the last answer about it
 	done    bool // it did what was asked
 }
 
-// concluded waits for the end of what a 202 has begun; any other answer is the end
-// itself. A 202 that no URL tells of is taken for done.
+// concluded waits for the end of the operation that a 202 started; any other answer is
+// the end itself. A 202 without a polling URL counts as done.
 func (s *Scene) concluded(begun *Answer) conclusion {
 	if begun.Status != http.StatusAccepted {
 		return conclusion{begun, begun.Status < 300}
@@ -31,8 +31,8 @@ func (s *Scene) concluded(begun *Answer) conclusion {
 	return conclusion{begun, true}
 }
 
-// over waits until nothing more happens to a resource: its state is terminal, or it is not
-// there, however a GET says so.
+// over waits until a resource is settled: its state is terminal, or it is absent, whatever
+// status a GET gives for that.
 func (s *Scene) over(id string) *Answer {
 	return s.await(id+" reaches a terminal state", func() (*Answer, bool) {
 		a := s.get(id)

@@ -162,7 +162,7 @@ type Pattern struct {
 	Location bool `yaml:"location"` // the answer has a Location
 	Status   bool `yaml:"status"`   // the answer has an Azure-AsyncOperation
 
-	natural bool // nobody steers the provider: its answer shows the rest
+	natural bool // the provider is not steered: its answer shows the rest
 	derived bool // the Location is the front door's, the provider sends none
 }
 

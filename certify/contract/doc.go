@@ -104,12 +104,12 @@
 // Of the async reference:
 //   - every header of a finished Location: status, body and ETag are compared,
 //     ids and dates differ by nature;
-//   - that polling URLs live for more than a day: nobody waits so long. The
-//     proxy resource that tells of such an operation is held;
+//   - that polling URLs live for more than a day: a run does not last that long. The proxy
+//     resource that tells of such an operation is held;
 //   - that a URL below the subscription is preferred: each permitted place is
 //     held;
-//   - of an operation that nobody can steer, that it stays unfinished for long,
-//     fails or is canceled: only what is seen is judged;
+//   - of an operation that cannot be steered, that it stays unfinished for long, fails or
+//     is canceled: only what is seen is judged;
 //   - that error messages are localized and actionable: a reader judges that.
 //
 // Of the etag spec:

@@ -5,7 +5,7 @@ package contract
 // judges what the provider does.
 type Guideline struct {
 	Number string // "RPC-Put-V1-11", or "RPC007" of the older series
-	Name   string // of the rule by which a public linter checks it; "" if none does
+	Name   string // of the public linter's rule that checks it; "" if none does
 	URL    string // a public page that says what it demands
 }
 
@@ -45,7 +45,8 @@ func Guidelines() []Guideline {
 }
 
 // heldGuidelines says by the ids of cases which guideline each holds. A case is here only
-// if whoever breaks the one breaks the other; most rules of the contract have no guideline.
+// if every provider that breaks the one breaks the other; most rules of the contract have
+// no guideline.
 var heldGuidelines = map[string]string{
 	"202-delete/while-it-runs":                          "RPC-Async-V1-09",
 	"202-patch/while-it-runs":                           "RPC-Async-V1-08",

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Ledger notes what the calls of a run make, so that all of it can be removed
-// ([Ledger.Clean]). A write is noted before it leaves: one without an answer may have been
-// carried out all the same.
+// Ledger notes the objects that the calls of a run create, so that all of them can be
+// removed ([Ledger.Clean]). It notes a write before it leaves, because one without an
+// answer may have taken effect all the same.
 type Ledger struct {
 	target Target
 	next   http.RoundTripper
@@ -108,7 +108,8 @@ func hold(resp *http.Response) error {
 	return err
 }
 
-// note remembers what a request may make; nil if it makes nothing that has a name.
+// note remembers the object that a request may create; nil if it creates nothing with a
+// name.
 func (l *Ledger) note(r *http.Request) *entry {
 	path := r.URL.EscapedPath()
 	if r.Method == http.MethodPost && r.GetBody != nil {

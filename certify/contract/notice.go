@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Announce tells each endpoint of a provider of the target's subscription, once for each
-// namespace, as a front door does before its first call. It returns what refused to be
-// told; the error says which endpoint does not answer at all.
+// Announce notifies each endpoint of a provider of the target's subscription, once for
+// each namespace, as a front door does before its first call. It returns the refusals;
+// the error says which endpoint does not answer at all.
 func Announce(ctx context.Context, target Target) (refusals []string, err error) {
 	a := target.Adapter
 	if a.Through {

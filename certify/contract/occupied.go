@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Occupied returns the ids of what the target's group, and the groups that are numbered
-// after it, already hold. A run begins only where that is nothing, since all that is below
-// them goes in the end. The error says that the target cannot be asked.
+// Occupied returns the ids of the resources that the target's group, and the groups
+// numbered after it, already hold. A run starts only if there are none, since it removes
+// everything below these groups in the end. The error says that the target cannot be
+// asked.
 func (l *Ledger) Occupied(ctx context.Context) ([]string, error) {
 	if l.target.Adapter.Through {
 		return l.occupiedGroups(ctx)
@@ -81,7 +82,7 @@ func (l *Ledger) listBelow(ctx context.Context, all *held, collection string, t 
 		a.doc = decode(a.Body)
 		for _, item := range values(a) {
 			id := text(item, "id")
-			if _, own := l.ownGroup(escape(id)); own { // what others have is nobody's business
+			if _, own := l.ownGroup(escape(id)); own { // resources outside of the run's groups do not matter
 				l.listChildren(ctx, all, id, t, region)
 				all.ids = append(all.ids, found{id, region})
 			}

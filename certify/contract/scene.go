@@ -65,7 +65,7 @@ func (s *Scene) play(c Case) {
 	c.Run(s)
 }
 
-// prepare does what a case needs before it can try its rule. A fault in it is that of
+// prepare does what a case needs before it can try its rule. A fault in it breaks
 // another rule: it ends the scene, and the case counts as unreached.
 func (s *Scene) prepare(do func()) {
 	s.preparing++
@@ -86,12 +86,12 @@ func (s *Scene) outcome() (Outcome, string) {
 	return Kept, ""
 }
 
-// furtherGroup is the id of a group beside the configured one.
+// furtherGroup returns the id of a group in addition to the configured one.
 func (s *Scene) furtherGroup(number int64) string {
 	return s.groupID(fmt.Sprintf("%s-%d", s.Group, number))
 }
 
-// makeGroup creates a group where somebody must know of it.
+// makeGroup creates a group if a front door has to know it.
 func (s *Scene) makeGroup(group string) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()

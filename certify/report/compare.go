@@ -8,8 +8,8 @@ import (
 	"portico/certify/contract"
 )
 
-// Compare writes what has changed from one run to the next: what is broken that was not,
-// what is mended, which cases are new or gone, and other changes of an outcome. worse
+// Compare writes the changes from one run to the next: rules that are newly broken, rules
+// that are kept again, cases that are new or gone, and other changes of an outcome. worse
 // reports whether something is broken that was not broken before, or whether something
 // that was kept was not tried, or not reached, this time. A case that only one of the runs
 // has is new or gone; of these, only a new one that is broken makes it worse.

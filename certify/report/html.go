@@ -294,7 +294,7 @@ func duration(d time.Duration) string {
 // class names an outcome for the style.
 func class(o contract.Outcome) string { return strings.ReplaceAll(string(o), " ", "-") }
 
-// word is an outcome with a sign, for those who cannot tell the colours apart.
+// word returns an outcome with a sign, for readers who cannot distinguish the colours.
 func word(o contract.Outcome) string {
 	sign := map[contract.Outcome]string{contract.Kept: "✓", contract.Broken: "✗", contract.Unreached: "!", contract.LeftOut: "–"}[o]
 	return strings.TrimSpace(sign + " " + string(o))

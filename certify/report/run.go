@@ -1,6 +1,6 @@
-// Package report shows what a run of the suite found out: on a terminal, and as files
-// for people (report.html), for build servers (junit.xml) and for programs (results.json).
-// [Compare] says what became of the rules between two runs.
+// Package report shows what a run of the suite found out: on a terminal, and as files for
+// people (report.html), for build servers (junit.xml) and for programs (results.json).
+// [Compare] shows the changes between two runs.
 package report
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// library has the documents that were read, by their files.
+// library holds the documents that were read, by their files.
 type library map[string]*document
 
 // document is an OpenAPI document, or a part of one in a file of its own.

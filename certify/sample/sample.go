@@ -26,9 +26,9 @@ type Sample struct {
 }
 
 // Bodies makes a sample for each type, "Acme.Stuff/widgets/parts", that one of the
-// documents has a PUT for; what the others lack has no entry. References lead to other
-// files beside a document. The error names the document, the path and the member for
-// which there is no value.
+// documents has a PUT for; what the others lack has no entry. References may lead to
+// other files relative to a document. The error names the document, the path and the
+// member for which there is no value.
 func Bodies(files, types []string) (map[string]Sample, error) {
 	l := library{}
 	samples := map[string]Sample{}

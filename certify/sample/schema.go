@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// schema is a schema with what it takes from others by allOf.
+// schema is a schema merged with those that it extends by allOf.
 type schema struct {
 	from       node
 	keywords   map[string]any
@@ -98,7 +98,7 @@ func (s *schema) kind() string {
 	return ""
 }
 
-// options are the schemas of which a value has to fit one.
+// options returns the alternative schemas; a value has to fit one of them.
 func (s *schema) options() []node {
 	for _, keyword := range []string{"oneOf", "anyOf"} {
 		list, _ := s.keywords[keyword].([]any)

@@ -15,8 +15,8 @@ type maker struct {
 	changes []change // what could be changed of the body
 }
 
-// value makes values that fit a schema: at least one, of scalars more where there are. The
-// hints are values that somebody thinks fit, the best first.
+// value makes values that fit a schema: at least one, and several scalars if possible. The
+// hints are values from examples that are likely to fit, the best first.
 func (m *maker) value(n node, at member, hints []any) ([]any, error) {
 	s, err := m.complete(n)
 	if err != nil {

@@ -17,7 +17,8 @@ type requestContext struct {
 	awaited   atomic.Pointer[awaitedEnd]
 }
 
-// awaitedEnd is what ends for those who wait.
+// awaitedEnd is the cancellable context behind a request's context, made once a
+// goroutine waits for its end.
 type awaitedEnd struct {
 	context.Context
 	cancel context.CancelFunc
@@ -60,8 +61,8 @@ func (c *requestContext) Err() error {
 // Deadline implements [context.Context].
 func (c *requestContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
 
-// Value implements [context.Context]. Whoever makes a context below this one has asked
-// for Done, and then finds here which context ends: so it needs no goroutine to end too.
+// Value implements [context.Context]. A context below this one has called Done when it
+// is made, and finds here the context that ends. So it needs no goroutine to end too.
 func (c *requestContext) Value(key any) any {
 	if _, ok := key.(connections.AmbiguousKey); ok {
 		return c.ambiguous

@@ -47,7 +47,7 @@ func (c *conn) readRequest() (*exchange, error) {
 	return x, nil
 }
 
-// skipEmptyLines skips what old clients send behind a POST.
+// skipEmptyLines skips the empty lines that old clients send after a POST.
 func (c *conn) skipEmptyLines() error {
 	for range 4 {
 		if c.r == c.w {
@@ -83,7 +83,8 @@ func (x *exchange) run() (goOn bool) {
 	defer func() {
 		if x.context.end(); !returned { // it panicked
 			c.handled()
-			// Whoever still reads the content must not find the buffer of another connection.
+			// A goroutine that still reads the content must not read the buffer of another
+			// connection.
 			_ = c.SetReadDeadline(past)
 			_ = x.body.Close() // nothing fails
 		}
@@ -95,5 +96,5 @@ func (x *exchange) run() (goOn bool) {
 	return x.finish()
 }
 
-// writeUntil is how long the client may take for what is written next; zero: for ever.
+// writeUntil returns until when the client may take the next bytes; zero: for ever.
 func (x *exchange) writeUntil(t time.Time) { x.conn.writes.until(x.conn.SetWriteDeadline, t) }

@@ -38,8 +38,8 @@ func (x *exchange) frame() error {
 	return nil
 }
 
-// saysClose reports whether the first value has the word, which net/http takes for the
-// wish to end the connection.
+// saysClose reports whether the first value contains close. net/http reads only that
+// value as a wish to end the connection.
 func saysClose(values []string) bool {
 	if len(values) == 0 {
 		return false

@@ -19,7 +19,7 @@ func newHandover(address net.Addr) *handover {
 	return &handover{address: address, accepted: make(chan net.Conn), ended: make(chan struct{})}
 }
 
-// serve has a server serve what is passed, until the function is called.
+// serve runs a server on the passed connections until the returned function is called.
 func (h *handover) serve(by *http.Server) (stop func()) {
 	if by == nil {
 		_ = h.Close()

@@ -11,8 +11,8 @@ import (
 // ReadRequest reads what a client sends, and then ends its side of the connection, as a
 // [Server] whose heads may have maxHead bytes. It returns the request that the handler
 // would get, with its content still to be read, below ctx. The error is a
-// *[connections.Refusal] of what is answered without the handler, and [io.EOF] where the
-// head does not end: a server would wait for the rest.
+// *[connections.Refusal] for a request that is answered without the handler, and
+// [io.EOF] if the head does not end, for which a server would wait.
 func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, error) {
 	c := &conn{Conn: &sentBytes{Reader: bytes.NewReader(sent)}, server: New(Options{MaxHead: maxHead}), ctx: ctx, in: make([]byte, bufferSize)}
 	x, err := c.readRequest()
@@ -22,8 +22,8 @@ func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, 
 	return x.request.WithContext(&x.context), nil
 }
 
-// sentBytes is a connection on which all was sent, and whose client takes whatever it
-// gets.
+// sentBytes is a connection with a client that has sent everything and takes any
+// answer.
 type sentBytes struct{ *bytes.Reader }
 
 var _ net.Conn = (*sentBytes)(nil)

@@ -7,7 +7,7 @@ import (
 	"portico/connections"
 )
 
-// What is refused. Of what net/http reads, those marked are refused as well.
+// The reasons for refusals. net/http would read the marked ones.
 var (
 	errRequestLine = refusal(http.StatusBadRequest, "", "the request line is malformed")
 	errTarget      = refusal(http.StatusBadRequest, "", "the request target is malformed")
@@ -33,7 +33,7 @@ func refusal(status int, header, why string) *connections.Refusal {
 // refusalTime is how long a client has to take a refusal.
 const refusalTime = 5 * time.Second
 
-// refuse answers bytes that are no request. It is the connection's last answer.
+// refuse answers bytes that are no request. It sends the connection's last answer.
 func (c *conn) refuse(why *connections.Refusal) {
 	c.writes.until(c.Conn.SetWriteDeadline, time.Now().Add(refusalTime))
 	if _, err := c.Write(why.AppendAnswer(c.out[:0], c.server.options.Describe)); err == nil {

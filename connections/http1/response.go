@@ -12,15 +12,15 @@ import (
 	"portico/headers"
 )
 
-// maxHeld is how much of an answer is held until the handler has returned or has
-// written more. What is written at once and does not fit is not copied.
+// maxHeld is how much of an answer is held until the handler returns or writes more. A
+// single write that does not fit is not copied.
 const maxHeld = bufferSize
 
-// headRoom is what start adds at most to what is held.
+// headRoom is the most that start adds to the held bytes.
 const headRoom = 128
 
-// response is the [http.ResponseWriter] of an exchange. What is written goes out when
-// the handler returns, when it flushes, or when it is too much to hold.
+// response is the [http.ResponseWriter] of an exchange. Written bytes go out when the
+// handler returns, when it flushes, or when they are too many to hold.
 type response struct {
 	x            *exchange
 	status       int   // 0: WriteHeader was not called
@@ -34,10 +34,10 @@ type response struct {
 	until        time.Time // for writing; zero: for ever
 	began        time.Time // when its head was written
 
-	header http.Header // a map for each answer: who keeps it changes no other's
+	header http.Header // a map for each answer, so that a handler that keeps it changes no other answer
 	own    headers.Fields
 
-	head int // of what is held: the end of the headers that the handler set
+	head int // the end of the handler's headers in the held bytes
 }
 
 func (x *exchange) begin() { x.response.x, x.length = x, -1 }
@@ -199,7 +199,7 @@ func (w *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// put writes p behind what is held, or holds it.
+// put writes p after the held bytes, or holds it too.
 func (w *response) put(p []byte) {
 	c := w.x.conn
 	if len(c.out)+len(p) <= maxHeld {
@@ -264,7 +264,7 @@ func appendLength(out []byte, n int64) []byte {
 	return append(strconv.AppendInt(append(out, "Content-Length: "...), n, 10), "\r\n"...)
 }
 
-// send writes what is held.
+// send writes the held bytes.
 func (w *response) send() {
 	c := w.x.conn
 	if len(c.out) > 0 {
@@ -316,7 +316,7 @@ func (w *response) finish() bool {
 // Flush implements [http.Flusher].
 func (w *response) Flush() { _ = w.FlushError() }
 
-// FlushError is what [http.ResponseController] calls.
+// FlushError is called by [http.ResponseController].
 func (w *response) FlushError() error {
 	if w.over {
 		return errOver
@@ -331,7 +331,7 @@ func (w *response) FlushError() error {
 	return w.err
 }
 
-// SetReadDeadline is what [http.ResponseController] calls. It bounds the reading of the
+// SetReadDeadline is called by [http.ResponseController]. It bounds the reading of the
 // request's content.
 func (w *response) SetReadDeadline(t time.Time) error {
 	w.x.body.mu.Lock()
@@ -340,14 +340,14 @@ func (w *response) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline is what [http.ResponseController] calls.
+// SetWriteDeadline is called by [http.ResponseController].
 func (w *response) SetWriteDeadline(t time.Time) error {
 	w.until = t
 	return nil
 }
 
-// WriteWithin has the client take all of the answer within a time, which runs from when its
-// head was written, or from now.
+// WriteWithin bounds the time in which the client has to take all of the answer. It counts
+// from the writing of the head, or from now.
 func (w *response) WriteWithin(d time.Duration) {
 	began := w.began
 	if began.IsZero() {
@@ -356,8 +356,8 @@ func (w *response) WriteWithin(d time.Duration) {
 	w.until = began.Add(d)
 }
 
-// askForContent tells a client that waits to send its content. After the beginning of
-// an answer it is not told any more.
+// askForContent tells a client that waits to send its content. Once an answer has begun
+// it no longer does so.
 func (x *exchange) askForContent() error {
 	if x.headComplete {
 		return http.ErrBodyReadAfterClose

@@ -1,13 +1,12 @@
-// Package http1 serves HTTP/1.1 on connections that somebody else has accepted and
-// secured: in place of the part of net/http's server for HTTP/1, at less cost for each
-// request.
+// Package http1 serves HTTP/1.1 on accepted and secured connections. It replaces the
+// HTTP/1 part of net/http's server, at less cost for each request.
 //
 // A connection has one goroutine, which reads a head, calls the handler and writes the
-// answer. Nothing reads beside the handler unless that takes long: then a second
-// goroutine waits for the client to go away, so that the request's context ends. An
-// answer that fits into the buffer goes out in one write. Deadlines are set on the
-// socket when it may have to wait, and only when they move by more than a little. A
-// connection that waits long for its next request gives up its buffers and its stack.
+// answer. Only if the handler takes long, a second goroutine reads meanwhile: it waits
+// for the client to go away, so that the request's context ends. An answer that fits
+// into the buffer goes out in one write. Deadlines are set on the socket when it may
+// have to wait, and only when they move by more than a little. A connection that waits
+// long for its next request gives up its buffers and its stack.
 //
 // It accepts no request that net/http's server would refuse, and reads each as that
 // does. It refuses what two readers may understand in two ways: see the refusals. The
@@ -45,7 +44,7 @@ type Options struct {
 	ConnState         func(net.Conn, http.ConnState)
 	ConnContext       func(context.Context, net.Conn) context.Context
 	ErrorLog          *log.Logger
-	// Describe words the answers to what is no request; nil: plain text.
+	// Describe words the answers to bytes that are no request; nil: plain text.
 	Describe connections.Describer
 	// HTTP2 serves connections on which a client has agreed to HTTP/2; nil: they are closed.
 	HTTP2 *http.Server
@@ -202,7 +201,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// end closes the listeners, and those connections that are to be.
+// end closes the listeners, and the connections that have to be closed.
 func (s *Server) end(closes func(*conn) bool) {
 	s.mu.Lock()
 	s.ended.Store(true)

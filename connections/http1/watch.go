@@ -22,7 +22,7 @@ const (
 	watched               // its handler is called, and a second goroutine reads
 )
 
-// presence is what a watch knows of a connection.
+// presence is a watch's record of a connection.
 type presence struct {
 	state   atomic.Int32
 	request atomic.Pointer[exchange] // while the handler is called
@@ -33,9 +33,9 @@ type presence struct {
 	awaited chan struct{} // closed when the second goroutine has ended; nil: there is none
 }
 
-// look has a second goroutine await the client's end if the request is seen again, and
-// has brought all its content: the client of a request that takes long may go away.
-// Nothing is asked of the connections of short requests.
+// look starts a second goroutine on the connection of each request that it sees for the
+// second time and whose content has all come. The goroutine notices if the client of
+// such a long request goes away. The connections of short requests cost nothing.
 func (c *conn) look(time.Time) {
 	x := c.request.Load()
 	if x == nil || x != c.seen {
@@ -47,8 +47,8 @@ func (c *conn) look(time.Time) {
 	}
 }
 
-// awaitBeside has a second goroutine read, unless the handler has meanwhile been called
-// with another request.
+// awaitBeside starts a second goroutine that reads, unless the handler serves another
+// request by now.
 func (c *conn) awaitBeside(x *exchange) {
 	if c.request.Load() != x {
 		c.state.Store(handling)
@@ -59,8 +59,8 @@ func (c *conn) awaitBeside(x *exchange) {
 	go c.awaitEnd(x, c.awaited)
 }
 
-// awaitEnd reads beside a handler. If the client goes away its request's context ends; if
-// it sends a byte of its next request that is kept.
+// awaitEnd reads while a handler runs. If the client goes away, it ends the request's
+// context; if the client sends a byte of its next request, it keeps the byte.
 func (c *conn) awaitEnd(x *exchange, ended chan<- struct{}) {
 	defer close(ended)
 	n, err := c.Conn.Read(c.early.b[:])
@@ -70,13 +70,13 @@ func (c *conn) awaitEnd(x *exchange, ended chan<- struct{}) {
 	}
 }
 
-// handle says that a handler is called.
+// handle notes that a handler is called.
 func (c *conn) handle(x *exchange) {
 	c.request.Store(x)
 	c.state.Store(handling)
 }
 
-// handled says that the handler has returned, and ends the reading beside it.
+// handled notes that the handler has returned, and ends the second goroutine.
 func (c *conn) handled() {
 	if !c.state.CompareAndSwap(handling, active) {
 		c.endAwaiting()

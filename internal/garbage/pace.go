@@ -1,5 +1,4 @@
-// Package garbage decides how much garbage the process lets lie before it is
-// collected.
+// Package garbage decides how much garbage the process keeps before it is collected.
 //
 // Go collects when there is as much garbage as live memory. A gateway's live memory is
 // small, so that it collects dozens of times a second under load for a few megabytes.
@@ -75,7 +74,7 @@ func Start(o Options) (limit int64, stop func()) {
 	}
 }
 
-// pace sets the percentage anew after each collection.
+// pace adjusts the percentage after each collection.
 type pace struct {
 	headroom int64
 
@@ -103,7 +102,8 @@ func percentFor(live uint64, headroom int64) int {
 }
 
 // sentinel is garbage at once: its cleanup runs after each collection. It holds a
-// pointer, as tiny objects without any may share the fate of others.
+// pointer, because tiny objects without pointers share memory blocks, and live as long
+// as others there.
 type sentinel struct{ _ *pace }
 
 func (p *pace) afterNextCollection() {

@@ -18,8 +18,8 @@ const (
 	batchLimit = 4 << 20                // that wait while earlier ones are written
 )
 
-// Batch collects lines that may be lost and writes many at once: to write each by
-// itself costs a request more than to make it. It is safe for concurrent use.
+// Batch collects lines that may be lost and writes many at once: writing each by itself
+// would cost a request more than making it. It is safe for concurrent use.
 type Batch struct {
 	to   zapcore.WriteSyncer
 	lost atomic.Uint64

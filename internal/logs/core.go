@@ -1,14 +1,13 @@
-// Package logs writes what Portico says of itself: JSON, one object per line,
-// whatever is in it, and without secrets. There are three kinds of lines, told
-// apart by their logger: access (one per request), audit (one per write), and
-// all else.
+// Package logs writes Portico's logs: JSON, one object per line, whatever is in it, and
+// without secrets. There are three kinds of lines, distinguished by their logger:
+// access (one per request), audit (one per write), and all else.
 //
 // Access lines are written in batches ([Access]): they are by far the most, and may be
-// lost. All others are written one by one, before whoever logs goes on.
+// lost. All others are written one by one, before the logging goroutine goes on.
 //
-// Redaction does not rest on the care of whoever logs: every text that goes out
-// is looked through for credentials, and of a query nothing is shown but the
-// values of parameters that are known to be harmless.
+// Redaction does not depend on the care of the calling code: every text that goes out
+// is searched for credentials, and of a query only the values of parameters that are
+// known to be harmless are shown.
 package logs
 
 import (
@@ -19,8 +18,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// core redacts every text on its way to the encoder. Fields that marshal
-// themselves have to see to it by themselves, by [Text].
+// core redacts every text on its way to the encoder. Fields that marshal themselves
+// have to redact their own texts, by [Text].
 type core struct {
 	zapcore.Core
 	all zapcore.Core // the same place, for lines that no level holds back

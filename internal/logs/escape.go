@@ -10,9 +10,9 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// escaping escapes, in lines of JSON, what JSON allows in a string as it is and
-// what some reader takes for the end of a line, an order to a terminal, a change of
-// the direction of writing, or for nothing at all.
+// escaping escapes, in lines of JSON, the characters that JSON allows in a string but
+// that a reader may take for the end of a line, a command to a terminal, a change of
+// the direction of writing, or may not show at all.
 type escaping struct{ zapcore.WriteSyncer }
 
 func (e escaping) Write(line []byte) (int, error) {
@@ -43,9 +43,9 @@ func escaped(line []byte) []byte {
 	return clean
 }
 
-// ascii reports whether a line is of ASCII characters alone, of which none
-// deceives in a line of JSON. Each line is asked, so it looks at eight bytes at a
-// time: of one from 0x7f on, the highest bit is set in it or in its successor.
+// ascii reports whether a line has only ASCII characters, none of which deceives in a
+// line of JSON. It runs on each line, so it reads eight bytes at a time: for a byte
+// from 0x7f on, the highest bit is set in the byte or in its successor.
 func ascii(line []byte) bool {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	for ; len(line) >= 8; line = line[8:] {
@@ -61,8 +61,8 @@ func ascii(line []byte) bool {
 	return true
 }
 
-// deceives holds for control characters beyond ASCII, and for characters that
-// change how others look or are not seen themselves.
+// deceives reports whether a character is a control character beyond ASCII, changes how
+// others look, or is invisible.
 func deceives(r rune) bool {
 	if r < 0x7f {
 		return false

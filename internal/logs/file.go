@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// File is a file of audit lines. What rotates it may move it away and then have
-// it opened anew, or copy and truncate it.
+// File is a file of audit lines. A tool that rotates it may move it away and then have
+// the gateway reopen it, or copy and truncate it.
 type File struct {
 	path     string
 	log      *zap.Logger
@@ -31,9 +31,8 @@ type file interface {
 	Sync() error
 }
 
-// OpenFile opens a file for lines to be added, for its owner's eyes only if it
-// has to be made. log is told when the file takes no more lines, and when it does
-// again.
+// OpenFile opens a file for lines to be added, for its owner's eyes only if it has to
+// be made. log reports when the file takes no more lines, and when it does again.
 func OpenFile(path string, log *zap.Logger) (*File, error) {
 	opened, torn, err := openFile(path)
 	if err != nil {
@@ -50,8 +49,8 @@ func openFile(path string) (opened file, torn bool, err error) {
 	return opened, endsInPart(path), nil
 }
 
-// endsInPart reports whether a file ends in a part of a line: its disk was full,
-// or who wrote it was killed. What cannot be read is taken to be whole.
+// endsInPart reports whether a file ends in a part of a line, because its disk was full
+// or its writer was killed. A file that cannot be read counts as complete.
 func endsInPart(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -69,9 +68,9 @@ func endsInPart(path string) bool {
 	return last[0] != '\n'
 }
 
-// Reopen opens the path anew, for the lines to come, and ends the file that was
-// open; where it cannot be opened, lines go on to the one before. An error can
-// be that one's as well.
+// Reopen opens the path again for further lines, and closes the former file. If the
+// path cannot be opened, lines still go to the former file. The error may also be that
+// of the former file.
 func (f *File) Reopen() error {
 	next, torn, err := openFile(f.path)
 	if err != nil {
@@ -84,8 +83,8 @@ func (f *File) Reopen() error {
 	return finish(before)
 }
 
-// Logger returns the logger of audit lines that go to the file. Of lines that it
-// does not take the log tells; zap would write of each to stderr, in a form of its
+// Logger returns the logger of audit lines that go to the file. The log reports lines
+// that the file does not take; zap would write about each to stderr, in a form of its
 // own.
 func (f *File) Logger() *zap.Logger {
 	return zap.New(newCore(zapcore.Lock(f), zapcore.InfoLevel), zap.ErrorOutput(zapcore.AddSync(io.Discard))).Named(AuditName)
@@ -96,7 +95,7 @@ func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text := line
-	if f.torn { // that part is a line of its own
+	if f.torn { // the part becomes a line of its own
 		text = append([]byte{'\n'}, line...)
 	}
 	n, err := f.file.Write(text)
@@ -110,8 +109,7 @@ func (f *File) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// tell counts a line that was not written, and says in the log when that begins
-// and ends.
+// tell counts a line that was not written, and logs when such failures begin and end.
 func (f *File) tell(err error) {
 	switch {
 	case err != nil:

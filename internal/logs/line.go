@@ -20,8 +20,8 @@ type Fields interface {
 	AddTime(key string, value time.Time)
 }
 
-// Plain is what a line is made of whose fields are of a few types. A line of one such
-// inline field costs half of what zap's encoder takes for it, and has the same bytes.
+// Plain is the content of a line whose fields have only a few types. A line with one
+// such inline field costs half of what zap's encoder takes, and has the same bytes.
 type Plain interface{ AddTo(to Fields) }
 
 // lineEncoder is zap's encoder of JSON but for the lines that are made of a [Plain].
@@ -102,8 +102,8 @@ func (l line) AddDuration(key string, value time.Duration) {
 	_, _ = l.Write(appendSeconds(digits[:0], value))
 }
 
-// exactTime is the time of which the seconds, to the nanosecond, have fewer digits
-// than a float tells apart.
+// exactTime is the time up to which the seconds, to the nanosecond, have fewer digits
+// than a float distinguishes.
 const exactTime = 1_000_000 * time.Second
 
 // appendSeconds appends the seconds of a time as the shortest decimal that is their

@@ -65,7 +65,7 @@ func Query(raw string) string {
 			}
 		case valued && len(name) <= 40:
 			b.WriteString(name + "=" + Redacted)
-		default: // who knows what it is
+		default: // an unknown character
 			b.WriteString(Redacted)
 		}
 	}
@@ -84,8 +84,8 @@ func harmlessValue(name, value string) string {
 	return Detail(value)
 }
 
-// Detail is Text for what need not tell the name of a resource: nothing is left in
-// it that may be a key of any kind.
+// Detail is Text for texts that need not show the name of a resource: it removes all
+// that may be a key of any kind.
 func Detail(text string) string { return redactTokens(Text(text), opaque) }
 
 // Text returns a text without what looks like a credential: user and password in
@@ -126,7 +126,7 @@ func suspicious(text string) bool {
 	return false
 }
 
-// telling has the bytes at which suspicious looks closer.
+// telling holds the bytes at which suspicious looks closer.
 var telling = [256]bool{'=': true, '@': true, '%': true, '+': true, ' ': true, '\t': true, 'J': true, ':': true}
 
 func hasFoldSuffix(text, suffix string) bool {

@@ -81,15 +81,15 @@ func indexJWT(run string) int {
 	return -1
 }
 
-// base64Key holds for a run that no name can be: letters of both cases, digits,
-// and what base64 has beside them.
+// base64Key reports whether a run can be no name: it has letters of both cases, digits,
+// and one of base64's further characters.
 func base64Key(run string) bool {
 	upper, lower, digit := classes(run)
 	return upper && lower && digit && (strings.ContainsAny(run, "+=") || strings.Contains(run, "%2B") || strings.Contains(run, "%3D"))
 }
 
-// opaque holds for a run that may be a key of any kind, hexadecimal as well. It
-// is for values that need not tell a resource's name.
+// opaque reports whether a run may be a key of any kind, hexadecimal as well. It is for
+// values that need not show a resource's name.
 func opaque(run string) bool {
 	upper, lower, digit := classes(run)
 	if upper && lower && digit {

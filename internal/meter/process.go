@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Process registers what the process tells of itself: the Go runtime, the
-// operating system's account of it, and its build.
+// Process registers the metrics of the process: of the Go runtime, of the operating
+// system, and of the build.
 func Process(r prometheus.Registerer) {
 	version, revision, compiler := Build()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -25,8 +25,7 @@ func Process(r prometheus.Registerer) {
 // an image; the linker sets it (-X portico/internal/meter.stamped=…).
 var stamped string
 
-// Build tells which build this is, as far as that was recorded when it was
-// made.
+// Build returns which build this is, as far as the build recorded it.
 func Build() (version, revision, compiler string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -41,8 +40,7 @@ func Build() (version, revision, compiler string) {
 	return info.Main.Version, revision, info.GoVersion
 }
 
-// Configuration tells which configuration is in use. It is safe for concurrent
-// use.
+// Configuration shows which configuration is in use. It is safe for concurrent use.
 type Configuration struct{ generation, last, success, removed prometheus.Gauge }
 
 // NewConfiguration registers the metrics of the configuration.
@@ -81,7 +79,7 @@ func (c *Configuration) Refused(at time.Time) {
 // Removed says how many credentials are accepted that the file has no more.
 func (c *Configuration) Removed(credentials int) { c.removed.Set(float64(credentials)) }
 
-// Certificates tell when the gateway's own certificates end. It is safe for
+// Certificates show when the gateway's own certificates expire. It is safe for
 // concurrent use.
 type Certificates struct {
 	expiry *prometheus.GaugeVec

@@ -1,7 +1,7 @@
-// Package meter is what all metrics have in common: a registry that can tell of
-// every metric in it, so that the page of them cannot drift; histograms, native
-// and classic, with exemplars; and what concerns the process as a whole: its
-// build, its configuration, its certificates.
+// Package meter holds what all metrics have in common: a registry that describes every
+// metric in it, so that the page of them cannot drift; histograms, native and classic,
+// with exemplars; and what concerns the process as a whole: its build, its
+// configuration, its certificates.
 //
 // Each package defines its own metrics. Their names begin with portico_, units
 // are seconds and bytes, and no label holds what a client sent: labels are names
@@ -21,8 +21,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Registry is a Prometheus registry that can tell of what is registered with it,
-// also of metrics that have no series yet. It is safe for concurrent use.
+// Registry is a Prometheus registry that describes its metrics, including those without
+// series yet. It is safe for concurrent use.
 type Registry struct {
 	*prometheus.Registry
 
@@ -69,7 +69,8 @@ func (r *Registry) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// Descriptions tell of Portico's own metrics, in the order of their names.
+// Descriptions returns descriptions of Portico's own metrics, in the order of their
+// names.
 func (r *Registry) Descriptions() []Description {
 	r.mu.Lock()
 	defer r.mu.Unlock()

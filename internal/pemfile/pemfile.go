@@ -1,6 +1,6 @@
-// Package pemfile reads certificates, keys and lists of revoked certificates from files of
-// PEM, and the names of those whom certificates are for. Its errors quote nothing of what
-// the files hold.
+// Package pemfile reads certificates, keys and lists of revoked certificates from PEM
+// files, and the subjects of certificates. Its errors quote nothing of the files'
+// contents.
 package pemfile
 
 import (

@@ -1,5 +1,5 @@
 // Package timing measures the time that has passed on a machine that may be suspended,
-// or whose clock may be set, orders times, spaces what is tried again, and looks at many
+// or whose clock may be set. It orders times, paces repeated tries, and looks at many
 // things by one timer.
 package timing
 
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Elapsed is the larger of the monotonic and the wall-clock difference: a suspended
-// machine stops the one, a set clock moves the other.
+// Elapsed returns the larger of the monotonic and the wall-clock difference: a
+// suspended machine stops the one, a set clock moves the other.
 func Elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

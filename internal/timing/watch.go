@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Watch looks at all that it has been given, again and again while there is any: a timer
-// and a function for each would cost more than the rest of what ends at once. Every and
-// Look are set before the first use.
+// Watch looks periodically at all things that it was given, while there are any. A timer
+// and a function for each would cost more than the whole rest of a short request. Every
+// and Look are set before the first use.
 type Watch[T any] struct {
 	sync.Mutex // held while it looks
 	Every      time.Duration
@@ -24,7 +24,7 @@ type Watched[T any] struct {
 	of           T
 }
 
-// Add has of looked at until its place is removed.
+// Add adds a thing, which is looked at until its place is removed.
 func (w *Watch[T]) Add(at *Watched[T], of T) {
 	w.Lock()
 	defer w.Unlock()
@@ -44,7 +44,7 @@ func (w *Watch[T]) Add(at *Watched[T], of T) {
 	}
 }
 
-// Remove ends the looks at what has a place.
+// Remove ends the looks at the thing of a place.
 func (w *Watch[T]) Remove(at *Watched[T]) {
 	w.Lock()
 	defer w.Unlock()
@@ -59,7 +59,7 @@ func (w *Watch[T]) Remove(at *Watched[T]) {
 	*at = Watched[T]{}
 }
 
-// Each calls f with all that is watched.
+// Each calls f with each watched thing.
 func (w *Watch[T]) Each(f func(of T)) {
 	w.Lock()
 	defer w.Unlock()

@@ -141,7 +141,7 @@ func (r *Roles) PutAssignment(ctx context.Context, at Scope, name string, edit f
 		a.TenantID, a.Subscription, a.ScopeKey, a.Name = arm.Fold(at.TenantID), arm.Fold(at.Subscription), arm.Fold(at.ID), arm.Fold(name)
 		a.PrincipalID, a.RoleDefinition = principalKey(a.PrincipalID), arm.Fold(a.RoleDefinition)
 		a.Generation, a.CreatedOn, a.UpdatedOn = engine.NewID(), t.Now, t.Now
-		if a.Host != "" { // whoever removes it removes what is assigned at it
+		if a.Host != "" { // its removal removes the assignments at it
 			if err := t.Scopes.HoldResource(a.Subscription, a.Host); err != nil {
 				return a, err
 			}

@@ -42,7 +42,7 @@ type Options struct {
 	Proofs map[int64]string
 	// Metrics takes the engine's metrics; it may be nil.
 	Metrics prometheus.Registerer
-	// NewUnit returns the state that the tables' owner keeps beside a transaction.
+	// NewUnit returns the state that the owner of the tables keeps for a transaction.
 	NewUnit func(*Tx) Unit
 }
 

@@ -70,7 +70,8 @@ func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 }
 
 // backendOf runs statements, the last of which is backend. It returns the number that the
-// connection was told at its start, and that of the server's process that ran them.
+// server reported at the connection's start, and that of the server process that ran
+// them.
 func backendOf(ctx context.Context, conn *sql.Conn, statements string) (told, served string, err error) {
 	err = conn.Raw(func(driver any) error {
 		of, ok := driver.(*stdlib.Conn)

@@ -111,8 +111,8 @@ func (e *Engine) commit(ctx context.Context, m *Write) error {
 	}
 }
 
-// Commit runs a write with a result. U is the state that the tables' owner keeps beside
-// a transaction.
+// Commit runs a write with a result. U is the state that the owner of the tables keeps
+// for a transaction.
 func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks LockSet, run func(U) (T, error)) (T, error) {
 	// run may outlive this call, so value is only read once its commit is known.
 	var none, value T

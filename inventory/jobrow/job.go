@@ -50,7 +50,7 @@ type Job struct {
 	Incarnation [16]byte
 	State       State
 	Due         time.Time // not to be begun before; when it was claimed: the end of the lease
-	Owner       string    // who holds it
+	Owner       string    // the replica that holds it
 	Token       int64     // raised by every claim; every update names it
 	Until       time.Time // end of the lease
 	// Attempts counts the claims since the last success, as the holder passes it to

@@ -255,8 +255,8 @@ func (r *Records) OperationFor(ctx context.Context, sub, token, tenant, object s
 }
 
 // OperationByIdentity looks for an operation by its identity. others reports whether
-// somebody else is known to have begun it; where nobody else is, own is a record of
-// the caller's, or ErrNotFound.
+// another caller is known to have started it; if none is, own is a record of the
+// caller's, or the error is ErrNotFound.
 func (r *Records) OperationByIdentity(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
 	err = engine.ErrNotFound
 	last := Operation{} // what is of unknown owner comes before all others

@@ -95,7 +95,7 @@ providers:
 `, address, strings.Join(types, ", ")), inventory.Subscription{ID: Subscription, TenantID: "t", Covered: true})
 }
 
-// Provider is a bench with one group, before a provider that answers as it is told.
+// Provider is a bench with one group, before a provider with scripted answers.
 type Provider struct {
 	*Bench
 	Refusal int               // the status of each answer to the api-version of the rows; 0: they are answered

@@ -8,7 +8,7 @@ import (
 	"portico/arm"
 )
 
-// answerBytes bounds what is kept of a provider's answer.
+// answerBytes bounds the part of a provider's answer that is kept.
 const answerBytes = 4 << 10
 
 // FaultText returns an error of Portico's own as the text of an answer.
@@ -16,7 +16,8 @@ func FaultText(code arm.Code, message string) string {
 	return string((&arm.Error{Code: code, Message: message}).Body())
 }
 
-// Text returns what is kept of a provider's answer, or that it gave no reason.
+// Text returns the part of a provider's answer that is kept, or a sentence that it gave
+// no reason.
 func Text(status int, body []byte) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD"))
 	if text == "" {

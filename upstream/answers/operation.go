@@ -44,12 +44,12 @@ func NamesOperation(header string, status int) bool {
 	return header != "Location" || status == http.StatusAccepted
 }
 
-// Progress is what an answer to a poll says of the operation.
+// Progress is the operation's progress by an answer to a poll.
 type Progress uint8
 
 // The kinds of progress.
 const (
-	Unclear  Progress = iota // nothing: the poll failed, not the operation
+	Unclear  Progress = iota // unknown: the poll failed, not the operation
 	Running                  // it goes on
 	Finished                 // it has come to a terminal state
 	Missing                  // there is no such operation, or not yet, or not any more
@@ -82,8 +82,8 @@ func ReadPoll(ofStatus bool, status int, text []byte) Progress {
 	return Unclear
 }
 
-// misunderstood reports whether the provider refused the poll for its api-version:
-// that says nothing of the operation.
+// misunderstood reports whether the provider refused the poll for its api-version,
+// which says nothing about the operation.
 func misunderstood(text []byte) bool {
 	var envelope struct {
 		Error struct{ Code string }
@@ -113,14 +113,14 @@ func State(text []byte) string {
 	return state
 }
 
-// Terminal reports whether nothing more happens in a state. Some providers spell
-// canceled in the British way.
+// Terminal reports whether a state is final. Some providers spell canceled in the
+// British way.
 func Terminal(state string) bool {
 	return strings.EqualFold(state, "cancelled") || index.Terminal(state)
 }
 
-// longestPause bounds what an answer can ask for (async reference, 202 Accepted and
-// Location Headers).
+// longestPause bounds the pause that an answer can request (async reference, 202
+// Accepted and Location Headers).
 const longestPause = 10 * time.Minute
 
 // RetryAfter is the pause that an answer asks for, within bounds; 0: none.

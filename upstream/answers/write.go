@@ -1,8 +1,8 @@
-// Package answers reads what providers answer: what the answer to a write means for the
-// index, where an accepted operation is polled and whether a poll says that it has ended,
-// why it failed, and whether a link leads to a host that the provider may name. It makes
-// no call. What it keeps of an answer is bounded, as providers may say anything at any
-// length.
+// Package answers reads providers' answers: what the answer to a write means for the
+// index, where an accepted operation is polled, whether a poll shows its end, why it
+// failed, and whether a link leads to a host that the provider may name. It makes no
+// call. It keeps a bounded part of an answer, because providers may answer anything at
+// any length.
 package answers
 
 import (
@@ -18,21 +18,20 @@ import (
 	"portico/upstream"
 )
 
-// Write is a write as it was sent, whoever sent it.
+// Write is a write as it was sent, by a client's request or by a job.
 type Write struct {
 	Kind index.WriteKind
 	ID   string // of the resource: a 404 has to speak of it
-	// Endpoint is where the write went; nil if its operation is not to be followed.
-	// Public is the front door, and Caller is on whose behalf the operation is polled.
+	// Endpoint is where the write went; nil if its operation is not followed. Public is
+	// the front door, and Caller is the caller for whom the operation is polled.
 	Endpoint *regions.Endpoint
 	Public   *url.URL
 	Caller   access.Principal
 }
 
-// Read returns what the index learns from what came back for a write (see package
-// inventory, rules R3 to R5): the answer and the error, as [upstream.Client.Send] returns
-// them. Without an answer, only a write that was not sent is known to have changed
-// nothing.
+// Read returns what the index learns from the result of a write (see package inventory,
+// rules R3 to R5): the answer and the error that [upstream.Client.Send] returned. Without
+// an answer, only a write that was not sent is known to have changed nothing.
 func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	a := inventory.Answer{Status: got.Status}
 	if got.Status == 0 {
@@ -60,6 +59,6 @@ func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	return a
 }
 
-// BrokenOff reports whether the error of a call says that its answer may not have been
-// what the status says. An answer that is too large has a status that holds.
+// BrokenOff reports whether the error of a call means that the status of its answer
+// cannot be trusted. The status of an answer that is too large counts.
 func BrokenOff(err error) bool { return err != nil && !errors.Is(err, upstream.ErrTooLarge) }

@@ -5,16 +5,17 @@ import (
 	"io"
 )
 
-// errStale is the error of a request that found its connection closed, or found bytes
-// on it that nobody had asked for, and was not sent.
+// errStale is the error of a request that was not sent, because its connection was
+// closed or had unexpected bytes on it.
 var errStale = errors.New("the idle connection cannot be used")
 
-// ask looks at an idle connection, writes the request without content that c.out holds,
-// and waits for the beginning of its answer, which is in the buffer then. The exchange is
-// told before anything is written.
+// ask checks an idle connection, writes the request without content that c.out holds, and
+// waits for the beginning of its answer, which is in the buffer then. It notifies the
+// exchange before it writes anything.
 //
-// All of it is one operation on the socket. What comes behind the look wakes its wait, so
-// that it need not try to read before it waits: that would nearly always be in vain.
+// All of it is one operation on the socket. Bytes that come after the check wake the
+// wait, so ask need not try to read before it waits, which would nearly always be in
+// vain.
 func (c *conn) ask(by *exchange) error {
 	if c.r != c.w {
 		return errStale

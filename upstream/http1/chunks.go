@@ -11,7 +11,7 @@ import (
 const (
 	maxChunkLine = 4 << 10
 	maxTrailers  = 4 << 10
-	// A chunk may bring 16 bytes and twice its data beside the data; more adds up to
+	// A chunk may have 16 bytes and twice its data as overhead; more counts against
 	// maxExcess.
 	freeExcess = 16
 	maxExcess  = 16 << 10
@@ -23,11 +23,11 @@ var (
 	errChunks = fmt.Errorf("the answer ended within its chunks: %w", io.ErrUnexpectedEOF)
 )
 
-// chunks is the state of a chunked body beside the data left of the chunk.
+// chunks is the state of a chunked body, without the data left of the chunk.
 type chunks struct {
 	behind bool  // the line's end behind a chunk is due
 	last   bool  // only trailers are left
-	excess int64 // bytes that were no data, beyond those for free
+	excess int64 // bytes of overhead beyond the free ones
 	tail   int   // bytes of trailers
 }
 

@@ -4,11 +4,11 @@
 //
 // A call ends at its deadline or with its context, and so does the body of its answer: a
 // read that has two seconds or more within a fiftieth of a second, all others at once.
-// Its connection is used again once the answer has been read to its end, unless
-// anything about the answer's end is ambiguous: bytes behind it, two lengths, a
-// request of which a part has not left. Idle connections are looked at before they are
-// used: one that was closed, or that brings bytes nobody asked for, is not used. A read
-// looks, writes and waits in one operation on the socket, which takes three system calls.
+// Its connection is used again once the answer has been read to its end, unless anything
+// about the answer's end is ambiguous: bytes behind it, two lengths, a request that has
+// not left completely. Idle connections are checked before they are used: one that was
+// closed, or that has unexpected bytes, is not used. A read looks, writes and waits in
+// one operation on the socket, which takes three system calls.
 //
 // A request is repeated on another connection only if the one it was given had been
 // used before, and died: a write (with a [sendguard.Guard]) only if no byte of it has
@@ -16,8 +16,8 @@
 //
 // What is no answer of HTTP/1.0 or HTTP/1.1 is an error. Where net/http's transport is
 // lenient this package is not: it refuses folded header lines, space before a colon,
-// lengths and chunks in other than their one form, and more headers or interim answers
-// than anybody needs.
+// lengths and chunks in other than their one form, and excessive numbers of headers or
+// interim answers.
 package http1
 
 import (
@@ -100,7 +100,7 @@ type Request struct {
 	Observer Observer
 }
 
-// Observer is told which connection a request got, before the request is written.
+// Observer learns which connection a request got, before the request is written.
 type Observer interface {
 	// GotConn is called for each connection that the request is given. State is nil
 	// for a plain one.
@@ -154,8 +154,8 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 }
 
 // connection returns an idle connection, or a new one that was made before the deadline.
-// It has the exact deadline itself, if that is not zero. Whether an idle one is alive is
-// left to a request that looks itself.
+// It has the exact deadline itself, if that is not zero. It does not check an idle
+// connection for a request that does so itself.
 func (c *Client) connection(ctx context.Context, r *Request, deadline, exact time.Time) (*conn, error) {
 	for {
 		cn, err := c.pool.take()

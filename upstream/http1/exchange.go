@@ -94,7 +94,7 @@ func (x *exchange) send() error {
 	return nil
 }
 
-// opened tells who wants to know that the connection is the request's.
+// opened notifies the observer of the request's connection.
 func (x *exchange) opened() {
 	r, cn := x.request, x.cn
 	cn.reused = true
@@ -119,7 +119,7 @@ func (x *exchange) mayHaveAnswer(unsent error) bool {
 	return true
 }
 
-// receive reads the head of the answer that counts.
+// receive reads the head of the final answer.
 func (x *exchange) receive() error {
 	for limit, n := x.client.options.MaxHead, 0; ; n++ {
 		head, lines, err := x.cn.readHead(limit)

@@ -27,7 +27,7 @@ func (i *Idle) remove(n int) { i.open.Add(-int64(n)) }
 var errFull = errors.New("as many connections to the address are open as there may be")
 
 // pool keeps a client's idle connections. The one used last is used first, so that
-// those nobody needs end.
+// surplus ones reach their timeout.
 type pool struct {
 	maxIdle, maxOpen int
 	inAll            *Idle

@@ -28,7 +28,7 @@ func NewConn(conn net.Conn) *Conn {
 	return c
 }
 
-// Detach ends the request that c carries. What is written after it is nobody's.
+// Detach ends the request that c carries. Later bytes belong to no request.
 func (c *Conn) Detach() { c.guard.Store(nil) }
 
 // maxPiece bounds what is written without consulting the guard again.

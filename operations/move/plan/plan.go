@@ -180,7 +180,7 @@ const (
 	OutcomeOver                     // its operation has ended; probes show its effect
 	OutcomeRefused                  // the call is over; probes show its effect
 	OutcomeThrottled                // not now
-	OutcomeAmbiguous                // nobody knows
+	OutcomeAmbiguous                // the outcome is unknown
 	OutcomeNotSent                  // no byte of it has left, or the poll got no answer
 	OutcomeLost                     // the provider no longer knows its operation
 )
