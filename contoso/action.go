@@ -9,8 +9,8 @@ import (
 // action is a POST below a resource.
 type action struct {
 	name  string
-	async bool // even when the client asks for nothing of the sort
-	tests bool // a child of the resource tells of the latest run
+	async bool // even if the client does not ask for it
+	tests bool // a child of the resource shows the latest run
 	run   func(*resource) result
 }
 

@@ -9,8 +9,8 @@ import (
 
 const jsonContent = "application/json; charset=utf-8"
 
-// answer is what goes back to the client, whole, before any of it is sent, so
-// that a fault can be laid over it.
+// answer is the complete answer to the client, before any of it is sent, so that a
+// fault can change it.
 type answer struct {
 	status int
 	header http.Header

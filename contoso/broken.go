@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// spoil lays over an answer what deliberate breaks change of every answer.
+// spoil applies to an answer the changes that deliberate breaks make to every answer.
 func (b breaks) spoil(a answer) answer {
 	if b[etagHeaderMissing] && len(a.body) > 0 {
 		a.header.Del("ETag")
@@ -20,7 +20,7 @@ func (b breaks) spoil(a answer) answer {
 	return a
 }
 
-// held gives the resource at an address, nil if there is none.
+// held returns the resource at an address, nil if there is none.
 func (t *tx) held(a address) *resource {
 	r := t.resource(a.key())
 	if r == nil || !t.breaks[caseSensitiveNames] {
@@ -33,7 +33,7 @@ func (t *tx) held(a address) *resource {
 	return r
 }
 
-// lowered is the address with its group and names in lower case.
+// lowered returns the address with its group and names in lower case.
 func (a address) lowered() address {
 	a.segments, a.names = slices.Clone(a.segments), slices.Clone(a.names)
 	if a.group != "" {

@@ -8,13 +8,13 @@ import (
 // errBroken has no answer of its own, and so becomes a 500.
 var errBroken = errors.New("broken on purpose")
 
-// known are the members that may stand beside properties.
+// known are the members that may stand next to properties.
 var known = []string{
 	"id", "name", "type", "location", "tags", "properties", "kind", "sku", "plan", "managedBy", "identity", "zones", "etag",
 	"systemData", "extendedLocation",
 }
 
-// judge is the error of a body with members that nobody knows.
+// judge returns the error of a body with unknown members.
 func (b breaks) judge(body object) error {
 	if b[unknownMember500] && slices.ContainsFunc(body, func(m member) bool { return !slices.Contains(known, m.key) }) {
 		return errBroken
@@ -22,7 +22,7 @@ func (b breaks) judge(body object) error {
 	return nil
 }
 
-// managed are the members of a PUT with the managedBy that stays.
+// managed returns the members of a PUT with the managedBy that stays.
 func (b breaks) managed(members object, current *resource) object {
 	if current == nil {
 		return members
@@ -45,7 +45,7 @@ func (b breaks) spoilEnvelope(r *resource) {
 	}
 }
 
-// createdFor are the tags of what is made for a resource.
+// createdFor returns the tags of a resource that is created for another one.
 func (b breaks) createdFor(c *call) map[string]string {
 	patched := c.method == "PATCH"
 	if patched && b[createdForPatchUntagged] || !patched && b[createdForPutUntagged] {
@@ -54,7 +54,7 @@ func (b breaks) createdFor(c *call) map[string]string {
 	return map[string]string{createdForTag: c.address.id()}
 }
 
-// lie is an operation as its status shows it.
+// lie returns an operation as its status shows it.
 func (b breaks) lie(o *operation) *operation {
 	if !b[deleteStatusFails] || o.Kind != deleteOperation || o.Status != stateSucceeded {
 		return o
@@ -64,7 +64,7 @@ func (b breaks) lie(o *operation) *operation {
 	return &lie
 }
 
-// mistake is the address that a call is taken to name.
+// mistake returns the address that the provider takes a call to name.
 func (b breaks) mistake(a address, all catalog) address {
 	if !a.isInstance() {
 		return a

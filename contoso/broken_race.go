@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// encounters is what deliberate breaks remember of earlier requests. The zero value has
-// met nothing.
+// encounters is the memory of deliberate breaks about earlier requests. The zero value
+// is empty.
 type encounters struct {
 	mu    sync.Mutex
 	times map[string]int
 	signs map[string]chan struct{}
 }
 
-// count counts what it is told, and gives how often that was told.
+// count counts a key, and returns how often it was counted.
 func (e *encounters) count(what string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -26,7 +26,7 @@ func (e *encounters) count(what string) int {
 	return e.times[what]
 }
 
-// again reports whether it was told the same before.
+// again reports whether a key was counted before.
 func (e *encounters) again(what string) bool { return e.count(what) > 1 }
 
 // sign is a channel that is closed once the sign was given.
@@ -51,10 +51,10 @@ func (e *encounters) sign(name string, give bool) <-chan struct{} {
 	return c
 }
 
-// hesitation is how long a write waits for another that spoils it.
+// hesitation is how long a write waits for another one to interfere.
 const hesitation = 200 * time.Millisecond
 
-// await waits for a sign, for a moment.
+// await waits a moment for a sign.
 func (p *Provider) await(sign string) {
 	patience := time.NewTimer(hesitation)
 	defer patience.Stop()
@@ -65,8 +65,8 @@ func (p *Provider) await(sign string) {
 	}
 }
 
-// hesitate has a PUT look at its resource and wait for another write before it goes on,
-// by what it has seen. It gives what the PUT takes for the present resource.
+// hesitate makes a PUT read its resource, wait for another write, and then go on with
+// what it has read. It returns what the PUT takes for the present resource.
 func (p *Provider) hesitate(c *call) (stale func(*resource) *resource) {
 	present := func(r *resource) *resource { return r }
 	if !p.breaks[twoCreations] && !p.breaks[lostDelete] || c.header.Get("If-Match") != "" || c.header.Get("If-None-Match") != "" {
@@ -96,7 +96,7 @@ func (p *Provider) hesitate(c *call) (stale func(*resource) *resource) {
 	return func(*resource) *resource { return seen }
 }
 
-// hesitateToDelete has a DELETE wait for a PUT, and gives what to do at its end.
+// hesitateToDelete makes a DELETE wait for a PUT, and returns what to do at its end.
 func (p *Provider) hesitateToDelete(c *call) (done func()) {
 	if !p.breaks[lostDelete] {
 		return func() {}
@@ -125,7 +125,7 @@ func (p *Provider) weary(c *call) (answer, bool) {
 	return a, true
 }
 
-// nowhere takes an answer that nobody gets.
+// nowhere discards an answer.
 type nowhere struct{}
 
 func (nowhere) Header() http.Header         { return http.Header{} }

@@ -14,22 +14,21 @@ import (
 // maxBody is the most that a request may carry, as at the front door.
 const maxBody = 4 << 20
 
-// call is one request, read whole.
+// call is one request, completely read.
 type call struct {
 	method  string
 	header  http.Header
 	query   url.Values // keys folded
 	uri     string     // path and query as they came
 	own     string     // scheme and host of the listener that took it
-	host    string     // the header's, by which no link may be built
+	host    string     // the Host header, which no link may be built from
 	address address
 	body    []byte
 	fault   fault.Fault
 	breaks  breaks
 
-	// known is the state of the subscription by which the call is judged, where
-	// that is not the present one: a call that takes effect late was let in when it
-	// came.
+	// known is the subscription's state that judges the call, if that is not the
+	// present one: a call that takes effect late was admitted when it came.
 	known string
 
 	requestID string // the answer's
@@ -65,8 +64,8 @@ func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	return c, err
 }
 
-// ownBase is where contoso itself was reached: never part of a proper answer,
-// but some faults lie with it.
+// ownBase is the URL at which contoso itself was reached: no proper answer has it, but
+// some faults show it.
 func ownBase(r *http.Request) string {
 	scheme := "http://"
 	if r.TLS != nil {
@@ -108,8 +107,8 @@ func (c *call) object() (object, error) {
 	return o, nil
 }
 
-// caller is who began an operation and alone may see it (async reference,
-// Operation result rules).
+// caller identifies the caller that started an operation, the only one that may see it
+// (async reference, Operation result rules).
 func (c *call) caller() (tenant, who string) {
 	who = c.header.Get("x-ms-client-object-id")
 	if who == "" {

@@ -17,7 +17,7 @@ const oldVersion = "2023-01-01"
 
 var apiVersions = [...]string{"2024-06-01-preview", "2024-01-01", oldVersion}
 
-// knownVersion gives the api-version in its own casing.
+// knownVersion returns the api-version in its own casing.
 func (p *Provider) knownVersion(v string) (string, bool) {
 	for _, known := range p.versions {
 		if strings.EqualFold(v, known) {
@@ -27,7 +27,7 @@ func (p *Provider) knownVersion(v string) (string, bool) {
 	return "", false
 }
 
-// kind is what the addendum calls a resource's design.
+// kind is the design of a resource, in the addendum's term.
 type kind int
 
 const (
@@ -43,8 +43,8 @@ type resourceType struct {
 	kind      kind
 	global    bool   // served by the global endpoint alone
 	refuse    bool   // its deletionPolicy: it stays while it has nested resources; else they go with it
-	readOnly  bool   // by the provider itself: clients can but read
-	composite bool   // the provider makes what it consists of by calls of its own
+	readOnly  bool   // only the provider itself writes it
+	composite bool   // the provider creates its parts by calls of its own
 	deep      string // the type of children that its properties may bring along, "" for none
 	actions   []action
 	skus      []sku
@@ -83,7 +83,7 @@ func newCatalog() catalog {
 	}
 }
 
-// namespace gives a namespace in its own casing.
+// namespace returns a namespace in its own casing.
 func (c catalog) namespace(name string) (string, error) {
 	for _, t := range c {
 		if same(t.namespace, name) {

@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// A cluster is a composite resource: the provider makes its machines through the
-// front door, as a client of the other namespace, in a subscription of its own.
-// Each machine carries the tag by which it is known for which resource of a
-// customer it was made (addendum, Correlating resources created on behalf of
-// customer). They are made before the cluster shows them, and deleted before it
-// goes.
+// A cluster is a composite resource: the provider makes its machines through the front
+// door, as a client of the other namespace, in a subscription of its own. Each machine
+// has the tag that names the customer's resource for which it was created (addendum,
+// Correlating resources created on behalf of customer). The provider creates machines
+// before the cluster shows them, and deletes them before it removes the cluster.
 
 // FrontDoor is how a provider reaches other providers.
 type FrontDoor struct {
@@ -33,8 +32,8 @@ const (
 	callTime      = 30 * time.Second
 )
 
-// compose makes the machines that a PUT or PATCH of a cluster asks for, and
-// gives the body in which they are named. Of other types it gives it back.
+// compose creates the machines that a PUT or PATCH of a cluster asks for, and returns
+// the body that names them. It returns bodies of other types unchanged.
 func (p *Provider) compose(c *call, t *resourceType, condition precondition, body object) (object, error) {
 	if !t.composite {
 		return body, nil
@@ -98,7 +97,7 @@ func (p *Provider) decompose(c *call, t *resourceType, condition precondition) e
 	return nil
 }
 
-// machines are those that a cluster has now, if a write of it may be carried out.
+// machines returns a cluster's present machines, if the cluster may be written.
 func (p *Provider) machines(c *call, condition precondition) (ids []string, err error) {
 	_, err = p.transact(func(x *tx) (answer, error) {
 		if err := x.permits(c); err != nil {
@@ -125,8 +124,8 @@ func (p *Provider) internalGroup() string {
 	return "/subscriptions/" + p.frontDoor.Subscription + "/resourceGroups/clusters-" + p.region
 }
 
-// machine is the id of a cluster's machine: always the same, so that what was
-// begun and broke off goes on where it was.
+// machine returns the id of a cluster's machine. It is always the same, so that an
+// interrupted write continues where it stopped.
 func (p *Provider) machine(cluster address, i int) string {
 	sum := sha256.Sum256([]byte(cluster.key()))
 	return fmt.Sprintf("%s/providers/%s/virtualMachines/%s-%d", p.internalGroup(), computeNamespace, hex.EncodeToString(sum[:6]), i)
@@ -136,8 +135,7 @@ func (p *Provider) makeGroup(c *call) error {
 	return p.through(c, http.MethodPut, p.internalGroup(), object{{"location", encode(p.region)}})
 }
 
-// makeMachine makes a machine, or tells one that there is, by PATCH, once more
-// what it is for.
+// makeMachine creates a machine. If it exists, it sets its tag again by PATCH.
 func (p *Provider) makeMachine(c *call, id string, exists bool) error {
 	body := object{{"tags", encode(p.breaks.createdFor(c))}}
 	method := http.MethodPatch
@@ -147,8 +145,8 @@ func (p *Provider) makeMachine(c *call, id string, exists bool) error {
 	return p.through(c, method, id, body)
 }
 
-// through makes a call through the front door that belongs to what the call c
-// asked for. What the front door refuses is the cluster's refusal.
+// through makes a call through the front door on behalf of the call c. A refusal by the
+// front door becomes the cluster's refusal.
 func (p *Provider) through(c *call, method, id string, body object) error {
 	var content []byte
 	if body != nil {

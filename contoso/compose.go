@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// replacement makes the resource that a PUT asks for, from its URL and body
-// alone but for what no client sets, and the children that come with it.
+// replacement makes the resource that a PUT asks for, and the children that come with
+// it. Apart from members that no client sets, it depends only on the URL and the body.
 func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, []*resource, error) {
 	properties, err := body.object("properties")
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 	return next, children, t.checkSku(next, current)
 }
 
-// patched makes the resource that a PATCH asks for: tags are replaced whole,
+// patched makes the resource that a PATCH asks for: tags are replaced as a whole,
 // everything else is merged (RFC 7396).
 func (p *Provider) patched(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, []*resource, error) {
 	if err := x.checkImmutable(body, current); err != nil {
@@ -119,8 +119,8 @@ func (r *resource) patchMembers(patch object, b breaks) error {
 	return nil
 }
 
-// complete sets what follows from the URL, the header and the content, and
-// judges the content.
+// complete sets the members that follow from the URL, the header and the content, and
+// checks the content.
 func (r *resource) complete(c *call, a address, t *resourceType) error {
 	if c.breaks[normalisedCasing] {
 		a = a.lowered()
@@ -149,8 +149,8 @@ func (r *resource) complete(c *call, a address, t *resourceType) error {
 	return r.tag(c.breaks)
 }
 
-// placement judges the body's location and gives the one to keep: "" for
-// resources that show none.
+// placement checks the body's location and returns the one to keep: "" for resources
+// that show none.
 func (p *Provider) placement(x *tx, a address, t *resourceType, body object, current *resource) (string, error) {
 	given, err := body.text("location")
 	if err != nil {

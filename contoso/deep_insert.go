@@ -14,8 +14,8 @@ import (
 // properties is left as it is, or created empty; children that it does not name
 // stay. The parent shows all of its children in the same form.
 
-// deepInsert takes the children out of a parent's properties, and gives what is
-// left with the children as they shall be.
+// deepInsert takes the children out of a parent's properties. It returns the remaining
+// properties, and the children as they shall be.
 func (p *Provider) deepInsert(c *call, x *tx, t *resourceType, properties object) (object, []*resource, error) {
 	if t.deep == "" {
 		return properties, nil, nil
@@ -81,9 +81,9 @@ func (t *tx) insert(children []*resource) {
 	}
 }
 
-// relist brings what parents show of their deep-inserted children up to date
-// with the transaction's change. A parent whose own operation runs shows what
-// the operation aims at, and is brought up to date when that ends.
+// relist updates the deep-inserted children that parents show, after the transaction's
+// change. A parent with a running operation shows the operation's target, and is
+// updated when the operation ends.
 func (t *tx) relist() error {
 	parents := map[string]*resourceType{}
 	for key, r := range t.change.Resources {
@@ -119,8 +119,7 @@ func (t *tx) relist() error {
 	return nil
 }
 
-// showing gives the parent with the children that it has, and those to come
-// over them.
+// showing returns the parent with its children, overlaid by the new ones.
 func (t *tx) showing(parent *resource, kind *resourceType, coming []*resource) (*resource, error) {
 	if kind.deep == "" {
 		return parent, nil

@@ -47,8 +47,8 @@ func invalidContent(format string, args ...any) *failure {
 	return badRequest("InvalidRequestContent", format, args...)
 }
 
-// failed renders err; what has no answer of its own becomes a 500 that tells
-// nothing of the cause.
+// failed renders err; an error without an answer of its own becomes a 500 that does not
+// reveal the cause.
 func failed(err error) answer {
 	var f *failure
 	if !errors.As(err, &f) {

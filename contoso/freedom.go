@@ -36,7 +36,7 @@ func (o *operation) free(c *call, now time.Time) {
 	case fault.PollsStrict:
 		o.Version = c.version
 	case fault.Unshown:
-		o.Unshown = o.Kind == deleteOperation && c.order.mode != modeNoURL // else nothing would tell of it
+		o.Unshown = o.Kind == deleteOperation && c.order.mode != modeNoURL // otherwise nothing would show it
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// object is a JSON object that keeps its members' order and bytes: what a
-// client wrote comes back to it with the same numbers, escapes and order.
+// object is a JSON object that keeps its members' order and bytes, so that a client
+// gets its own numbers, escapes and order back.
 type object []member
 
 type member struct {
@@ -87,7 +87,7 @@ func (o object) object(key string) (object, error) {
 	return out, nil
 }
 
-// UnmarshalJSON refuses what is no object, and a member given twice.
+// UnmarshalJSON refuses other values than objects, and a member given twice.
 func (o *object) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil {

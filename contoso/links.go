@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// foreignBase is the host that faults lie with.
+// foreignBase is the wrong host that faults put into links.
 const foreignBase = "https://evil.example"
 
 // referer is the public URL that the client used. Links are built from it,

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// misbehave answers the call as its fault demands, properly if it has none, and
-// gives the status that was sent (0 for a reset connection).
+// misbehave answers the call as its fault demands, properly if it has none, and returns
+// the status that was sent (0 for a reset connection).
 func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) int {
 	if a, refused := p.refusal(c); refused {
 		a.send(w)
@@ -39,8 +39,8 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 	return p.spoil(w, r, c.fault, c.misprint(p.answer(c)))
 }
 
-// stateAtArrival is the state of the subscription that a call works in; "" where
-// that cannot be told.
+// stateAtArrival returns the state of the call's subscription; "" if that cannot be
+// found out.
 func (p *Provider) stateAtArrival(c *call) (state string) {
 	_, _ = p.transact(func(x *tx) (answer, error) { // what fails here fails again when it is applied
 		state = x.stateFor(c.address)
@@ -95,7 +95,7 @@ func (p *Provider) refuseWhileHeld(f fault.Fault) (answer, bool) {
 	return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use by the resource '%s'.", f.ID)), held
 }
 
-// spoil sends the answer with the fault laid over it.
+// spoil sends the answer with the fault applied.
 func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault.Fault, a answer) int {
 	switch f.Name {
 	case fault.ResetAfter:

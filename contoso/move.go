@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Actions on a group that this endpoint serves (resource reference, Move
-// Resource). The second is none of the contract's: it reports whether the first
-// would be refused.
+// Actions on a group that this endpoint serves (resource reference, Move Resource). The
+// contract does not have the second, which reports whether the first would be refused.
 const (
 	moveAction         = "moveResources"
 	validateMoveAction = "validateMoveResources"
 )
 
-// linkedTo is the property in which a resource names others, by id or a list of
-// ids: within a group, linked resources move together or not at all.
+// linkedTo is the property with which a resource names others, by id or a list of ids:
+// within a group, linked resources move together or not at all.
 const linkedTo = "linkedTo"
 
 const (
@@ -26,7 +25,7 @@ const (
 	stateMoving   = "Moving"
 )
 
-// moveOrder is a move as it was asked for.
+// moveOrder is a requested move.
 type moveOrder struct {
 	Group      string          `json:"group"`  // the id of the source group
 	Target     string          `json:"target"` // that of the target group
@@ -36,7 +35,7 @@ type moveOrder struct {
 	Moves      string          `json:"moves,omitempty"` // what is done instead, and said to be all
 }
 
-// move moves resources, with all that hangs below them, to another group.
+// move moves resources, with everything below them, to another group.
 func (p *Provider) move(c *call) (answer, error) {
 	if c.method != http.MethodPost {
 		return answer{}, notAllowed(http.MethodPost)
@@ -84,7 +83,7 @@ func (p *Provider) move(c *call) (answer, error) {
 	})
 }
 
-// moveOrder reads what is to move where. on is the first of the resources.
+// moveOrder reads which resources have to move where. on is the first of the resources.
 func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) {
 	body, err := c.object()
 	if err != nil {
@@ -131,7 +130,7 @@ func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) 
 	return order, on, nil
 }
 
-// mayMove judges a move by what there is.
+// mayMove judges a move by the present resources.
 func (t *tx) mayMove(c *call, order *moveOrder) error {
 	moving := map[string]bool{}
 	for _, id := range order.IDs {
@@ -203,10 +202,10 @@ func (r *resource) links() (ids []string) {
 	return ids
 }
 
-// placeOf is the id in the target group of what has one in the source group.
+// placeOf returns the id in the target group for one in the source group.
 func (o *moveOrder) placeOf(id string) string { return o.Target + id[len(o.Group):] }
 
-// relocate moves what a move names, as far as that is there.
+// relocate moves the resources that a move names, as far as they exist.
 func (t *tx) relocate(o *moveOrder) error {
 	ids := o.IDs
 	switch {
@@ -248,7 +247,7 @@ func (t *tx) relocateOne(o *moveOrder, key string) error {
 	if next.State == stateMoving {
 		next.State, next.Operation = stateSucceeded, ""
 	}
-	for _, id := range r.links() { // what it names by id moves as well
+	for _, id := range r.links() { // the resources that it names by id move as well
 		text, _ := next.Properties.given(linkedTo)
 		next.Properties = next.Properties.with(linkedTo, bytes.ReplaceAll(text, encode(id), encode(o.placeOf(id))))
 	}

@@ -55,7 +55,7 @@ func (t *tx) availability(name string, kind *resourceType) availability {
 	return availability{NameAvailable: true}
 }
 
-// taken looks at what there is and at what is about to appear.
+// taken checks the present resources, and those that are about to appear.
 func (t *tx) taken(name string, kind *resourceType) bool {
 	is := func(r *resource) bool { return r != nil && r.Type == kind.name() && same(r.Name, name) }
 	for _, r := range t.resources {

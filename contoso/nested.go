@@ -30,7 +30,7 @@ func (t *tx) mayDelete(kind *resourceType, r *resource) error {
 	return fail(http.StatusConflict, "NestedResourcesExist", "The resource '%s' cannot be deleted while it has nested resources. Delete these first: %s%s.", r.ID, strings.Join(ids, ", "), rest)
 }
 
-// drop removes a resource with all that hangs below it.
+// drop removes a resource with everything below it.
 func (t *tx) drop(key string) {
 	if t.breaks[childrenSurvive] {
 		t.cancel(func(o *operation) bool { return o.Kind != deleteOperation && o.Key == key })

@@ -22,8 +22,7 @@ const (
 // Ended operations can be polled for this long, so that one outlives a day.
 const operationKept = 48 * time.Hour
 
-// operation is one asynchronous operation. It ends at Due, when next somebody
-// looks.
+// operation is one asynchronous operation. The first transaction after Due ends it.
 type operation struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`
@@ -41,8 +40,8 @@ type operation struct {
 	Caller     string `json:"caller,omitempty"`
 	ETags      bool   `json:"etags"`
 
-	// Unseen is until when no poll finds it; Version, when set, is the only one that
-	// polls may ask by.
+	// Unseen is until when no poll finds it. Version, if set, is the only api-version
+	// that polls may use.
 	Unseen  time.Time `json:"unseen,omitzero"`
 	Version string    `json:"version,omitempty"`
 	// Unshown: the resource does not show that it is being deleted.
@@ -135,8 +134,8 @@ func (t *tx) forgetOperations() {
 	}
 }
 
-// settle ends what has fallen due, each operation in a change of its own and in
-// the order in which they fell due.
+// settle ends the due operations in the order of their due times, each in a change of
+// its own.
 func (p *Provider) settle(now time.Time) error {
 	var due []*operation
 	for _, o := range p.state.running {
@@ -218,8 +217,8 @@ func (t *tx) finish(o *operation) error {
 	return t.endRun(&done)
 }
 
-// settled is what stands after a failure: what stood before, or the resource
-// whose creation failed.
+// settled returns the resource after a failure: the one before, or the resource whose
+// creation failed.
 func (t *tx) settled(current, previous *resource) *resource {
 	if previous != nil && !t.breaks[failedUpdateKept] {
 		return previous
@@ -227,7 +226,7 @@ func (t *tx) settled(current, previous *resource) *resource {
 	return current
 }
 
-// outcomeFailure is the answer to a write that was asked not to succeed.
+// outcomeFailure is the answer to a write that was ordered to fail.
 func outcomeFailure(outcome string) *failure {
 	if outcome == stateCanceled {
 		return fail(http.StatusConflict, "OperationCanceled", "The operation was canceled as the request asked.")
@@ -245,8 +244,8 @@ func pollForm(a address) (form string, ok bool) {
 	return form, form == "operationresults" || form == "operationstatuses"
 }
 
-// poll answers an operation's polling URLs (async reference, Operation result
-// rules): 404 to whoever did not begin it.
+// poll answers an operation's polling URLs (async reference, Operation result rules):
+// 404 to callers other than the one that started it.
 func (p *Provider) poll(c *call, form string) (answer, error) {
 	if c.method != http.MethodGet {
 		return answer{}, notAllowed(http.MethodGet)

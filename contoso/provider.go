@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Options says what a provider is. Region alone is required.
+// Options configure a provider. Only Region is required.
 type Options struct {
 	// Region is the one region that the endpoint serves; "global" makes it the
 	// endpoint of the global types.
@@ -28,16 +28,16 @@ type Options struct {
 	// Breaks names rules of the contract that the provider breaks, each from
 	// [Breaks]; an unknown one is an error of New.
 	Breaks []string
-	// Types are further resource types that the endpoint serves, each with the
-	// api-version by which it does, as "Namespace/type@2024-01-01": tracked ones,
-	// and below those proxy-only ones. They have no rules of their own.
+	// Types are further resource types that the endpoint serves, each with its
+	// api-version, as "Namespace/type@2024-01-01": tracked ones, and below those
+	// proxy-only ones. They have no rules of their own.
 	Types []string
-	// FrontDoor is where clusters have their machines made; nil: there can be none.
+	// FrontDoor creates the machines of clusters; nil: there can be no clusters.
 	FrontDoor *FrontDoor
 	// Clients are the authorities of the certificates that a front door must show, by
 	// TLS; everyone else is answered with 403. Nil: none is asked for.
 	Clients *x509.CertPool
-	// Now is the clock by which asynchronous operations end, time.Now if nil.
+	// Now is the clock of asynchronous operations, time.Now if nil.
 	Now func() time.Time
 }
 
@@ -70,8 +70,8 @@ type Provider struct {
 	closed  bool
 }
 
-// New opens the state file, if any, and gives the provider that continues from
-// it. Close gives up what New took.
+// New opens the state file, if any, and returns the provider that continues from it.
+// Close releases what New acquired.
 func New(o Options) (*Provider, error) {
 	if location(o.Region) == "" {
 		return nil, errors.New("a region is required")

@@ -21,7 +21,7 @@ func (p *Provider) get(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// find gives a resource that must be there.
+// find returns a resource that must exist.
 func (t *tx) find(a address, kind *resourceType) (*resource, error) {
 	if err := t.checkParent(a, kind); err != nil {
 		return nil, err
@@ -33,8 +33,8 @@ func (t *tx) find(a address, kind *resourceType) (*resource, error) {
 	return r, nil
 }
 
-// checkParent refuses what hangs below a parent that is not there (addendum,
-// Nested Resources).
+// checkParent refuses a resource below a parent that does not exist (addendum, Nested
+// Resources).
 func (t *tx) checkParent(a address, kind *resourceType) error {
 	if !kind.nested() || t.breaks[childrenSurvive] {
 		return nil

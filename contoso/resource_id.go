@@ -10,9 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// address is a request path taken apart by position (resource reference,
-// Arguments for CRUD on Resource). Its texts are decoded and in the casing in
-// which the client wrote them.
+// address is a request path taken apart by position (resource reference, Arguments for
+// CRUD on Resource). Its texts are decoded, in the client's casing.
 //
 // A path whose last provider part has as many names as types names an
 // instance; with one type more than names it names a collection or an action.
@@ -95,7 +94,7 @@ func (a *address) parseProviders(at int) error {
 
 func (a address) id() string { return "/" + strings.Join(a.segments, "/") }
 
-// key is the form in which ids are compared, stored and ordered.
+// key returns the form of an id for comparing, storing and ordering.
 func (a address) key() string { return fold(a.id()) }
 
 func (a address) scopeKey() string { return fold("/" + strings.Join(a.scope, "/")) }
@@ -112,8 +111,8 @@ func (a address) tail() string { return a.types[len(a.types)-1] }
 // "virtualMachines/disks".
 func (a address) typePath() string { return strings.Join(a.types, "/") }
 
-// above is the instance that a collection, an action or a nested resource
-// hangs below. It is false for top-level ones.
+// above returns the instance above a collection, an action or a nested resource. It is
+// false for top-level ones.
 func (a address) above() (address, bool) {
 	n, drop := len(a.types)-1, 1
 	if a.isInstance() {
@@ -140,7 +139,7 @@ func addressOf(id string) (address, error) {
 	return parseAddress(escaped(strings.Split(strings.TrimPrefix(id, "/"), "/")...))
 }
 
-// escaped is the path in the form in which it may stand in a URL.
+// escaped returns the path in the form of a URL.
 func escaped(segments ...string) string {
 	var b strings.Builder
 	for _, s := range segments {
@@ -184,8 +183,7 @@ func fold(s string) string {
 
 func same(a, b string) bool { return a == b || fold(a) == fold(b) }
 
-// location gives regions in the form in which they are compared: without case
-// and white space.
+// location returns the form of a region for comparing: without case and white space.
 func location(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }

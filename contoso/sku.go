@@ -98,8 +98,8 @@ func (t *resourceType) checkSku(next, current *resource) error {
 	return nil
 }
 
-// mergeSku lays a PATCH's SKU over the resource's. Another name is another SKU,
-// of which the old one's tier, size and capacity tell nothing.
+// mergeSku lays a PATCH's SKU over the resource's. Another name is another SKU, and the
+// old one's tier, size and capacity do not apply to it.
 func mergeSku(old, patch object) object {
 	now, err := old.text("name")
 	name, bad := patch.text("name")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// state is everything that a provider remembers. Keys are folded ids.
+// state is the complete state of a provider. Keys are folded ids.
 type state struct {
 	resources     map[string]*resource
 	keys          []string // of resources, in order
@@ -25,8 +25,8 @@ func newState() *state {
 	}
 }
 
-// change is what one transaction does to the state: the unit that is journalled
-// and becomes visible whole. A nil value says that the key is gone.
+// change is the effect of one transaction on the state: it is journalled and becomes
+// visible as a whole. A nil value removes the key.
 type change struct {
 	Resources     map[string]*resource     `json:"resources,omitempty"`
 	Operations    map[string]*operation    `json:"operations,omitempty"`
@@ -117,8 +117,8 @@ func (t *tx) setResource(key string, r *resource) {
 
 func (t *tx) put(r *resource) { t.setResource(r.key(), r) }
 
-// removeTree removes the resource and all that hangs below it, nested
-// resources and extensions alike, and ends what was under way there.
+// removeTree removes the resource with everything below it, nested resources and
+// extensions alike, and ends their operations.
 func (t *tx) removeTree(key string) {
 	t.cancel(func(o *operation) bool {
 		return o.Kind != deleteOperation && (o.Key == key || strings.HasPrefix(o.Key, key+"/"))

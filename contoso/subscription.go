@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// subscription is what notices, PUT /subscriptions/{id}, have said of one.
+// subscription is the state of a subscription by its notifications, PUT
+// /subscriptions/{id}.
 type subscription struct {
 	State  string          `json:"state"`
 	Notice json.RawMessage `json:"notice"`
@@ -46,9 +47,8 @@ const (
 
 var subscriptionStates = [...]string{subscriptionRegistered, subscriptionUnregistered, subscriptionWarned, subscriptionSuspended, subscriptionDeleted}
 
-// stateFor gives the state of the subscription in which the address lies, for
-// the namespace of the address. One that the provider was never told of counts
-// as registered.
+// stateFor returns the state of the address's subscription, for the namespace of the
+// address. A subscription that the provider was never notified of counts as registered.
 func (t *tx) stateFor(a address) string {
 	s := t.subscriptions[fold(a.subscription)]
 	if s == nil {
@@ -60,9 +60,9 @@ func (t *tx) stateFor(a address) string {
 	return s.State
 }
 
-// permits says what the subscription's state leaves of the methods: all while
-// it is registered, reads and deletes while it is warned or suspended, else
-// reads alone.
+// permits reports whether the subscription's state allows a method: all methods while
+// it is registered, reads and deletes while it is warned or suspended, and otherwise
+// only reads.
 func (t *tx) permits(c *call) error {
 	state := cmp.Or(c.known, t.stateFor(c.address))
 	switch {
@@ -80,11 +80,10 @@ func isNotice(r *http.Request) bool {
 	return found && r.Method == http.MethodPut && !strings.Contains(rest, "/")
 }
 
-// subscriptionNotice keeps what the front door says of a subscription. A
-// deleted subscription's resources go with it. A notice that names a namespace
-// counts for that alone, in properties.additionalProperties as the contract has
-// it or in the query parameter namespace; any other for all that the endpoint
-// serves.
+// subscriptionNotice handles a notification of a subscription. A deleted subscription's
+// resources go with it. A notice that names a namespace counts for that alone, in
+// properties.additionalProperties as the contract has it or in the query parameter
+// namespace; any other for all that the endpoint serves.
 func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	if c.method != http.MethodPut {
 		return answer{}, notAllowed(http.MethodPut)

@@ -7,7 +7,7 @@ import (
 
 // untrusted answers a front door that has not shown a certificate of the authorities
 // that the provider trusts. This is the one use of 403 (resource reference); its code
-// tells it from the 403 of a provider that uses the status for more.
+// distinguishes it from the 403 of a provider that uses the status for more.
 func untrusted(why string) *failure {
 	return fail(http.StatusForbidden, "UntrustedClientCertificate", "The client certificate is not trusted: %s.", why)
 }

@@ -138,8 +138,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// writing is what a PUT or PATCH comes to. current is nil where there was no
-// resource.
+// writing is the effect of a PUT or PATCH. current is nil if there was no resource.
 type writing struct {
 	current, next *resource
 	children      []*resource // those of a deep insert
@@ -208,7 +207,7 @@ func (t *tx) lastSettled(r *resource) *resource {
 	return t.operation(r.Operation).Previous
 }
 
-// mayWrite judges what does not depend on the resource itself.
+// mayWrite checks the conditions that do not depend on the resource itself.
 func (t *tx) mayWrite(c *call, kind *resourceType) error {
 	if err := t.permits(c); err != nil {
 		return err
@@ -224,8 +223,8 @@ func (t *tx) mayWrite(c *call, kind *resourceType) error {
 
 func beingDeleted(r *resource) bool { return r != nil && r.State == stateDeleting }
 
-// mergeSystemData lays what the front door sent over what is kept, so that a
-// header without the creation's members does not forget them.
+// mergeSystemData overlays the stored systemData with the front door's, so that a
+// header without the creation's members does not remove them.
 func mergeSystemData(kept json.RawMessage, header string) (json.RawMessage, error) {
 	if header == "" {
 		return kept, nil

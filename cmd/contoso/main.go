@@ -126,8 +126,8 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	return nil
 }
 
-// tls is how the listener speaks TLS, nil where it does not, and the authorities of its
-// clients, nil where none is demanded.
+// tls returns the listener's TLS settings, nil without TLS, and the authorities of its
+// clients, nil if no certificate is required.
 func (f flags) tls() (*tls.Config, *x509.CertPool, error) {
 	if f.cert == "" {
 		if f.clientCA != "" {
@@ -151,7 +151,7 @@ func (f flags) tls() (*tls.Config, *x509.CertPool, error) {
 	return secured, clients, nil
 }
 
-// door is how other providers are reached, nil where that is not wanted.
+// door returns the way to other providers, nil if none is configured.
 func (f flags) door() (*contoso.FrontDoor, error) {
 	if f.frontDoor == "" {
 		return nil, nil

@@ -62,7 +62,7 @@ func count(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// whereKeyIs says what else is needed to read a backup.
+// whereKeyIs says which key is needed to read a backup.
 func whereKeyIs(cfg *config.Config) string {
 	if len(cfg.Store.SealKeys) > 0 {
 		return "Contents in it are encrypted by the keys of store.sealKeys."

@@ -17,8 +17,8 @@ type certificate struct {
 	now atomic.Pointer[tls.Config]
 }
 
-// use shows another certificate from now on; clients may show one of authorities, nil
-// for none. A nil pair is for plain HTTP.
+// use makes the listener show another certificate from now on. Clients may show one of
+// authorities, nil for none. A nil pair is for plain HTTP.
 func (c *certificate) use(pair *tls.Certificate, authorities []*x509.Certificate) {
 	if pair == nil {
 		return
@@ -57,7 +57,7 @@ func serverPair(o config.TLS) (*tls.Certificate, error) {
 	return pair, nil
 }
 
-// fileFault tells of a pair of files that are no certificate and its key. The
+// fileFault is the fault of a pair of files that are no certificate and its key. The
 // errors of package tls quote neither.
 func fileFault(path, setting string, err error) config.Fault {
 	var missing *fs.PathError

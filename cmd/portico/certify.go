@@ -20,7 +20,7 @@ import (
 	"portico/internal/meter"
 )
 
-// Exit statuses of certify beside 0.
+// Exit statuses of certify other than 0.
 const (
 	statusNotKept   = 1 // a rule is not kept, or something is left behind
 	statusNotJudged = 2 // the suite could not run, or not to its end
@@ -125,7 +125,7 @@ func (c *certification) certify(ctx context.Context) error {
 	return nil
 }
 
-// target is what the file and the flags say is to be judged.
+// target returns the target that the file and the flags name.
 func (c *certification) target(ctx context.Context) (contract.Target, report.Target, error) {
 	loaded, err := config.Load(c.file)
 	if err != nil {
@@ -171,8 +171,8 @@ func (c *certification) overrule(loaded *config.Config) error {
 	return nil
 }
 
-// judged are the claimed profiles on which the run passes a verdict. A run of single cases
-// judges the profiles of those.
+// judged returns the claimed profiles that the run judges. A run of single cases judges
+// the profiles of those.
 func (c *certification) judged(claimed []contract.Profile) []string {
 	var names []string
 	for _, p := range claimed {
@@ -214,7 +214,8 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 	return stopped, errors.Join(err, leftBehind(err, run.Left))
 }
 
-// vacant refuses a target whose group holds something: all below it goes in the end.
+// vacant refuses a target whose group is not empty, because the run removes everything
+// below the group in the end.
 func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
 	held, err := ledger.Occupied(ctx)
 	if err != nil {
@@ -244,7 +245,7 @@ func (c *certification) clean(ctx context.Context, ledger *contract.Ledger) []st
 	return ledger.Clean(bounded)
 }
 
-// leftBehind says what is left where nothing else will.
+// leftBehind reports the objects that are left, if no other output does.
 func leftBehind(err error, left []string) error {
 	if err == nil || len(left) == 0 {
 		return nil

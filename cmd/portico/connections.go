@@ -15,7 +15,7 @@ import (
 	"portico/tracing"
 )
 
-// The admin listener has its own bounds: whoever takes all connections of the
+// The admin listener has its own bounds: a client that takes all connections of the
 // public one must not keep probes out.
 const (
 	adminConnections           = 512
@@ -69,7 +69,7 @@ func newTables(settings config.Server, trusted func() []netip.Prefix, registry p
 }
 
 // failuresApart is the least time between two lines of the log about handshakes that
-// failed: whoever can reach the listener can have any number of them fail.
+// failed: any client that reaches the listener can cause any number of them.
 const failuresApart = time.Minute
 
 // failedHandshakes logs handshakes that failed.
@@ -77,7 +77,7 @@ type failedHandshakes struct {
 	log *zap.Logger
 
 	mu    sync.Mutex
-	count int // that no line has told of
+	count int // not logged yet
 	last  time.Time
 }
 

@@ -195,3 +195,49 @@ func (p *provider) stop() error {
 	}
 	return errors.Join(err, p.contoso.Close())
 }
+
+// explain prints what runs, and requests to try in their order, each on a line of its
+// own.
+func (d *demo) explain(cfg *config.Config) {
+	url := cfg.Server.PublicURL.String()
+	group := url + "/subscriptions/" + cfg.Subscriptions[0].ID + "/resourceGroups/demo"
+	machines := "/providers/Contoso.Compute/virtualMachines"
+	const groupVersion, version = "?api-version=2021-04-01", "?api-version=2024-01-01"
+	machine := func(name, location string) string {
+		return send("PUT", group+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`)
+	}
+	fmt.Fprintf(d.out, `The console of Portico's demo is at http://%s/
+Portico itself is at %s, its admin listener at http://%s.
+Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the configuration. Ctrl-C ends it.
+
+Create a group, and a resource in each of three regions:
+`, cfg.Server.Admin, url, cfg.Server.Admin, d.data)
+	for _, line := range []string{
+		send("PUT", group+groupVersion, `{"location":"westus"}`),
+		machine("alpha", "West US"),
+		machine("beta", "eastus"),
+		machine("gamma", "North Europe"),
+		"",
+		"Read one: the gateway knows its region. List all three as one collection:",
+		"curl -sS '" + group + machines + "/beta" + version + "'",
+		"curl -sS '" + url + "/subscriptions/" + cfg.Subscriptions[0].ID + machines + version + "'",
+		"",
+		"See the headers by which a request is traced:",
+		"curl -sS -D - -o /dev/null -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' '" + group + machines + "/gamma" + version + "'",
+		"",
+		"Read the group's ETag, and be refused with a stale one (412):",
+		"curl -sS -D - -o /dev/null '" + group + groupVersion + "'",
+		send("PATCH", group+groupVersion, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`),
+		"",
+	} {
+		fmt.Fprintln(d.out, line)
+	}
+	if d.guest == nil {
+		return
+	}
+	fmt.Fprintln(d.out, "Your provider stands beside contoso:")
+	for _, line := range d.guest.try(group, url+"/subscriptions/"+demoSubscription) {
+		fmt.Fprintln(d.out, line)
+	}
+	fmt.Fprintln(d.out)
+}

@@ -16,8 +16,8 @@ import (
 	"portico/arm"
 )
 
-// guest is a provider of the demo's user, beside contoso: addresses by region, and what
-// the file says that describes its types, in the form of certify.yaml.
+// guest is a provider of the demo's user, in addition to contoso: its addresses by
+// region, and its types by a file in the form of certify.yaml.
 type guest struct {
 	endpoints map[string]string
 	// parts are the parts of a region map, as they stand in the file.
@@ -118,8 +118,8 @@ func (g *guest) providers() (string, error) {
 	return b.String(), nil
 }
 
-// subscription is that of the guest's file, in which certify works; nil if the demo has it
-// anyway.
+// subscription returns the subscription of the guest's file, which certify uses; nil if
+// the demo has it anyway.
 func (g *guest) subscription() map[string]string {
 	if g == nil || g.says.Subscription == "" || strings.EqualFold(g.says.Subscription, demoSubscription) {
 		return nil
@@ -152,7 +152,7 @@ func (g *guest) try(group, subscription string) []string {
 	return nil
 }
 
-// region is the first of the demo's regions in which the guest is.
+// region returns the first of the demo's regions that the guest serves.
 func (g *guest) region() string {
 	i := slices.IndexFunc(demoRegions, func(region string) bool { return g.endpoints[region] != "" })
 	return demoRegions[i]

@@ -17,13 +17,14 @@ import (
 	"portico/upstream"
 )
 
-// towards is by what providers are called, and what was read for it.
+// towards holds the identities for calls to providers, and the files that they were
+// read from.
 type towards struct {
 	identities upstream.Identities
 	files      map[string]identityFiles // likewise by namespace
 }
 
-// identityFiles is what the files of an identity hold.
+// identityFiles holds the contents of an identity's files.
 type identityFiles struct {
 	authorities []*x509.Certificate
 	chain       [][]byte

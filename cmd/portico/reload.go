@@ -28,10 +28,10 @@ type material struct {
 	sinks     []*webhook.Sink
 }
 
-// reload reads the configuration anew, makes all of it, and then puts it in the
-// place of the one before; an error changes nothing. There is one at a time. What
-// rotates the file of audit lines has it opened anew by this, whatever becomes of
-// the configuration.
+// reload reads the configuration again, makes all its parts, and then replaces the
+// former configuration; an error changes nothing. Only one reload runs at a time. It
+// also reopens the file of audit lines, whether or not the configuration is taken,
+// because a tool that rotates the file signals the gateway that way.
 func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -59,8 +59,8 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	return reloaded, nil
 }
 
-// tellRemoved tells of credentials that the configuration's file has no more, and
-// that are accepted nevertheless: as the file was refused, or they need a restart.
+// tellRemoved reports credentials that are no longer in the configuration's file but
+// are still accepted, because the file was refused or the change needs a restart.
 func (s *service) tellRemoved() int {
 	removed := config.Removed(s.config.Load(), s.path)
 	s.shown.Removed(removed)
@@ -71,8 +71,7 @@ func (s *service) tellRemoved() int {
 	return removed
 }
 
-// take puts a checked configuration in the place of the one before; why says what had it
-// read.
+// take replaces the configuration by a checked one; why says what triggered the reload.
 func (s *service) take(ctx context.Context, next *config.Config, why string) (admin.Reloaded, error) {
 	before := s.live.Gateway()
 	old := s.config.Load()
@@ -103,8 +102,8 @@ func (s *service) take(ctx context.Context, next *config.Config, why string) (ad
 	return admin.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
 }
 
-// prepare makes what can fail. The subscriptions and the beginnings of sinks come last:
-// they stay.
+// prepare makes the parts that can fail. The subscriptions and the beginnings of sinks
+// come last, because they stay even if the reload fails.
 func (s *service) prepare(ctx context.Context, c *config.Config) (m material, err error) {
 	m.config = c
 	if m.pair, err = serverPair(c.Server.TLS); err != nil {
@@ -131,10 +130,9 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 	return m, beginSinks(ctx, s.store, m.sinks)
 }
 
-// followChanges reloads at SIGHUP, and when the configuration's files have
-// changed and stood still for an interval, until ctx ends. What ended for the
-// store's sake, with nothing wrong with the configuration, is done again when the
-// store answers.
+// followChanges reloads at SIGHUP, and when the configuration's files have changed and
+// stood still for an interval, until ctx ends. A reload that failed only because the
+// store did not answer is repeated when it does.
 func (s *service) followChanges(ctx context.Context) {
 	var seen config.Sources // at the last look
 	looked := time.Now()

@@ -82,8 +82,8 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	return errors.Join(failure, s.close())
 }
 
-// work does what is done beside the requests until ctx ends, then gives back the
-// durable work that it holds. The channel is closed when all has ended.
+// work runs the background tasks until ctx ends, and then releases the jobs that it
+// holds. The channel is closed when all have ended.
 func (s *service) work(ctx context.Context) <-chan struct{} {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.live.Gateway().Runner().Run(ctx) })
@@ -99,8 +99,8 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 	return worked
 }
 
-// writeAccessLog has the lines of the access log written until end is called, which
-// waits for the last ones: for a while, since nothing may take them any more.
+// writeAccessLog writes the lines of the access log until end is called, which waits
+// for the last ones. It waits only a while, because their reader may be gone.
 func (s *service) writeAccessLog(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	written := make(chan struct{})

@@ -12,14 +12,14 @@ import (
 	"portico/internal/pemfile"
 )
 
-// signIn is how callers of one configuration prove who they are.
+// signIn holds the ways in which callers of one configuration authenticate.
 type signIn struct {
 	authenticator access.Authenticator
 	authorities   []*x509.Certificate // of clients' certificates; nil: none is asked for
 	keys          *issuer.Prepared
 }
 
-// signIn makes the methods in the order in which they are asked. It asks no issuer.
+// signIn makes the methods in the order of their use. It calls no issuer.
 func (s *service) signIn(c *config.Config) (signIn, error) {
 	var created signIn
 	var err error

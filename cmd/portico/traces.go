@@ -38,7 +38,8 @@ type traces struct {
 	credentials atomic.Pointer[spans.CollectorCredentials]
 }
 
-// collectorAccess is by what the collector is called, and what was read for it.
+// collectorAccess holds the credentials for calls to the collector, and the files that
+// they were read from.
 type collectorAccess struct {
 	credentials *spans.CollectorCredentials
 	authorities []*x509.Certificate
@@ -76,7 +77,7 @@ func samplingOf(c *config.Config) spans.Sampling {
 	return spans.Sampling{Share: float64(c.Tracing.Sample), Callers: c.Tracing.CallersPerSecond}
 }
 
-// resourceOf is what all spans of this gateway say of it.
+// resourceOf returns the attributes of this gateway that all spans carry.
 func resourceOf(c *config.Config) map[string]string {
 	of := map[string]string{}
 	for _, a := range c.Tracing.Attributes {
@@ -89,8 +90,7 @@ func resourceOf(c *config.Config) map[string]string {
 	return of
 }
 
-// send has the spans sent until end is called, which waits for the last ones, for a
-// while.
+// send exports spans until end is called, which waits a while for the last ones.
 func (t *traces) send(ctx context.Context) (end func()) {
 	if t.queue == nil {
 		return func() {}

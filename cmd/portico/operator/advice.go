@@ -13,8 +13,8 @@ import (
 
 const exampleID = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/demo/providers/Contoso.Compute/virtualMachines/vm"
 
-// advise says what to do next where a call has failed. missing is what helps where the
-// listener does not know what was asked for; it may be empty.
+// advise says what to do next after a failed call. missing says what helps if the
+// listener does not know the requested object; it may be empty.
 func (s service) advise(err error, missing string) error {
 	if unreachable, ok := errors.AsType[*api.UnreachableError](err); ok {
 		return s.adviseUnreachable(unreachable)
@@ -65,7 +65,7 @@ func (s service) adviseUnreachable(err *api.UnreachableError) error {
 	return fmt.Errorf("%w\n%s. %s", err, s.named(), next)
 }
 
-// named says what named the service.
+// named says by what the service was named.
 func (s service) named() string {
 	if s.by == "default" {
 		return s.url + " is the default, as nothing names a service"

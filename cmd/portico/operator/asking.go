@@ -24,7 +24,7 @@ type asking struct {
 	format    terminal.Format
 	json      bool
 	watch     time.Duration // between two pictures; 0: there is one
-	// missing says what helps where the service does not know what was asked for.
+	// missing says what helps if the service does not know the requested object.
 	missing string
 	found   service
 }
@@ -33,7 +33,7 @@ func newAsking(p Program) *asking {
 	return &asking{Program: p, out: terminal.On(p.Stdout), errs: terminal.On(p.Stderr), format: terminal.TableFormat}
 }
 
-// outputFlags adds the flags that say in which form it answers.
+// outputFlags adds the flags for the form of the answer.
 func (a *asking) outputFlags(c *cobra.Command) {
 	c.Flags().VarP(&a.format, "output", "o", "how to write the answer; json and yaml: as the service gave it")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
@@ -149,8 +149,8 @@ func send[T any](ctx context.Context, a *asking, c *api.Client, to io.Writer, r 
 	return write(a, to, answer, text)
 }
 
-// with finds the service, and says what helps where what is asked of it fails.
-func (a *asking) with(ask func(*api.Client) error) error {
+// with finds the service, and says what helps if the call fails.
+func (a *asking) with(ask func(*client.Client) error) error {
 	c, err := a.connect()
 	if err != nil {
 		return err

@@ -99,8 +99,8 @@ func (g changing) query(after string) url.Values {
 const mostPages = 2000
 
 // feed reads so many events of the feed, or up to its present end (most of 0 or less), and
-// leaves the token behind what was read.
-func (g changing) feed(ctx context.Context, c *api.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
+// keeps the token after the last one.
+func (g changing) feed(ctx context.Context, c *client.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		left := most
 		for range mostPages {
@@ -285,7 +285,7 @@ func changeColumns() []terminal.Column[events.CloudEvent] {
 	}
 }
 
-// callerOf is who asked, or what of Portico did it.
+// callerOf returns the caller that made a change, or the part of Portico that did.
 func callerOf(e events.CloudEvent) string {
 	for _, who := range []string{e.Data.ObjectID, e.Data.AppID} {
 		if who != "" {

@@ -32,7 +32,7 @@ type contextFile struct {
 	Contexts []serviceContext `yaml:"contexts"`
 }
 
-// maxContextBytes is more than any file that people keep has.
+// maxContextBytes is more than the size of any real file.
 const maxContextBytes = 1 << 20
 
 // contextsPath is where the file is: below $XDG_CONFIG_HOME, or ~/.config.
@@ -48,8 +48,8 @@ func contextsPath() (string, error) {
 	return filepath.Join(folder, "portico", "contexts.yaml"), nil
 }
 
-// loadContextFile reads the file; where there is none it is empty. One that others may change is
-// refused: they could have tokens sent to themselves.
+// loadContextFile reads the file; where there is none it is empty. It refuses a file that other
+// users may change, because they could redirect tokens to themselves.
 func loadContextFile(path string) (f contextFile, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -72,8 +72,8 @@ func loadContextFile(path string) (f contextFile, err error) {
 	return f, nil
 }
 
-// firstLine leaves out the text around a fault, which may hold what somebody took for the
-// right place of a token.
+// firstLine leaves out the text around a fault, which may hold a token that the user put
+// in the wrong place.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

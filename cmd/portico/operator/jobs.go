@@ -190,12 +190,12 @@ func ended(j api.Job) bool {
 // Times of waiting for a job.
 const (
 	followPace    = 250 * time.Millisecond
-	followAbsence = 30 * time.Second // of a service that is started anew
+	followAbsence = 30 * time.Second // of a service that restarts
 )
 
-// follow waits for the end of a job, and shows how far it has come. Whoever gives up
-// waiting does not end it.
-func (a *asking) follow(ctx context.Context, c *api.Client, path string, progress func(api.Job)) (api.Answer, api.Job, error) {
+// follow waits for the end of a job, and shows its progress. Interrupting the wait does
+// not end the job.
+func (a *asking) follow(ctx context.Context, c *client.Client, path string, progress func(api.Job)) (client.Answer, api.Job, error) {
 	bar := terminal.NewProgress(a.errs, "")
 	defer bar.End()
 	if progress == nil {
@@ -240,8 +240,8 @@ func stepsOf(j api.Job) string {
 	return fmt.Sprintf("%d of %d", j.Steps.Done, j.Steps.Of)
 }
 
-// noteOf is what keeps a job from its end: the members of its progress that mean the same in
-// all kinds.
+// noteOf returns what a job waits for: the members of its progress that mean the same in all
+// kinds.
 func noteOf(j api.Job) string {
 	var p struct {
 		InFlight, Waiting, Parked, Failed int

@@ -1,10 +1,10 @@
-// Package operator holds the commands by which operators ask a running service and change
-// it: a file for each noun. All of them call its admin listener by the client of
-// [portico/gateway/admin/api].
+// Package operator holds the commands with which operators query and change a running
+// service: a file for each noun. All of them call its admin listener by
+// gateway/admin/client.
 //
-// An asking is a command of this kind: it finds the service, calls it, writes what was
-// answered in the form that is wanted, and says what to do next where it fails. A listing
-// is one that shows a list.
+// An asking is a command of this kind: it finds the service, calls it, writes the answer
+// in the requested form, and says what to do next if it fails. A listing is one that
+// shows a list.
 package operator
 
 import (
@@ -45,11 +45,11 @@ func (e *StatusError) Error() string { return e.Err.Error() }
 // Unwrap returns the error.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// ErrReported is the error of a command that has said what is wrong.
+// ErrReported is the error of a command that has already printed what is wrong.
 var ErrReported = errors.New("reported")
 
 // Statuses of commands that answer a question.
 const (
 	statusNo      = 1
-	statusUnknown = 2 // nobody has answered it
+	statusUnknown = 2 // there was no answer
 )

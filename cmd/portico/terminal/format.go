@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 )
 
-// Format is the form in which a command writes what a service answered.
+// Format is the form of a command's output for a service's answer.
 type Format string
 
 // The forms. JSON and YAML are what was answered, member by member.
@@ -121,8 +121,8 @@ func (f Format) WriteList(w io.Writer, elements iter.Seq2[json.RawMessage, error
 	return err
 }
 
-// escapeUnseen writes the characters of strings that nobody sees as the escapes that mean
-// the same. In YAML strings with such characters are quoted.
+// escapeUnseen replaces invisible characters of strings by their escapes. In YAML strings
+// with such characters are quoted.
 func (f Format) escapeUnseen(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Progress shows how far long work has come: a bar with rate and time left on a terminal,
+// Progress shows the progress of long work: a bar with rate and time left on a terminal,
 // elsewhere a line now and then.
 type Progress struct {
 	// Name is that of the work.
@@ -39,8 +39,8 @@ func NewProgress(s *Screen, name string) *Progress {
 	return &Progress{Name: name, screen: s, now: time.Now}
 }
 
-// Set says that done of so many parts are done. Of 0 parts nothing is shown: nobody knows
-// yet how many there are.
+// Set says that done of so many parts are done. With 0 parts it shows nothing, because
+// their number is not known yet.
 func (p *Progress) Set(done, of int, note string) {
 	if of <= 0 {
 		return

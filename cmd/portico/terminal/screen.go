@@ -28,7 +28,7 @@ func On(w io.Writer) *Screen {
 // Write writes text as it is.
 func (s *Screen) Write(text []byte) (int, error) { return s.out.Write(text) }
 
-// IsTerminal reports whether somebody looks at it.
+// IsTerminal reports whether the output is a terminal.
 func (s *Screen) IsTerminal() bool { return s.is }
 
 // Width is how many columns a line has; 0: any number.
@@ -49,7 +49,7 @@ func (s *Screen) size() (columns, lines int) {
 // Style is how a text is shown where there are colours.
 type Style string
 
-// Styles. What they say is never said by them alone.
+// The styles. The text always says what a style says too.
 const (
 	Plain  Style = ""
 	Bold   Style = "1"

@@ -19,7 +19,8 @@ type Column[T any] struct {
 	Style func(T) Style
 	// Wide columns are those of wide tables alone.
 	Wide bool
-	// Least is the width to which it may be shortened; 0: it never is. Cut says where.
+	// Least is the least width of the shortened column; 0: it is never shortened. Cut
+	// says where.
 	Least int
 	Cut   Cut
 	// Drop says which column goes first where shortening does not do: that with the

@@ -10,16 +10,16 @@ import (
 	"portico/internal/timing"
 )
 
-// What a terminal is told before and after something is drawn again and again: another
-// screen, no cursor, no wrapping of lines that are too long.
+// The sequences for a terminal before and after repeated drawing: another screen, no
+// cursor, no wrapping of long lines.
 const (
 	enterWatch = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leaveWatch = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
-// Watch draws again and again until ctx ends, which is no error. On a terminal each
-// picture takes the place of the one before, and the last one stays; elsewhere one comes
-// behind the other. An error of draw ends it.
+// Watch draws repeatedly until ctx ends, which is no error. On a terminal each picture
+// replaces the one before, and the last one stays; elsewhere they follow each other. An
+// error of draw ends it.
 func (s *Screen) Watch(ctx context.Context, every time.Duration, draw func(context.Context, io.Writer) error) (err error) {
 	last := ""
 	if s.is {
