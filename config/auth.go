@@ -17,7 +17,7 @@ const (
 	AuthMethods = "methods" // those that are configured; no word of the file
 )
 
-// Auth is who may call.
+// Auth says which callers may call.
 type Auth struct {
 	Mode         string
 	Issuers      []Issuer
@@ -32,7 +32,7 @@ type Auth struct {
 // RolesEnforced reports whether callers may do only what roles allow them.
 func (a *Auth) RolesEnforced() bool { return a.Mode != AuthNone && a.Roles != RolesIgnored }
 
-// Token is a bearer token, known by its hash, and whom it stands for.
+// Token is a bearer token, known by its hash, with the caller that it stands for.
 type Token struct {
 	SHA256   string // hexadecimal
 	TenantID string
@@ -41,7 +41,7 @@ type Token struct {
 	AppID    string // may be empty
 }
 
-// rows let tokens come and go while the gateway runs, but not the need of one.
+// rows let tokens change while the gateway runs, but not whether a token is required.
 func (a *Auth) rows(r *files.Reader) *setting.Setting {
 	hashes := r.Unique("the hash of a token")
 	modeChanged := func(was, is Auth) bool { return (was.Mode == AuthNone) != (is.Mode == AuthNone) }
@@ -81,7 +81,7 @@ func (t *Token) rows() []*setting.Setting {
 	}
 }
 
-// checkAccess holds the listeners to what their callers can prove.
+// checkAccess checks that the listeners fit the authentication of their callers.
 func checkAccess(server, auth *setting.Object, c *Config) {
 	open := !loopback(c.Server.Listen)
 	encrypted := server.Get("tls") != nil // if it is wrong, that was said

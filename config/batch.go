@@ -7,7 +7,7 @@ import (
 	"portico/config/setting"
 )
 
-// Batch bounds what a client sends as many requests in one.
+// Batch bounds batches, many requests in one.
 type Batch struct {
 	Immediate   int
 	Requests    int // at least Immediate

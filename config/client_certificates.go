@@ -7,8 +7,8 @@ import (
 	"portico/internal/pemfile"
 )
 
-// ClientCertificates say whose the certificates are that callers may show. A CA of ""
-// means that none is asked for.
+// ClientCertificates say which certificates callers may show, and their principals. A
+// CA of "" means that none is asked for.
 type ClientCertificates struct {
 	CA         string // a PEM file
 	CRL        string // another, "" for none

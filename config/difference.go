@@ -12,11 +12,11 @@ type Line = setting.Line
 // Lines are the settings in use, by their paths.
 func (c *Config) Lines() []Line { return setting.Lines(c.tree, c.rows(&files.Reader{})) }
 
-// Difference is a setting in which two configurations differ. A value is "" where there
-// is none.
+// Difference is a setting that differs between two configurations. A value is "" if
+// there is none.
 type Difference struct{ Path, From, To string }
 
-// Differences tells in what a configuration differs from the one before it.
+// Differences returns the settings that differ from the configuration before.
 func Differences(before, after *Config) []Difference {
 	var all []Difference
 	was, is := before.Lines(), after.Lines()

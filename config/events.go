@@ -8,7 +8,7 @@ import (
 	"portico/config/setting"
 )
 
-// Events is how long it is remembered what has changed.
+// Events says how long events are kept, and how many.
 type Events struct {
 	Retention time.Duration
 	Most      int

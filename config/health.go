@@ -8,7 +8,7 @@ import (
 	"portico/config/setting"
 )
 
-// Health is how the addresses of providers' endpoints are judged and probed.
+// Health says how the addresses of providers' endpoints are judged and probed.
 type Health struct {
 	Probe     Probe
 	Circuit   Circuit
@@ -16,7 +16,7 @@ type Health struct {
 	SlowStart time.Duration // 0: an address that returns gets its whole part at once
 }
 
-// Probe is how each address is asked whether it is well.
+// Probe says how each address is probed.
 type Probe struct {
 	Path           string        // empty: a connection will do
 	Interval       time.Duration // 0: no probes
@@ -25,13 +25,13 @@ type Probe struct {
 	HealthyAfter   int // successes in a row
 }
 
-// Circuit is how an address is left alone to which no connection can be made.
+// Circuit says when an address that no connection can be made to is left alone.
 type Circuit struct {
 	Failures          int           // in a row; 0: it never is
 	Open, LongestOpen time.Duration // until the first trial, and between two at most
 }
 
-// Ejection is how an address is left out that fares worse than others.
+// Ejection says when an address that fares worse than others is left out.
 type Ejection struct {
 	Errors            float64 // the share of calls, 0 to 1; 0: any will do
 	SlowerThan        int     // times the median of the others; 0: it may be slower
@@ -41,8 +41,8 @@ type Ejection struct {
 	Most              float64       // the share of an endpoint's addresses, 0 to 1, at once
 }
 
-// longestRefusal bounds how long a region may be refused between two trials:
-// clients that are told to come again later than this give up.
+// longestRefusal bounds how long a region may be refused between two trials: clients
+// give up if they would have to wait longer than this.
 const longestRefusal = time.Minute
 
 func (h *Health) rows() *setting.Setting {

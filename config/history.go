@@ -19,7 +19,7 @@ const (
 type HistoryEntry struct {
 	Number int64 // of the generation; 0: it was refused
 	Time   time.Time
-	Why    string // what had it read
+	Why    string // what triggered reading it
 	By     string // the name of the admin token that did, if one did
 	// NeedsRestart are the settings that stayed as they were.
 	NeedsRestart []string
@@ -36,7 +36,7 @@ type History struct {
 	taken, refused []HistoryEntry // the oldest first
 }
 
-// Taken remembers a configuration that is in use from now on; before is the one that was
+// Taken records a configuration that is in use from now on; before is the one that was
 // in use until now, nil at the start.
 func (h *History) Taken(e HistoryEntry, before, now *Config) {
 	if before != nil {

@@ -7,7 +7,7 @@ import (
 	"portico/config/setting"
 )
 
-// Index holds the times by which the index of tracked resources is kept true.
+// Index holds the times of the work that keeps the index of tracked resources true.
 type Index struct {
 	SendWithin      time.Duration
 	CallMargin      time.Duration

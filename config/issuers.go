@@ -9,7 +9,7 @@ import (
 	"portico/config/yamltree"
 )
 
-// Issuer is an issuer of OpenID Connect, and whose its tokens are.
+// Issuer is an issuer of OpenID Connect, with the tenant of its tokens.
 type Issuer struct {
 	URL         string // as tokens name it
 	Audiences   []string
@@ -21,13 +21,13 @@ type Issuer struct {
 	CA          string // a PEM file, "" for the system's authorities
 }
 
-// Claims are the names of the claims that say who a caller is. An AppID or a Name of "" means the
+// Claims are the names of the claims that identify a caller. An AppID or a Name of "" means the
 // usual ones.
 type Claims struct {
 	ObjectID, AppID, Name, Groups string
 }
 
-// IssuerKeys says how the keys of issuers are had.
+// IssuerKeys says how the keys of issuers are fetched and kept.
 type IssuerKeys struct {
 	Refresh, AtMostEvery, KeepFor time.Duration
 	Folder                        string // "" for the default

@@ -28,7 +28,7 @@ type Limits struct {
 	RoleAssignmentsPerSubscription, RoleAssignmentsPerTenant, RoleDefinitionsPerTenant int
 }
 
-// ShareOf is what one caller may hold of a budget, at least 1.
+// ShareOf returns one caller's share of a budget, at least 1.
 func (l Limits) ShareOf(budget int64) int64 {
 	return max(1, int64(math.Round(float64(budget)*l.CallerShare)))
 }

@@ -9,7 +9,7 @@ import (
 	"portico/regions"
 )
 
-// Lists is how collections of several regions are answered.
+// Lists says how collections of several regions are answered.
 type Lists struct {
 	Memory          int64 // of one request; at least Limits.AnswerBody
 	TotalMemory     int64 // of all requests together; at least Memory

@@ -11,7 +11,7 @@ import (
 // AuditStderr is the place of audit lines that is no file.
 const AuditStderr = "stderr"
 
-// Log is what is written of requests.
+// Log says which log lines are written of requests.
 type Log struct {
 	Audit string // AuditStderr, or a file's path
 	Slow  time.Duration

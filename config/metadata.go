@@ -7,8 +7,8 @@ import (
 	"portico/config/yamltree"
 )
 
-// Metadata is what /metadata/endpoints tells clients. What is not configured
-// is empty.
+// Metadata is the content of /metadata/endpoints. Members that are not configured are
+// empty.
 type Metadata struct {
 	Name          string
 	LoginEndpoint string

@@ -13,7 +13,7 @@ type Operations struct {
 	RetryAfterMin, RetryAfterMax time.Duration
 	Records                      time.Duration
 	PerCaller                    int // remembered of one subscription for one caller
-	Learned                      int // remembered of one subscription for nobody
+	Learned                      int // remembered of one subscription without an owner
 }
 
 func (p *Operations) rows() *setting.Setting {

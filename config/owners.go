@@ -18,9 +18,9 @@ const (
 )
 
 // Owner is a caller, or a group of callers, that may do everything at a scope and below,
-// without a role assignment: somebody has to make the first.
+// without a role assignment: without it no caller could make the first assignment.
 type Owner struct {
-	TenantID    string // of the caller or the group, who is an owner in no other
+	TenantID    string // of the caller or the group, which is an owner in no other tenant
 	PrincipalID string
 	Scope       string // "/" for all that the owner's tenant has
 }
@@ -49,8 +49,8 @@ func (w *Owner) rows() []*setting.Setting {
 }
 
 // checkOwners reports owners without authentication, and those whose tenant is not clear.
-// It warns of a configuration by which nobody could do anything until roles are assigned,
-// nor assign them.
+// It warns of a configuration under which no caller could do anything, not even assign
+// roles.
 func checkOwners(auth *setting.Object, c *Config) {
 	at, a := auth.Get("owners"), &c.Auth
 	c.setTenants(auth, at)
@@ -73,8 +73,8 @@ func (a *Auth) knows(owner Owner) bool {
 }
 
 // setTenants gives each owner without a tenant the only one that it can be of: that of the
-// callers with its id who are listed, else that of all subscriptions and issuers. Where
-// there are several, the configuration has to say which.
+// listed callers with its id, else that of all subscriptions and issuers. Where there are
+// several, the configuration has to say which.
 func (c *Config) setTenants(auth *setting.Object, at *yamltree.Node) {
 	known := c.tenants()
 	for i := range c.Auth.Owners {
@@ -86,7 +86,7 @@ func (c *Config) setTenants(auth *setting.Object, at *yamltree.Node) {
 		if listed := c.Auth.tenantsOf(owner.PrincipalID); len(known) < 2 && len(listed) > 0 {
 			of = listed
 		}
-		if len(of) == 0 { // nobody can sign in as it
+		if len(of) == 0 { // no caller can sign in as it
 			continue
 		}
 		if len(of) == 1 && of[0] != anyTenant {

@@ -9,10 +9,10 @@ import (
 	"portico/config/files"
 )
 
-// Removed counts the credentials that the configuration in use accepts and that
-// the file at path, with what it includes, no longer holds. It is for files that
-// were refused or cannot take effect as a whole, so it goes by their text, less
-// the comments.
+// Removed counts the credentials that the configuration in use accepts and that the
+// file at path, with what it includes, no longer holds. It is for files that were
+// refused or cannot take effect as a whole, so it reads their text without the
+// comments.
 func Removed(used *Config, path string) int {
 	r := files.FromDisk()
 	root := r.Read(path)

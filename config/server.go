@@ -12,7 +12,7 @@ import (
 	"portico/config/yamltree"
 )
 
-// Server is how the gateway itself is reached.
+// Server says how the gateway itself is reached.
 type Server struct {
 	PublicURL      *url.URL // scheme and host only
 	Listen, Admin  string   // host:port
@@ -59,8 +59,8 @@ type TLS struct {
 	Terminated bool
 }
 
-// Drain is how the gateway stops: it reports itself unready for Delay, then
-// lets requests finish until Limit.
+// Drain says how the gateway stops: it reports itself unready for Delay, then lets
+// requests finish until Limit.
 type Drain struct {
 	Delay, Limit time.Duration
 }
@@ -191,7 +191,7 @@ func (s *Server) adminTokenRows(r *files.Reader) (single, further *setting.Setti
 	return single, further
 }
 
-// Process is what the gateway's process takes of its machine.
+// Process bounds what the gateway's process takes of its machine.
 type Process struct {
 	Garbage     int64   // bytes
 	MemoryShare float64 // above 0 and up to 1

@@ -14,7 +14,7 @@ const (
 	Postgres = "postgres"
 )
 
-// Store is where the gateway keeps what it remembers.
+// Store says where the gateway keeps its records.
 type Store struct {
 	Driver      string
 	DSN         string // may hold a password

@@ -6,7 +6,7 @@ import (
 	"portico/config/setting"
 )
 
-// Throttle is how many requests callers may send. The limits hold for all replicas
+// Throttle bounds how many requests callers may send. The limits hold for all replicas
 // together.
 type Throttle struct {
 	Enabled bool

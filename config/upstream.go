@@ -9,7 +9,7 @@ import (
 	"portico/regions"
 )
 
-// Upstream is how providers are called.
+// Upstream says how providers are called.
 type Upstream struct {
 	CallTimeout                        time.Duration
 	ReadsPerEndpoint, CallsPerEndpoint int         // at a time

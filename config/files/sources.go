@@ -48,8 +48,9 @@ func stat(path string) source {
 	return source{path, info, err == nil && denied(path, info)}
 }
 
-// denied reports whether a file may not be read, which neither its length nor its
-// time of writing tell. Of what is no plain file nobody knows what an attempt does.
+// denied reports whether a file may not be read, which neither its length nor its time
+// of writing tell. It does not try to open anything but a plain file, as opening may
+// have effects.
 func denied(path string, info os.FileInfo) bool {
 	if !info.Mode().IsRegular() {
 		return false

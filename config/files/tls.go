@@ -9,8 +9,8 @@ import (
 	"portico/regions"
 )
 
-// TLSRows are the settings of a tls by which providers are called, with what stands for
-// those that are left out.
+// TLSRows are the settings of the TLS of calls to providers, with the defaults of those
+// that are left out.
 func TLSRows(r *Reader, t *regions.TLS, doc, otherCA, otherPair string) *setting.Setting {
 	return setting.Mapping("tls", doc,
 		setting.Value("ca", &t.CA, rule.PEMFile(), "", "The authorities that providers' certificates must come from: one certificate, or several.").Default(otherCA),
@@ -29,7 +29,7 @@ func CheckPEM(r *Reader, o *setting.Object, key string, path *string) {
 	}
 }
 
-// CheckPEMPair is CheckPEM for cert and key, of which both or neither must be there.
+// CheckPEMPair is CheckPEM for cert and key. Both or neither must be there.
 func CheckPEMPair(r *Reader, o *setting.Object, cert, key *string) {
 	CheckPEM(r, o, "cert", cert)
 	CheckPEM(r, o, "key", key)

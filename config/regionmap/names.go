@@ -22,7 +22,7 @@ func reserved(segment string) bool {
 	return slices.ContainsFunc(reservedWords(), func(w string) bool { return plural(w) == plural(segment) })
 }
 
-// plural is the plural of a word, of which it may be one already.
+// plural returns the plural of a word, which may be a plural already.
 func plural(word string) string {
 	word = arm.Fold(word)
 	if stem, y := strings.CutSuffix(word, "y"); y {
@@ -31,8 +31,8 @@ func plural(word string) string {
 	return strings.TrimSuffix(word, "s") + "s"
 }
 
-// pathWords have a meaning of their own in a request's path, so that a type of
-// that name could not be told from it.
+// pathWords have a meaning of their own in a request's path, so that a type of such a
+// name would be ambiguous.
 func pathWords() []string {
 	return []string{
 		"providers", "subscriptions", "resourceGroups", "locations", "operations",

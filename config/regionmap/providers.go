@@ -39,7 +39,8 @@ func (b *reader) providerRows() *setting.Setting {
 // endpointsDoc begins the sentences about endpoints.
 const endpointsDoc = "A region's addresses, a list for each, under the region's name; `global` serves the provider's tenant calls and global types."
 
-// ProviderRows are the rows that say what a provider is, whoever reads them.
+// ProviderRows are the rows that declare a provider, shared by the region map and
+// certify.yaml.
 func ProviderRows(p *regions.ProviderDeclaration) []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("namespace", &p.Namespace, rule.TextLike(namespaceForm),

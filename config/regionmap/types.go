@@ -36,9 +36,9 @@ func (b *reader) typeRows(p *provider) *setting.Setting {
 		}).Default("none")
 }
 
-// TypeRows are the rows that say what a type is, whoever reads them: where it is served, and
-// how, further rows say. regionNames are those that may stand in its locations, which lies
-// takes.
+// TypeRows are the rows that declare a type, shared by the region map and certify.yaml:
+// where it is served, and how, further rows say. regionNames are those that may stand in its
+// locations, which lies takes.
 func TypeRows(r *yamltree.Report, t *regions.TypeDeclaration, regionNames string, lies func(at *yamltree.Node, location string)) []*setting.Setting {
 	locations := r.Unique("location")
 	return []*setting.Setting{

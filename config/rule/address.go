@@ -94,8 +94,7 @@ func Webhook() Rule[*url.URL] {
 	}
 }
 
-// WebhookSecret is a secret by which webhooks are signed, in the form of the Standard
-// Webhooks.
+// WebhookSecret is a secret that signs webhooks, in the form of the Standard Webhooks.
 func WebhookSecret() Rule[[]byte] {
 	return Rule[[]byte]{
 		Parse: func(text string) ([]byte, bool) {
@@ -292,8 +291,8 @@ func DNSLabel() Rule[string] {
 	}
 }
 
-// RedirectHost is a host, or all hosts below a domain of at least two labels:
-// nobody means all of a top-level domain.
+// RedirectHost is a host, or all hosts below a domain of at least two labels: a whole
+// top-level domain is never meant.
 func RedirectHost() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {

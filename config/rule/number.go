@@ -83,10 +83,10 @@ func Size() Rule[int64] {
 // Count is a number of things, at least one.
 func Count() Rule[int] { return countBetween(1, math.MaxInt32, "whole number") }
 
-// CountTo is a number of things of which there cannot be more than most.
+// CountTo is a number of things, at most most.
 func CountTo(most int) Rule[int] { return countBetween(1, most, "whole number") }
 
-// AtLeastTwo is a number of things of which one will not do.
+// AtLeastTwo is a number of things, at least two.
 func AtLeastTwo() Rule[int] { return countBetween(2, math.MaxInt32, "number of at least 2") }
 
 // CountOrZero is a number of things that may be none.

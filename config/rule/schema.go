@@ -6,7 +6,7 @@ import "fmt"
 // rule accepts, except texts that YAML reads as numbers or truth values: these
 // it wants quoted.
 type Schema struct {
-	Type        string // the JSON type, beside strings, that YAML may read the text as
+	Type        string // the JSON type other than string that YAML may read the text as
 	Bounded     bool   // a number is at least Least and at most Most
 	Least, Most float64
 	Words       []string // all legal texts

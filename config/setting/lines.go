@@ -9,7 +9,7 @@ import (
 	"portico/config/yamltree"
 )
 
-// Redacted stands for a value that nobody is shown.
+// Redacted stands for a value that is not shown.
 const Redacted = "REDACTED"
 
 // Line is a setting that has a value.

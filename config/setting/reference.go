@@ -34,8 +34,8 @@ func (s *Setting) writeBelow(b *strings.Builder, path string, restartOnly bool) 
 // restartWhole reports whether any change below the setting waits for a restart.
 func (s *Setting) restartWhole() bool { return s.restartOnly && s.changed == nil }
 
-// entry is what is said of one setting; restartOnly says that it is below one
-// that waits for a restart as a whole.
+// entry is the reference of one setting; restartOnly says that it is below one that
+// waits for a restart as a whole.
 func (s *Setting) entry(restartOnly bool) string {
 	facts := []string{s.what()}
 	initial := written(s.initial)

@@ -22,8 +22,8 @@ func RestartOnly[T any](at *T, changed func(was, is T) bool, s *Setting) *Settin
 	return s
 }
 
-// Keep puts what a restart alone changes back to what it is in old, and returns
-// the paths of what differed. Both have the same rows.
+// Keep resets the settings that only a restart changes to their values in old, and
+// returns the paths of those that differed. Both have the same rows.
 func Keep(old, next []*Setting) (differed []string) { return keep("", old, next) }
 
 func keep(path string, old, next []*Setting) (differed []string) {
