@@ -167,7 +167,7 @@ func TestCutRequest(t *testing.T) {
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 	must(t, err)
 	defer conn.Close()
-	must(t, conn.SetDeadline(time.Now().Add(20 * time.Second)))
+	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: x\r\nx-contoso-fault: cut-request\r\nContent-Length: 20\r\n\r\n0123456789", vm+version)
 	if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%d bytes, %v", n, err)
@@ -183,7 +183,7 @@ func TestCutAnswer(t *testing.T) {
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 	must(t, err)
 	defer conn.Close()
-	must(t, conn.SetDeadline(time.Now().Add(20 * time.Second)))
+	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 	fmt.Fprintf(conn, "DELETE %s HTTP/1.1\r\nHost: x\r\nReferer: %s\r\nx-contoso-async: location\r\nx-contoso-fault: cut-answer\r\n\r\n", vm+version, public+vm+version)
 	text, err := io.ReadAll(bufio.NewReader(conn))
 	if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 202 Accepted\r\n") || strings.Contains(string(text), "\r\n\r\n") {

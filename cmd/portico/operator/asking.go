@@ -150,7 +150,7 @@ func send[T any](ctx context.Context, a *asking, c *api.Client, to io.Writer, r 
 }
 
 // with finds the service, and says what helps if the call fails.
-func (a *asking) with(ask func(*client.Client) error) error {
+func (a *asking) with(ask func(*api.Client) error) error {
 	c, err := a.connect()
 	if err != nil {
 		return err

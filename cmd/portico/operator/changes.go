@@ -100,7 +100,7 @@ const mostPages = 2000
 
 // feed reads so many events of the feed, or up to its present end (most of 0 or less), and
 // keeps the token after the last one.
-func (g changing) feed(ctx context.Context, c *client.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
+func (g changing) feed(ctx context.Context, c *api.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		left := most
 		for range mostPages {

@@ -195,7 +195,7 @@ const (
 
 // follow waits for the end of a job, and shows its progress. Interrupting the wait does
 // not end the job.
-func (a *asking) follow(ctx context.Context, c *client.Client, path string, progress func(api.Job)) (client.Answer, api.Job, error) {
+func (a *asking) follow(ctx context.Context, c *api.Client, path string, progress func(api.Job)) (api.Answer, api.Job, error) {
 	bar := terminal.NewProgress(a.errs, "")
 	defer bar.End()
 	if progress == nil {
