@@ -60,9 +60,9 @@ func (t *tx) stateFor(a address) string {
 	return s.State
 }
 
-// permits reports whether the subscription's state allows a method: all methods while
-// it is registered, reads and deletes while it is warned or suspended, and otherwise
-// only reads.
+// permits refuses a method that the subscription's state forbids. It allows all methods
+// while the subscription is registered, reads and deletes while it is warned or
+// suspended, and otherwise only reads.
 func (t *tx) permits(c *call) error {
 	state := cmp.Or(c.known, t.stateFor(c.address))
 	switch {

@@ -71,7 +71,8 @@ func (r *Request) LiteralAction() string {
 	return action.String()
 }
 
-// actionOf returns read, write or delete for a method, and "action" for a POST.
+// actionOf returns the one of three actions that a method takes, and "action" for a
+// POST.
 func actionOf(read, write, remove, method string) string {
 	switch method {
 	case http.MethodPut, http.MethodPatch:

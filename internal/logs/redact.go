@@ -65,7 +65,7 @@ func Query(raw string) string {
 			}
 		case valued && len(name) <= 40:
 			b.WriteString(name + "=" + Redacted)
-		default: // an unknown character
+		default: // a parameter of unknown meaning
 			b.WriteString(Redacted)
 		}
 	}
