@@ -116,7 +116,7 @@ func (l *listener) router() *mux.Router {
 	for _, routes := range [][]route{
 		l.statusRoutes(), l.regionRoutes(), l.retirementRoutes(), l.providerRoutes(), l.subscriptionRoutes(), l.resourceRoutes(),
 		l.jobRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.lockRoutes(), l.roleRoutes(), l.sweepRoutes(), l.deleteOrderRoutes(),
-		l.changeRoutes(), l.sinkRoutes(), l.reloadRoutes(), l.unstickRoutes(), l.consoleRoutes(), l.explainRoutes(), l.documentRoutes(),
+		l.changeRoutes(), sinkRoutes{l}.routes(), l.reloadRoutes(), unsticker{l}.routes(), l.consoleRoutes(), l.explainRoutes(), l.documentRoutes(),
 	} {
 		for _, r := range routes {
 			// The path comes first: a method that fits would make a wrong one at

@@ -17,7 +17,10 @@ import (
 	"portico/operations/webhook"
 )
 
-func (l *listener) sinkRoutes() []route {
+// sinkRoutes show the receivers of events, and what they have not taken.
+type sinkRoutes struct{ *listener }
+
+func (l sinkRoutes) routes() []route {
 	return []route{
 		{http.MethodGet, "/admin/sinks", l.listSinks},
 		{http.MethodGet, "/admin/sinks/{name}", l.getSink},
@@ -29,7 +32,7 @@ func (l *listener) sinkRoutes() []route {
 	}
 }
 
-func (l *listener) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error) {
+func (l sinkRoutes) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error) {
 	shown := api.Sink{Name: s.Name, Host: s.URL.Host, State: "Starting"}
 	status, err := l.Sinks.Status(r.Context(), s.Name)
 	if errors.Is(err, inventory.ErrNotFound) {
@@ -60,7 +63,7 @@ func timeOf(t time.Time) *time.Time {
 	return &t
 }
 
-func (l *listener) listSinks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkRoutes) listSinks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	list := api.Page[api.Sink]{Value: make([]api.Sink, 0, len(l.Sinks.Sinks))}
 	for _, s := range l.Sinks.Sinks {
 		shown, err := l.sinkOf(r, s)
@@ -72,7 +75,7 @@ func (l *listener) listSinks(_ http.ResponseWriter, r *http.Request) (int, any, 
 	return http.StatusOK, list, nil
 }
 
-func (l *listener) getSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkRoutes) getSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -81,7 +84,7 @@ func (l *listener) getSink(_ http.ResponseWriter, r *http.Request) (int, any, er
 	return http.StatusOK, shown, err
 }
 
-func (l *listener) namedSink(r *http.Request) (*webhook.Sink, error) {
+func (l sinkRoutes) namedSink(r *http.Request) (*webhook.Sink, error) {
 	return l.sinkNamed(mux.Vars(r)["name"])
 }
 
@@ -93,7 +96,7 @@ func (l *listener) sinkNamed(name string) (*webhook.Sink, error) {
 }
 
 // testSink sends an event of the type Portico.Test, once, and says what came of it.
-func (l *listener) testSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkRoutes) testSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -103,17 +106,17 @@ func (l *listener) testSink(_ http.ResponseWriter, r *http.Request) (int, any, e
 }
 
 // listDead lists what a sink was given up for, behind ?after=, an id.
-func (l *listener) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkRoutes) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	return sinkPage(l, r, eventlog.SinkDead, l.letterOf)
 }
 
 // listRetrying lists what a sink has left behind, to be tried again, behind ?after=, an id.
-func (l *listener) listRetrying(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkRoutes) listRetrying(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	return sinkPage(l, r, eventlog.SinkRetrying, l.retriedOf)
 }
 
 // sinkPage is a page of the events of a state.
-func sinkPage[T any](l *listener, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error)) (int, any, error) {
+func sinkPage[T any](l sinkRoutes, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error)) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -148,14 +151,14 @@ func sinkPage[T any](l *listener, r *http.Request, state eventlog.SinkEventState
 	return http.StatusOK, page, nil
 }
 
-func (l *listener) letterOf(ctx context.Context, e eventlog.SinkEvent) (api.DeadLetter, error) {
+func (l sinkRoutes) letterOf(ctx context.Context, e eventlog.SinkEvent) (api.DeadLetter, error) {
 	event, err := l.keptEvent(ctx, e.Number)
 	return api.DeadLetter{
 		ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(), Reason: e.Reason, Event: event,
 	}, err
 }
 
-func (l *listener) retriedOf(ctx context.Context, e eventlog.SinkEvent) (api.RetriedEvent, error) {
+func (l sinkRoutes) retriedOf(ctx context.Context, e eventlog.SinkEvent) (api.RetriedEvent, error) {
 	event, err := l.keptEvent(ctx, e.Number)
 	shown := api.RetriedEvent{ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Event: event}
 	if e.Attempts > 0 {
@@ -177,7 +180,7 @@ func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEv
 }
 
 // replayDead has dead letters tried again: those of {"ids": […]}, or all.
-func (l *listener) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkRoutes) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -208,7 +211,7 @@ func (l *listener) replayDead(w http.ResponseWriter, r *http.Request) (int, any,
 }
 
 // replayAll goes on until none is left, and not beyond as many as there may be.
-func (l *listener) replayAll(r *http.Request, s *webhook.Sink) (all int, err error) {
+func (l sinkRoutes) replayAll(r *http.Request, s *webhook.Sink) (all int, err error) {
 	for all < s.Sink.Dead {
 		n, err := l.Store.Sinks.Replay(r.Context(), s.Name, 0)
 		if all += n; err != nil || n == 0 {
@@ -219,7 +222,7 @@ func (l *listener) replayAll(r *http.Request, s *webhook.Sink) (all int, err err
 }
 
 // deleteDead forgets a dead letter.
-func (l *listener) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkRoutes) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err

@@ -21,7 +21,10 @@ import (
 	"portico/routing"
 )
 
-func (l *listener) unstickRoutes() []route {
+// unsticker takes the orders of operators about what does not go on by itself.
+type unsticker struct{ *listener }
+
+func (l unsticker) routes() []route {
 	return []route{{http.MethodPost, "/admin/unstick", l.unstick}}
 }
 
@@ -31,7 +34,7 @@ const longestReason = 512
 // unstick asks again, gives up or forgets what waits. Each step is one that the index
 // takes by itself at some time, or when a provider says so; what would not be safe now is
 // refused.
-func (l *listener) unstick(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l unsticker) unstick(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var sent api.UnstickOrder
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
@@ -100,7 +103,7 @@ func never(says string, args ...any) func(context.Context) (api.Unstuck, error) 
 }
 
 // stuckAt finds what an order names.
-func (l *listener) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, error) {
+func (l unsticker) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, error) {
 	switch {
 	case o.Job != "":
 		sub, id, err := jobrow.ParseName(o.Job)
@@ -132,7 +135,7 @@ func (l *listener) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, er
 }
 
 // stuckID reads the ID of a resource group, or of what is in one.
-func (l *listener) stuckID(id string) (*routing.Request, error) {
+func (l unsticker) stuckID(id string) (*routing.Request, error) {
 	q, fault := routing.ClassifyID(l.Config.Map, http.MethodGet, id)
 	if fault != nil {
 		return nil, fault.About("id")
@@ -144,7 +147,7 @@ func (l *listener) stuckID(id string) (*routing.Request, error) {
 }
 
 // stuckOperation is the work that a client polls for.
-func (l *listener) stuckOperation(ctx context.Context, text string) (*stuck, error) {
+func (l unsticker) stuckOperation(ctx context.Context, text string) (*stuck, error) {
 	at, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(at.Path, "/") {
 		return nil, arm.NewError(arm.InvalidRequestContent, "an operation is the URL that its client polls").About("operation")
@@ -183,7 +186,7 @@ func (l *listener) operationAt(ctx context.Context, q *routing.Request) (operati
 }
 
 // refusal says why a step was not taken, until when, and what can be done instead.
-func (l *listener) refusal(err error, name string) error {
+func (l unsticker) refusal(err error, name string) error {
 	obstacle, ok := errors.AsType[*inventory.ObstacleError](err)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):

@@ -16,7 +16,7 @@ import (
 const orderRetry = 5 * time.Second
 
 // stuckSink is what a sink has not taken: one event, or all that wait.
-func (l *listener) stuckSink(name, event, reason string) (*stuck, error) {
+func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	s, err := l.sinkNamed(name)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (l *listener) stuckSink(name, event, reason string) (*stuck, error) {
 }
 
 // askSink has an event tried now; 0: all that wait.
-func (l *listener) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
+func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
 	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.AskSink})
 	if err != nil {
 		return done, sinkRefusal(err)
@@ -62,7 +62,7 @@ func (l *listener) askSink(ctx context.Context, s *webhook.Sink, number int64) (
 }
 
 // giveUpEvent makes a dead letter of an event.
-func (l *listener) giveUpEvent(ctx context.Context, s *webhook.Sink, number int64, reason string) (done api.Unstuck, err error) {
+func (l unsticker) giveUpEvent(ctx context.Context, s *webhook.Sink, number int64, reason string) (done api.Unstuck, err error) {
 	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.GiveUpSink, Reason: reason})
 	if err != nil {
 		return done, sinkRefusal(err)
@@ -84,7 +84,7 @@ func (l *listener) giveUpEvent(ctx context.Context, s *webhook.Sink, number int6
 }
 
 // noWait is the error of an event that does not wait.
-func (l *listener) noWait(ctx context.Context, s *webhook.Sink, number int64) error {
+func (l unsticker) noWait(ctx context.Context, s *webhook.Sink, number int64) error {
 	dead, err := l.Store.Sinks.Events(ctx, s.Name, eventlog.SinkDead, number-1, 1)
 	switch {
 	case err != nil:

@@ -16,7 +16,7 @@ import (
 )
 
 // trigger makes jobs due at once.
-func (l *listener) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
+func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
 	done.Outcome = "The job is due now."
 	for _, j := range jobs {
 		held, err := l.Store.TriggerJob(ctx, j.Subscription, j.ID)
@@ -33,7 +33,7 @@ func (l *listener) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Un
 }
 
 // stuckResource is a resource that the index has, or of which a write is open.
-func (l *listener) stuckResource(ctx context.Context, sub, id string) (*stuck, error) {
+func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, error) {
 	key := arm.Fold(id)
 	u, err := l.Store.UnverifiedResource(ctx, sub, key)
 	if err != nil {
@@ -70,7 +70,7 @@ func (l *listener) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 }
 
 // giveUpFollows gives up the jobs of a resource whose kinds can be given up.
-func (l *listener) giveUpFollows(ctx context.Context, u inventory.Unverified) (done api.Unstuck, err error) {
+func (l unsticker) giveUpFollows(ctx context.Context, u inventory.Unverified) (done api.Unstuck, err error) {
 	for _, j := range u.Jobs {
 		kind := l.Jobs.Describe(j.Kind)
 		if kind.GiveUp == nil {
@@ -90,7 +90,7 @@ func (l *listener) giveUpFollows(ctx context.Context, u inventory.Unverified) (d
 }
 
 // giveUp ends a job as its own limit would.
-func (l *listener) giveUp(ctx context.Context, kind jobs.Description, j jobrow.Job) (api.Unstuck, error) {
+func (l unsticker) giveUp(ctx context.Context, kind jobs.Description, j jobrow.Job) (api.Unstuck, error) {
 	done, err := kind.GiveUp(ctx, j)
 	if err == nil {
 		l.Jobs.Nudge(done.Next)
@@ -110,7 +110,7 @@ func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 
 // resumeDeletion has the deletion of a group, if there is one, look again at once. It
 // does so by itself later.
-func (l *listener) resumeDeletion(ctx context.Context, sub, group string) {
+func (l unsticker) resumeDeletion(ctx context.Context, sub, group string) {
 	g, err := l.Store.Group(ctx, sub, group)
 	if err == nil && g.State == index.GroupDeleting {
 		_, _ = l.Store.TriggerJob(ctx, g.Subscription, g.Generation)
@@ -119,7 +119,7 @@ func (l *listener) resumeDeletion(ctx context.Context, sub, group string) {
 }
 
 // stuckGroup is a group that is being deleted, or that a move has.
-func (l *listener) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, error) {
+func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, error) {
 	g, err := l.Store.Group(ctx, q.Path.Subscription(), q.Path.Group())
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -144,7 +144,7 @@ func (l *listener) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 }
 
 // stuckJob is a job that has not ended. That of a resource or of a fence stands for it.
-func (l *listener) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuck, error) {
+func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuck, error) {
 	j, err := l.Store.Job(ctx, sub, id)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -184,7 +184,7 @@ func (l *listener) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuc
 }
 
 // stuckFence is the fences on an ID.
-func (l *listener) stuckFence(sub, id string) *stuck {
+func (l unsticker) stuckFence(sub, id string) *stuck {
 	return &stuck{
 		name: id,
 		ask: func(ctx context.Context) (api.Unstuck, error) {
@@ -200,7 +200,7 @@ func (l *listener) stuckFence(sub, id string) *stuck {
 }
 
 // stuckStray is a resource that was seen in another region than the index has it in.
-func (l *listener) stuckStray(stray inventory.Stray) *stuck {
+func (l unsticker) stuckStray(stray inventory.Stray) *stuck {
 	return &stuck{
 		name:   stray.ID,
 		ask:    never("Strays are asked for by sweeps and by the deletion of their resource group: order a sweep."),
