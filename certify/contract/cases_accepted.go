@@ -181,11 +181,11 @@ func acceptedCases() []Case {
 			Run: func(s *Scene) {
 				places := s.Description.Asynchrony.Places
 				if len(places) == 0 {
-					s.inAnyPlace(s.operation(s.Description.Asynchrony.Long))
+					inAnyPlace(s, s.operation(s.Description.Asynchrony.Long))
 				}
 				for _, place := range places {
 					started := s.operation(s.Description.Asynchrony.Long, place.Headers)
-					s.inPlace(started, place)
+					inPlace(s, started, place)
 					for _, a := range s.polls(started) {
 						a.status(200, 202)
 					}
@@ -386,7 +386,7 @@ type way struct {
 func (s *Scene) ways() []way {
 	var found []way
 	for _, w := range []way{{method: http.MethodPatch, write: patchWrite}, {method: http.MethodDelete, write: deleteWrite}, {method: http.MethodPut, write: putWrite}} {
-		best, there := s.fullest(w.method)
+		best, there := fullest(s, w.method)
 		if !there {
 			continue
 		}
@@ -402,7 +402,7 @@ func (s *Scene) ways() []way {
 }
 
 // fullest is the pattern of a method with the most headers, if one has any.
-func (s *Scene) fullest(method string) (best Pattern, there bool) {
+func fullest(s *Scene, method string) (best Pattern, there bool) {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method != method || !p.Location && !p.Status {
 			continue

@@ -237,7 +237,7 @@ func (s *Scene) preparedPut(id string, body Object, options ...option) *Answer {
 func (s *Scene) inProgress(p Pattern, begun *Answer, id string, status int) {
 	s.beginsShown(&p, begun)
 	if p.natural {
-		s.stateTold(begun, id)
+		stateTold(s, begun, id)
 		return
 	}
 	begun.status(status).running().links(p)
@@ -348,7 +348,7 @@ func asyncPutCases() []Case {
 // stateTold checks a state that was seen while an operation ran that may end at any
 // time: it must not have been terminal if a later poll finds the operation still
 // running.
-func (s *Scene) stateTold(begun *Answer, id string) {
+func stateTold(s *Scene, begun *Answer, id string) {
 	link := begun.Header.Get("Azure-AsyncOperation")
 	if link == "" {
 		begun.running()

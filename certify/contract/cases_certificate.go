@@ -31,7 +31,7 @@ func certificateCases() []Case {
 			ID:   "certificate/an-untrusted-one-is-refused",
 			Rule: "a call with a client certificate that is not trusted is 403 with an error, or its connection fails, whatever name it bears",
 			Run: func(s *Scene) {
-				s.mistrusts(s.withCertificate(s.counterfeit()))
+				s.mistrusts(s.withCertificate(counterfeit(s)))
 			},
 		}),
 		once(Case{
@@ -93,7 +93,7 @@ func (s *Scene) withCertificate(c *tls.Certificate) *Adapter {
 }
 
 // counterfeit makes a self-signed certificate with the subject of the front door's own.
-func (s *Scene) counterfeit() *tls.Certificate {
+func counterfeit(s *Scene) *tls.Certificate {
 	var forged *tls.Certificate
 	s.prepare(func() {
 		own := s.Adapter.ownCertificate()

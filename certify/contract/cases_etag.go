@@ -264,9 +264,9 @@ func etagTable() []Case {
 			ID: "etag/table-" + strings.ToLower(row.method+"-"+there+"-"+row.header) + "-" + valueWords[row.value], Profile: ETags, Section: etags, On: on,
 			Rule: "the table of preconditions; an empty value counts as absent",
 			Run: func(s *Scene) {
-				condition := with(row.header, s.tableValue(row.value, row.exists))
-				s.unconditional(row.method, row.exists)
-				a := s.call(row.method, s.id, s.tableBody(row.method), condition)
+				condition := with(row.header, tableValue(s, row.value, row.exists))
+				unconditional(s, row.method, row.exists)
+				a := s.call(row.method, s.id, tableBody(s, row.method), condition)
 				if row.status == http.StatusOK || row.status == http.StatusCreated {
 					a.done() // which success is a rule of its own
 					return
@@ -280,7 +280,7 @@ func etagTable() []Case {
 
 // tableValue creates the resource if the row requires one, and returns the header that
 // refers to it.
-func (s *Scene) tableValue(value string, exists bool) string {
+func tableValue(s *Scene, value string, exists bool) string {
 	if !exists {
 		return value
 	}
@@ -301,7 +301,7 @@ func (s *Scene) tableValue(value string, exists bool) string {
 
 // unconditional makes sure that the provider answers as it should where there is no
 // condition, on another resource.
-func (s *Scene) unconditional(method string, exists bool) {
+func unconditional(s *Scene, method string, exists bool) {
 	id := sibling(s.id, "bare")
 	s.prepare(func() {
 		switch {
@@ -326,7 +326,7 @@ func (s *Scene) currentTag() string {
 	return read.etag()
 }
 
-func (s *Scene) tableBody(method string) any {
+func tableBody(s *Scene, method string) any {
 	switch method {
 	case http.MethodPut:
 		return s.body(s.Type)

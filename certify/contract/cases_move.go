@@ -79,7 +79,7 @@ func moveCases() []Case {
 			Rule: "the target group may be in another subscription; a provider that does not permit that refuses the move",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
-				to := s.foreignGroup()
+				to := foreignGroup(s)
 				moved := within(to, s.id)
 				defer s.discard(moved)
 				if end := s.concluded(s.move(to, s.id)); !end.done {
@@ -282,7 +282,7 @@ func (s *Scene) neighbour() string {
 
 // foreignGroup is a group of another subscription. It notifies the provider of that
 // subscription first.
-func (s *Scene) foreignGroup() string {
+func foreignGroup(s *Scene) string {
 	subscription := "/subscriptions/" + uuid.NewString()
 	notice := Object{
 		"state": "Registered", "registrationDate": "Tue, 15 Nov 1994 08:12:31 GMT",

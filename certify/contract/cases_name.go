@@ -46,7 +46,7 @@ func nameCases() []Case {
 				a := s.get(s.id + "/skus").status(200)
 				s.check(len(values(a)) > 0, "there are SKUs", "%s", a)
 				for _, item := range values(a) {
-					s.checkSKU(item)
+					checkSKU(s, item)
 				}
 			},
 		},
@@ -98,7 +98,7 @@ func (a *Answer) says(path string) *Answer {
 	return a
 }
 
-func (s *Scene) checkSKU(item any) {
+func checkSKU(s *Scene, item any) {
 	s.check(text(item, "resourceType") != "", "each has a resourceType", "%s", show(item))
 	s.check(text(item, "sku.name") != "", "each has a sku.name", "%s", show(item))
 	capacity, there := lookup(item, "capacity")

@@ -111,7 +111,7 @@ func (a *Answer) wellFormed(link string) *Answer {
 
 // inAnyPlace expects the polling URL below the provider in the subscription, or below the
 // resource.
-func (s *Scene) inAnyPlace(begun *Answer) {
+func inAnyPlace(s *Scene, begun *Answer) {
 	link := begun.Header.Get("Location")
 	if link == "" {
 		s.leave("no write was answered with a Location")
@@ -127,7 +127,7 @@ func (s *Scene) inAnyPlace(begun *Answer) {
 }
 
 // inPlace expects the polling URL in the requested form.
-func (s *Scene) inPlace(begun *Answer, form Place) {
+func inPlace(s *Scene, begun *Answer, form Place) {
 	u, err := url.Parse(begun.link("Location"))
 	if err != nil {
 		begun.fatal("the Location is well-formed", begun.link("Location"))
@@ -229,7 +229,7 @@ func pollerCases() []Case {
 				for _, link := range pollingURLs(started) {
 					path, _, _ := strings.Cut(link, "?")
 					id := strings.ToLower(nameOf(path))
-					for what, other := range s.exposed(started) {
+					for what, other := range exposed(s, started) {
 						s.check(!strings.Contains(strings.ToLower(other), id), "the operation's id is not in "+what, "%s", other)
 					}
 				}
@@ -277,7 +277,7 @@ func pollingURLs(begun *Answer) []string {
 
 // exposed returns the ids that others may see of the request that started an operation,
 // and of its first poll.
-func (s *Scene) exposed(begun *Answer) map[string]string {
+func exposed(s *Scene, begun *Answer) map[string]string {
 	all := map[string]string{
 		"the correlation id": begun.ids.correlation, "the client-request id": begun.ids.client, "the routing id": begun.ids.routing,
 	}

@@ -98,7 +98,7 @@ func (s *Scene) listable() {
 }
 
 // smallPages requests two records a page, by the provider's own header or else by $top.
-func (s *Scene) smallPages() option {
+func smallPages(s *Scene) option {
 	if s.Description.PageSize != "" {
 		return with(s.Description.PageSize, "2")
 	}
@@ -109,7 +109,7 @@ const noTop = "the provider refuses $top, which is optional"
 
 // firstPage is the first page of a collection, with two records if that can be requested.
 func (s *Scene) firstPage() *Answer {
-	a := s.get(collection(s.id), s.smallPages())
+	a := s.get(collection(s.id), smallPages(s))
 	if a.Status == http.StatusBadRequest && s.Description.PageSize == "" {
 		s.leave(noTop)
 	}

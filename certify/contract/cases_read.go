@@ -51,7 +51,7 @@ func readCases() []Case {
 			Through: "as without",
 			Run: func(s *Scene) {
 				s.created()
-				rest, err := s.rawHead(s.id)
+				rest, err := rawHead(s, s.id)
 				if err != nil {
 					s.unlessStopped(err)
 					s.fatal("HEAD is answered on a plain connection", err.Error())
@@ -64,7 +64,7 @@ func readCases() []Case {
 
 // rawHead makes a HEAD call on a new connection and returns the bytes after the
 // answer's header, which client libraries hide.
-func (s *Scene) rawHead(id string) ([]byte, error) {
+func rawHead(s *Scene, id string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()
 	target := escape(id) + "?api-version=" + s.Type.version()

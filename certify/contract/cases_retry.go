@@ -15,7 +15,7 @@ func retryCases() []Case {
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				slowly := s.slowly(http.MethodPut)
-				first := s.put(s.id, body, s.lasting(http.MethodPut))
+				first := s.put(s.id, body, lasting(s, http.MethodPut))
 				s.prepare(func() { first.status(200, 201, 202) })
 				second := s.put(s.id, body, slowly).notServerError("as a PUT sent again")
 				if second.Status >= 300 {
@@ -108,7 +108,7 @@ func retryCases() []Case {
 const deletesTried = 20
 
 // lasting asks for an operation that does not end by itself, where that is described.
-func (s *Scene) lasting(method string) option {
+func lasting(s *Scene, method string) option {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method == method && !p.Accepted {
 			return s.long(p)

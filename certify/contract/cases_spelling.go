@@ -55,7 +55,7 @@ func spellingCases() []Case {
 			Rule: "the group of a polling URL below a resource may be written in another casing: the operation is the same",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
-				started := s.remove(s.id, s.slowlyWithBoth(http.MethodDelete), s.belowTheResource())
+				started := s.remove(s.id, s.slowlyWithBoth(http.MethodDelete), belowTheResource(s))
 				below := false
 				for _, link := range pollingURLs(started) {
 					other := inOtherGroupCasing(link, s.group)
@@ -80,7 +80,7 @@ func sameHeader(as *Answer) option {
 }
 
 // belowTheResource asks for polling URLs below the resource, where that is described.
-func (s *Scene) belowTheResource() option {
+func belowTheResource(s *Scene) option {
 	for _, place := range s.Description.Asynchrony.Places {
 		if place.Path == "{resource}" {
 			return withAll(place.Headers)
