@@ -38,7 +38,7 @@ func TestPgBouncer(t *testing.T) {
 		t.Parallel()
 		text := strings.Replace(goodConfig, "{driver: sqlite, dsn: portico.db}", fmt.Sprintf("{driver: postgres, dsn: %q}", through(t, "transaction")), 1)
 		dir := t.TempDir()
-		file := writeConfig(t, dir, text)
+		file := writeConfig(t, dir, strings.NewReplacer("127.0.0.1:8080", harness.FreeAddress(t), "127.0.0.1:8081", harness.FreeAddress(t)).Replace(text))
 		for _, command := range []string{"check", "serve"} {
 			p := harness.Start(t, "portico "+command, dir, harness.Build(t).Portico, command, "--config", file)
 			if code := p.ExitCode(t); code != 1 || !lineWith(p.Stdout()+p.Stderr(), "pool_mode = transaction", "name the server itself, or a pool with pool_mode = session") {

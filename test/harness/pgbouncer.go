@@ -42,10 +42,14 @@ func StartPgBouncer(t testing.TB, p *Postgres, mode string, settings ...string) 
 	programs.folder = filepath.Dir(program)
 	process := programs.start(t, "pgbouncer on "+address, folder, filepath.Base(program), config)
 	t.Cleanup(func() {
+		if process.Ended() {
+			t.Errorf("%s ended by itself: %v", process.name, process.err)
+		} else {
+			process.Kill(t)
+		}
 		if t.Failed() {
 			t.Logf("%s, standard error:\n%s", process.name, process.stderr.tail(4096))
 		}
-		process.Kill(t)
 	})
 	Await(t, startBound, "PgBouncer to listen", func() bool {
 		conn, err := net.Dial("tcp", address)
