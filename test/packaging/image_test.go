@@ -79,6 +79,29 @@ func TestImageRuns(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("it ended with %v\n%s", err, log.String())
 	}
+	demonstrates(t, i, root)
+}
+
+// demonstrates fails the test unless the image runs the demo, as the README has it, and
+// the demo's console answers.
+func demonstrates(t *testing.T, i image, root string) {
+	t.Helper()
+	address, admin := harness.FreeAddress(t), harness.FreeAddress(t)
+	var log strings.Builder
+	demo := i.in(t, root, "/portico", "demo", "--listen", address, "--admin", admin, "--data", "/var/lib/portico/portico-demo")
+	demo.Stderr = &log
+	harness.OK(t, demo.Start())
+	harness.Await(t, bound, "the demo's console", func() bool {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/", http.NoBody)
+		harness.OK(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+	})
+	http.DefaultClient.CloseIdleConnections()
+	harness.OK(t, demo.Process.Signal(syscall.SIGTERM))
+	if err := demo.Wait(); err != nil {
+		t.Errorf("the demo ended with %v\n%s", err, log.String())
+	}
 }
 
 // in is a command in an image's file system: read-only but for the volume of the store,
