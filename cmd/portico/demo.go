@@ -106,9 +106,6 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	steps := d.steps(cfg, endpoints["eastus"])
-	if d.guest != nil {
-		steps = append(steps, d.own())
-	}
 	d.explain(cfg, steps)
 	if !d.tour {
 		return s.run(ctx, public, admin)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"portico/config"
 )
@@ -16,8 +17,8 @@ type step struct {
 	look  string // what to look at in the answers
 }
 
-// steps are what there is to try. The lines of the first ones use the two variables that
-// [variables] sets.
+// steps are what there is to try, with contoso and with the provider of the demo's user. The
+// lines use what [variables] sets. eastus is the address of contoso's endpoint there.
 func (d *demo) steps(cfg *config.Config, eastus string) []step {
 	const (
 		machines                 = "/providers/Contoso.Compute/virtualMachines"
@@ -31,10 +32,9 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 		return shown(send("PUT", "$demo"+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`))
 	}
 	portico := func(command string) string {
-		program, parts := os.Args[0], filepath.Join(d.data, "portico.yaml")
-		return program + " " + command + " --config " + parts
+		return os.Args[0] + " " + command + " --config " + filepath.Join(d.data, "portico.yaml")
 	}
-	return []step{
+	all := []step{
 		{"Create a group, and a resource in each of three regions:", []string{
 			shown(send("PUT", group, `{"location":"westus"}`)), machine("alpha", "West US"), machine("beta", "eastus"), machine("gamma", "North Europe"),
 		}, "Each location came in the form of its client, and each resource went to its own region's endpoint."},
@@ -56,6 +56,10 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 		}, "202, and status names what the deletion waits for. The last line ends the refusals, and the next attempt deletes the group."},
 		{"Watch all of it in the console, at http://" + cfg.Server.Admin + "/", nil, ""},
 	}
+	if d.guest != nil { // while the group is there
+		all = slices.Insert(all, 2, step{title: "Your provider stands beside contoso:", lines: d.guest.try("$demo", "$portico")})
+	}
+	return all
 }
 
 // variables are lines that set what the other lines use.
@@ -96,9 +100,4 @@ Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the c
 		}
 	}
 	fmt.Fprintln(d.out)
-}
-
-// own is what to try with the provider of the demo's user.
-func (d *demo) own() step {
-	return step{title: "Your provider stands beside contoso:", lines: d.guest.try("$demo", "$portico")}
 }

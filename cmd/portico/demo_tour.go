@@ -44,8 +44,8 @@ func (d *demo) walk(ctx context.Context, cfg *config.Config, steps []step) {
 	fmt.Fprintln(d.out, "\nThe tour is over. The demo serves until Ctrl-C.")
 }
 
-// pressed receives for each line of the input, and is closed with it. Who reads a terminal
-// cannot be told to stop: the reader ends with the input or, after ctx, with its next line.
+// pressed receives for each line of the input, and is closed with it. Nothing interrupts the
+// read of a terminal: the reader ends with the input or, after ctx, with its next line.
 func pressed(ctx context.Context, input io.Reader) <-chan struct{} {
 	enter := make(chan struct{})
 	go func() {

@@ -22,11 +22,15 @@ func TestDemoWithAProviderOfOnesOwn(t *testing.T) {
 	address, admin := harness.FreeAddress(t), harness.FreeAddress(t)
 	demo := harness.Start(t, "portico demo", dir, harness.Build(t).Portico,
 		"demo", "--listen", address, "--admin", admin, "--data", "data", "--provider", provider)
-	all := eventually(t, "requests to the provider", func() ([]string, bool) {
-		_, own, _ := strings.Cut(demo.Stdout(), "Your provider")
-		return curlLines(demo.Stdout()), len(curlLines(own)) == 2
+	var lines []string
+	all := eventually(t, "requests to the provider, and the last that the demo prints", func() ([]string, bool) {
+		all := curlLines(demo.Stdout())
+		lines = slices.DeleteFunc(slices.Clone(all), func(line string) bool { return !strings.Contains(line, "/Acme.Stuff/") })
+		return all, len(lines) == 2 && strings.HasSuffix(all[len(all)-1], "/contoso/faults'")
 	})
-	lines := all[len(all)-2:]
+	if deleted := slices.IndexFunc(all, func(line string) bool { return kindOf(line) == "deletion that waits" }); deleted < slices.Index(all, lines[1]) {
+		t.Errorf("the demo's group is deleted before they can be tried: %q", all)
+	}
 	eventually(t, "a ready demo", func() (struct{}, bool) {
 		status, err := get(t, "http://"+admin+"/readyz")
 		return struct{}{}, err == nil && status == 200

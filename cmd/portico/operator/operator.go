@@ -1,6 +1,6 @@
 // Package operator holds the commands with which operators query and change a running
-// service: a file for each noun. All of them call its admin listener by
-// gateway/admin/client.
+// service: a file for each noun. All of them call its admin listener by the client of
+// gateway/admin/api.
 //
 // An asking is a command of this kind: it finds the service, calls it, writes the answer
 // in the requested form, and says what to do next if it fails. A listing is one that
