@@ -110,23 +110,23 @@ func (a *Activity) concerns(ctx context.Context, x *exchange.Exchange) bool {
 }
 
 // record records an event of the request of x, at its scope.
-func (a *Activity) record(ctx context.Context, x *exchange.Exchange, told events.Payload) {
-	if told.Status == events.Failed {
+func (a *Activity) record(ctx context.Context, x *exchange.Exchange, payload events.Payload) {
+	if payload.Status == events.Failed {
 		ok, omitted := a.refusals.take(x.Caller(), time.Now())
 		if !ok {
 			a.overBudget.Inc()
 			return
 		}
-		told.Omitted = omitted
+		payload.Omitted = omitted
 	}
 	partition := x.Subscription()
 	if partition == "" {
 		partition = memory.TenantPartition(x.Principal.TenantID)
 	}
-	told.Resource, told.Began = resourceOf(x.Request), x.Started
+	payload.Resource, payload.Began = resourceOf(x.Request), x.Started
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if err := a.store.Events.Record(ctx, partition, told); err != nil {
+	if err := a.store.Events.Record(ctx, partition, payload); err != nil {
 		a.failed.Inc()
 		x.Warn("a request is not in the activity log", err)
 	}

@@ -158,10 +158,10 @@ func (e *ForgottenError) Error() string {
 // Record records the event of a request that changed nothing in the store: one that was
 // refused, or only passed on to a provider. sub is a subscription, or the text that stands
 // for a tenant.
-func (l *Log) Record(ctx context.Context, sub string, told events.Payload) error {
+func (l *Log) Record(ctx context.Context, sub string, payload events.Payload) error {
 	sub = arm.Fold(sub)
 	return l.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
-		return t.Record(sub, arm.Fold(told.Resource), told)
+		return t.Record(sub, arm.Fold(payload.Resource), payload)
 	})
 }
 

@@ -48,7 +48,7 @@ func (s State) MayRun(id [16]byte, kind WriteKind) bool {
 // GET itself if none of them says whether the resource exists. Each agrees with the row
 // afterwards, whichever write it reports, because a reader that replays events goes by the
 // last one.
-func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (told []events.Payload) {
+func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (found []events.Payload) {
 	if before == nil || after != nil && !NeedsVerify(before.Phase, before.Verify) && !before.FollowPut {
 		return nil // nothing was in doubt
 	}
@@ -62,14 +62,14 @@ func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind
 		} else {
 			said = true
 		}
-		told = append(told, e)
+		found = append(found, e)
 	}
 	if said {
-		return told
+		return found
 	}
 	own := events.Payload{Action: WriteVerb, Origin: events.Verified, Status: events.Succeeded, New: isNew}
 	if gone {
 		own.Action = DeleteVerb
 	}
-	return append(told, own)
+	return append(found, own)
 }

@@ -40,13 +40,13 @@ type recorded struct {
 
 // Record records an event of a change that the transaction makes. sub and key are
 // folded.
-func (t *Tx) Record(sub, key string, told events.Payload) error {
-	return t.RecordBy(events.CauseOf(t.Context), sub, key, told)
+func (t *Tx) Record(sub, key string, payload events.Payload) error {
+	return t.RecordBy(events.CauseOf(t.Context), sub, key, payload)
 }
 
 // RecordBy is [Tx.Record] for another cause than that of the transaction.
-func (t *Tx) RecordBy(cause events.Cause, sub, key string, told events.Payload) error {
-	e, err := t.database.SealEvent(t.Context, cause, key, told)
+func (t *Tx) RecordBy(cause events.Cause, sub, key string, payload events.Payload) error {
+	e, err := t.database.SealEvent(t.Context, cause, key, payload)
 	if err != nil {
 		return err
 	}
@@ -55,12 +55,12 @@ func (t *Tx) RecordBy(cause events.Cause, sub, key string, told events.Payload) 
 
 // RecordOwn records a change of a resource of Portico's own. A removed one has no entity
 // tag.
-func (t *Tx) RecordOwn(sub string, told events.Payload) error {
-	told.Origin, told.Began = events.Decided, t.Now.Truncate(time.Millisecond)
-	if told.Status == events.Succeeded && strings.HasSuffix(told.Action, index.DeleteVerb) {
-		told.ETag = ""
+func (t *Tx) RecordOwn(sub string, payload events.Payload) error {
+	payload.Origin, payload.Began = events.Decided, t.Now.Truncate(time.Millisecond)
+	if payload.Status == events.Succeeded && strings.HasSuffix(payload.Action, index.DeleteVerb) {
+		payload.ETag = ""
 	}
-	return t.Record(sub, arm.Fold(told.Resource), told)
+	return t.Record(sub, arm.Fold(payload.Resource), payload)
 }
 
 // SealedEvent is an event as it is stored.
@@ -73,9 +73,9 @@ type SealedEvent struct {
 const UsualPayload = 1 << 10
 
 // SealEvent encrypts a payload into an event.
-func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, told events.Payload) (SealedEvent, error) {
-	told.Cause, told.Error = cause, events.Bounded(told.Error)
-	text, err := told.AppendJSON(make([]byte, 0, UsualPayload))
+func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, payload events.Payload) (SealedEvent, error) {
+	payload.Cause, payload.Error = cause, events.Bounded(payload.Error)
+	text, err := payload.AppendJSON(make([]byte, 0, UsualPayload))
 	if err != nil {
 		return SealedEvent{}, fmt.Errorf("inventory: an event of %s: %w", key, err)
 	}
@@ -127,11 +127,11 @@ func (t *Tx) WriteOutbox() error {
 }
 
 // add appends an event: its id, its key, and its encrypted payload.
-func (r *recorded) add(id [16]byte, key string, told []byte) {
+func (r *recorded) add(id [16]byte, key string, payload []byte) {
 	r.n++
 	r.text = append(r.text, id[:]...)
 	r.text = append(binary.AppendUvarint(r.text, uint64(len(key))), key...)
-	r.text = append(binary.AppendUvarint(r.text, uint64(len(told))), told...)
+	r.text = append(binary.AppendUvarint(r.text, uint64(len(payload))), payload...)
 }
 
 var errRecorded = errors.New("inventory: what was recorded of events cannot be read")
