@@ -37,7 +37,7 @@ func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T
 	if err != nil {
 		return nil, err
 	}
-	return &Joint[T]{recall[T]{changes: c, known: known, keep: always[T], size: size}}, nil
+	return &Joint[T]{recall[T]{changes: c, keys: newHashes(), known: known, keep: always[T], size: size}}, nil
 }
 
 // Get returns the value that a question means, and whether memory said so; else what
@@ -53,7 +53,7 @@ func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read fu
 	key = arm.AppendFold(key, q.Subscription)
 	ofSubscription := t.changes.count(key[length:])
 	key = append(append(append(key, 0), q.Name...), 0)
-	return t.get(ctx, t.known.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, error) { return read(ctx) })
+	return t.get(ctx, t.keys.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, error) { return read(ctx) })
 }
 
 // always remembers every value.

@@ -13,7 +13,8 @@ import (
 // forgets a place as soon as Forget says so.
 type Locations struct {
 	read  func(ctx context.Context, sub, key string) (Located, error)
-	known *lruTable[Located]
+	keys  hashes
+	known table[Located]
 	reads sharedReads[Located]
 	clock func() time.Time
 	// changes counts, per class of places, what was forgotten: a reading that began
@@ -43,7 +44,7 @@ type Located struct {
 func (l Located) NeedsVerify() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
 
 // KeyOf returns the table's key of a resource, by the folded key of the index.
-func (c *Locations) KeyOf(key string) Key { return c.known.KeyOf(key) }
+func (c *Locations) KeyOf(key string) Key { return c.keys.KeyOf(key) }
 
 // LocationOptions say what a Locations reads, and bound it.
 type LocationOptions struct {
@@ -60,14 +61,14 @@ func NewLocations(o LocationOptions) (*Locations, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Locations{read: o.Read, known: known, clock: o.Now}, nil
+	return &Locations{read: o.Read, keys: newHashes(), known: known, clock: o.Now}, nil
 }
 
 // Locate returns where a resource is, from memory if that knows. key is folded.
 // asked is when the request arrived, by the clock of LocationOptions.Now. A lookup that memory
 // answers allocates nothing.
 func (c *Locations) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
-	at := c.known.Key(key)
+	at := c.keys.Key(key)
 	known := c.known.Get(at, asked)
 	c.known.Count(at, known != nil)
 	if known != nil {

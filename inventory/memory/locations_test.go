@@ -162,7 +162,7 @@ func TestAgeIsMeasuredByTheRequest(t *testing.T) {
 		{time.Now().Add(ttl), false},
 		{time.Time{}, false},
 	} {
-		cache.forget(cache.known.Key(key))
+		cache.forget(cache.keys.Key(key))
 		for _, ask := range []struct {
 			at     time.Time
 			cached bool

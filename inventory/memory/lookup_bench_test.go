@@ -19,7 +19,7 @@ func BenchmarkCachedLookup(b *testing.B) {
 		keys[i] = fmt.Appendf(nil, "/subscriptions/s/resourceGroups/a-resource-group/providers/Contoso.Compute/virtualMachines/a-virtual-machine-%d", i)
 		located := Located{Region: "westus", Type: "contoso.compute/virtualmachines", Found: true}
 		plain[string(keys[i])] = located
-		at := c.known.Key(keys[i])
+		at := c.keys.Key(keys[i])
 		c.keep(at, located, c.change(at).Load(), asked)
 	}
 	for _, keyed := range []struct {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -11,10 +10,22 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// lruTable remembers values of one kind. It is safe for concurrent use.
+// table remembers values of one kind. It is safe for concurrent use. Packages that only
+// hold what is made of a table would compile all of its generic code if they saw more of
+// it than this.
+type table[T any] interface {
+	Get(at Key, asked time.Time) *T
+	Keep(at Key, value T, asked time.Time)
+	KeepSized(at Key, value T, size int, asked time.Time)
+	Forget(at Key)
+	Count(at Key, answered bool)
+	Counts() (hits, misses uint64)
+	Entries() int
+}
+
+// lruTable is a table that leaves out first what was used longest ago.
 type lruTable[T any] struct {
 	options tableBounds
-	seeds   [2]maphash.Seed
 	shards  [shards]shard[T]
 	answers [shards]answers
 }
@@ -55,15 +66,11 @@ type entry[T any] struct {
 	until time.Duration // since tableBounds.Begun
 }
 
-// Key is a text in 128 bits. The hashes are keyed, with new keys in each table: nobody
-// outside can look for two texts of one key.
-type Key [2]uint64
-
 func (k Key) shard() uint64 { return k[1] % shards }
 
 // newLRUTable makes an empty table.
 func newLRUTable[T any](o tableBounds) (*lruTable[T], error) {
-	t := &lruTable[T]{options: o, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	t := &lruTable[T]{options: o}
 	for i := range t.shards {
 		s := &t.shards[i]
 		var err error
@@ -73,28 +80,6 @@ func newLRUTable[T any](o tableBounds) (*lruTable[T], error) {
 		}
 	}
 	return t, nil
-}
-
-// Key returns the key of a text.
-func (t *lruTable[T]) Key(text []byte) Key {
-	return Key{maphash.Bytes(t.seeds[0], text), maphash.Bytes(t.seeds[1], text)}
-}
-
-// KeyOf is Key for a string.
-func (t *lruTable[T]) KeyOf(text string) Key {
-	return Key{maphash.String(t.seeds[0], text), maphash.String(t.seeds[1], text)}
-}
-
-// KeyBefore is Key for a text that goes on with another one. It copies neither.
-func (t *lruTable[T]) KeyBefore(text []byte, rest string) (k Key) {
-	for i, seed := range t.seeds {
-		var h maphash.Hash
-		h.SetSeed(seed)
-		_, _ = h.Write(text)
-		_, _ = h.WriteString(rest)
-		k[i] = h.Sum64()
-	}
-	return k
 }
 
 // Get returns the value of a key, which nobody may change; nil if it is not remembered.

@@ -14,6 +14,7 @@ func TestSizesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keys := newHashes()
 	sum := func() (all int64) {
 		for i := range table.shards {
 			s := &table.shards[i]
@@ -32,7 +33,7 @@ func TestSizesAreBounded(t *testing.T) {
 	for worker := range 4 {
 		wait.Go(func() {
 			for i := range 2000 {
-				at := table.KeyOf(string(rune(i % 300)))
+				at := keys.KeyOf(string(rune(i % 300)))
 				table.KeepSized(at, i, 1+(i+worker)%50, now)
 				if i%7 == 0 {
 					table.Forget(at)
@@ -44,7 +45,7 @@ func TestSizesAreBounded(t *testing.T) {
 	if n := sum(); n < shards*20 {
 		t.Errorf("only %d bytes are held", n)
 	}
-	at := table.KeyOf("large")
+	at := keys.KeyOf("large")
 	table.KeepSized(at, 1, 100, now)
 	if table.Get(at, now) == nil {
 		t.Error("what just fits is not kept")

@@ -12,7 +12,8 @@ import (
 // recall is memory that answers while what it holds has not changed.
 type recall[T any] struct {
 	changes *Changes
-	known   *lruTable[counted[T]]
+	keys    hashes
+	known   table[counted[T]]
 	reads   sharedReads[T]
 	keep    func(T) bool // whether a value is remembered
 	size    func(T) int  // in bytes

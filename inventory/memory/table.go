@@ -22,7 +22,7 @@ func NewScopeTable[T any](c *Changes, entries int, read func(ctx context.Context
 	if err != nil {
 		return nil, err
 	}
-	return &ScopeTable[T]{recall: recall[T]{changes: c, known: known, keep: keep, size: unmeasured[T]}, read: read}, nil
+	return &ScopeTable[T]{recall: recall[T]{changes: c, keys: newHashes(), known: known, keep: keep, size: unmeasured[T]}, read: read}, nil
 }
 
 // Find returns a value if memory may answer for it, and otherwise where to keep it once
@@ -33,7 +33,7 @@ func (t *ScopeTable[T]) Find(subscription, name string, asked time.Time) (value 
 	key := arm.AppendFold(buffer[:0], subscription)
 	count := t.changes.count(key)
 	key = arm.AppendFold(append(key, '/'), name)
-	return t.find(t.known.Key(key), counts{count, &t.changes.never}, asked)
+	return t.find(t.keys.Key(key), counts{count, &t.changes.never}, asked)
 }
 
 // Get is Find, and reads from the store what memory may not answer. It says whether
@@ -44,7 +44,7 @@ func (t *ScopeTable[T]) Get(ctx context.Context, subscription, name string, aske
 	key := arm.AppendFold(buffer[:0], subscription)
 	length, count := len(key), t.changes.count(key)
 	key = arm.AppendFold(append(key, '/'), name)
-	return t.get(ctx, t.known.Key(key), counts{count, &t.changes.never}, asked, func() (T, error) {
+	return t.get(ctx, t.keys.Key(key), counts{count, &t.changes.never}, asked, func() (T, error) {
 		return t.read(ctx, string(key[:length]), string(key[length+1:]))
 	})
 }

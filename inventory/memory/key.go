@@ -1,0 +1,34 @@
+package memory
+
+import "hash/maphash"
+
+// Key is a text in 128 bits. The hashes are keyed, with new keys in each table: nobody
+// outside can look for two texts of one key.
+type Key [2]uint64
+
+// hashes make the keys of a table.
+type hashes [2]maphash.Seed
+
+func newHashes() hashes { return hashes{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+// Key returns the key of a text.
+func (h hashes) Key(text []byte) Key {
+	return Key{maphash.Bytes(h[0], text), maphash.Bytes(h[1], text)}
+}
+
+// KeyOf is Key for a string.
+func (h hashes) KeyOf(text string) Key {
+	return Key{maphash.String(h[0], text), maphash.String(h[1], text)}
+}
+
+// KeyBefore is Key for a text that goes on with another one. It copies neither.
+func (h hashes) KeyBefore(text []byte, rest string) (k Key) {
+	for i, seed := range h {
+		var sum maphash.Hash
+		sum.SetSeed(seed)
+		_, _ = sum.Write(text)
+		_, _ = sum.WriteString(rest)
+		k[i] = sum.Sum64()
+	}
+	return k
+}
