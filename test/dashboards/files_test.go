@@ -23,6 +23,7 @@ const (
 type dashboard struct {
 	UID, Title, Description string
 	Templating              struct{ List []variable }
+	Annotations             struct{ List []annotation }
 	Panels                  []panel
 
 	file string
@@ -33,15 +34,49 @@ type variable struct {
 	IncludeAll                                    bool
 }
 
+// annotation marks events on all panels. With UseValueForTime the values are the events'
+// times, in milliseconds.
+type annotation struct {
+	Name, Expr, TitleFormat, TextFormat, UseValueForTime string
+	Enable                                               bool
+}
+
 type panel struct {
 	ID                       int
 	Type, Title, Description string
 	GridPos                  struct{ X, Y, W, H int }
-	FieldConfig              struct{ Defaults struct{ Unit string } }
+	FieldConfig              struct{ Defaults fieldDefaults }
 	Targets                  []struct {
 		Expr, LegendFormat string
 		Exemplar           bool
 	}
+}
+
+func (p panel) expressions() (all string) {
+	for _, t := range p.Targets {
+		all += t.Expr + "\n"
+	}
+	return all
+}
+
+func (p panel) legends() (all string) {
+	for _, t := range p.Targets {
+		all += t.LegendFormat + "\n"
+	}
+	return all
+}
+
+// fieldDefaults are the settings of all series of a panel.
+type fieldDefaults struct {
+	Unit       string
+	Links      []struct{ Title, URL string }
+	Thresholds struct {
+		Steps []struct {
+			Color string
+			Value *float64 // nil: the lowest
+		}
+	}
+	Custom struct{ ThresholdsStyle struct{ Mode string } }
 }
 
 func readDashboards(t *testing.T) (all []dashboard) {
@@ -148,6 +183,11 @@ func duration(t *testing.T, parts []string) time.Duration {
 	}
 	return d
 }
+
+var (
+	fieldLabel  = regexp.MustCompile(`\$\{__field\.labels\.(\w+)\b`)
+	legendLabel = regexp.MustCompile(`\{\{(\w+)\}\}`)
+)
 
 // filled is an expression as Grafana would send it, with all values of all variables,
 // for a panel so narrow that a rate covers ten seconds.

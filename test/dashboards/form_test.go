@@ -4,7 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,6 +67,102 @@ func TestForm(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAnnotations checks that all dashboards mark the same events, of the deployments that
+// are looked at alone.
+func TestAnnotations(t *testing.T) {
+	all := readDashboards(t)
+	for _, d := range all {
+		if !reflect.DeepEqual(d.Annotations, all[0].Annotations) || len(d.Annotations.List) == 0 {
+			t.Errorf("%s: annotations %+v", d.file, d.Annotations)
+		}
+		for _, a := range d.Annotations.List {
+			if strings.Count(a.Expr, `{job=~"$job"}`) != strings.Count(a.Expr, "{") || !a.Enable || a.UseValueForTime != "on" || a.TitleFormat == "" {
+				t.Errorf("%s: %+v", d.file, a)
+			}
+		}
+	}
+}
+
+// TestLinks checks that curves of a region or of a provider lead to its board, for the same
+// deployments and times.
+func TestLinks(t *testing.T) {
+	boards := map[string]dashboard{}
+	for _, d := range readDashboards(t) {
+		boards[d.UID] = d
+	}
+	for _, kind := range []string{"region", "provider"} {
+		board, linked := "portico-"+kind, 0
+		want := "/d/" + board + "?${datasource:queryparam}&${job:queryparam}&var-" + kind + "=${__field.labels." + kind + ":percentencode}&${__url_time_range}"
+		if !slices.ContainsFunc(boards[board].Templating.List, func(v variable) bool { return v.Name == kind }) {
+			t.Fatalf("%s has no variable %s", board, kind)
+		}
+		for _, d := range boards {
+			for _, p := range d.Panels {
+				// Alerts of no region would lead nowhere.
+				names := d.UID != board && !strings.Contains(p.expressions(), "ALERTS") && strings.Contains(p.legends(), "{{"+kind+"}}")
+				links := false
+				for _, link := range p.FieldConfig.Defaults.Links {
+					links = links || link.URL == want && link.Title != ""
+				}
+				if names != links {
+					t.Errorf("%s, %q: it names a %s: %v, and links to its board: %v", d.file, p.Title, kind, names, links)
+				}
+				if links {
+					linked++
+				}
+			}
+		}
+		if linked == 0 {
+			t.Errorf("nothing leads to %s", board)
+		}
+	}
+}
+
+// TestThresholds compares the thresholds of the board of a region with the alerts.
+func TestThresholds(t *testing.T) {
+	rules := map[string]string{}
+	for _, r := range readRules(t) {
+		rules[r.Alert] = r.Expr
+	}
+	bound := func(alert, pattern string) float64 {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(rules[alert])
+		if found == nil {
+			t.Fatalf("%s: no %s in %s", alert, pattern, rules[alert])
+		}
+		n, err := strconv.ParseFloat(found[1], 64)
+		harness.OK(t, err)
+		return n
+	}
+	want := map[string][]float64{
+		"Share that fails":               {bound("PorticoRegionErrorBudgetFast", `/ ([0-9.]+)`), bound("PorticoRegionDown", `> ([0-9.]+)`)},
+		"Group deletes that wait for it": {bound("PorticoGroupDeleteWaiting", `> ([0-9.]+)`) + 1},
+		"Addresses in use":               {bound("PorticoEndpointDown", `== ([0-9.]+)`) + 1},
+		"Circuits":                       {1, 2}, // half-open, open
+	}
+	for _, d := range readDashboards(t) {
+		for _, p := range d.Panels {
+			if d.UID != "portico-region" || p.Type == "row" {
+				continue
+			}
+			var steps []float64
+			for i, step := range p.FieldConfig.Defaults.Thresholds.Steps {
+				if (step.Value == nil) != (i == 0) || step.Color == "" {
+					t.Errorf("%s: step %d is %+v", p.Title, i, step)
+				} else if i > 0 {
+					steps = append(steps, *step.Value)
+				}
+			}
+			if drawn := p.FieldConfig.Defaults.Custom.ThresholdsStyle.Mode != ""; !slices.Equal(steps, want[p.Title]) || drawn != (len(steps) > 0) {
+				t.Errorf("%s: thresholds %v, drawn: %v, want %v", p.Title, steps, drawn, want[p.Title])
+			}
+			delete(want, p.Title)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("no panels: %v", want)
 	}
 }
 

@@ -83,6 +83,7 @@ events:
 	want.fires(trust.site, "PorticoCertificateExpires")
 	trust.load(t)
 	sound.load(t)
+	sound.move(t)
 	region.load(t, append(region.settle(t), region.failing())...)
 	want.mayFire(region, "PorticoRegionErrorBudgetFast", "PorticoRegionErrorBudgetSlow")
 	store.load(t)
@@ -118,6 +119,7 @@ events:
 	watch.until(t, firingTime, watch.all)
 	t.Logf("every alert has fired %v after the start", time.Since(begun).Round(time.Second))
 	askPanels(t, prometheus, begun)
+	askAnnotations(t, prometheus, begun)
 	found := investigate(t, prometheus, region, begun, broken)
 	found.check(t, region, broken)
 	if *write && !t.Failed() {
@@ -192,6 +194,7 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 			}
 		}
 		for _, panel := range d.Panels {
+			checkLinkLabels(t, p, panel, begun)
 			for _, target := range panel.Targets {
 				asked++
 				if !hasData(t.Context(), t, p, filled(target.Expr), begun) {
@@ -207,6 +210,55 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 		}
 	}
 	t.Logf("%d queries of panels were asked", asked)
+}
+
+// checkLinkLabels checks that series of a panel have the labels by which its links are
+// filled in.
+func checkLinkLabels(t *testing.T, p *harness.Prometheus, panel panel, begun time.Time) {
+	t.Helper()
+	for _, link := range panel.FieldConfig.Defaults.Links {
+		if strings.HasSuffix(panel.Targets[0].Expr, "or vector(0)") {
+			continue // it has labels only after what no site does
+		}
+		for _, label := range fieldLabel.FindAllStringSubmatch(link.URL, -1) {
+			series, err := p.QueryRange(t.Context(), filled(panel.Targets[0].Expr), begun, 2*time.Second)
+			if err != nil || !slices.ContainsFunc(series, func(s harness.Series) bool { return s.Labels[label[1]] != "" }) {
+				t.Errorf("%q links by the label %s, which no series has: %v", panel.Title, label[1], err)
+			}
+		}
+	}
+}
+
+// askAnnotations queries what the dashboards mark on their panels: of versions, reloads and
+// refused reloads, the times at which they happened, and nothing where nothing happened.
+func askAnnotations(t *testing.T, p *harness.Prometheus, begun time.Time) {
+	t.Helper()
+	marked := map[string]map[string]bool{}
+	for _, a := range readDashboards(t)[0].Annotations.List {
+		series, err := p.QueryRange(t.Context(), filled(a.Expr), begun, 2*time.Second)
+		harness.OK(t, err)
+		marked[a.Name] = map[string]bool{}
+		for _, s := range series {
+			marked[a.Name][s.Labels["job"]] = true
+			// All sites have started a moment before the beginning.
+			if at := time.UnixMilli(int64(s.Last())); at.Before(begun.Add(-firingTime)) || at.After(time.Now()) {
+				t.Errorf("%s of %v: at %v", a.Name, s.Labels, at)
+			}
+			for _, label := range legendLabel.FindAllStringSubmatch(a.TitleFormat+a.TextFormat, -1) {
+				if s.Labels[label[1]] == "" {
+					t.Errorf("%s: no label %s in %v", a.Name, label[1], s.Labels)
+				}
+			}
+		}
+	}
+	for name, jobs := range map[string][]string{
+		"Reloads": {"portico-trust"}, "Refused reloads": {"portico-ledger"},
+		"Versions": {"portico-full", "portico-gone", "portico-jobs", "portico-ledger", "portico-region", "portico-sound", "portico-store", "portico-trust"},
+	} {
+		if got := slices.Sorted(maps.Keys(marked[name])); !slices.Equal(got, jobs) {
+			t.Errorf("%s: of %v, want %v", name, got, jobs)
+		}
+	}
 }
 
 // hasData reports whether an expression ever had a value that is a number.

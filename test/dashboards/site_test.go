@@ -140,3 +140,15 @@ func (s *site) writes() []harness.Request {
 		{Method: http.MethodDelete, Path: groupPath},
 	}
 }
+
+// move moves a machine to another group.
+func (s *site) move(t *testing.T) {
+	t.Helper()
+	s.PutGroup(t, "source")
+	s.PutGroup(t, "target")
+	s.PutResource(t, "source", "Contoso.Compute/virtualMachines/mover", machine("westus"))
+	s.Portico.Do(t, harness.Request{
+		Method: http.MethodPost, Path: s.GroupPath("source") + "/moveResources?api-version=2021-04-01",
+		Body: fmt.Sprintf(`{"resources":[%q],"targetResourceGroup":%q}`, s.ResourcePath("source", "Contoso.Compute/virtualMachines/mover"), s.GroupPath("target")),
+	}).Want(t, 202)
+}
