@@ -99,16 +99,18 @@ func (s *apiServer) call(ctx context.Context, method, path string, body []byte) 
 	return resp.StatusCode, answer, err
 }
 
-// collections are where the chart's kinds lie. Those of the Prometheus operator are not an
-// API server's own.
+// collections are where the chart's kinds lie. Those of the Prometheus operator and
+// of the Gateway API are not an API server's own.
 var collections = map[string]string{
-	"v1 ConfigMap":                       "/api/v1/namespaces/%s/configmaps",
-	"v1 Secret":                          "/api/v1/namespaces/%s/secrets",
-	"v1 Service":                         "/api/v1/namespaces/%s/services",
-	"v1 ServiceAccount":                  "/api/v1/namespaces/%s/serviceaccounts",
-	"apps/v1 Deployment":                 "/apis/apps/v1/namespaces/%s/deployments",
-	"policy/v1 PodDisruptionBudget":      "/apis/policy/v1/namespaces/%s/poddisruptionbudgets",
-	"networking.k8s.io/v1 NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
+	"v1 ConfigMap":                           "/api/v1/namespaces/%s/configmaps",
+	"v1 Secret":                              "/api/v1/namespaces/%s/secrets",
+	"v1 Service":                             "/api/v1/namespaces/%s/services",
+	"v1 ServiceAccount":                      "/api/v1/namespaces/%s/serviceaccounts",
+	"apps/v1 Deployment":                     "/apis/apps/v1/namespaces/%s/deployments",
+	"policy/v1 PodDisruptionBudget":          "/apis/policy/v1/namespaces/%s/poddisruptionbudgets",
+	"networking.k8s.io/v1 NetworkPolicy":     "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
+	"networking.k8s.io/v1 Ingress":           "/apis/networking.k8s.io/v1/namespaces/%s/ingresses",
+	"autoscaling/v2 HorizontalPodAutoscaler": "/apis/autoscaling/v2/namespaces/%s/horizontalpodautoscalers",
 }
 
 // apply has the server make or change an object as Helm does, with every member that it
@@ -118,7 +120,7 @@ func (s *apiServer) apply(t *testing.T, namespace string, manifest []byte) (gene
 	var object map[string]any
 	harness.OK(t, yaml.Unmarshal(manifest, &object))
 	kind := word(object["apiVersion"]) + " " + word(object["kind"])
-	if strings.HasPrefix(kind, "monitoring.coreos.com/") {
+	if strings.HasPrefix(kind, "monitoring.coreos.com/") || strings.HasPrefix(kind, "gateway.networking.k8s.io/") {
 		return 0
 	}
 	collection, known := collections[kind]

@@ -9,6 +9,7 @@ import (
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	gateway "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
 	"portico/test/harness"
@@ -51,6 +52,8 @@ func (c cluster) validate(manifest []byte) error {
 		return yaml.UnmarshalStrict(manifest, &monitoring.ServiceMonitor{})
 	case "monitoring.coreos.com/v1 PrometheusRule":
 		return yaml.UnmarshalStrict(manifest, &monitoring.PrometheusRule{})
+	case "gateway.networking.k8s.io/v1 HTTPRoute": // TestChartRouteIsTaken goes further
+		return yaml.UnmarshalStrict(manifest, &gateway.HTTPRoute{})
 	}
 	schema, ok := c.kinds[kind]
 	if !ok {

@@ -8,6 +8,11 @@ what this chart decides. */ -}}
     {{- fail (printf "config.%s would stand in a ConfigMap: give it in secret.content, or in the Secret that secret.existing names" $path) -}}
   {{- end -}}
 {{- end -}}
+{{- range $where := list .Values.config .Values.secret.content -}}
+  {{- if ne (dig "store" "driver" "postgres" $where) "postgres" -}}
+    {{- fail "store.driver: the gateways of this chart share a PostgreSQL database; SQLite has one writer, so that neither replicas nor autoscaling could add a gateway" -}}
+  {{- end -}}
+{{- end -}}
 {{- $tls := "terminated" -}}
 {{- if .Values.tls.secret -}}
   {{- $tls = dict "cert" "/etc/portico/tls/tls.crt" "key" "/etc/portico/tls/tls.key" -}}
