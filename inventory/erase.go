@@ -25,14 +25,19 @@ type Erasure struct {
 	More    bool // something was erased, and the next step erases more
 	Done    bool // nothing is left, and the job has ended with that
 	Revived bool // it is not Deleted any more; the job has ended
+
+	// After is where the next step goes on in the group that it is at. PostgreSQL keeps
+	// what was erased in its indexes until it is vacuumed: each step would walk over all
+	// that those before it have erased.
+	After string
 }
 
 const (
 	countOpenWrites    = `SELECT (SELECT COUNT(*) FROM intents WHERE subscription = ? AND ends > ?) + (SELECT COUNT(*) FROM fences WHERE subscription = ?)`
 	countMoving        = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ? AND state = ?`
 	firstGroupToErase  = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key LIMIT 1` + engine.ForUpdate
-	firstGroupKeys     = `SELECT key FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT ?`
-	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ? AND key <= ?`
+	firstGroupKeys     = `SELECT key FROM resources WHERE subscription = ? AND grp = ? AND key > ? ORDER BY key LIMIT ?`
+	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ? AND key > ? AND key <= ?`
 	eraseGroupIntents  = `DELETE FROM intents WHERE subscription = ? AND grp = ?`
 	eraseGroupStrays   = `DELETE FROM strays WHERE subscription = ? AND grp = ?`
 	eraseOtherJobs     = `DELETE FROM jobs WHERE subscription = ? AND id <> ?`
@@ -92,7 +97,9 @@ var erasures = []string{
 // everything under way has ended, the store notifies every endpoint once more, and each
 // has to confirm again. That holds for every subscription: a write that began just as
 // the subscription was marked Deleted may have started and ended unseen.
-func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, error) {
+//
+// after is what the step before returned as Erasure.After; "" at first.
+func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job, after string) (Erasure, error) {
 	locks := subscriptionAndGroupsLocks(j.Subscription)
 	if sub, err := s.Subscription(ctx, j.Subscription); err == nil && sub.FinalVersion != 0 {
 		locks = transaction.SubscriptionLocks(j.Subscription)
@@ -140,7 +147,8 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 		}
 		e.More = true
 		if len(groups) > 0 {
-			return e, t.eraseOfGroup(sub.ID, groups[0])
+			e.After, err = t.eraseOfGroup(sub.ID, groups[0], after)
+			return e, err
 		}
 		if more, err := t.eraseTags(sub.ID); err != nil || more {
 			return e, err
@@ -182,33 +190,37 @@ func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	return countNotices(t, sub.ID, everyNamespace)
 }
 
-// eraseOfGroup removes some resources of a group. With the last of them it removes the
-// group and its other records.
-func (t *tx) eraseOfGroup(sub, group string) error {
-	keys, err := engine.Collect(t, engine.ScanOne[string], firstGroupKeys, sub, group, resourcesAtOnce)
+// eraseOfGroup removes some resources of a group, after a key, and returns the key after
+// which it goes on. With the last of them it removes the group and its other records.
+func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
+	keys, err := engine.Collect(t, engine.ScanOne[string], firstGroupKeys, sub, group, after, resourcesAtOnce)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, key := range keys {
 		t.dropLocation(key)
 	}
 	if len(keys) > 0 {
-		if _, err := t.Exec(eraseGroupRows, sub, group, keys[len(keys)-1]); err != nil {
-			return err
+		next = keys[len(keys)-1]
+		if _, err := t.Exec(eraseGroupRows, sub, group, after, next); err != nil {
+			return "", err
 		}
 	}
-	if len(keys) == resourcesAtOnce {
-		return nil
+	switch {
+	case len(keys) == resourcesAtOnce:
+		return next, nil
+	case after != "":
+		return "", nil // the next step looks once more from the first key on
 	}
 	t.ChangesScope(sub)
 	for _, statement := range [...]string{
 		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deleteGroup,
 	} {
 		if _, err := t.Exec(statement, sub, group); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // eraseRecords removes some records of a subscription, and reports whether there may be

@@ -103,9 +103,10 @@ func erased(t *testing.T, s *Store, groups, most int, fill func(context.Context)
 		harness.OK(t, s.engine.Read(t.Context()).One(`SELECT COUNT(*) FROM resources WHERE subscription = 's'`)(&n))
 		return n
 	}
-	for before := left(); ; {
-		e, err := s.EraseSubscription(t.Context(), jobs[0])
+	for before, after := left(), ""; ; {
+		e, err := s.EraseSubscription(t.Context(), jobs[0], after)
 		harness.OK(t, err)
+		after = e.After
 		now := 0
 		if groups == 1 { // counting reads them too
 			now = left()

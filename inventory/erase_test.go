@@ -67,7 +67,7 @@ func TestManyTagsAreErasedInSteps(t *testing.T) {
 		return n
 	}
 	for _, left := range []int{tagsAtOnce + 1, 1, 0} {
-		e, err := s.EraseSubscription(t.Context(), jobs[0])
+		e, err := s.EraseSubscription(t.Context(), jobs[0], "")
 		if err != nil || e.Done != (left == 0) || count("s") != left {
 			t.Errorf("%+v, %v: %d are left, want %d", e, err, count("s"), left)
 		}

@@ -228,7 +228,7 @@ func testErasing(t *testing.T, database Database) {
 		if len(jobs) != 1 {
 			t.Fatalf("%d jobs erase", len(jobs))
 		}
-		e, err := b.EraseSubscription(b.ctx, jobs[0])
+		e, err := b.EraseSubscription(b.ctx, jobs[0], "")
 		b.ok(err)
 		if !e.Done {
 			b.ok(b.DeferJob(b.ctx, jobs[0], b.clock.Now(), ""))
@@ -283,7 +283,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 		t.Helper()
 		jobs, _ := b.claim("eraser", 1, inventory.EraseJob)
 		for {
-			e, err := b.EraseSubscription(b.ctx, jobs[0])
+			e, err := b.EraseSubscription(b.ctx, jobs[0], "")
 			b.ok(err)
 			if e.Done || e.Notices > 0 {
 				break

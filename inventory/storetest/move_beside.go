@@ -36,7 +36,7 @@ func (m *mover) delete(sub string) {
 func (m *mover) erase() inventory.Erasure {
 	m.Helper()
 	j := m.claimed(inventory.EraseJob)
-	e, err := m.EraseSubscription(m.ctx, j)
+	e, err := m.EraseSubscription(m.ctx, j, "")
 	m.ok(err)
 	if !e.Done {
 		m.ok(m.DeferJob(m.ctx, j, m.clock.Now(), ""))

@@ -166,7 +166,7 @@ func testRetirementOfNotices(t *testing.T, database Database) {
 		if len(erase) != 1 {
 			b.Fatal("the erasing does not go on")
 		}
-		e, err := b.EraseSubscription(b.ctx, erase[0])
+		e, err := b.EraseSubscription(b.ctx, erase[0], "")
 		b.ok(err)
 		if e.Done {
 			break

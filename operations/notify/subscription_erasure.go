@@ -37,9 +37,10 @@ func (k SubscriptionErasure) Describe() jobs.Description {
 
 // Run erases until nothing is left, or until it has to wait.
 func (k SubscriptionErasure) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
-	for {
+	for after := ""; ; {
 		failpoint.Pass(failpoint.EraseBefore)
-		e, err := k.Store.EraseSubscription(ctx, claim.Job)
+		e, err := k.Store.EraseSubscription(ctx, claim.Job, after)
+		after = e.After
 		failpoint.Pass(failpoint.EraseAfter)
 		switch {
 		case err != nil:
