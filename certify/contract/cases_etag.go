@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -172,7 +173,20 @@ func (s *Scene) oneWins(statuses map[int]int) {
 	for _, n := range statuses {
 		all += n
 	}
-	s.check(won == 1 && explained == all-1, "one success, and 412 for the others", "%v", statuses)
+	s.check(won == 1 && explained == all-1, "one success, and 412 for the others", "%s", tally(statuses))
+}
+
+// tally says how many answers had each status.
+func tally(statuses map[int]int) string {
+	var parts []string
+	for _, status := range slices.Sorted(maps.Keys(statuses)) {
+		what := fmt.Sprintf("%d with %d", statuses[status], status)
+		if status == 0 {
+			what = fmt.Sprintf("%d without an answer", statuses[status])
+		}
+		parts = append(parts, what)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // race makes concurrent writes of the scene's resource, all with one condition, and
@@ -192,13 +206,17 @@ func (s *Scene) race(writers int, method, header, value string, body func(int) a
 		}
 		c.header.Set(header, value)
 		all.Go(func() {
-			status := 0
-			if a, err := s.send(c); err == nil {
-				status = a.Status
-			}
+			a, err := s.send(c)
 			mu.Lock()
 			defer mu.Unlock()
-			statuses[status]++
+			if err != nil {
+				statuses[0]++
+				return
+			}
+			statuses[a.Status]++
+			if a.Status != http.StatusPreconditionFailed {
+				s.last = a // a fault shows one that was not refused, where there is one
+			}
 		})
 	}
 	all.Wait()

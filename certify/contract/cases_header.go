@@ -3,6 +3,8 @@ package contract
 import (
 	"net/http"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // headerCases check the ids of requests, the identities of writers, and errors.
@@ -10,10 +12,12 @@ func headerCases() []Case {
 	return []Case{
 		{
 			ID: "header/request-id", Profile: Core, Section: tracing, On: isFirst,
-			Rule: "every answer has an x-ms-request-id of its own, which is not the routing id",
+			Rule: "every answer has an x-ms-request-id of its own, which is not the routing id; calls of one correlation id have several",
 			Run: func(s *Scene) {
 				seen := map[string]bool{}
-				for _, a := range []*Answer{s.created(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()), s.get(sibling(s.id, "absent")), s.remove(s.id)} {
+				// A request that goes on for long has one correlation id on all of its calls.
+				shared := withAll(Headers{"x-ms-correlation-request-id": uuid.NewString(), "x-ms-client-request-id": uuid.NewString()})
+				for _, a := range []*Answer{s.get(s.id, shared), s.get(s.id, shared), s.created(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()), s.get(sibling(s.id, "absent")), s.remove(s.id)} {
 					id := a.Header.Get("x-ms-request-id")
 					a.check(id != "", a.call.String()+" has an x-ms-request-id", "none")
 					a.check(!seen[id], a.call.String()+" has an x-ms-request-id of its own", "%s again", id)
@@ -57,10 +61,24 @@ func headerCases() []Case {
 						continue // that it is an error, or served at all, is the matter of another rule
 					}
 					a.envelope()
-					kind := a.Header.Get("Content-Type")
-					a.check(strings.Contains(strings.ToLower(kind), "json"), "an error is application/json", "%q", kind)
+					a.isJSON("an error")
 				}
 			},
 		},
+		{
+			ID: "header/answers-are-json", Profile: Core, Section: getResource, On: writable,
+			Rule: "a resource and a list are application/json by their Content-Type too",
+			Run: func(s *Scene) {
+				s.created()
+				s.read(s.id).isJSON("a resource")
+				s.get(collection(s.id)).status(200).isJSON("a list")
+			},
+		},
 	}
+}
+
+// isJSON expects an answer to be JSON by its Content-Type.
+func (a *Answer) isJSON(what string) {
+	kind := a.Header.Get("Content-Type")
+	a.check(strings.Contains(strings.ToLower(kind), "json"), what+" is application/json", "%q", kind)
 }

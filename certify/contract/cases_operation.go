@@ -149,12 +149,15 @@ func pollerCases() []Case {
 	return []Case{
 		{
 			ID: "poll/in-another-tenant", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
-			Rule:    "an operation is 404 to a caller of another tenant; to who began it, it stays readable",
+			Rule:    "an operation is 404 to a caller of another tenant, also to one of the same object id; to who began it, it stays readable",
 			Through: "another tenant does not see the subscription: 404 SubscriptionNotFound, by the gateway",
 			Run: func(s *Scene) {
 				started := s.operation(s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(started) {
 					s.follow(link, started, as(Stranger)).refused(404)
+					if elsewhere := s.Adapter.identities[Stranger].TenantID; !s.Adapter.Through {
+						s.follow(link, started, with("x-ms-home-tenant-id", elsewhere), with("x-ms-client-tenant-id", elsewhere)).refused(404)
+					}
 					s.follow(link, started).done()
 				}
 			},

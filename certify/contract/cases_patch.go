@@ -11,11 +11,13 @@ func patchCases() []Case {
 	return []Case{
 		{
 			ID: "put/replaces-tags", Profile: Tags, Section: putResource, On: writableTracked,
-			Rule: "a PUT replaces the resource: tags that it does not carry are gone",
+			Rule: "a PUT replaces the resource: tags that it does not carry are gone, also where it carries none",
 			Run: func(s *Scene) {
 				s.created(tagged)
 				s.create(s.id, s.body(s.Type, Object{"tags": Object{"tag2": "2"}}))
 				s.read(s.id).shows(Object{"tags": Object{"tag2": "2"}}).lacks("tags.tag1")
+				s.create(s.id, s.body(s.Type))
+				s.read(s.id).lacks("tags.tag1").lacks("tags.tag2")
 			},
 		},
 		{

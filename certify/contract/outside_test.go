@@ -122,6 +122,8 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id = r.Header.Get("x-ms-routing-request-id")
 	case o.is("request-id-repeated"):
 		id = "request"
+	case o.is("request-id-is-the-correlation-id"):
+		id = r.Header.Get("x-ms-correlation-request-id")
 	}
 	if !o.is("no-request-id") {
 		w.Header().Set("x-ms-request-id", id)
@@ -159,6 +161,9 @@ func (o *outside) write(w http.ResponseWriter, r *http.Request, status int, body
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	if o.is("json-as-text") {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_ = json.NewEncoder(w).Encode(body) // the client may have gone

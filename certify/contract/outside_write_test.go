@@ -165,6 +165,9 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 		if o.is("put-keeps-tags") && t.tags != nil {
 			tags = t.tags
 		}
+		if _, said := body["tags"]; !said && o.is("put-without-tags-keeps-them") {
+			tags = t.tags
+		}
 		t.tags = tags
 	}
 	switch o.put {
