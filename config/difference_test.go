@@ -61,6 +61,38 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// Two tokens of one tenant are two settings, of which one may go; which headers a provider
+// is sent is no secret.
+func TestLinesTellItemsApart(t *testing.T) {
+	token := func(digit string) string {
+		return "{sha256: " + strings.Repeat(digit, 64) + ", tenantId: 00000000-0000-0000-0000-0000000000aa, objectId: 00000000-0000-0000-0000-0000000000bb}"
+	}
+	folder := t.TempDir()
+	load := func(tokens ...string) *Config {
+		text := strings.Replace(differing, "    endpoints:", "    headers: {request: [X-Contoso-Trace]}\n    endpoints:", 1)
+		return loaded(t, folder, text+"auth: {mode: tokens, tokens: ["+strings.Join(tokens, ", ")+"]}\n")
+	}
+	both := load(token("c"), token("d"))
+	paths := map[string]bool{}
+	for _, l := range both.Lines() {
+		if paths[l.Path] {
+			t.Errorf("two lines are %s", l.Path)
+		}
+		paths[l.Path] = true
+	}
+	if !paths["providers[Contoso.Compute].headers.request[X-Contoso-Trace]"] {
+		t.Error("the name of a header that passes is not shown")
+	}
+	if gone := Differences(both, load(token("d"), token("c"))); len(gone) != 0 {
+		t.Errorf("the order of tokens differs: %v", gone)
+	}
+	for _, d := range Differences(both, load(token("e"), token("d"))) {
+		if strings.Contains(d.Path, "auth.tokens") && d.From != "" && d.To != "" {
+			t.Errorf("another token is %s, which has changed", d.Path)
+		}
+	}
+}
+
 // What is shown of a configuration with every setting holds none of its secrets.
 func TestLinesShowNoSecrets(t *testing.T) {
 	secrets := []string{hashA, keyA, "Ada Lovelace", "hunter2", "whsec_" + strings.Repeat("A", 32), "hook-secret"}

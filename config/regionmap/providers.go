@@ -102,6 +102,7 @@ func (b *reader) credentialRows(c *regions.Credential) *setting.Setting {
 func headerName(noun, allowed string, may func(name string) bool) rule.Rule[string] {
 	return rule.Rule[string]{
 		Parse:   func(text string) (string, bool) { return http.CanonicalHeaderKey(text), may(text) },
+		Shown:   true,
 		Noun:    noun,
 		Allowed: allowed,
 		Schema:  rule.Schema{Patterns: []string{"^[0-9A-Za-z-]{1,64}$"}},

@@ -2,6 +2,7 @@ package setting
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
@@ -110,24 +111,44 @@ func (s *Setting) written(all []Line, path string, n *yamltree.Node) []Line {
 		}
 	case n.Kind == yamltree.List:
 		for i, item := range n.Items {
-			all = s.written(all, fmt.Sprintf("%s[%s]", path, s.nameOf(item, i)), item)
+			all = s.written(all, fmt.Sprintf("%s[%s]", path, s.nameAmong(n.Items, i)), item)
 		}
 	}
 	return all
 }
 
-// nameOf names an item of a list, so that another one before it changes no path: by
-// itself, or by what tells it from others, and by its place where that is not shown.
-func (s *Setting) nameOf(item *yamltree.Node, place int) string {
-	if item.Kind == yamltree.Scalar && s.shown {
+// nameAmong names an item of a list, so that another one before it changes no path: by
+// itself, or by what tells it from others. Items of one name are told apart by a digest of
+// what they must have and may not show, such as the tokens of a tenant.
+func (s *Setting) nameAmong(items []*yamltree.Node, place int) string {
+	name := s.nameOf(items[place], true)
+	if name == "" {
+		return fmt.Sprint(place)
+	}
+	for i, other := range items {
+		if i == place || s.nameOf(other, true) != name {
+			continue
+		}
+		if hidden := s.nameOf(items[place], false); hidden != "" {
+			digest := sha256.Sum256([]byte(hidden))
+			return fmt.Sprintf("%s~%x", name, digest[:4])
+		}
+	}
+	return name
+}
+
+// nameOf returns the first scalar that an item must have and may show, or may not; "" if
+// there is none.
+func (s *Setting) nameOf(item *yamltree.Node, shown bool) string {
+	if item.Kind == yamltree.Scalar && s.shown == shown {
 		return item.Text
 	}
 	if s.below != nil {
 		for _, child := range s.below() {
-			if n := valueAt(item, child.key); child.shown && child.required && n != nil && n.Kind == yamltree.Scalar {
+			if n := valueAt(item, child.key); child.shown == shown && child.required && n != nil && n.Kind == yamltree.Scalar {
 				return n.Text
 			}
 		}
 	}
-	return fmt.Sprint(place)
+	return ""
 }
