@@ -48,6 +48,43 @@ func TestGroupHoldsWhatNobodyKnows(t *testing.T) {
 	}
 }
 
+// What a provider hides from the caller of a group's deletion goes with the group.
+func TestGroupHoldsWhatItsCallerIsNotShown(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	m := machinePath("g", "m")
+	s.want(400, "ContosoFault", "PUT", m+api, eastus, "x-contoso-fault", "status=400")
+	s.at("eastus").do("PUT", m+api, eastus, 201)
+	s.rule("eastus", "GET", "virtualMachines", "hidden-from-clients", -1)
+	s.work()
+	s.removed(g)
+	if left := s.at("eastus").holds(); len(left) != 0 {
+		t.Errorf("the group has gone, and its provider holds %v", left)
+	}
+}
+
+// A 404 that does not speak of a resource, which a list has shown, holds the group back.
+func TestGroupWaitsForWhatAListShows(t *testing.T) {
+	for _, fault := range []string{"not-found=page", "not-found=SubscriptionNotFound"} {
+		s := newSite(t, setup{})
+		g := s.group("g")
+		m := machinePath("g", "m")
+		s.want(400, "ContosoFault", "PUT", m+api, eastus, "x-contoso-fault", "status=400")
+		s.at("eastus").do("PUT", m+api, eastus, 201)
+		s.rule("eastus", "GET", "machines/m", fault, -1)
+		accepted := s.ok(202, "DELETE", g+own, "")
+		s.work()
+		s.waitsFor(accepted, "eastus")
+		s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
+		if got := s.end(accepted); got.status != 200 {
+			t.Errorf("%s: %d %s", fault, got.status, got.text)
+		}
+		if left := s.at("eastus").holds(); len(left) != 0 {
+			t.Errorf("%s: the group has gone, and its provider holds %v", fault, left)
+		}
+	}
+}
+
 func TestEmptinessCheckOfAnEstate(t *testing.T) {
 	s, east, west := preexisting(t)
 	g := groupPath("G")

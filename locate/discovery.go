@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/internal/timing"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
@@ -80,11 +79,15 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 	case answer.Status == http.StatusNotFound:
 		return nil, nil
 	case answer.Status != http.StatusOK:
-		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
-		pause, _ := timing.RetryAfter(answer.Header, time.Now())
-		fault.RetryAfter = min(pause, arm.MaxRetryAfter)
-		return nil, fault
+		return nil, oddStatus(namespace, NewStatusError(answer.Status, answer.Header))
 	}
 	seen := NewDiscovery(p.Map, q, endpoint.Region, sought.APIVersion, answer.Body, since)
 	return &seen, nil
+}
+
+// oddStatus is the fault of a region whose answer does not say whether a resource exists.
+func oddStatus(namespace string, odd StatusError) *arm.Error {
+	fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", odd.Status)).WithStatus(odd.Status)
+	fault.RetryAfter = min(odd.RetryAfter, arm.MaxRetryAfter)
+	return fault
 }

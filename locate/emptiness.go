@@ -16,6 +16,8 @@ import (
 	"portico/limits"
 	"portico/regions"
 	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
 	"portico/upstream/answers"
 )
 
@@ -23,9 +25,12 @@ import (
 // before the group goes (see package inventory, rule R14). It serves one deletion,
 // and is not safe for concurrent use.
 type EmptinessCheck struct {
-	Prober  Prober
-	Caller  Caller
-	Timeout time.Duration // of one look
+	Prober Prober
+	// Identity holds the ids of its calls, and Share is as [upstream.Call].Caller. The
+	// calls name no caller: what a provider hides from one of them is there all the same.
+	Identity tracing.Identity
+	Share    string
+	Timeout  time.Duration // of one look
 	// Subscription is the group's, as the request or the job has read it; the zero value
 	// has each look read it.
 	Subscription inventory.Subscription
@@ -80,7 +85,8 @@ func (c *EmptinessCheck) Look(ctx context.Context, refusal error) (looked bool, 
 			return true, err
 		}
 	}
-	l := look{Prober: c.Prober, caller: c.Caller, subscription: subscription, group: unchecked.group}
+	l := look{Prober: c.Prober, identity: c.Identity, subscription: subscription, group: unchecked.group}
+	l.Prober.Share, l.Prober.Timeout, l.Prober.Newest = c.Share, c.Timeout, true
 	places, err := l.places(ctx, unchecked.touched)
 	if err != nil {
 		return true, err
@@ -105,7 +111,7 @@ const mostAdopted = 100
 // look is one look at all places, which are worked on at the same time.
 type look struct {
 	Prober
-	caller       Caller
+	identity     tracing.Identity
 	subscription inventory.Subscription
 	group        inventory.Group
 
@@ -242,12 +248,12 @@ func (l *look) list(ctx context.Context, p place, t *regions.ResourceType, targe
 	namespace := t.Provider.Namespace
 	c := fanout.Collection{
 		Reader: l.Upstream, Endpoint: p.endpoint, Namespace: namespace, Public: l.Public,
-		Query: "api-version=" + t.APIVersions[0], Header: http.Header{}, Caller: l.caller.Share,
+		Query: "api-version=" + t.APIVersions[0], Header: l.header(), Caller: l.Share,
 	}
 	if err := c.Path.Parse(arm.PathOf(target)); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
 	}
-	l.caller.Stamp(c.Header, l.subscription.TenantID, l.Public, answers.PublicLink(l.Public, c.Path.Escaped(), c.Query))
+	c.Header.Set("Referer", answers.PublicLink(l.Public, c.Path.Escaped(), c.Query))
 	inGroup := arm.Fold(l.scope()) + "/"
 	err := c.Each(ctx, func(page fanout.Page) error {
 		for _, element := range page.Elements {
@@ -293,9 +299,7 @@ func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
 	if err == nil && row.Region == p.endpoint.Region {
 		return nil
 	}
-	seen, fault := l.discover(ctx, l.caller, routing.Sought{
-		Subscription: l.subscription, Group: l.group, Type: q.Type, ID: id, Key: q.Key(), APIVersion: q.Type.APIVersions[0],
-	}, p.endpoint)
+	seen, fault := l.ask(ctx, p, q, id)
 	if fault != nil || seen == nil {
 		return fault
 	}
@@ -308,4 +312,32 @@ func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
 		l.err = err
 	}
 	return nil
+}
+
+// ask asks for a resource that a list showed. It returns nil if the provider says that
+// there is no such resource by now; a fault means that it did not say.
+func (l *look) ask(ctx context.Context, p place, q *routing.Request, id string) (*inventory.Discovery, *arm.Error) {
+	since, namespace := l.Store.Now(), q.Type.Provider.Namespace
+	answer, err := l.Get(ctx, l.header(), inventory.Resource{ID: id, TypeName: q.Type.FullName, Region: p.endpoint.Region})
+	if err != nil {
+		if fault, ok := errors.AsType[*upstream.Fault](err); ok {
+			return nil, fault.ARM(namespace)
+		}
+		if odd, ok := errors.AsType[StatusError](err); ok {
+			return nil, oddStatus(namespace, odd)
+		}
+		return nil, arm.Unreachable(namespace, p.endpoint.Region).Because(err)
+	}
+	if answer.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	seen := NewDiscovery(l.Map, q, p.endpoint.Region, q.Type.APIVersions[0], answer.Body, since)
+	return &seen, nil
+}
+
+// header returns the ids of a call.
+func (l *look) header() http.Header {
+	header := http.Header{}
+	l.identity.Stamp(header)
+	return header
 }

@@ -8,9 +8,9 @@
 // The rule: only an answer counts. A region that gives none makes the question
 // inconclusive, which is an error that names the region, and never an absence.
 //
-// A Prober asks as Portico itself: what a provider shows to one caller proves
-// nothing. The other two ask on behalf of a [Caller]. Nothing here knows the request
-// or the job that asks.
+// A Prober and an EmptinessCheck ask as Portico itself: what a provider shows to one
+// caller proves nothing. A Finder asks on behalf of a [Caller]. Nothing here knows the
+// request or the job that asks.
 package locate
 
 import (

@@ -126,8 +126,9 @@ func unconfigured(err error) answer {
 // condition reads a resource's entity tag, so that the DELETE can remove only the
 // present version. decided reports that no DELETE should be sent.
 func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a answer, decided bool) {
-	header.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
-	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header})
+	asking := w.ids()
+	asking.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
 	if err != nil {
 		return w.unanswered(err, q), true
 	}
@@ -170,7 +171,7 @@ func absence(row inventory.Resource, probed locate.ProbeResult, err error) answe
 // unproven probes a resource whose DELETE found nothing while another write may
 // overturn that.
 func (w *attempt) unproven(ctx context.Context, row inventory.Resource) answer {
-	probed, err := w.Prober.Probe(ctx, w.header(), row)
+	probed, err := w.Prober.Probe(ctx, w.ids(), row)
 	return absence(row, probed, err)
 }
 

@@ -37,6 +37,7 @@ type deletionBench struct {
 	tried   map[string]int
 	answer  func(name string, tries int) (status int, body string) // nil, or 0: success
 	pause   string                                                 // the Retry-After of whatever else it answers
+	callers int                                                    // GETs that name a caller
 	headers []http.Header
 }
 
@@ -75,6 +76,9 @@ func (y *deletionBench) serve(w http.ResponseWriter, r *http.Request) {
 	defer y.mu.Unlock()
 	y.headers = append(y.headers, r.Header.Clone())
 	if r.Method == http.MethodGet {
+		if r.Header.Get("X-Ms-Client-Object-Id") != "" {
+			y.callers++
+		}
 		if !y.there[name] {
 			jobstest.SayAbsent(w, r.URL.Path)
 			return
@@ -232,6 +236,23 @@ func TestAnotherRunnerFinishesADeletion(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A DELETE that finds nothing proves nothing while a PUT is open. The deletion then asks as
+// Portico itself: what a provider hides from its caller is there all the same.
+func TestDeletionAsksAsPortico(t *testing.T) {
+	y := newDeletionBench(t, 0, "1m")
+	y.WriteTo(index.Put, y.id("m"), jobstest.Machines, "", inventory.Answer{Outcome: index.Ambiguous})
+	y.begin()
+	y.deletes(y.Store)
+	if job, _ := y.ended(); job.State != jobrow.Done {
+		t.Errorf("%+v", job)
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if asked := len(y.headers) - y.tried["m"]; asked == 0 || y.callers != 0 {
+		t.Errorf("%d of %d GETs named the deletion's caller", y.callers, asked)
 	}
 }
 

@@ -213,7 +213,7 @@ func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) err
 		return nil
 	}
 	w.rechecked[row.Key] = row.Generation
-	probed, err := w.Prober.Probe(ctx, w.header(), row)
+	probed, err := w.Prober.Probe(ctx, w.ids(), row)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -250,7 +250,7 @@ func (w *attempt) askStrays(ctx context.Context) error {
 		if m == nil || m.State != plan.Accepted {
 			continue
 		}
-		answer, err := w.Prober.Get(ctx, w.header(), stray.Row())
+		answer, err := w.Prober.Get(ctx, w.ids(), stray.Row())
 		switch {
 		case err != nil:
 		case answer.Status == http.StatusNotFound:
@@ -271,12 +271,16 @@ func (w *attempt) blockers(self, text string) ([]string, bool) {
 	return plan.BlockersIn(text, scope, self, func(key string) bool { return w.plan.Members[key] != nil })
 }
 
-// header returns the headers of a call: its ids, and the caller that it is made for.
+// header returns the headers of a DELETE: its ids, and the caller that it is made for.
 func (w *attempt) header() http.Header {
-	header := w.payload.Header(w.Region)
+	header := w.ids()
 	w.payload.Caller.Stamp(header)
 	return header
 }
+
+// ids returns the headers of a GET. It names no caller, as what a provider hides from one
+// is there all the same.
+func (w *attempt) ids() http.Header { return w.payload.Header(w.Region) }
 
 // learn records the order of types that the deletion has learnt, for later deletions.
 func (w *attempt) learn(ctx context.Context) error {
