@@ -27,15 +27,22 @@ func TestConsole(t *testing.T) {
 		return
 	}
 	t.Run("overview", func(t *testing.T) { b.within(t, func() { testOverview(b, w, lost) }) })
+	t.Run("charts", func(t *testing.T) { b.within(t, func() { testCharts(b, at) }) })
 	t.Run("errors", func(t *testing.T) { b.within(t, func() { testErrors(b, at, w, lost) }) })
-	t.Run("group deletion", func(t *testing.T) { b.within(t, func() { testDeletion(b, at, first) }) })
+	t.Run("addresses", func(t *testing.T) { b.within(t, func() { testAddresses(b, at, lost) }) })
+	t.Run("refresh", func(t *testing.T) { b.within(t, func() { testRefresh(b, at, w) }) })
+	t.Run("group deletion", func(t *testing.T) { b.within(t, func() { testDeletion(b, at, w, first) }) })
+	t.Run("search", func(t *testing.T) { b.within(t, func() { testSearch(b, at, w, lost) }) })
+	t.Run("resource", func(t *testing.T) { b.within(t, func() { testResource(b, at, w, first) }) })
 	t.Run("changes", func(t *testing.T) { b.within(t, func() { testChanges(b, at, w) }) })
 	t.Run("index", func(t *testing.T) { b.within(t, func() { testIndex(b, at, w) }) })
 	t.Run("explain", func(t *testing.T) { b.within(t, func() { testExplain(b, at, w) }) })
 	t.Run("sinks", func(t *testing.T) { b.within(t, func() { testSinks(b, at, w, m) }) })
 	t.Run("configuration", func(t *testing.T) { b.within(t, func() { testConfiguration(b, at, w) }) })
 	t.Run("region down", func(t *testing.T) { b.within(t, func() { testRegionDown(b, at, w) }) })
+	t.Run("head", func(t *testing.T) { b.within(t, func() { testHead(b, at) }) })
 	t.Run("looks", func(t *testing.T) { b.within(t, func() { testLooks(b, at, w) }) })
+	t.Run("print", func(t *testing.T) { b.within(t, func() { testPrint(b, at) }) })
 	t.Run("keys", func(t *testing.T) { b.within(t, func() { testKeys(b, at) }) })
 	t.Run("cancel a job", func(t *testing.T) { b.within(t, func() { testCancel(b, at, w) }) })
 	t.Run("sign out", func(t *testing.T) { b.within(t, func() { testSignOut(b, at, w) }) })
@@ -82,7 +89,9 @@ func testSignIn(b *tab, at string) {
 	b.sees("No admin token is like this one.")
 	b.fill("#token", operator.Raw)
 	b.keys("\r")
-	b.sees("Sign out", "Operator", "Problems")
+	b.sees("Problems")
+	b.click("#moreOf")
+	b.sees("Sign out", "Operator")
 	kept := b.text(`document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href + document.documentElement.outerHTML`)
 	if strings.Contains(kept, operator.Raw) || strings.Contains(kept, operator.SHA256()) || b.text(`document.cookie`) != "" {
 		b.t.Errorf("a script can see the session: %s", kept)
@@ -90,7 +99,8 @@ func testSignIn(b *tab, at string) {
 }
 
 func testOverview(b *tab, w *harness.World, correlation string) {
-	b.sees("West US", hostile, "North Europe", w.Contoso("eastus").URL, "circuit closed")
+	b.open(w.Portico.AdminURL)
+	b.sees("West US", hostile, "North Europe", "all well")
 	// What comes now is seen as it happens.
 	for range failures {
 		a := w.Portico.Do(b.t, harness.Request{
@@ -98,36 +108,80 @@ func testOverview(b *tab, w *harness.World, correlation string) {
 		})
 		a.Want(b.t, 503)
 	}
-	b.holds("failures are drawn", `[...document.querySelectorAll('[data-figure="Errors per second"]')].some((f) => parseFloat(f.textContent) > 0)`)
-	b.holds("those of the region too", `[...document.querySelectorAll('[data-region=eastus] strong')].some((s) => parseFloat(s.textContent) > 0)`)
-	b.holds("charts have lines", `document.querySelectorAll('.chart polyline[points*=","]').length >= 8`)
+	b.holds("failures are told", `parseFloat(/failed ([\d.]+)/.exec(document.querySelector('#all-errors output').textContent)?.[1]) > 0`)
+	b.holds("and drawn", `/[1-9]/.test(document.querySelector('#all-errors polyline.second').getAttribute('points').split(' ').map((p) => 100 - p.split(',')[1]).join(' '))`)
+	b.holds("those of the region too", `document.querySelector('[data-region=eastus] polyline.second').getAttribute('points').split(' ').some((p) => parseFloat(p.split(',')[1]) < 100)`)
+	b.holds("its box leads to its page", `document.querySelector('[data-region=eastus] h3 a').hash === '#/region?name=eastus'`)
+	b.click("[data-region=eastus] h3 a")
+	b.sees("Region eastus", w.Contoso("eastus").URL, "circuit closed", "Endpoints")
+	b.holds("which has charts of its own", `document.querySelectorAll('#page-region .large polyline[points*=","]').length >= 5`)
+	b.click("#dryRun")
+	b.sees("was counted", "Resources", "The map still has the region")
+	b.holds("nothing of a region of the map can be forgotten", `!document.getElementById('retire')`)
+}
+
+// errorsOf is the group of answers with a status and a code in a region.
+func errorsOf(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll('.groups details')].find((d) => d.querySelector('summary').textContent.includes(%q))`, text)
 }
 
 func testErrors(b *tab, at string, w *harness.World, correlation string) {
 	path := w.SubscriptionPath() + "/resourceGroups/%3Cimg%20src%3Dx%20onerror%3D%22window.harmed%3D1%22%3E%3Cb%3Ebold"
 	w.Portico.Do(b.t, harness.Request{Path: path + "?api-version=2021-04-01&secret=hunter2"}).Want(b.t, 400, 404)
 	b.open(at + "/#/errors")
-	b.sees(correlation, "503", "/virtualMachines/down", "eastus", "the provider’s", "Portico’s")
+	b.sees("503", "of the provider", "eastus")
+	b.holds("those that are alike are one group", errorsOf("of the provider")+fmt.Sprintf(`.querySelector('.count').textContent === '%d'`, failures))
+	b.holds("it is closed", `!document.querySelector('.groups details[open]')`)
+	b.text(errorsOf("of the provider") + `.querySelector('summary').click()`)
+	b.sees(correlation, "/virtualMachines/down", "the provider’s")
+	b.text(`document.querySelectorAll('.groups details').forEach((d) => { d.open = true; })`)
 	b.holds("the hostile path", `[...document.querySelectorAll('#errors .text')].some((e) => e.textContent.includes('onerror'))`)
 	b.fill("#filter", correlation)
 	b.holds("only that one", `!document.body.innerText.includes('onerror') && document.body.innerText.includes('`+correlation+`')`)
 	if strings.Contains(b.text(`document.body.innerText`), "hunter2") {
 		b.t.Error("the value of a query is shown")
 	}
+	b.open(at + "/#/errors")
+	b.sees("503")
+	for _, key := range []string{"code", "subscription", "caller"} {
+		b.click("#by-" + key)
+	}
+	b.holds("a group for each region", `location.hash === '#/errors?by=region' && (() => { const of = [...document.querySelectorAll('.groups summary')].map((s) => s.querySelector('.by.region').textContent); return of.length > 1 && new Set(of).size === of.length; })()`)
 }
 
 // The graph shows who waits for whom, and the table the same in words.
-func testDeletion(b *tab, at, first string) {
-	b.open(at + "/#/deletion")
+func testDeletion(b *tab, at string, w *harness.World, first string) {
+	b.open(at + "/#/job?id=" + deletion(b.t, w))
 	b.holds("the one that was refused", `document.querySelector('.graph g.refused title')?.textContent.includes('vm-1')`)
 	b.holds("and what it waits for", `document.querySelectorAll('.graph path.edge').length === 1`)
-	b.sees(first, "refused", "1 of 3 deleted")
+	b.sees("group-delete doomed", first, "refused", "1 of 3 deleted")
 	b.holds("the words of the refusal", `[...document.querySelectorAll('td[data-label="Waits for"]')].some((c) => c.textContent.includes('/vm-0'))`)
+	b.holds("each member leads to its page", `[...document.querySelectorAll('td[data-label="Resource"] a')].some((a) => a.hash.startsWith('#/resource?id='))`)
+	b.click("#ask")
+	b.sees("What it does is what it would do then", "Next attempt")
+	b.keys("\x1b") // nothing is done by mistake
+	b.holds("the question has gone", `!document.querySelector('dialog')`)
+	if strings.Contains(w.Portico.Log(), `"msg":"unstick"`) {
+		b.t.Error("it was done without an answer")
+	}
+	b.click("#ask")
+	b.click("#agree")
+	b.holds("what came of it is said", `document.getElementById('status').textContent !== ''`)
+}
+
+// deletion is the job that deletes a group.
+func deletion(t *testing.T, w *harness.World) string {
+	t.Helper()
+	for _, j := range admin(t, w, http.MethodGet, "/admin/jobs?kind=group-delete", "").Values(t) {
+		return j["id"].(string)
+	}
+	t.Fatal("no group is being deleted")
+	return ""
 }
 
 func testChanges(b *tab, at string, w *harness.World) {
 	b.open(at + "/#/changes")
-	b.sees("live")
+	b.sees("live", "/virtualMachines/down", "Microsoft.Resources/subscriptions/resourceGroups/delete") // what was before
 	w.PutResource(b.t, "rg", "Contoso.Compute/virtualMachines/fresh", `{"location":"westus"}`)
 	b.sees("/virtualMachines/fresh", "Contoso.Compute/virtualMachines/write", "Succeeded")
 }
@@ -177,6 +231,12 @@ func testExplain(b *tab, at string, w *harness.World) {
 	if lines := askedIn(); len(lines) > 0 {
 		b.t.Errorf("providers were asked: %q", lines)
 	}
+	b.open(at + "/#/explain?method=PUT")
+	b.fill("#path", w.ResourcePath("rg", "Contoso.Compute/virtualMachines/other")+"?api-version="+harness.Version)
+	b.fill("#content", `{"location":"northeurope"}`)
+	b.click("form button:not([type])")
+	b.sees("goes to Contoso.Compute in northeurope")
+	b.holds("the address has no body", `location.hash.includes('path=') && !location.hash.includes('northeurope')`)
 	b.open(at + "/#/explain")
 	b.fill("#path", locked)
 	b.click("#ask")
@@ -234,9 +294,13 @@ func testRegionDown(b *tab, at string, w *harness.World) {
 	b.holds("the region is well", `document.querySelector('[data-region=northeurope].good')`)
 	b.text(`window.stays = true`)
 	w.Contoso("northeurope").Stop(b.t)
-	b.sees(lostRegion, "critical", "Next: portico regions")
-	b.holds("its box says so", `document.querySelector('[data-region=northeurope].bad .badge.bad').textContent === 'down'`)
+	b.sees(lostRegion, "critical", "portico regions")
+	b.holds("its box says so", `document.querySelector('[data-region=northeurope].bad .row .badge.bad').textContent === 'down'`)
 	b.holds("with the reason", `document.querySelector('[data-region=northeurope]').textContent.includes('connection refused')`)
+	b.click(".problems li.bad a.what")
+	b.sees("Region northeurope", "connection refused")
+	b.text(`history.back()`)
+	b.sees("Problems", lostRegion)
 	if b.text(`window.stays`) != "true" {
 		b.t.Error("the page was loaded anew")
 	}
@@ -265,11 +329,10 @@ func testConfiguration(b *tab, at string, w *harness.World) {
 }
 
 func testCancel(b *tab, at string, w *harness.World) {
-	id := ""
-	for _, j := range admin(b.t, w, http.MethodGet, "/admin/jobs?kind=group-delete", "").Values(b.t) {
-		id = j["id"].(string)
-	}
+	id := deletion(b.t, w)
 	b.open(at + "/#/jobs?kind=group-delete")
+	b.sees("doomed", "1 of 3", "Waiting")
+	b.click("#jobs td a")
 	button := `#cancel-` + id
 	b.sees("group-delete", "doomed", "1 of 3", "Waiting")
 	b.holds("its button", fmt.Sprintf(`document.getElementById(%q)`, button[1:]))
@@ -283,8 +346,10 @@ func testCancel(b *tab, at string, w *harness.World) {
 	b.keys("\r")
 	b.click("#agree")
 	b.sees("The job is being cancelled.")
-	b.holds("the job says so", `[...document.querySelectorAll('td[data-label=State]')].some((c) => /^Cancell(ing|ed)$/.test(c.textContent))`)
+	b.holds("the job says so", `/^Cancell(ing|ed)$/.test(document.querySelector('[data-key=State] dd').textContent)`)
 	b.holds("and its button has gone", `!document.querySelector('[id^=cancel-]')`)
+	b.holds("in words", `/This deletion (is being|was) cancelled/.test(document.body.innerText)`)
+	b.holds("and neither waits nor claims that nothing is left", `!/waits for regions|Nothing is left/.test(document.body.innerText)`)
 	if state := admin(b.t, w, http.MethodGet, "/admin/jobs/"+id, "").JSON(b.t)["state"]; state != "Cancelling" && state != "Cancelled" {
 		b.t.Errorf("the job is %v", state)
 	}
@@ -297,6 +362,7 @@ func testCancel(b *tab, at string, w *harness.World) {
 func testSignOut(b *tab, at string, w *harness.World) {
 	b.open(at)
 	b.sees("Problems")
+	b.click("#moreOf")
 	b.click("#signOut")
 	b.sees("You are signed out.")
 	b.open(at + "/#/jobs")
@@ -321,7 +387,7 @@ func TestForeignPages(t *testing.T) {
 	b.open(w.Portico.AdminURL)
 	b.fill("#token", operator.Raw)
 	b.keys("\r")
-	b.sees("None known", "Sign out")
+	b.sees("None known")
 	b.harmless()
 	attack(t, b, w)
 	free := newWorld(t, harness.Config{})

@@ -43,7 +43,7 @@ export async function pages(path, signal, most = 3) {
   let next = path;
   for (let i = 0; next && i < most; i++) {
     const page = await get(next, signal);
-    value.push(...page.value);
+    value.push(...page.value ?? []);
     next = page.nextLink;
   }
   return { value, more: Boolean(next) };

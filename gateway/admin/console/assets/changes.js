@@ -1,29 +1,52 @@
-import { failureOf, ourHeader } from './api.js';
-import { badge, el, note, show, table, when } from './dom.js';
+// What changed, and what changes as it happens.
+import { failureOf, get, ourHeader } from './api.js';
+import { el, show } from './dom.js';
+import * as links from './links.js';
+import { badge, field, filters, note, table } from './parts.js';
+import { when } from './time.js';
 
-const mostShown = 200;
+const mostShown = 200, mostRead = 20;
 
-export function start(body, { every, signal }) {
-  const text = el('input', { type: 'search', id: 'filter' }), pause = el('input', { type: 'checkbox', id: 'pause' }), state = el('p', {}), list = el('div', { id: 'changes' });
-  let events = [], last = '';
+// past reads the newest changes that are kept, the newest first, and the token behind them.
+export async function past(signal, most = mostShown) {
+  let found = [], after = '';
+  for (let i = 0; i < mostRead; i++) {
+    const page = await get(`/admin/changes?limit=1000&after=${encodeURIComponent(after)}`, signal);
+    found = [...page.value.reverse(), ...found].slice(0, most);
+    after = page.next;
+    if (page.value.length < 1000) break;
+  }
+  return { found, after };
+}
+
+export const changesOf = (events, caption, options) => table(caption, [
+  ['Time', (e) => when(e.time)], ['What', (e) => e.data.operationName], ['Status', (e) => badge(e.data.status, { Failed: 'bad', Succeeded: 'good' }[e.data.status])],
+  ['Resource', (e) => links.resource(e.subject)], ['Who', (e) => (e.data.objectId ? links.caller(e.data.objectId) : e.data.job ? links.job(e.data.job) : 'Portico')],
+  ['Correlation id', (e) => links.correlation(e.data.correlationId)]], events, options);
+
+export function start(body, { every, signal, query, keep }) {
+  const text = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), pause = el('input', { type: 'checkbox', id: 'pause' }), state = el('p', {}), list = el('div', { id: 'changes' });
+  let events = [], last = '', read = false;
   const draw = () => {
     const wanted = text.value.toLowerCase();
+    keep({ text: text.value });
     const found = events.filter((e) => !wanted || JSON.stringify(e).toLowerCase().includes(wanted));
-    show(list, table(`${found.length} changes since this page was opened, the newest first`, [
-      ['Time', (e) => when(e.time)], ['What', (e) => e.data.operationName], ['Status', (e) => badge(e.data.status, e.data.status === 'Failed' ? 'bad' : e.data.status === 'Succeeded' ? 'good' : '')],
-      ['Resource', (e) => el('span', { class: 'text' }, e.subject)], ['Who', (e) => e.data.objectId ?? e.data.job ?? 'Portico'],
-      ['Correlation id', (e) => el('code', {}, e.data.correlationId ?? '')]], found, 'Nothing has changed yet.'));
+    show(list, changesOf(found, `${found.length} changes, the newest first`, { empty: events.length ? 'No change is like this.' : 'No change is kept.' }));
   };
   text.addEventListener('input', draw);
   pause.addEventListener('input', () => pause.checked || draw());
-  body.append(el('form', { onsubmit: (e) => e.preventDefault() }, el('label', { class: 'wide' }, 'Filter', text), el('label', {}, 'Pause', pause)), state, list);
-  draw();
+  body.append(filters(field('Filter', text, true), field('Pause', pause)), state, list);
   // A stream ends after some minutes; the next one goes on where it was.
   every(1000, async () => {
+    if (!read) {
+      const { found, after } = await past(signal);
+      [events, last, read] = [found, after, true];
+      draw();
+    }
     const headers = { ...ourHeader(), Accept: 'text/event-stream' };
     if (last) headers['Last-Event-ID'] = last;
     const response = await fetch('/admin/changes?after=latest', { headers, signal, cache: 'no-store' });
-    if (response.status === 410) last = '';
+    if (response.status === 410) [last, read] = ['', false];
     if (!response.ok) throw await failureOf(response);
     show(state, badge('live', 'good'));
     try {

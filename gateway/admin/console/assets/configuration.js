@@ -1,12 +1,16 @@
+// The configurations that there were, and the settings in use.
 import { call, get } from './api.js';
-import { badge, el, heading, note, say, show, table, when } from './dom.js';
+import { el, show } from './dom.js';
+import { badge, button, code, field, filters, heading, note, table, text as shown } from './parts.js';
+import { when } from './time.js';
 
-export function start(body, { every, signal }) {
-  const generations = el('div', { id: 'generations' }), settings = el('div', { id: 'settings' }), text = el('input', { type: 'search', id: 'filter' });
+export function start(body, { every, signal, query, keep }) {
+  const generations = el('div', { id: 'generations' }), settings = el('div', { id: 'settings' }), text = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' });
   let inUse = [], read = -1;
   const draw = () => {
+    keep({ text: text.value });
     const found = inUse.filter((s) => `${s.path} ${s.value}`.toLowerCase().includes(text.value.toLowerCase()));
-    show(settings, table(`${found.length} settings; REDACTED stands for what may be a secret, or name a person`, [['Setting', (s) => el('code', {}, s.path)], ['Value', (s) => el('span', { class: 'text' }, s.value)]], found.slice(0, 500)),
+    show(settings, table(`${found.length} settings; REDACTED stands for what may be a secret, or name a person`, [['Setting', (s) => code(s.path)], ['Value', (s) => shown(s.value)]], found.slice(0, 500), { key: (s) => s.path }),
       found.length > 500 ? note('The first 500 are shown.') : '');
   };
   text.addEventListener('input', draw);
@@ -19,24 +23,17 @@ export function start(body, { every, signal }) {
     read = newest;
     draw();
   };
-  body.append(el('form', { onsubmit: (e) => e.preventDefault() }, el('button', { type: 'button', id: 'reload', onclick: () => reload(refresh) }, 'Read the configuration again')),
-    heading('Generations, the newest first'), generations, heading('Settings in use'), el('form', { onsubmit: (e) => e.preventDefault() }, el('label', { class: 'wide' }, 'Filter', text)), settings);
+  body.append(el('p', {}, button('reload', 'Read the configuration again', reload, refresh)),
+    heading('Generations, the newest first'), generations, heading('Settings in use'), filters(field('Filter', text, true)), settings);
   every(5000, refresh);
 }
 
-async function reload(refresh) {
-  try {
-    const { generation } = await call('POST', '/admin/reload');
-    say(`Generation ${generation} is in use.`);
-  } catch (err) {
-    say(`Refused: ${err.message}`);
-  }
-  await refresh().catch(() => {});
-}
+// reload says what came of it; a refusal shows among the generations, too.
+const reload = () => call('POST', '/admin/reload').then(({ generation }) => `Generation ${generation} is in use.`, (err) => `Refused: ${err.message}`);
 
 function generationOf(g) {
   const taken = g.outcome === 'taken';
-  return el('article', { class: `box ${taken ? 'good' : 'bad'}` },
+  return el('article', { class: `box ${taken ? 'good' : 'bad'}`, 'data-key': g.time },
     el('div', { class: 'row' }, el('h3', {}, taken ? `Generation ${g.generation}` : 'Refused'), badge(g.outcome, taken ? 'good' : 'bad')),
     el('p', {}, when(g.time), ', by ', el('span', { class: 'text' }, g.by ? `${g.why}, ${g.by}` : g.why)),
     (g.faults ?? []).map((f) => el('p', { class: 'text' }, f)),
@@ -46,5 +43,5 @@ function generationOf(g) {
 }
 
 function change(c) {
-  return el('li', {}, el('code', {}, c.path), ' ', c.from ? el('del', {}, `− ${c.from}`) : '', ' ', c.to ? el('ins', {}, `+ ${c.to}`) : '');
+  return el('li', {}, code(c.path), ' ', c.from ? el('del', {}, `− ${c.from}`) : '', ' ', c.to ? el('ins', {}, `+ ${c.to}`) : '');
 }

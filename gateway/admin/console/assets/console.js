@@ -1,42 +1,66 @@
-// The frame of the console: which page is shown, who is signed in, keys, light and dark.
-import { call, get } from './api.js';
-import { el, say, show } from './dom.js';
+// The frame of the console: which page is shown, and who is signed in.
+import { call, get, pages } from './api.js';
+import { el, show } from './dom.js';
+import * as access from './access.js';
 import * as changes from './changes.js';
 import * as configuration from './configuration.js';
-import * as deletion from './deletion.js';
 import * as errors from './errors.js';
 import * as explain from './explain.js';
 import * as index from './doubts.js';
+import * as job from './job.js';
 import * as jobs from './jobs.js';
+import { keyboard } from './keyboard.js';
+import { learn, to } from './links.js';
 import * as overview from './overview.js';
+import * as region from './region.js';
+import * as resource from './resource.js';
+import * as resources from './resources.js';
+import * as search from './search.js';
 import * as sinks from './sinks.js';
+import './theme.js';
 
-const all = [
-  ['overview', 'Overview', overview], ['jobs', 'Jobs', jobs], ['deletion', 'Group deletion', deletion], ['explain', 'Explain', explain],
-  ['index', 'Index', index], ['configuration', 'Configuration', configuration], ['errors', 'Errors', errors], ['changes', 'Changes', changes],
-  ['sinks', 'Sinks', sinks],
-];
-const main = document.getElementById('main');
+// The pages of the menu, in their order, and those that links lead to, each with that of
+// the menu which it belongs to.
+const menu = [
+  ['overview', 'Overview', overview], ['errors', 'Errors', errors], ['changes', 'Changes', changes], ['jobs', 'Jobs', jobs], ['resources', 'Resources', resources],
+  ['explain', 'Explain', explain], ['access', 'Access', access], ['index', 'Index', index], ['configuration', 'Configuration', configuration], ['sinks', 'Sinks', sinks]];
+const further = [['job', 'Job', job, 'jobs'], ['region', 'Region', region, 'overview'], ['resource', 'Resource', resource, 'resources'], ['search', 'Search', search, '']];
+const main = document.getElementById('main'), find = document.getElementById('find'), sought = document.getElementById('search');
+const menuOf = document.getElementById('menuOf'), signOut = document.getElementById('signOut'), who = document.getElementById('who');
 let leave = () => {};
 
 // open shows the page that the address names.
 function open() {
-  const [name, query] = location.hash.replace(/^#\/?/, '').split('?');
+  const [name, text] = location.hash.replace(/^#\/?/, '').split('?');
   if (name === 'main') return;
-  const [id, title, page] = all.find(([n]) => n === name) ?? all[0];
+  const [id, title, page, below = id] = [...menu, ...further].find(([n]) => n === name) ?? menu[0];
   leave();
   const gone = new AbortController();
   leave = () => gone.abort();
   for (const a of document.querySelectorAll('#pages a')) {
-    if (a.dataset.page === id) a.setAttribute('aria-current', 'page');
+    if (a.dataset.page === below) a.setAttribute('aria-current', 'page');
     else a.removeAttribute('aria-current');
   }
+  for (const opened of document.querySelectorAll('header [popover]')) opened.hidePopover();
+  menuOf.textContent = menu.find(([n]) => n === below)?.[1] ?? 'Menu';
+  const problem = el('div', { role: 'alert' }), heading = el('h1', {}, title), body = el('div', { id: `page-${id}` });
   document.title = `${title} – Portico`;
-  const problem = el('div', { role: 'alert' });
-  const body = el('div', { id: `page-${id}` });
-  main.replaceChildren(el('h1', {}, title), problem, body);
-  const context = { signal: gone.signal, query: new URLSearchParams(query), every: (pause, work) => repeat(pause, work, gone.signal, problem), problem };
-  page.start(body, context);
+  main.replaceChildren(heading, problem, body);
+  const query = new URLSearchParams(text);
+  sought.value = id === 'search' ? query.get('q') ?? '' : '';
+  page.start(body, {
+    signal: gone.signal, query,
+    every: (pause, work) => repeat(pause, work, gone.signal, problem),
+    title: (now) => {
+      if (heading.textContent !== now) show(heading, now);
+      document.title = `${now} – Portico`;
+    },
+    // keep has the address hold what is seen, without another step of the way back.
+    keep: (seen) => {
+      const now = to(id, seen);
+      if (!gone.signal.aborted && location.hash !== now) history.replaceState(null, '', now);
+    },
+  });
 }
 
 // repeat works at once and then again and again until the page is left. A failure shows
@@ -48,8 +72,7 @@ async function repeat(pause, work, signal, problem) {
       if (!signal.aborted && problem.childNodes.length) problem.replaceChildren();
     } catch (err) {
       if (signal.aborted) return;
-      const text = err.message;
-      if (problem.textContent !== text) problem.replaceChildren(el('p', { class: 'badge bad' }, text));
+      show(problem, el('p', { class: 'badge bad' }, err.message));
       if (err.status === 401) return;
     }
     await new Promise((resolve) => {
@@ -60,9 +83,9 @@ async function repeat(pause, work, signal, problem) {
 }
 
 function navigation(shown) {
-  document.getElementById('pages').replaceChildren(...(shown ? all : []).map(([id, title], i) =>
-    el('li', {}, el('a', { href: `#/${id}`, 'data-page': id, 'aria-keyshortcuts': String(i + 1) }, title))));
-  document.getElementById('help').hidden = !shown;
+  document.getElementById('pages').replaceChildren(...(shown ? menu : []).map(([id, title], i) =>
+    el('li', {}, el('a', { href: to(id), 'data-page': id, 'aria-keyshortcuts': String((i + 1) % 10) }, title))));
+  for (const part of [find, menuOf, document.getElementById('help')]) part.hidden = !shown;
 }
 
 // Signing in: the token goes out once, by POST, and is forgotten.
@@ -70,8 +93,8 @@ function signIn(why) {
   leave();
   leave = () => {};
   navigation(false);
-  document.getElementById('signOut').hidden = true;
-  document.getElementById('who').textContent = '';
+  signOut.hidden = true;
+  who.textContent = '';
   document.title = 'Sign in – Portico';
   const token = el('input', { type: 'password', id: 'token', name: 'token', autocomplete: 'off', required: true, spellcheck: 'false' });
   const problem = el('p', { role: 'alert', id: 'refused' }, why ?? '');
@@ -81,7 +104,7 @@ function signIn(why) {
     const sent = token.value;
     token.value = '';
     try {
-      begin(await call('POST', '/console/session', { token: sent }));
+      await begin(await call('POST', '/console/session', { token: sent }));
     } catch (err) {
       problem.textContent = err.status === 401 ? 'No admin token is like this one.' : err.message;
       token.focus();
@@ -91,63 +114,26 @@ function signIn(why) {
   token.focus();
 }
 
-function begin(session) {
+async function begin(session) {
   if (!session.signedIn) return signIn();
   navigation(true);
-  document.getElementById('signOut').hidden = !session.asked;
-  document.getElementById('who').textContent = session.name ?? '';
+  signOut.hidden = !session.asked;
+  who.textContent = session.name ?? '';
+  await pages('/admin/subscriptions?limit=1000').then(({ value }) => learn(value), () => {}); // names alone
   open();
 }
 
-// Light and dark: the system's choice until somebody chooses.
-const themes = { '': 'Light or dark: system', light: 'Light', dark: 'Dark' };
-
-function theme(chosen) {
-  if (chosen) document.documentElement.dataset.theme = chosen;
-  else delete document.documentElement.dataset.theme;
-  document.getElementById('theme').textContent = themes[chosen];
-  try {
-    localStorage.setItem('portico-theme', chosen);
-  } catch { /* then the choice lasts as long as the page */ }
-}
-
-function nextTheme() {
-  const names = Object.keys(themes);
-  const next = names[(names.indexOf(document.documentElement.dataset.theme ?? '') + 1) % names.length];
-  theme(next);
-  say(`Colours: ${themes[next]}`);
-}
-
-const keys = [['1 … 9', 'the pages, in their order'], ['/', 'the filter or first field of a page'], ['t', 'light, dark, as the system has it'], ['?', 'this list'], ['Esc', 'close what is open']];
-
-function help() {
-  if (document.getElementById('keys')) return;
-  const dialog = el('dialog', { id: 'keys', 'aria-labelledby': 'keysTitle' }, el('h2', { id: 'keysTitle' }, 'Keys'),
-    el('dl', {}, keys.map(([key, what]) => [el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)])),
-    el('form', { method: 'dialog' }, el('button', {}, 'Close')));
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-}
-
-addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea, dialog')) return;
-  const page = all[Number(event.key) - 1];
-  if (page && document.querySelector('#pages a')) location.hash = `#/${page[0]}`;
-  else if (event.key === '?') help();
-  else if (event.key === 't') nextTheme();
-  else if (event.key === '/') main.querySelector('input, select')?.focus();
-  else return;
+find.addEventListener('submit', (event) => {
   event.preventDefault();
+  if (sought.value.trim()) location.hash = to('search', { q: sought.value.trim() });
 });
 document.getElementById('skip').addEventListener('click', (event) => {
   event.preventDefault();
   main.focus();
 });
-document.getElementById('theme').addEventListener('click', nextTheme);
-document.getElementById('help').addEventListener('click', help);
-document.getElementById('signOut').addEventListener('click', async () => {
+signOut.addEventListener('click', async () => {
   await call('DELETE', '/console/session').catch(() => {});
+  for (const opened of document.querySelectorAll('header [popover]')) opened.hidePopover();
   signIn('You are signed out.');
 });
 addEventListener('signedout', () => { if (!document.getElementById('token')) signIn('The session has ended. Sign in again.'); });
@@ -156,6 +142,5 @@ addEventListener('hashchange', () => {
   open();
   main.focus();
 });
-
-theme((() => { try { return localStorage.getItem('portico-theme') ?? ''; } catch { return ''; } })());
+keyboard(menu.map(([id]) => id), sought);
 get('/console/session').then(begin, (err) => show(main, el('p', { role: 'alert' }, err.message)));

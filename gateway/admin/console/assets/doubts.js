@@ -1,5 +1,9 @@
+// What the index is not sure of, and what the last sweep found.
 import { pages } from './api.js';
-import { badge, describe, el, heading, note, show, table, when } from './dom.js';
+import { el, show } from './dom.js';
+import * as links from './links.js';
+import { badge, describe, facts, heading, note, table, text } from './parts.js';
+import { when } from './time.js';
 
 export function start(body, { every, signal }) {
   const sweep = el('section'), doubts = el('section'), fences = el('section'), strays = el('section');
@@ -8,14 +12,14 @@ export function start(body, { every, signal }) {
     const [d, f, s, j] = await Promise.all(['/admin/doubts', '/admin/fences', '/admin/strays', '/admin/jobs?kind=sweep'].map((path) => pages(path, signal)));
     show(sweep, sweepOf(j.value));
     show(doubts, heading('What the index is not sure of'), table(`${d.value.length} resources`, [
-      ['Resource', (x) => el('span', { class: 'text' }, x.id)], ['Region', (x) => x.region], ['Phase', (x) => x.phase], ['Flags', (x) => x.flags.join(', ')],
-      ['Why', (x) => x.why.map((w) => el('p', { class: 'text' }, `${w.message} ${w.lastOutcome ?? ''}`, w.attempts ? ` ${w.attempts} attempts.` : '', w.next ? [' Next ', when(w.next)] : ''))],
-      ['Until', (x) => when(x.until)]], d.value, 'It is sure of everything.'), more(d));
+      ['Resource', (x) => links.resource(x.id)], ['Region', (x) => links.region(x.region)], ['Phase', (x) => x.phase], ['Flags', (x) => x.flags.join(', ')],
+      ['Why', (x) => x.why.map((w) => el('p', { class: 'text' }, `${w.message} ${w.lastOutcome ?? ''}`, w.job ? [' ', links.job(w.job, 'its job')] : '', w.attempts ? ` ${w.attempts} attempts.` : '', w.next ? [' Next ', when(w.next)] : ''))],
+      ['Until', (x) => when(x.until)]], d.value, { empty: 'It is sure of everything.' }), more(d));
     show(fences, heading('Fences'), table(`${f.value.length} fences`, [
-      ['Resource', (x) => el('span', { class: 'text' }, x.id)], ['Region', (x) => x.region], ['Write', (x) => x.kind], ['Reason', (x) => el('span', { class: 'text' }, x.reason)],
-      ['Since', (x) => when(x.since)], ['Until', (x) => when(x.until)]], f.value), more(f));
+      ['Resource', (x) => links.resource(x.id)], ['Region', (x) => links.region(x.region)], ['Write', (x) => x.kind], ['Reason', (x) => text(x.reason)],
+      ['Since', (x) => when(x.since)], ['Until', (x) => when(x.until)]], f.value, { key: (x) => `${x.id} ${x.region}` }), more(f));
     show(strays, heading('Strays'), table(`${s.value.length} resources in a second region`, [
-      ['Resource', (x) => el('span', { class: 'text' }, x.id)], ['Seen in', (x) => x.region], ['Type', (x) => x.type], ['Seen', (x) => when(x.seen)]], s.value), more(s));
+      ['Resource', (x) => links.resource(x.id)], ['Seen in', (x) => links.region(x.region)], ['Type', (x) => x.type], ['Seen', (x) => when(x.seen)]], s.value, { key: (x) => `${x.id} ${x.region}` }), more(s));
   });
 }
 
@@ -28,8 +32,8 @@ function sweepOf(jobs) {
   if (!last) return [heading('The last sweep'), note('There was none yet.')];
   const p = last.progress;
   return [heading('The last sweep'),
-    el('p', {}, badge(p.ended ? (p.failureCount ? 'incomplete' : 'complete') : 'under way', p.ended ? (p.failureCount ? 'warn' : 'good') : ''), ' ', el('span', { class: 'text' }, last.subject), ', began ', when(p.started), p.ended ? [', ended ', when(p.ended)] : ` – ${p.done} of ${p.of}`),
-    el('dl', { class: 'facts' }, findings.map(([key, title]) => el('div', {}, el('dt', {}, title), el('dd', {}, String(p[key]?.count ?? 0))))),
+    el('p', {}, badge(p.ended ? (p.failureCount ? 'incomplete' : 'complete') : 'under way', p.ended ? (p.failureCount ? 'warn' : 'good') : ''), ' ', links.job(last.id, last.subject), ', began ', when(p.started), p.ended ? [', ended ', when(p.ended)] : ` – ${p.done} of ${p.of}`),
+    facts(findings.map(([key, title]) => [title, p[key]?.count ?? 0])),
     findings.filter(([key]) => p[key]?.ids?.length).map(([key, title]) => el('details', { id: `sweep-${key}` }, el('summary', {}, title), describe(p[key].ids))),
     p.failures?.length ? el('details', { id: 'sweep-failures' }, el('summary', {}, `${p.failureCount} regions could not be looked at in full`), describe(p.failures)) : ''];
 }

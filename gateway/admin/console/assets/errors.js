@@ -1,21 +1,61 @@
+// The last answers that were errors, in groups of those that are alike.
 import { get } from './api.js';
-import { badge, el, show, table, when } from './dom.js';
+import { el, show } from './dom.js';
+import * as links from './links.js';
+import { badge, code, field, filters, note, table, text } from './parts.js';
+import { when } from './time.js';
 
-export function start(body, { every, signal }) {
-  const text = el('input', { type: 'search', id: 'filter' }), failed = el('input', { type: 'checkbox', id: 'failed' }), list = el('div', { id: 'errors' });
+const callerOf = (a) => a.caller ?? a.objectId ?? '';
+const group = { code: (a) => `${a.status} ${a.code ?? ''}`.trim(), region: (a) => (a.region === 'none' ? '' : a.region), subscription: (a) => a.subscription ?? links.subscriptionOf(a.path), caller: callerOf };
+const titles = { code: 'Code', region: 'Region', subscription: 'Subscription', caller: 'Caller' };
+const mostListed = 100; // answers of a group
+
+export function start(body, { every, signal, query, keep }) {
+  const words = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), failed = el('input', { type: 'checkbox', id: 'failed', checked: query.has('failed') });
+  const region = query.get('region') ?? '', subscription = query.get('subscription') ?? '', list = el('div', { id: 'errors' });
+  const chosen = query.get('by')?.split(',') ?? Object.keys(group);
+  const by = Object.keys(group).map((key) => [key, el('input', { type: 'checkbox', id: `by-${key}`, checked: chosen.includes(key) })]);
   let answers = [];
   const draw = () => {
-    const wanted = text.value.toLowerCase();
-    const found = answers.filter((a) => (!failed.checked || a.status >= 500) && (!wanted || Object.values(a).join(' ').toLowerCase().includes(wanted)));
-    show(list, table(`${found.length} answers, the newest first`, [
-      ['Time', (a) => when(a.time)], ['Status', (a) => badge(String(a.status), a.status >= 500 ? 'bad' : 'warn')], ['Code', (a) => a.code ?? ''], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
-      ['Request', (a) => [el('span', {}, `${a.method} `), el('span', { class: 'text' }, a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => a.region],
-      ['Correlation id', (a) => el('code', {}, a.correlationId)]], found, 'No answer was an error since the start.'));
+    const keys = by.filter(([, box]) => box.checked).map(([key]) => key), wanted = words.value.toLowerCase();
+    keep({ text: words.value, failed: failed.checked && '1', region, subscription, by: keys.length < by.length && (keys.join() || 'none') });
+    const found = answers.filter((a) => (!failed.checked || a.status >= 500) && (!region || a.region === region) && (!subscription || group.subscription(a) === subscription) && (!wanted || Object.values(a).join(' ').toLowerCase().includes(wanted)));
+    show(list, el('p', {}, el('strong', {}, `${found.length} answers`), found.length ? [', from ', when(found.at(-1).time), ' to ', when(found[0].time)] : '', region || subscription ? [' of ', region, nameOr(subscription), ' ', links.link('all', 'errors')] : ''),
+      found.length ? groupsOf(found, keys) : note(answers.length ? 'No answer is like this.' : 'No answer was an error since the start.'));
   };
-  for (const field of [text, failed]) field.addEventListener('input', draw);
-  body.append(el('form', { onsubmit: (e) => e.preventDefault() }, el('label', { class: 'wide' }, 'Filter: a correlation id, a region, a status, a code', text), el('label', {}, '5xx only', failed)), list);
+  for (const control of [words, failed, ...by.map(([, box]) => box)]) control.addEventListener('input', draw);
+  body.append(filters(field('Filter: a correlation id, a region, a status, a code', words, true), el('label', { class: 'choice' }, failed, '5xx only'), el('fieldset', {}, el('legend', {}, 'Groups by'), by.map(([key, box]) => el('label', { class: 'choice' }, box, titles[key])))), list);
   every(3000, async () => {
     answers = (await get('/admin/errors?limit=1000', signal)).value;
     draw();
   });
 }
+
+const nameOr = (subscription) => links.nameOf(subscription) || subscription;
+
+function groupsOf(answers, chosen) {
+  const keys = chosen.filter((k) => answers.some(group[k]));
+  const groups = new Map();
+  for (const a of answers) {
+    const key = keys.map((k) => group[k](a)).join('|');
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(a);
+  }
+  return el('div', { class: 'groups' }, [...groups].sort(([, a], [, b]) => b.length - a.length).map(([key, found]) => groupOf(key, found, keys)));
+}
+
+function groupOf(key, found, keys) {
+  const [newest] = found, kind = newest.status >= 500 ? 'bad' : 'warn';
+  const shown = (k) => (k === 'code' ? [badge(String(newest.status), kind), ' ', newest.code ?? (newest.cause === 'service' ? 'of the provider' : '')] : k === 'subscription' ? nameOr(group.subscription(newest)) : group[k](newest));
+  return el('details', { id: `errors-${key}` },
+    el('summary', {}, el('span', { class: 'count' }, String(found.length)), keys.map((k) => el('span', { class: `by ${k}`, title: titles[k] }, shown(k) || '–')), el('span', { class: 'muted' }, 'last ', when(newest.time))),
+    table(`${found.length} answers, the newest first${found.length > mostListed ? `; ${mostListed} are shown` : ''}`, [
+      ['Time', (a) => when(a.time)], ['Status', (a) => badge(String(a.status), a.status >= 500 ? 'bad' : 'warn')], ['Code', (a) => a.code ?? ''], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
+      ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Caller', (a) => links.caller(callerOf(a))], ['Correlation id', (a) => links.correlation(a.correlationId)]],
+    found.slice(0, mostListed), { key: (a) => `${a.time} ${a.correlationId} ${a.path}` }));
+}
+
+// answersOf is a table of some answers, on the page of what they are about.
+export const answersOf = (answers) => table(`${answers.length} answers that were errors`, [
+  ['Time', (a) => when(a.time)], ['Status', (a) => [badge(String(a.status), a.status >= 500 ? 'bad' : 'warn'), ' ', a.code ?? '']], ['Request', (a) => [code(a.method), ' ', links.resource(a.path)]], ['Region', (a) => links.region(a.region)], ['Caller', (a) => text(callerOf(a))]],
+answers, { key: (a) => `${a.time} ${a.correlationId} ${a.path}` });

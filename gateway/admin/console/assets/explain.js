@@ -1,28 +1,45 @@
 import { call } from './api.js';
-import { el, note, show } from './dom.js';
+import { el, show } from './dom.js';
 import { explanationOf } from './explanation.js';
+import { link } from './links.js';
+import { field, note } from './parts.js';
 
 const methods = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE'];
 
-export function start(body, { signal, query }) {
-  const method = el('select', { id: 'method' }, el('option', { value: '' }, 'GET, newest version'), methods.map((m) => el('option', { selected: m === query.get('method') }, m)));
-  const path = el('input', { id: 'path', required: true, value: query.get('path') ?? '', spellcheck: 'false', placeholder: '/subscriptions/…' });
-  const principal = el('input', { id: 'principal', spellcheck: 'false' });
-  const tenant = el('input', { id: 'tenant', spellcheck: 'false' });
-  const token = el('input', { id: 'bearer', type: 'password', autocomplete: 'off', spellcheck: 'false' });
-  const ask = el('input', { id: 'ask', type: 'checkbox' });
-  const answer = el('div', { id: 'answer', 'aria-live': 'polite' });
-  const form = el('form', {}, el('label', {}, 'Method', method), el('label', { class: 'wide' }, 'Path or ID', path), el('label', { class: 'wide' }, 'As (object id, may be empty)', principal),
-    el('label', { class: 'wide' }, 'Tenant (that of the subscription by default)', tenant), el('label', { class: 'wide' }, 'Or signed in by a bearer token (it is not kept)', token), el('label', {}, 'Ask providers for what the index does not know, and issuers for keys', ask), el('button', {}, 'Explain'));
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    const question = { method: method.value, path: path.value, principal: principal.value, tenant: tenant.value, token: token.value.trim(), ask: ask.checked };
+// What the address may hold: a token and a content stay out of it.
+const kept = ['method', 'path', 'principal', 'tenant'];
+
+export function start(body, { signal, query, keep }) {
+  const input = (id, more) => el('input', { id, spellcheck: 'false', value: query.get(id) ?? '', ...more });
+  const controls = {
+    method: el('select', { id: 'method' }, el('option', { value: '' }, 'GET, newest version'), methods.map((m) => el('option', { selected: m === query.get('method') }, m))),
+    path: input('path', { required: true, placeholder: '/subscriptions/…' }), principal: input('principal'), tenant: input('tenant'),
+    token: el('input', { id: 'bearer', type: 'password', autocomplete: 'off', spellcheck: 'false' }),
+    content: el('textarea', { id: 'content', rows: 3, spellcheck: 'false', placeholder: '{"location": "…"}' }), ask: el('input', { id: 'ask', type: 'checkbox' }),
+  };
+  const { method, path, principal, tenant, token, content, ask } = controls, answer = el('div', { id: 'answer', 'aria-live': 'polite' });
+  const bodyField = field('Body (JSON)', content, true);
+  const form = el('form', {}, field('Method', method), field('Path or ID', path, true), bodyField, field('As (object id, may be empty)', principal, true),
+    field('Tenant (that of the subscription by default)', tenant, true), field('Or signed in by a bearer token (it is not kept)', token, true), field('Ask providers for what the index does not know, and issuers for keys', ask), el('button', {}, 'Explain'));
+  const withBody = () => { bodyField.hidden = !['PUT', 'PATCH', 'POST'].includes(method.value); };
+  const explain = async () => {
+    const question = Object.fromEntries(kept.map((name) => [name, controls[name].value]));
+    keep(question);
+    Object.assign(question, { token: token.value.trim(), ask: ask.checked, content: bodyField.hidden ? '' : content.value });
     token.value = ''; // it goes out once
     try {
-      show(answer, explanationOf(await call('POST', '/admin/explain', question, signal)));
+      const e = await call('POST', '/admin/explain', question, signal);
+      show(answer, explanationOf(e), e.known ? el('p', {}, link('Who can do what here', 'access', { scope: e.known.id })) : '');
     } catch (err) {
       if (!signal.aborted) show(answer, el('p', { role: 'alert', class: 'text' }, err.message));
     }
+  };
+  method.addEventListener('input', withBody);
+  withBody();
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    explain();
   });
   body.append(note('The way that a request would take, without sending it.'), form, answer);
+  if (path.value && method.value !== 'PUT') explain(); // a body would be missing
 }

@@ -1,16 +1,22 @@
-import { call, get, pages } from './api.js';
-import { ask, badge, describe, el, say, show, table, when } from './dom.js';
+// The jobs of all subscriptions.
+import { get, pages } from './api.js';
+import { el, show } from './dom.js';
+import * as links from './links.js';
+import { badge, field, filters, note, say, table, text } from './parts.js';
+import { when } from './time.js';
 
-const ended = ['Done', 'Failed', 'Cancelled'];
+export const isOpen = (j) => !['Done', 'Failed', 'Cancelled'].includes(j.state);
+export const stateOf = (j) => badge(j.state, { Failed: 'bad', Done: 'good' }[j.state]);
 
-export function start(body, { every, signal, query }) {
-  const asked = query.get('kind') ?? '';
+export function start(body, { every, signal, query, keep }) {
+  const asked = query.get('kind') ?? '', state = el('select', { id: 'state' }), words = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), list = el('div', { id: 'jobs' });
   const kind = el('select', { id: 'kind' }, el('option', { value: '' }, 'all'), asked && el('option', { value: asked, selected: true }, asked));
-  const state = el('select', { id: 'state' }, el('option', { value: '' }, 'all'), el('option', { value: 'open' }, 'under way'), el('option', { value: 'ended' }, 'ended'));
-  const text = el('input', { type: 'search', id: 'filter' });
-  const list = el('div', { id: 'jobs' });
+  for (const [value, title] of [['', 'all'], ['open', 'under way'], ['ended', 'ended']]) state.append(el('option', { value, selected: value === query.get('state') }, title));
   let found = { value: [], more: false };
-  const draw = () => show(list, listOf(found, state.value, text.value.toLowerCase(), refresh));
+  const draw = () => {
+    keep({ kind: kind.value, state: state.value, text: words.value });
+    show(list, listOf(found, state.value, words.value.toLowerCase()));
+  };
   const fillKinds = async () => {
     const { value } = await get('/admin/jobKinds', signal);
     kind.append(...value.filter((k) => k.kind !== asked).map((k) => el('option', { value: k.kind }, k.kind)));
@@ -21,52 +27,21 @@ export function start(body, { every, signal, query }) {
     draw();
   };
   kind.addEventListener('change', () => refresh().catch((err) => say(err.message)));
-  for (const field of [state, text]) field.addEventListener('input', draw);
-  body.append(el('form', { onsubmit: (e) => e.preventDefault() }, el('label', {}, 'Kind', kind), el('label', {}, 'State', state), el('label', { class: 'wide' }, 'Filter', text)), list);
+  for (const control of [state, words]) control.addEventListener('input', draw);
+  body.append(filters(field('Kind', kind), field('State', state), field('Filter', words, true)), list);
   every(3000, refresh);
 }
 
-const isOpen = (j) => !ended.includes(j.state);
-
-function listOf({ value, more }, state, text, refresh) {
-  const shown = value.filter((j) => (!state || isOpen(j) === (state === 'open')) && (!text || JSON.stringify(j).toLowerCase().includes(text)));
+function listOf({ value, more }, state, wanted) {
+  const shown = value.filter((j) => (!state || isOpen(j) === (state === 'open')) && (!wanted || JSON.stringify(j).toLowerCase().includes(wanted)));
   return [table(`${shown.length} jobs`, [
-    ['Job', (j) => [el('span', {}, j.kind), ' ', el('p', { class: 'muted text' }, j.on ?? j.subject)]],
-    ['State', (j) => badge(j.state, isOpen(j) ? '' : j.state === 'Failed' ? 'bad' : 'good')],
-    ['Progress', progress],
-    ['Attempts', (j) => `${j.attempts}`],
-    ['Changed', (j) => when(j.changed)],
-    ['Next', (j) => (j.owner ? 'being worked on' : when(j.due))],
-    ['', (j) => el('div', {}, details(j), cancelButton(j, refresh))],
-  ], shown), more ? el('p', { class: 'muted' }, 'There are more; choose a kind.') : ''];
+    ['Job', (j) => [links.job(j.id, j.kind), el('p', { class: 'muted' }, text(j.on ?? j.subject))]], ['State', stateOf], ['Progress', progress], ['Subscription', (j) => links.subscription(j.subscription)],
+    ['Attempts', (j) => String(j.attempts)], ['Changed', (j) => when(j.changed)], ['Next', (j) => (j.owner ? `worked on by ${j.owner}` : when(j.due))]], shown, { empty: 'No job is like this.' }),
+  more ? note('There are more; choose a kind.') : ''];
 }
 
-function progress(j) {
+export function progress(j) {
   if (!j.steps) return '';
   const { done, of } = j.steps;
   return [el('progress', { value: String(done), max: String(of), 'aria-label': `${done} of ${of}` }), ` ${done} of ${of}`];
 }
-
-function details(j) {
-  return [el('details', { id: `job-${j.id}` }, el('summary', {}, 'Details'), describe(j)),
-    j.parts ? el('a', { href: `#/deletion?job=${encodeURIComponent(j.id)}` }, 'What waits for what') : ''];
-}
-
-function cancelButton(j, refresh) {
-  if (!j.cancellable) return '';
-  return el('button', {
-    type: 'button', id: `cancel-${j.id}`,
-    onclick: async () => {
-      if (!(await ask(`Cancel the job ${j.kind} of ${j.subject}?`, 'Cancel the job'))) return;
-      try {
-        await call('POST', `/admin/jobs/${encodeURIComponent(j.id)}/cancel`);
-        say('The job is being cancelled.');
-      } catch (err) {
-        say(err.message);
-      }
-      await refresh().catch(() => {});
-    },
-  }, 'Cancel');
-}
-
-export const job = (id, signal) => get(`/admin/jobs/${encodeURIComponent(id)}`, signal);

@@ -1,14 +1,19 @@
+// The receivers of events: what they did not take, and how to send it again.
 import { call, get, pages } from './api.js';
-import { ask, badge, el, note, say, show, table, when } from './dom.js';
+import { el, show } from './dom.js';
+import { resource } from './links.js';
+import { ask, badge, button, facts, note, table, text } from './parts.js';
+import { when } from './time.js';
 
 const kindOf = { Delivering: 'good', Away: 'bad' };
 const listed = 100; // events of each list
 
-export function start(body, { every, signal }) {
+export function start(body, { every, signal, query }) {
   const list = el('div', { id: 'sinks' });
   body.append(list);
   const refresh = async () => {
-    const { value } = await get('/admin/sinks', signal);
+    const name = query.get('name'), { value: known } = await get('/admin/sinks', signal);
+    const value = known.filter((s) => !name || s.name === name);
     const all = [];
     for (const sink of value) {
       const events = async (name, n) => (n ? (await pages(`${path(sink)}/${name}?limit=${listed}`, signal, 1)) : { value: [] });
@@ -21,28 +26,28 @@ export function start(body, { every, signal }) {
 
 const path = (sink) => `/admin/sinks/${encodeURIComponent(sink.name)}`;
 const why = (failure, status) => (status ? `${failure}, ${status}` : failure ?? '');
-const subject = (e) => el('span', { class: 'text' }, e.event?.subject ?? 'no longer kept');
+const subject = (e) => (e.event ? resource(e.event.subject) : 'no longer kept');
 
 function sinkOf(sink, retrying, dead, refresh) {
   const { name, state } = sink;
-  const facts = [['Lag', `${sink.lagEvents} events`], ['Behind', sink.lagSeconds ? `${Math.round(sink.lagSeconds)} s` : ''], ['Retrying', sink.retrying], ['Dead', sink.dead], ['Delivered', sink.delivered],
+  const shown = [['Lag', `${sink.lagEvents} events`], ['Behind', sink.lagSeconds ? `${Math.round(sink.lagSeconds)} s` : ''], ['Retrying', sink.retrying], ['Dead', sink.dead], ['Delivered', sink.delivered],
     ['Forgotten', sink.forgotten || ''], ['Taken last', when(sink.lastSuccess)], ['Failed last', when(sink.lastFailure)], ['Failure', why(sink.failure, sink.status)], ['Failed event', sink.failedEvent], ['Away since', when(sink.awaySince)]];
-  return el('section', { 'aria-label': name },
+  return el('section', { 'aria-label': name, 'data-key': name },
     el('article', { class: `box ${kindOf[state] ?? ''}`, 'data-sink': name },
       el('div', { class: 'row' }, el('h2', { class: 'text' }, name), badge(state, kindOf[state])),
       el('p', { class: 'muted text' }, sink.host),
-      el('dl', { class: 'facts' }, facts.filter(([, v]) => v !== undefined && v !== '').map(([k, v]) => el('div', {}, el('dt', {}, k), el('dd', {}, typeof v === 'number' ? v.toLocaleString() : v)))),
+      facts(shown),
       el('p', { class: 'tools' },
         button(`test-${name}`, 'Send a test', () => call('POST', `${path(sink)}/test`).then((t) => `The test was ${why(t.outcome, t.status)}.`), refresh), ' ',
         button(`ask-${name}`, 'Try what waits', () => step(name), refresh), ' ',
         sink.dead ? button(`replay-${name}`, 'Replay all dead letters', () => replayAll(sink), refresh) : '')),
     table('Events that others overtake', [
       ['Event', (e) => e.id], ['Why', (e) => (e.attempts ? why(e.failure, e.status) : 'behind another of its resource')], ['Tries', (e) => String(e.attempts)], ['Next', (e) => when(e.next)], ['Subject', subject],
-      ['', (e) => (e.attempts ? button(`ask-${name}-${e.id}`, 'Try now', () => step(name, e.id), refresh) : '')]], retrying.value, 'Nothing is tried again.'),
+      ['', (e) => (e.attempts ? button(`ask-${name}-${e.id}`, 'Try now', () => step(name, e.id), refresh) : '')]], retrying.value, { empty: 'Nothing is tried again.' }),
     more(retrying),
     table('Dead letters', [
-      ['Event', (e) => e.id], ['Why', (e) => why(e.failure, e.status)], ['Reason', (e) => el('span', { class: 'text' }, e.reason ?? '')], ['Given up', (e) => when(e.givenUp)], ['Subject', subject],
-      ['', (e) => button(`replay-${name}-${e.id}`, 'Replay', () => replay(sink, [e.id]), refresh)]], dead.value, 'Nothing was given up.'),
+      ['Event', (e) => e.id], ['Why', (e) => why(e.failure, e.status)], ['Reason', (e) => text(e.reason)], ['Given up', (e) => when(e.givenUp)], ['Subject', subject],
+      ['', (e) => button(`replay-${name}-${e.id}`, 'Replay', () => replay(sink, [e.id]), refresh)]], dead.value, { empty: 'Nothing was given up.' }),
     more(dead));
 }
 
@@ -53,20 +58,3 @@ const step = (sink, event) => call('POST', '/admin/unstick', { sink, event, step
 const replay = (sink, ids) => call('POST', `${path(sink)}/dead/replay`, ids ? { ids } : {}).then((done) => `${done.replayed} events are to be tried again.`);
 
 const replayAll = async (sink) => ((await ask(`Try all ${sink.dead} dead letters of ${sink.name} again?`, 'Replay all')) ? replay(sink) : undefined);
-
-// button does something that says what came of it, or nothing where nobody agreed.
-function button(id, title, work, refresh) {
-  return el('button', {
-    type: 'button', id,
-    onclick: async () => {
-      try {
-        const came = await work();
-        if (came === undefined) return;
-        say(came);
-      } catch (err) {
-        say(err.message);
-      }
-      await refresh().catch(() => {});
-    },
-  }, title);
-}

@@ -1,0 +1,60 @@
+// Who can do what at a scope: the assignments that hold there, and whether one caller may
+// do one action.
+import { call, pages } from './api.js';
+import { el, show } from './dom.js';
+import * as links from './links.js';
+import { badge, code, facts, field, heading, note, table, text } from './parts.js';
+
+export function start(body, { signal, query, keep }) {
+  const input = (id, more) => el('input', { id, spellcheck: 'false', value: query.get(id) ?? '', ...more });
+  const scope = input('scope', { required: true, placeholder: '/subscriptions/…' }), action = input('action', { placeholder: 'Contoso.Compute/virtualMachines/write' }), principal = input('principal'), answer = el('div', { id: 'answer', 'aria-live': 'polite' });
+  const form = el('form', {}, field('Where: an ID', scope, true), field('What: an action (all by default)', action, true), field('Who: an object id (anybody by default)', principal, true), el('button', {}, 'Show'));
+  const read = async () => {
+    const asked = { scope: scope.value.trim(), action: action.value.trim(), principal: principal.value.trim() };
+    keep(asked);
+    try {
+      const check = asked.action && asked.principal ? await call('POST', '/admin/roles/check', { principalId: asked.principal, action: asked.action, scope: asked.scope }, signal) : undefined;
+      const who = asked.action && !asked.principal ? await whoOf(asked, signal) : undefined;
+      show(answer, check ? answerOf(check) : '', who ? whoTable(who, asked) : await holding(asked, signal));
+    } catch (err) {
+      if (!signal.aborted) show(answer, el('p', { role: 'alert', class: 'text' }, err.message));
+    }
+  };
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    read();
+  });
+  body.append(note('Who can do this here, and by which assignment.'), form, answer);
+  if (scope.value) read();
+}
+
+const columns = [
+  ['Who', (a) => [links.caller(a.principalId), a.principalType ? el('span', { class: 'muted' }, ` ${a.principalType}`) : '']], ['Role', (a) => text(a.role)], ['At', (a) => links.resource(a.scope)],
+  ['By', (a) => (a.owner ? 'the configuration' : code(a.id ?? a.assignment ?? ''))]];
+const key = (a) => `${a.id ?? a.assignment ?? ''} ${a.principalId} ${a.scope} ${a.role}`;
+
+const above = (scope, at) => scope === '/' || at.toLowerCase() === scope.toLowerCase() || at.toLowerCase().startsWith(`${scope.toLowerCase()}/`);
+
+// holding are the assignments that hold at the scope: those on it and above.
+async function holding({ scope, principal }, signal) {
+  const asked = new URLSearchParams({ subscription: links.subscriptionOf(scope), limit: 1000, ...(principal && { principalId: principal }) });
+  const { value, more } = await pages(`/admin/roles?${asked}`, signal);
+  const found = value.filter((a) => above(a.scope, scope));
+  return [heading('Assignments that hold here'), table(`${found.length} assignments`, columns, found, { key, empty: 'None holds here.' }), more ? note('There are more; name the caller.') : ''];
+}
+
+// whoOf asks for each principal that has an assignment here whether it may do the action.
+async function whoOf({ scope, action }, signal) {
+  const { value } = await pages(`/admin/roles?${new URLSearchParams({ subscription: links.subscriptionOf(scope), limit: 1000 })}`, signal);
+  const found = value.filter((a) => above(a.scope, scope)), principals = [...new Set(found.map((a) => a.principalId))].slice(0, 100);
+  const answers = await Promise.all(principals.map((principalId) => call('POST', '/admin/roles/check', { principalId, action, scope }, signal)));
+  return principals.flatMap((principalId, i) => (answers[i].allowed ? [{ ...answers[i].grant, principalId, principalType: found.find((a) => a.principalId === principalId)?.principalType }] : []));
+}
+
+const whoTable = (who, { action }) => [heading('Who can do this here'), table(`${who.length} can do ${action}, by themselves or through a group of this id`, columns, who, { key, empty: 'Nobody has an assignment that allows it.' })];
+
+function answerOf(a) {
+  return el('section', { class: `verdict ${a.allowed ? 'good' : 'bad'}`, 'aria-label': 'Verdict' }, el('p', {}, badge(a.allowed ? 'allowed' : 'not allowed', a.allowed ? 'good' : 'bad'), ' ', text(a.reason)),
+    a.grant ? facts([['Role', a.grant.role], ['At', links.resource(a.grant.scope)], ['By', a.grant.owner ? 'the configuration' : a.grant.assignment]]) : '',
+    a.wouldAllow?.length ? el('p', {}, 'Roles that would allow it: ', text(a.wouldAllow.join(', '))) : '');
+}

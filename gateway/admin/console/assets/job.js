@@ -1,0 +1,91 @@
+// One job: how far it is, its last steps, what it waits for, and what can be done about it.
+import { call, get } from './api.js';
+import { el, show } from './dom.js';
+import { graph, states } from './graph.js';
+import { isOpen, progress, stateOf } from './jobs.js';
+import * as links from './links.js';
+import { ask, badge, button, code, describe, facts, heading, note, table, text } from './parts.js';
+import { when } from './time.js';
+
+export function start(body, { every, signal, query, title }) {
+  const id = query.get('id') ?? '', path = `/admin/jobs/${encodeURIComponent(id)}`;
+  const top = el('section', { 'aria-label': 'State' }), steps = el('section', { 'aria-label': 'Steps' }), parts = el('section', { 'aria-label': 'Members' }), order = el('section'), more = el('details', { id: 'details' });
+  body.append(top, parts, steps, order, more);
+  const refresh = async () => {
+    const j = await get(path, signal);
+    title(`${j.kind} ${j.subject}`);
+    show(top, stateOfJob(j), toolsOf(j, refresh));
+    show(steps, stepsOf(j));
+    show(more, el('summary', {}, 'All that is recorded'), describe(j));
+    if (!j.parts) return;
+    const [members, orders] = await Promise.all([get(`${path}/members`, signal), get(`/admin/deleteOrder?subscription=${encodeURIComponent(j.subscription)}`, signal)]);
+    show(parts, membersOf(j, members));
+    show(order, heading('The order that deletions have learnt'), table('Types', [['First', (o) => o.before], ['Then', (o) => o.after], ['Seen', (o) => when(o.seen)]], orders.value, { key: (o) => `${o.before} ${o.after}` }));
+  };
+  every(3000, refresh);
+}
+
+function stateOfJob(j) {
+  const p = j.progress ?? {};
+  return [
+    facts([['State', stateOf(j)], ['Subject', links.resource(j.on ?? j.subject)], ['Subscription', links.subscription(j.subscription)], ['Attempts', j.attempts], ['Worked on by', j.owner], ['Created', when(j.created)], ['Changed', when(j.changed)],
+      ['Next attempt', isOpen(j) ? when(j.due) : ''], ['Tries until', isOpen(j) ? when(j.until) : ''], ['Job', code(j.id)]]),
+    j.steps ? el('p', {}, progress(j)) : '',
+    j.parts ? [el('p', {}, ...endOf(j, p)), p.waitingFor?.length && j.state === 'Waiting' ? el('p', {}, badge('waits for regions', 'bad'), ' ', p.waitingFor.map((r, n) => [n ? ', ' : '', links.region(r)])) : ''] : '',
+    el('p', { class: 'muted' }, code(j.command))];
+}
+
+// endOf says of the deletion of a group how it stands, or how it ended.
+function endOf(j, p) {
+  const counts = p.total !== undefined ? `${p.deleted} of ${p.total} deleted` : '';
+  if (j.state === 'Cancelling') return [badge('being cancelled'), ` This deletion is being cancelled${counts ? `, after ${counts}` : ''}: it sends nothing more, and ends when what is under way has ended.`];
+  if (j.state === 'Cancelled') return [badge('cancelled'), ` This deletion was cancelled${counts ? ` after ${counts}` : ''}: nothing more of the group is deleted, and it is to be used again.`];
+  if (j.state === 'Failed') return [badge('given up', 'bad'), ` This deletion was given up${counts ? ` after ${counts}` : ''}: the group is to be used again.`];
+  if (j.state === 'Done') return [badge('done', 'good'), ' The group is deleted.'];
+  return [counts ? `${counts}, ${p.inFlight} under way, ${p.waiting} waiting, ${p.parked} refused, pass ${p.pass}` : 'It has not begun yet.'];
+}
+
+function toolsOf(j, refresh) {
+  if (!isOpen(j)) return '';
+  const step = async (question, agree, order, options) => {
+    const agreed = await ask(question, agree, options);
+    return agreed ? (await call('POST', '/admin/unstick', { job: j.id, ...order, ...(options?.reason && { reason: agreed }) })).outcome : undefined;
+  };
+  const shown = facts([['Job', `${j.kind} of ${j.on ?? j.subject}`], ['Attempts', j.attempts], ['Next attempt', when(j.due)], ['Tries until', when(j.until)]]);
+  return el('p', { class: 'tools' },
+    button('ask', 'Try now', () => step('Try it now, and not wait for the next attempt? What it does is what it would do then.', 'Try now', { step: 'ask' }, { shown }), refresh),
+    button('giveUp', 'Give up', () => step('Give it up now, as its own limit would? What it did stays done; what it did not do is not done.', 'Give it up', { step: 'giveUp' }, { shown, reason: true }), refresh),
+    j.cancellable ? button(`cancel-${j.id}`, 'Cancel', async () => {
+      if (!(await ask(`Cancel the job ${j.kind} of ${j.subject}?`, 'Cancel the job', { shown }))) return undefined;
+      await call('POST', `/admin/jobs/${encodeURIComponent(j.id)}/cancel`);
+      return 'The job is being cancelled.';
+    }, refresh) : '');
+}
+
+// stepsOf is the line of time of a job: what was done last, by which replica, and with
+// which end; the latest first.
+function stepsOf(j) {
+  const steps = (j.history ?? []).map((h) => ({ ...h, key: `${h.began ?? h.time} ${h.attempt ?? ''}` }));
+  if (steps.length === 0) return '';
+  return [heading('Its last steps'), el('ol', { class: 'line' }, steps.map((h) => el('li', { class: h.failed || h.error ? 'bad' : '', 'data-key': h.key },
+    when(h.ended ?? h.time ?? h.began), ' ', el('strong', { class: 'text' }, h.what ?? h.step ?? ''), ' ', text(h.end ?? h.outcome ?? h.error), h.replica ? el('span', { class: 'muted' }, ` by ${h.replica}`) : '')))];
+}
+
+function membersOf(j, { members, further }) {
+  if (j.state !== 'Waiting') return '';
+  return [heading('What waits for what'), members.length ? graph(members) : note('Nothing is left to delete.'), further ? note('There are more members than are shown.') : '',
+    members.length ? table('Members', [
+      ['Resource', (m) => [links.resource(m.id), m.stray ? [' ', badge('stray', 'warn')] : '']], ['State', (m) => badge(...states[m.state])], ['Region', (m) => links.region(m.region)],
+      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, links.resource(id))) : m.state === 'refused' ? 'any other to go' : '')],
+      ['Why', (m) => (m.why ? text(words(m.why)) : '')], ['Tried again', (m) => (m.state === 'waiting' && m.due ? when(m.due) : '')]], members) : ''];
+}
+
+// words are those of an error, which may be JSON as the provider sent it.
+function words(said) {
+  try {
+    const { code: name, message } = JSON.parse(said).error;
+    return `${name}: ${message}`;
+  } catch {
+    return said;
+  }
+}

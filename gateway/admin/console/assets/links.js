@@ -1,0 +1,51 @@
+// Everything that has a page is a link to it. The hash of an address is the page and what
+// is seen of it.
+import { el } from './dom.js';
+import { code } from './parts.js';
+
+export function to(page, query = {}) {
+  const set = Object.entries(query).filter(([, v]) => v);
+  return `#/${page}${set.length ? `?${new URLSearchParams(set)}` : ''}`;
+}
+
+export const link = (shown, page, query) => el('a', { href: to(page, query), class: 'text' }, shown);
+
+// Names of subscriptions, by their ids; console.js reads them when somebody comes in.
+const names = new Map();
+export const learn = (subscriptions) => { for (const s of subscriptions) names.set(s.id.toLowerCase(), s.displayName); };
+export const nameOf = (subscription) => names.get((subscription ?? '').toLowerCase()) ?? '';
+
+// An ID breaks at its strokes.
+const broken = (id) => (id ?? '').split(/(?=\/)/).map((part, n) => [n ? el('wbr') : '', part]);
+
+export const resource = (id) => (/^\/subscriptions\/./i.test(id ?? '') ? link(broken(id), 'resource', { id }) : el('span', { class: 'text' }, broken(id)));
+export const region = (name, shown = name) => (name && name !== 'none' ? link(shown, 'region', { name }) : name ?? '');
+export const job = (id, shown = id) => (id ? link(shown, 'job', { id }) : '');
+export const subscription = (id) => (id ? [nameOf(id) ? [nameOf(id), ' '] : '', link(id, 'resource', { id: `/subscriptions/${id}` })] : '');
+export const correlation = (id) => (id ? link(code(id), 'search', { q: id }) : '');
+export const caller = (id) => (id ? link(id, 'search', { q: id }) : '');
+export const subscriptionOf = (path) => /^\/subscriptions\/([^/]+)/i.exec(path ?? '')?.[1]?.toLowerCase() ?? '';
+
+// next is where a command of portico shows the same in the console: its page and query.
+export function next(command, subject) {
+  const [, verb, ...rest] = (command ?? '').split(' ');
+  const last = rest.at(-1);
+  switch (verb) {
+    case 'regions': return to('region', /:\/\//.test(subject) ? { address: subject } : { name: subject });
+    case 'jobs': return rest[0] === 'show' ? to('job', { id: last }) : to('jobs', { kind: rest[0] === 'list' && last !== 'list' ? last : '' });
+    case 'sinks': return to('sinks', { name: last });
+    case 'doubts': case 'fences': case 'sweep': return to('index');
+    case 'unstick': return last.startsWith('/') ? to('resource', { id: last }) : rest[0] ? to('job', { id: rest[0] }) : '';
+    case 'resources': return to('resource', { id: last.replaceAll("'", '') });
+    case 'reload': case 'configuration': case 'configurations': return to('configuration');
+    case 'explain': case 'changes': case 'errors': return to(verb);
+  }
+  return '';
+}
+
+// go is a command with the link to the page that shows the same.
+export function go(command, subject, shown = 'Show') {
+  if (!command) return '';
+  const at = next(command, subject);
+  return el('span', { class: 'go' }, at ? el('a', { href: at }, shown) : '', at ? ' ' : '', code(command));
+}

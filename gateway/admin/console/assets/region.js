@@ -1,0 +1,57 @@
+// One region: its traffic, its endpoints and their addresses, and what lies there.
+import { call, pages } from './api.js';
+import { el, show } from './dom.js';
+import { link, region as regionLink, resource } from './links.js';
+import { ask, badge, button, code, facts, heading, note, table, text } from './parts.js';
+import { when } from './time.js';
+import * as traffic from './traffic.js';
+
+export const kindOf = { up: 'good', degraded: 'warn', down: 'bad', closed: 'good', open: 'bad', 'half-open': 'warn' };
+
+export function start(body, { every, signal, query, title }) {
+  const top = el('section', { 'aria-label': 'State' }), charts = el('section', { 'aria-label': 'Traffic' }), endpoints = el('section', { 'aria-label': 'Endpoints' }), retire = el('section', { 'aria-label': 'What lies there' });
+  body.append(top, charts, endpoints, retire);
+  const name = query.get('name'), address = query.get('address');
+  let asked = '';
+  every(5000, async () => {
+    const [{ value }] = await Promise.all([pages('/admin/regions', signal), traffic.read(signal)]);
+    const found = value.find((r) => (address ? r.endpoints.some((e) => e.addresses.some((a) => a.url === address)) : r.name === name));
+    const shown = found?.name ?? name;
+    title(shown ? `Region ${shown}` : 'Region');
+    if (!found) show(top, el('p', {}, badge('not in the map', 'warn'), ' ', name || address), el('p', {}, 'Those of the map: ', value.map((r, n) => [n ? ', ' : '', regionLink(r.name)])));
+    else show(top, facts([['State', badge(found.state, kindOf[found.state])], ['Name', found.displayName], ['Paired with', regionLink(found.pairedRegion)], ['Its errors', link('errors', 'errors', { region: found.name })]]));
+    show(charts, found && traffic.latest() ? [heading('Traffic, the last quarter of an hour'), el('div', { class: 'boxes charts' }, traffic.charts('region', { region: found.name, large: true }))] : '');
+    show(endpoints, found ? [heading('Endpoints'), found.endpoints.map(endpoint)] : '');
+    if (shown && asked !== shown) retirement(retire, asked = shown);
+  });
+}
+
+function endpoint(e) {
+  return el('article', { class: `box ${kindOf[e.state] ?? ''}`, 'data-key': e.namespace },
+    el('div', { class: 'row' }, el('h3', { class: 'text' }, e.namespace), badge(e.state, kindOf[e.state])),
+    el('p', { class: 'muted text' }, e.resourceTypes.join(', '), e.shed ? `; ${e.shed} calls refused, all slots taken` : ''),
+    table('Addresses', [
+      ['Address', (a) => code(a.url)], ['State', (a) => badge(a.state, kindOf[a.state])], ['Circuit', (a) => `circuit ${a.circuit}`], ['Why', (a) => text(a.reason ?? a.distrust)], ['Since', (a) => when(a.since)],
+      ['Under way', (a) => String(a.inFlight)], ['Calls', (a) => a.requests.toLocaleString('en')], ['Failures', (a) => a.failures.toLocaleString('en')], ['Certificate ends', (a) => when(a.certificateEnds)]], e.addresses, { key: (a) => a.url }));
+}
+
+const counted = [['rows', 'Resources'], ['intents', 'Writes without a known end'], ['fences', 'Fences'], ['operations', 'Polling URLs'], ['strays', 'Strays'], ['notices', 'Notices'], ['moving', 'Moving'], ['coverage', 'Coverage'], ['touched', 'Collections looked at before groups go']];
+
+// retirement counts what would be forgotten first; only then, and only of a region that
+// the map has no more, it can be done.
+function retirement(section, name) {
+  const result = el('div', { id: 'retirement' });
+  const retire = (dryRun) => call('POST', `/admin/regions/${encodeURIComponent(name)}/retire`, { dryRun });
+  const showAll = (r) => show(result, facts(counted.map(([key, title]) => [title, r[key] ?? 0])),
+    r.groups.count ? el('details', { id: 'retire-groups' }, el('summary', {}, `${r.groups.count} groups wait for it`), (r.groups.ids ?? []).map((id) => el('p', {}, resource(id)))) : '',
+    r.inMap ? note('The map still has the region: take it out of the configuration first; then it can be retired.') : r.dryRun ? button('retire', 'Forget all of this', forget) : note('It was forgotten.'));
+  const forget = async () => {
+    const r = await retire(true);
+    const shown = facts(counted.map(([key, title]) => [title, r[key] ?? 0]));
+    if (!(await ask(`Forget the region ${name}, with all that is counted here?`, 'Forget it', { shown }))) return undefined;
+    showAll(await retire(false));
+    return `The region ${name} was forgotten.`;
+  };
+  show(section, heading('What lies there'), note('Counts what would be forgotten if the region were retired. Nothing is changed.'),
+    button('dryRun', 'Count it', async () => { showAll(await retire(true)); return `What lies in ${name} was counted.`; }), result);
+}

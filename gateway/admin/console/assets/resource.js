@@ -1,0 +1,48 @@
+// One resource, group or subscription: all that is known of it, and where to go on.
+import { call, get } from './api.js';
+import { answersOf } from './errors.js';
+import { el, show } from './dom.js';
+import { knownOf } from './known.js';
+import { link, subscription, subscriptionOf } from './links.js';
+import { ask, button, facts, heading, table, text } from './parts.js';
+import { when } from './time.js';
+
+export function start(body, { every, signal, query, title }) {
+  const id = query.get('id') ?? '', top = el('section', { 'aria-label': 'Where to go on' }), detail = el('section', { 'aria-label': 'What is known' }), errors = el('section', { 'aria-label': 'Errors' });
+  const name = id.split('/').filter(Boolean);
+  title(name.length === 2 ? `Subscription ${name[1]}` : name.at(-1) ?? 'Resource');
+  body.append(top, detail, errors);
+  const refresh = async () => {
+    const k = await get(`/admin/resource?id=${encodeURIComponent(id)}`, signal);
+    show(detail, knownOf(k, k.locks));
+    show(top, el('p', { class: 'text' }, k.id), facts([['In', subscription(subscriptionOf(k.id))]]), el('p', { class: 'tools' }, ...elsewhere(k), ...tools(k, refresh)));
+    const { value } = await get('/admin/errors?limit=1000', signal);
+    const found = value.filter((a) => a.path.toLowerCase() === k.id.toLowerCase()).slice(0, 50);
+    show(errors, found.length ? [heading('Its last errors'), answersOf(found)] : '');
+  };
+  every(5000, refresh);
+}
+
+const group = (id) => /^\/subscriptions\/[^/]+\/resourceGroups\/([^/]+)$/i.exec(id)?.[1];
+
+function elsewhere(k) {
+  const sub = subscriptionOf(k.id);
+  return [
+    k.subscription || k.group ? link('Its resources', 'resources', { subscription: sub, group: group(k.id) }) : '',
+    link('Explain a request', 'explain', { path: k.id }), link('Who can do what here', 'access', { scope: k.id }), link('Its changes', 'changes', { text: k.id }),
+    k.subscription ? link('Its errors', 'errors', { subscription: sub }) : ''];
+}
+
+// What a step would do is what waits: it is shown before anything is done.
+function tools(k, refresh) {
+  if (k.waiting.length === 0 && !k.row?.flags.length) return [];
+  const shown = table('What waits', [['What', (w) => text(w.message)], ['Last outcome', (w) => text(w.lastOutcome)], ['Next try', (w) => when(w.next)]], k.waiting, { key: (w) => `${w.reason} ${w.job}`, empty: 'The index is not sure of it.' });
+  const step = async (question, agree, order, reason) => {
+    const agreed = await ask(question, agree, { shown, reason });
+    return agreed ? (await call('POST', '/admin/unstick', { id: k.id, ...order, ...(reason && { reason: agreed }) })).outcome : undefined;
+  };
+  return [
+    button('ask', 'Ask now', () => step('Ask the provider now, and not wait for the next attempt?', 'Ask now', { step: 'ask' }), refresh),
+    button('giveUp', 'Give up', () => step('Give up what waits, as its own limit would?', 'Give it up', { step: 'giveUp' }, true), refresh),
+    k.row ? button('forget', 'Forget', () => step('Forget the row: you say that the resource does not exist?', 'Forget it', { step: 'forget' }, true), refresh) : ''];
+}

@@ -1,0 +1,50 @@
+// The subscriptions, and the rows of the index of one of them.
+import { pages } from './api.js';
+import { el, show } from './dom.js';
+import * as links from './links.js';
+import { badge, code, field, filters, note, table } from './parts.js';
+import { when } from './time.js';
+
+const filtered = [['group', 'resourceGroup', 'Group'], ['type', 'resourceType', 'Type'], ['region', 'region', 'Region']];
+
+export function start(body, context) {
+  if (context.query.get('subscription')) rows(body, context);
+  else subscriptions(body, context);
+}
+
+function subscriptions(body, { every, signal, query, keep }) {
+  const text = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), list = el('div', { id: 'subscriptions' });
+  let found = { value: [] };
+  const draw = () => {
+    keep({ text: text.value });
+    const shown = found.value.filter((s) => `${s.id} ${s.displayName} ${s.tenantId}`.toLowerCase().includes(text.value.toLowerCase()));
+    show(list, table(`${shown.length} subscriptions`, [
+      ['Name', (s) => links.link(s.displayName || s.id, 'resource', { id: `/subscriptions/${s.id}` })], ['Id', (s) => code(s.id)], ['State', (s) => badge(s.state, s.state === 'Enabled' ? 'good' : 'warn')], ['Tenant', (s) => code(s.tenantId)],
+      ['', (s) => [links.link('resources', 'resources', { subscription: s.id }), ' ', links.link('errors', 'errors', { subscription: s.id })]]], shown), found.more ? note('There are more: find one by its id.') : '');
+  };
+  text.addEventListener('input', draw);
+  body.append(filters(field('Filter', text, true)), list);
+  every(10000, async () => {
+    found = await pages('/admin/subscriptions?limit=1000', signal);
+    links.learn(found.value);
+    draw();
+  });
+}
+
+function rows(body, { every, signal, query, keep, title }) {
+  const subscription = query.get('subscription'), list = el('div', { id: 'rows' });
+  title(`Resources of ${links.nameOf(subscription) || subscription}`);
+  const fields = filtered.map(([key, parameter, head]) => [key, parameter, head, el('input', { type: 'search', id: key, value: query.get(key) ?? '' })]);
+  const refresh = async () => {
+    const set = Object.fromEntries(fields.map(([key, , , input]) => [key, input.value.trim()]));
+    keep({ subscription, ...set });
+    const asked = new URLSearchParams({ subscription, limit: 500 });
+    for (const [key, parameter] of fields) if (set[key]) asked.set(parameter, set[key]);
+    const { value, more } = await pages(`/admin/resources?${asked}`, signal, 1);
+    show(list, table(`${value.length} resources`, [
+      ['Resource', (r) => links.resource(r.id)], ['Type', (r) => r.type], ['Region', (r) => links.region(r.region)], ['Phase', (r) => r.phase], ['Flags', (r) => r.flags.join(', ')], ['Changed', (r) => when(r.changed)]], value), more ? note('There are more: say which group, type or region.') : '');
+  };
+  for (const [, , , input] of fields) input.addEventListener('change', () => refresh().catch(() => {}));
+  body.append(filters(fields.map(([, , head, input]) => field(head, input))), el('p', {}, links.subscription(subscription)), list);
+  every(5000, refresh);
+}

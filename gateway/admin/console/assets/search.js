@@ -1,0 +1,61 @@
+// What the box in the head finds. Where it is one thing alone, its page comes at once.
+import { get, pages } from './api.js';
+import { changesOf, past } from './changes.js';
+import { answersOf } from './errors.js';
+import { el, show } from './dom.js';
+import * as links from './links.js';
+import { heading, note, table } from './parts.js';
+
+const mostSubscriptions = 30, mostHits = 100;
+
+export function start(body, { signal, query, title }) {
+  const sought = query.get('q') ?? '', list = el('div', { id: 'hits', 'aria-live': 'polite' });
+  title(`Search: ${sought}`);
+  body.append(list);
+  if (/^\/subscriptions\/./i.test(sought)) return location.replace(links.to('resource', { id: sought }));
+  show(list, note('Looking …'));
+  search(sought, signal).then((found) => {
+    if (signal.aborted) return;
+    const things = [...found.things.values()];
+    if (things.length === 1 && !found.changes.length && !found.errors.length) location.replace(things[0].at);
+    else show(list, hitsOf(found, things));
+  }).catch((err) => signal.aborted || show(list, el('p', { role: 'alert' }, err.message)));
+}
+
+// search asks each part of the gateway that may know such a thing.
+async function search(sought, signal) {
+  const wanted = sought.toLowerCase(), found = { things: new Map(), errors: [], changes: [], left: 0 };
+  const add = (kind, shown, page, asked) => { const at = links.to(page, asked); found.things.set(at, { id: at, kind, shown, at, page, asked }); };
+  const { value: subscriptions } = await pages('/admin/subscriptions?limit=1000', signal);
+  links.learn(subscriptions);
+  for (const s of subscriptions) if (`${s.id} ${s.displayName}`.toLowerCase().includes(wanted)) add('subscription', `${s.displayName} ${s.id}`, 'resource', { id: `/subscriptions/${s.id}` });
+  found.left = Math.max(0, subscriptions.length - mostSubscriptions);
+  await Promise.all([
+    pages('/admin/regions', signal).then(({ value }) => value.filter((r) => `${r.name} ${r.displayName}`.toLowerCase().includes(wanted)).forEach((r) => add('region', r.name, 'region', { name: r.name }))),
+    pages('/admin/jobs?limit=1000', signal).then(({ value }) => value.filter((j) => j.id.toLowerCase() === wanted || j.subject.toLowerCase() === wanted).forEach((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }))),
+    get(`/admin/jobs/${encodeURIComponent(sought)}`, signal).then((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }), () => {}), // there is no such job
+    get('/admin/errors?limit=1000', signal).then(({ value }) => { found.errors = value.filter((a) => [a.correlationId, a.caller, a.objectId].some((v) => v?.toLowerCase() === wanted)); }),
+    past(signal, Infinity).then(({ found: all }) => { found.changes = all.filter((e) => [e.data.correlationId, e.data.objectId].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
+    ...subscriptions.slice(0, mostSubscriptions).flatMap((s) => inside(s, wanted, signal, add)),
+  ]);
+  return found;
+}
+
+// inside looks for groups of this very name and resources whose name has it.
+function inside(s, wanted, signal, add) {
+  const groupID = `/subscriptions/${s.id}/resourceGroups/${wanted}`;
+  const named = (id) => id.split('/').at(-1).toLowerCase().includes(wanted);
+  return [
+    /^[^/?#%\\]+$/.test(wanted) ? get(`/admin/resource?id=${encodeURIComponent(groupID)}`, signal).then((k) => k.group && add('group', k.id, 'resource', { id: k.id }), () => {}) : undefined, // no name of a group
+    pages(`/admin/resources?subscription=${encodeURIComponent(s.id)}&limit=1000`, signal, 5).then(({ value }) => value.filter((r) => named(r.id)).slice(0, mostHits).forEach((r) => add(r.type, r.id, 'resource', { id: r.id }))),
+  ];
+}
+
+function hitsOf({ errors, changes, left }, things) {
+  return [
+    things.length ? table(`${things.length} things`, [['What', (t) => t.kind], ['Which', (t) => links.link(t.shown, t.page, t.asked)]], things) : '',
+    errors.length ? [heading('Errors'), answersOf(errors)] : '',
+    changes.length ? [heading('Changes'), changesOf(changes, `${changes.length} changes, the newest first`)] : '',
+    things.length + errors.length + changes.length ? '' : note('Nothing is like this: no subscription, region, job, group, resource, error or change that is kept.'),
+    left ? note(`Names of resources were looked for in ${mostSubscriptions} subscriptions; ${left} were left out: an ID is found in each.`) : ''];
+}
