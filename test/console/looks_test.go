@@ -171,7 +171,7 @@ func TestPictures(t *testing.T) {
 	w := newWorld(t, harness.Config{Server: withToken()})
 	spoil(t, w)
 	b := newTab(t, newBrowser(t))
-	b.do(chromedp.EmulateViewport(1280, 900))
+	b.do(chromedp.EmulateViewport(1220, 820))
 	b.open(w.Portico.AdminURL)
 	b.fill("#token", operator.Raw)
 	b.keys("\r")

@@ -1,5 +1,5 @@
 // What changed, and what changes as it happens.
-import { failureOf, get, ourHeader } from './api.js';
+import { failureOf, get, ourHeader, pages } from './api.js';
 import { el, show } from './dom.js';
 import * as links from './links.js';
 import { badge, field, filters, note, table } from './parts.js';
@@ -24,7 +24,23 @@ export const changesOf = (events, caption, options) => table(caption, [
   ['Resource', (e) => links.resource(e.subject)], ['Who', (e) => (e.data.objectId ? links.caller(e.data.objectId) : e.data.job ? links.job(e.data.job) : 'Portico')],
   ['Correlation id', (e) => links.correlation(e.data.correlationId)]], events, options);
 
-export function start(body, { every, signal, query, keep }) {
+export function start(body, context) {
+  if (context.query.get('resource')) history(body, context);
+  else live(body, context);
+}
+
+// history shows all that is kept of one ID, however long ago.
+function history(body, { every, signal, query, title }) {
+  const id = query.get('resource'), list = el('div', { id: 'changes' });
+  title(`Changes of ${id.split('/').at(-1)}`);
+  body.append(el('p', {}, links.resource(id)), list);
+  every(5000, async () => {
+    const { value, more } = await pages(`/admin/changes?limit=${mostShown}&resource=${encodeURIComponent(id)}`, signal, 1);
+    show(list, changesOf(value, `${value.length} changes, the newest first`, { empty: 'No change of it is kept.' }), more ? note(`The last ${mostShown} are shown.`) : '');
+  });
+}
+
+function live(body, { every, signal, query, keep }) {
   const text = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), pause = el('input', { type: 'checkbox', id: 'pause' }), state = el('p', {}), list = el('div', { id: 'changes' });
   let events = [], last = '', read = false;
   const draw = () => {

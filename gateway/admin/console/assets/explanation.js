@@ -1,7 +1,7 @@
 // What POST /admin/explain answers: the verdict first, then the way to it.
 
 import { el } from './dom.js';
-import { known, lockColumns, waiting } from './known.js';
+import { known, lockColumns, waitingOf } from './known.js';
 import * as links from './links.js';
 import { badge, facts, heading, note, table, text } from './parts.js';
 
@@ -9,7 +9,7 @@ const outcomes = { forwarded: 'good', answered: 'good', refused: 'bad', open: 'w
 const roles = { enforced: 'roles count', ignored: 'roles do not count: the configuration says so', notAsked: 'nobody is asked for roles: no caller is named' };
 
 export function explanationOf(e) {
-  return [verdictOf(e), e.heldBy ? [heading('What holds it up'), table('What refuses or delays it', waiting, e.heldBy, { key: (w) => `${w.reason} ${w.on ?? ''} ${w.job ?? ''}` })] : '', signInOf(e.signIn), heading('Steps'), table('The steps of the way, up to the one that ends it', [
+  return [verdictOf(e), waitingOf('What refuses or delays it', e.heldBy ?? []), signInOf(e.signIn), heading('Steps'), table('The steps of the way, up to the one that ends it', [
     ['Step', (c) => c.step], ['Outcome', (c) => (c.passed ? badge('passed', 'good') : badge(e.verdict.outcome === 'open' ? 'open' : 'refused', e.verdict.outcome === 'open' ? 'warn' : 'bad'))], ['What was found', (c) => text(c.detail)]], e.checks, { key: (c) => c.step }),
   e.locks ? [heading('Locks'), table('Locks at or above what the request changes', lockColumns, e.locks)] : '',
   placeOf(e.place), (e.calls ?? []).map(callOf), e.known ? known(e.known, e.locks ? [] : e.known.locks) : ''];

@@ -1,4 +1,4 @@
-// One job: how far it is, its last steps, what it waits for, and what can be done about it.
+// One job: how far it is, what it waits for, and what can be done about it.
 import { call, get } from './api.js';
 import { el, show } from './dom.js';
 import { graph, states } from './graph.js';
@@ -9,13 +9,12 @@ import { when } from './time.js';
 
 export function start(body, { every, signal, query, title }) {
   const id = query.get('id') ?? '', path = `/admin/jobs/${encodeURIComponent(id)}`;
-  const top = el('section', { 'aria-label': 'State' }), steps = el('section', { 'aria-label': 'Steps' }), parts = el('section', { 'aria-label': 'Members' }), order = el('section'), more = el('details', { id: 'details' });
-  body.append(top, parts, steps, order, more);
+  const top = el('section', { 'aria-label': 'State' }), parts = el('section', { 'aria-label': 'Members' }), order = el('section'), more = el('details', { id: 'details' });
+  body.append(top, parts, order, more);
   const refresh = async () => {
     const j = await get(path, signal);
     title(`${j.kind} ${j.subject}`);
     show(top, stateOfJob(j), toolsOf(j, refresh));
-    show(steps, stepsOf(j));
     show(more, el('summary', {}, 'All that is recorded'), describe(j));
     if (!j.parts) return;
     const [members, orders] = await Promise.all([get(`${path}/members`, signal), get(`/admin/deleteOrder?subscription=${encodeURIComponent(j.subscription)}`, signal)]);
@@ -29,7 +28,7 @@ function stateOfJob(j) {
   const p = j.progress ?? {};
   return [
     facts([['State', stateOf(j)], ['Subject', links.resource(j.on ?? j.subject)], ['Subscription', links.subscription(j.subscription)], ['Attempts', j.attempts], ['Worked on by', j.owner], ['Created', when(j.created)], ['Changed', when(j.changed)],
-      ['Next attempt', isOpen(j) ? when(j.due) : ''], ['Tries until', isOpen(j) ? when(j.until) : ''], ['Job', code(j.id)]]),
+      ['Next attempt', isOpen(j) ? when(j.due) : ''], ['Tries until', isOpen(j) ? when(j.until) : '']]),
     j.steps ? el('p', {}, progress(j)) : '',
     j.parts ? [el('p', {}, ...endOf(j, p)), p.waitingFor?.length && j.state === 'Waiting' ? el('p', {}, badge('waits for regions', 'bad'), ' ', p.waitingFor.map((r, n) => [n ? ', ' : '', links.region(r)])) : ''] : '',
     el('p', { class: 'muted' }, code(j.command))];
@@ -62,21 +61,13 @@ function toolsOf(j, refresh) {
     }, refresh) : '');
 }
 
-// stepsOf is the line of time of a job: what was done last, by which replica, and with
-// which end; the latest first.
-function stepsOf(j) {
-  const steps = (j.history ?? []).map((h) => ({ ...h, key: `${h.began ?? h.time} ${h.attempt ?? ''}` }));
-  if (steps.length === 0) return '';
-  return [heading('Its last steps'), el('ol', { class: 'line' }, steps.map((h) => el('li', { class: h.failed || h.error ? 'bad' : '', 'data-key': h.key },
-    when(h.ended ?? h.time ?? h.began), ' ', el('strong', { class: 'text' }, h.what ?? h.step ?? ''), ' ', text(h.end ?? h.outcome ?? h.error), h.replica ? el('span', { class: 'muted' }, ` by ${h.replica}`) : '')))];
-}
-
-function membersOf(j, { members, further }) {
+function membersOf(j, { group, members, further }) {
+  const member = (id) => links.resource(id, id.toLowerCase().startsWith(`${group.toLowerCase()}/providers/`) ? id.slice(group.length + '/providers/'.length) : id);
   if (j.state !== 'Waiting') return '';
   return [heading('What waits for what'), members.length ? graph(members) : note('Nothing is left to delete.'), further ? note('There are more members than are shown.') : '',
     members.length ? table('Members', [
-      ['Resource', (m) => [links.resource(m.id), m.stray ? [' ', badge('stray', 'warn')] : '']], ['State', (m) => badge(...states[m.state])], ['Region', (m) => links.region(m.region)],
-      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, links.resource(id))) : m.state === 'refused' ? 'any other to go' : '')],
+      ['Resource', (m) => [member(m.id), m.stray ? [' ', badge('stray', 'warn')] : '']], ['State', (m) => badge(...states[m.state])], ['Region', (m) => links.region(m.region)],
+      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, member(id))) : m.state === 'refused' ? 'any other to go' : '')],
       ['Why', (m) => (m.why ? text(words(m.why)) : '')], ['Tried again', (m) => (m.state === 'waiting' && m.due ? when(m.due) : '')]], members) : ''];
 }
 

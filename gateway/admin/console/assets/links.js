@@ -18,7 +18,7 @@ export const nameOf = (subscription) => names.get((subscription ?? '').toLowerCa
 // An ID breaks at its strokes.
 const broken = (id) => (id ?? '').split(/(?=\/)/).map((part, n) => [n ? el('wbr') : '', part]);
 
-export const resource = (id) => (/^\/subscriptions\/./i.test(id ?? '') ? link(broken(id), 'resource', { id }) : el('span', { class: 'text' }, broken(id)));
+export const resource = (id, shown = id) => (/^\/subscriptions\/./i.test(id ?? '') ? link(broken(shown), 'resource', { id }) : el('span', { class: 'text' }, broken(id)));
 export const region = (name, shown = name) => (name && name !== 'none' ? link(shown, 'region', { name }) : name ?? '');
 export const job = (id, shown = id) => (id ? link(shown, 'job', { id }) : '');
 export const subscription = (id) => (id ? [nameOf(id) ? [nameOf(id), ' '] : '', link(id, 'resource', { id: `/subscriptions/${id}` })] : '');

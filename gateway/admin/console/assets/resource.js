@@ -29,7 +29,7 @@ function elsewhere(k) {
   const sub = subscriptionOf(k.id);
   return [
     k.subscription || k.group ? link('Its resources', 'resources', { subscription: sub, group: group(k.id) }) : '',
-    link('Explain a request', 'explain', { path: k.id }), link('Who can do what here', 'access', { scope: k.id }), link('Its changes', 'changes', { text: k.id }),
+    link('Explain a request', 'explain', { path: k.id }), link('Who can do what here', 'access', { scope: k.id }), link('Its changes', 'changes', { resource: k.id }),
     k.subscription ? link('Its errors', 'errors', { subscription: sub }) : ''];
 }
 

@@ -27,7 +27,7 @@ export function charts(id, { region, large } = {}) {
     draw('requests', 'Requests a second', [per('all', 'first', 'requests')], number),
     draw('errors', 'Errors a second', [per('failed', 'second', 'failures'), per('refused', 'third', 'refusals')], number),
     draw('time', 'Time', [took('95 in 100', 'first', 'p95'), took('mean', 'third', 'mean')], seconds),
-    region ? '' : draw('under-way', 'Under way', [took('now', 'first', 'inFlight')], number)];
+    region ? '' : draw('under-way', 'Under way', [took('requests', 'first', 'inFlight')], number)];
 }
 
 // small is the chart of a region beside others.
