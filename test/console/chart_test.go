@@ -12,6 +12,7 @@ func testCharts(b *tab, at string) {
 	b.holds("the scale of values begins at zero", `(() => { const y = [...document.querySelectorAll('#all-requests .y span')].map((s) => parseFloat(s.textContent)); return y.length === 3 && y[0] > y[1] && y[1] > 0 && y[2] === 0; })()`)
 	b.holds("the scale of times is in UTC", `(() => { const x = [...document.querySelectorAll('#all-requests .x span')].map((s) => s.textContent); return x.length === 4 && x.every((t) => /^\d\d:\d\dZ?$/.test(t)) && x[3].endsWith('Z') && x[3].slice(0, 4) >= new Date(Date.now() - 120000).toISOString().slice(11, 15); })()`)
 	b.holds("what is now", `document.querySelector('#all-requests output').textContent.startsWith('now all ')`)
+	b.holds("however long the values are, the charts of a row lie side by side", `(() => { for (const o of document.querySelectorAll('.charts output')) o.append(' and 123,456 more'.repeat(9)); const tops = new Set([...document.querySelectorAll('.charts .plot')].map((p) => p.getBoundingClientRect().top)); return tops.size === 1 && document.documentElement.scrollWidth === innerWidth; })()`)
 	point := func(kind string) {
 		b.text(`(() => { const s = document.getElementById('all-requests-plot'), r = s.getBoundingClientRect(); s.dispatchEvent(new PointerEvent('` + kind + `', {clientX: r.right, clientY: r.top + 5, bubbles: true})); })()`)
 	}

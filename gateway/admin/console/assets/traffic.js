@@ -26,7 +26,7 @@ export function charts(id, { region, large } = {}) {
   return [
     draw('requests', 'Requests a second', [per('all', 'first', 'requests')], number),
     draw('errors', 'Errors a second', [per('failed', 'second', 'failures'), per('refused', 'third', 'refusals')], number),
-    draw('time', 'Time', [took('95 in 100', 'first', 'p95'), took('mean', 'third', 'mean')], seconds),
+    draw('time', 'Time', [took('p95', 'first', 'p95'), took('mean', 'third', 'mean')], seconds),
     region ? '' : draw('under-way', 'Under way', [took('requests', 'first', 'inFlight')], number)];
 }
 
