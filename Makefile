@@ -172,8 +172,8 @@ packaging: programs .bin/kube-apiserver ## the unit in a systemd that boots, the
 dashboards: programs ## every panel's query and every alert, with a real Prometheus, within three minutes
 	$(call PROGRAMS,test,deploy docs) $(MEMORY) go test ./test/dashboards -timeout 10m -v | grep -v '^=== '
 
-console: programs ## the console's pages in Chromium, within a minute
-	$(call PROGRAMS,test,docs) $(MEMORY) go test -C test/console -timeout 5m ./...
+console: programs ## the console's pages in Chromium
+	$(call PROGRAMS,test,docs) $(MEMORY) go test -C test/console -timeout 10m ./...
 
 console-pictures: programs ## makes the pictures of docs/operations.md anew
 	$(call PROGRAMS,test) go test -C test/console -count=1 -timeout 5m -run TestPictures . -write
