@@ -63,6 +63,33 @@ func TestGroupHoldsWhatItsCallerIsNotShown(t *testing.T) {
 	}
 }
 
+// What lands late, under a fence of an earlier group of the name, holds the group back until
+// the fence's job has deleted it.
+func TestGroupWaitsForWhatLandsUnderAFence(t *testing.T) {
+	s := newSite(t, setup{})
+	s.work()
+	g := s.group("g")
+	m := machinePath("g", "m")
+	s.want(502, "BadGatewayConnection", "PUT", m+api, eastus, "x-contoso-fault", "reset-before")
+	if got := s.end(s.ok(202, "DELETE", g+own, "")); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.text)
+	}
+	s.rule("eastus", "DELETE", "machines/m", "status=409", -1)
+	s.at("eastus").do("PUT", m+api, eastus, 201)
+
+	s.group("g")
+	s.machine("g", "other", "eastus")
+	accepted := s.ok(202, "DELETE", g+own, "")
+	s.waitsFor(accepted, "eastus")
+	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
+	if got := s.end(accepted); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	if left := s.at("eastus").holds(); len(left) != 0 {
+		t.Errorf("the group has gone, and its provider holds %v", left)
+	}
+}
+
 // A 404 that does not speak of a resource, which a list has shown, holds the group back.
 func TestGroupWaitsForWhatAListShows(t *testing.T) {
 	for _, fault := range []string{"not-found=page", "not-found=SubscriptionNotFound"} {

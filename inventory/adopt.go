@@ -44,7 +44,7 @@ const (
 	// NoGroup: the resource group does not exist. Adopt does not create it.
 	NoGroup
 	// Fenced: a fence stands on the ID, so the resource can only be a write that landed
-	// late. The fence's job sees to it.
+	// late. The fence's job deletes it, for which a group's deletion waits.
 	Fenced
 )
 

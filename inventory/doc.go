@@ -70,7 +70,8 @@
 //     tombstone; a second region's resource is a stray and moves nothing. Where a list
 //     shows other tags than the row, the resource is asked for.
 //   - R14: before a group goes, its deletion looks wherever the group ever sent a
-//     write, and wherever coverage is missing.
+//     write, and wherever coverage is missing. What it sees under a fence holds the
+//     group back until the fence's job has deleted it.
 //   - R15: a move waits for the writes before it, and lets none in until the fate
 //     of all that moves is known; a GET proves nothing of what is under way. What a
 //     provider says it has moved is a claim: a row gets its new key when Portico's own

@@ -311,6 +311,9 @@ func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
 	if err != nil {
 		l.err = err
 	}
+	if result == inventory.Fenced { // it goes by the fence's job, and until then it is here
+		return arm.NewError(arm.Conflict).Saying("'%s' was created late, by a write to an earlier resource group of this name. It is being deleted.", id)
+	}
 	return nil
 }
 
