@@ -294,6 +294,9 @@ func TestAdminRoles(t *testing.T) {
 	if of, _ := pages[described.RoleAssignment](s, list+"&principalId="+callers[secret].ObjectID); len(of) != 1 || !of[0].Owner || of[0].Role != "Owner" || of[0].Scope != "/" {
 		t.Errorf("%+v", of)
 	}
+	if none := s.asked(200, "", "GET", list+"&principalId=00000000-0000-0000-0000-0000000000f3", ""); !strings.Contains(none.text, `"value":[]`) {
+		t.Errorf("somebody without a role: %s", none.text)
+	}
 	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/roles", "")
 	s.asked(404, "SubscriptionNotFound", "GET", "/admin/roles?subscription="+foreign, "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&after=x", "")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"portico/access/roles"
@@ -53,7 +54,7 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 		func(a assignments.Assignment) api.RoleAssignment { return assignmentOf(a, names) },
 		func(last assignments.Assignment) string { return last.ScopeKey + " " + last.Name })
 	if position == "" {
-		page.Value = append(ownersAt(l.Authorizer.Owners(sub.TenantID, scope, true), principal), page.Value...)
+		page.Value = slices.Insert(page.Value, 0, ownersAt(l.Authorizer.Owners(sub.TenantID, scope, true), principal)...)
 	}
 	return http.StatusOK, page, nil
 }
