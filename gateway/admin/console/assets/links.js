@@ -30,11 +30,11 @@ export const subscriptionOf = (path) => /^\/subscriptions\/([^/]+)/i.exec(path ?
 export function next(command, subject) {
   const [, verb, ...rest] = (command ?? '').split(' ');
   const last = rest.at(-1);
+  if (/^(doubts|fences|sweep)$/.test(verb)) return to('index');
   switch (verb) {
     case 'regions': return to('region', /:\/\//.test(subject) ? { address: subject } : { name: subject });
     case 'jobs': return rest[0] === 'show' ? to('job', { id: last }) : to('jobs', { kind: rest[0] === 'list' && last !== 'list' ? last : '' });
     case 'sinks': return to('sinks', { name: last });
-    case 'doubts': case 'fences': case 'sweep': return to('index');
     case 'unstick': return last.startsWith('/') ? to('resource', { id: last }) : rest[0] ? to('job', { id: rest[0] }) : '';
     case 'resources': return to('resource', { id: last.replaceAll("'", '') });
     case 'reload': case 'configuration': case 'configurations': return to('configuration');
