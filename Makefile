@@ -139,7 +139,7 @@ walk: ## the index's protocol explored in full, the states counted: too much for
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
 outside: race-programs ## the programs as their users meet them, built with the race detector
-	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 20m -parallel 4 $(OUTSIDE)
+	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -parallel 4 $(OUTSIDE)
 
 sdk: race-programs ## the Azure SDK for Go as the client
 	$(call PROGRAMS,race) $(MEMORY) go test -C test/sdk -timeout 15m ./...
