@@ -110,44 +110,47 @@ func (s *Setting) written(all []Line, path string, n *yamltree.Node) []Line {
 			all = child.written(all, yamltree.Join(path, child.key), valueAt(n, child.key))
 		}
 	case n.Kind == yamltree.List:
-		for i, item := range n.Items {
-			all = s.written(all, fmt.Sprintf("%s[%s]", path, s.nameAmong(n.Items, i)), item)
+		for i, name := range s.namesOf(n.Items) {
+			all = s.written(all, fmt.Sprintf("%s[%s]", path, name), n.Items[i])
 		}
 	}
 	return all
 }
 
-// nameAmong names an item of a list, so that another one before it changes no path: by
-// itself, or by what tells it from others. Items of one name are told apart by a digest of
-// what they must have and may not show, such as the tokens of a tenant.
-func (s *Setting) nameAmong(items []*yamltree.Node, place int) string {
-	name := s.nameOf(items[place], true)
-	if name == "" {
-		return fmt.Sprint(place)
+// namesOf names the items of a list, so that another one before them changes no path: by
+// themselves, or by what tells them from others, and by their place where that is not
+// shown. Items of one name are told apart by a digest of what they must have and may not
+// show, such as the tokens of a tenant.
+func (s *Setting) namesOf(items []*yamltree.Node) []string {
+	var below []*Setting
+	if s.below != nil {
+		below = s.below()
 	}
-	for i, other := range items {
-		if i == place || s.nameOf(other, true) != name {
-			continue
-		}
-		if hidden := s.nameOf(items[place], false); hidden != "" {
+	names, bearers := make([]string, len(items)), map[string]int{}
+	for i, item := range items {
+		names[i] = s.nameOf(item, below, true)
+		bearers[names[i]]++
+	}
+	for i, name := range names {
+		if name == "" {
+			names[i] = fmt.Sprint(i)
+		} else if hidden := s.nameOf(items[i], below, false); bearers[name] > 1 && hidden != "" {
 			digest := sha256.Sum256([]byte(hidden))
-			return fmt.Sprintf("%s~%x", name, digest[:4])
+			names[i] = fmt.Sprintf("%s~%x", name, digest[:4])
 		}
 	}
-	return name
+	return names
 }
 
-// nameOf returns the first scalar that an item must have and may show, or may not; "" if
-// there is none.
-func (s *Setting) nameOf(item *yamltree.Node, shown bool) string {
+// nameOf returns the first scalar that an item, with these settings below it, must have and
+// may show, or may not; "" if there is none.
+func (s *Setting) nameOf(item *yamltree.Node, below []*Setting, shown bool) string {
 	if item.Kind == yamltree.Scalar && s.shown == shown {
 		return item.Text
 	}
-	if s.below != nil {
-		for _, child := range s.below() {
-			if n := valueAt(item, child.key); child.shown == shown && child.required && n != nil && n.Kind == yamltree.Scalar {
-				return n.Text
-			}
+	for _, child := range below {
+		if n := valueAt(item, child.key); child.shown == shown && child.required && n != nil && n.Kind == yamltree.Scalar {
+			return n.Text
 		}
 	}
 	return ""
