@@ -71,23 +71,28 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 	answer, err := p.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share, Provider: sought.Type.Provider.Namespace})
 	namespace := sought.Type.Provider.Namespace
 	switch {
-	case err != nil:
-		if fault, ok := errors.AsType[*upstream.Fault](err); ok {
-			return nil, fault.ARM(namespace)
-		}
-		return nil, arm.Unreachable(namespace, endpoint.Region).Because(err)
-	case answer.Status == http.StatusNotFound:
+	case err == nil && answer.Status == http.StatusNotFound:
 		return nil, nil
-	case answer.Status != http.StatusOK:
-		return nil, oddStatus(namespace, NewStatusError(answer.Status, answer.Header))
+	case err == nil && answer.Status != http.StatusOK:
+		err = NewStatusError(answer.Status, answer.Header)
+	}
+	if err != nil {
+		return nil, untold(err, namespace, endpoint.Region)
 	}
 	seen := NewDiscovery(p.Map, q, endpoint.Region, sought.APIVersion, answer.Body, since)
 	return &seen, nil
 }
 
-// oddStatus is the fault of a region whose answer does not say whether a resource exists.
-func oddStatus(namespace string, odd StatusError) *arm.Error {
-	fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", odd.Status)).WithStatus(odd.Status)
-	fault.RetryAfter = min(odd.RetryAfter, arm.MaxRetryAfter)
-	return fault
+// untold is the fault of a region that did not say whether a resource exists: its call
+// failed, or was answered by a [StatusError].
+func untold(err error, namespace, region string) *arm.Error {
+	if fault, ok := errors.AsType[*upstream.Fault](err); ok {
+		return fault.ARM(namespace)
+	}
+	if odd, ok := errors.AsType[StatusError](err); ok {
+		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", odd.Status)).WithStatus(odd.Status)
+		fault.RetryAfter = min(odd.RetryAfter, arm.MaxRetryAfter)
+		return fault
+	}
+	return arm.Unreachable(namespace, region).Because(err)
 }

@@ -17,7 +17,6 @@ import (
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
-	"portico/upstream"
 	"portico/upstream/answers"
 )
 
@@ -320,16 +319,10 @@ func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
 // ask asks for a resource that a list showed. It returns nil if the provider says that
 // there is no such resource by now; a fault means that it did not say.
 func (l *look) ask(ctx context.Context, p place, q *routing.Request, id string) (*inventory.Discovery, *arm.Error) {
-	since, namespace := l.Store.Now(), q.Type.Provider.Namespace
+	since := l.Store.Now()
 	answer, err := l.Get(ctx, l.header(), inventory.Resource{ID: id, TypeName: q.Type.FullName, Region: p.endpoint.Region})
 	if err != nil {
-		if fault, ok := errors.AsType[*upstream.Fault](err); ok {
-			return nil, fault.ARM(namespace)
-		}
-		if odd, ok := errors.AsType[StatusError](err); ok {
-			return nil, oddStatus(namespace, odd)
-		}
-		return nil, arm.Unreachable(namespace, p.endpoint.Region).Because(err)
+		return nil, untold(err, q.Type.Provider.Namespace, p.endpoint.Region)
 	}
 	if answer.Status == http.StatusNotFound {
 		return nil, nil
