@@ -2,7 +2,7 @@
 import { failureOf, get, ourHeader, pages } from './api.js';
 import { el, show } from './dom.js';
 import * as links from './links.js';
-import { badge, field, filters, note, table } from './parts.js';
+import { badge, field, filters, note, outcome, table } from './parts.js';
 import { when } from './time.js';
 
 const mostShown = 200, mostRead = 20;
@@ -20,7 +20,7 @@ export async function past(signal, most = mostShown) {
 }
 
 export const changesOf = (events, caption, options) => table(caption, [
-  ['Time', (e) => when(e.time)], ['What', (e) => e.data.operationName], ['Status', (e) => badge(e.data.status, { Failed: 'bad', Succeeded: 'good' }[e.data.status])],
+  ['Time', (e) => when(e.time)], ['What', (e) => e.data.operationName], ['Status', (e) => outcome(e.data.status)],
   ['Resource', (e) => links.resource(e.subject)], ['Who', (e) => (e.data.objectId ? links.caller(e.data.objectId) : e.data.job ? links.job(e.data.job) : 'Portico')],
   ['Correlation id', (e) => links.correlation(e.data.correlationId)]], events, options);
 

@@ -2,12 +2,11 @@
 import { get } from './api.js';
 import { el, show } from './dom.js';
 import * as links from './links.js';
-import { badge, code, field, filters, note, table } from './parts.js';
+import { code, field, filters, note, status, table } from './parts.js';
 import { when } from './time.js';
 
-const callerOf = (a) => a.caller ?? '';
-const group = { code: (a) => `${a.status} ${a.code ?? ''}`.trim(), region: (a) => (a.region === 'none' ? '' : a.region), subscription: (a) => links.subscriptionOf(a.path), caller: callerOf };
-const titles = { code: 'Code', region: 'Region', subscription: 'Subscription', caller: 'Caller' };
+const group = { code: (a) => `${a.status} ${a.code ?? ''}`.trim(), region: (a) => (a.region === 'none' ? '' : a.region), subscription: (a) => links.subscriptionOf(a.path) };
+const titles = { code: 'Code', region: 'Region', subscription: 'Subscription' };
 const mostListed = 100; // answers of a group
 
 export function start(body, { every, signal, query, keep }) {
@@ -20,12 +19,11 @@ export function start(body, { every, signal, query, keep }) {
     const keys = by.filter(([, box]) => box.checked).map(([key]) => key), wanted = words.value.toLowerCase();
     keep({ text: words.value, failed: failed.checked && '1', region, subscription, by: keys.length < by.length && (keys.join() || 'none') });
     const found = answers.filter((a) => (!failed.checked || a.status >= 500) && (!region || a.region === region) && (!subscription || group.subscription(a) === subscription) && (!wanted || Object.values(a).join(' ').toLowerCase().includes(wanted)));
-    document.getElementById('choice-caller').hidden = !answers.some(callerOf);
     show(list, el('p', {}, el('strong', {}, `${found.length} answers`), found.length ? [', from ', when(found.at(-1).time), ' to ', when(found[0].time)] : '', region || subscription ? [' of ', region, nameOr(subscription), ' ', links.link('all', 'errors')] : ''),
       found.length ? groupsOf(found, keys) : note(answers.length ? 'No answer is like this.' : 'No answer was an error since the start.'));
   };
   for (const control of [words, failed, ...by.map(([, box]) => box)]) control.addEventListener('input', draw);
-  body.append(filters(field('Filter: a correlation id, a region, a status, a code', words, true), el('label', { class: 'choice' }, failed, '5xx only'), el('fieldset', {}, el('legend', {}, 'Groups by'), by.map(([key, box]) => el('label', { class: 'choice', id: `choice-${key}` }, box, titles[key])))), list);
+  body.append(filters(field('Filter: a correlation id, a region, a status, a code', words, true), el('label', { class: 'choice' }, failed, '5xx only'), el('fieldset', {}, el('legend', {}, 'Groups by'), by.map(([key, box]) => el('label', { class: 'choice' }, box, titles[key])))), list);
   every(3000, async () => {
     answers = (await get('/admin/errors?limit=1000', signal)).value;
     draw();
@@ -46,17 +44,17 @@ function groupsOf(answers, chosen) {
 }
 
 function groupOf(key, found, keys) {
-  const [newest] = found, kind = newest.status >= 500 ? 'bad' : 'warn';
-  const shown = (k) => (k === 'code' ? [badge(String(newest.status), kind), ' ', newest.code ?? (newest.cause === 'service' ? 'of the provider' : '')] : k === 'subscription' ? nameOr(group.subscription(newest)) : group[k](newest));
+  const [newest] = found;
+  const shown = (k) => (k === 'code' ? [status(newest), ' ', newest.code ?? (newest.cause === 'service' ? 'of the provider' : '')] : k === 'subscription' ? nameOr(group.subscription(newest)) : group[k](newest));
   return el('details', { id: `errors-${key}` },
     el('summary', {}, el('span', { class: 'count' }, String(found.length)), keys.map((k) => el('span', { class: `by ${k}`, title: titles[k] }, shown(k) || '–')), el('span', { class: 'muted' }, 'last ', when(newest.time))),
     table(`${found.length} answers, the newest first${found.length > mostListed ? `; ${mostListed} are shown` : ''}`, [
-      ['Time', (a) => when(a.time)], ['Status', (a) => badge(String(a.status), a.status >= 500 ? 'bad' : 'warn')], ['Code', (a) => a.code ?? ''], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
+      ['Time', (a) => when(a.time)], ['Status', status], ['Code', (a) => a.code ?? ''], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
       ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Correlation id', (a) => links.correlation(a.correlationId)]],
     found.slice(0, mostListed), { key: (a) => `${a.time} ${a.correlationId} ${a.path}` }));
 }
 
 // answersOf is a table of some answers, on the page of what they are about.
 export const answersOf = (answers) => table(`${answers.length} answers that were errors`, [
-  ['Time', (a) => when(a.time)], ['Status', (a) => [badge(String(a.status), a.status >= 500 ? 'bad' : 'warn'), ' ', a.code ?? '']], ['Request', (a) => [code(a.method), ' ', links.resource(a.path)]], ['Region', (a) => links.region(a.region)]],
+  ['Time', (a) => when(a.time)], ['Status', (a) => [status(a), ' ', a.code ?? '']], ['Request', (a) => [code(a.method), ' ', links.resource(a.path)]], ['Region', (a) => links.region(a.region)]],
 answers, { key: (a) => `${a.time} ${a.correlationId} ${a.path}` });
