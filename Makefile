@@ -81,7 +81,8 @@ suites: ## all that waits for disks and processes
 	@$(MAKE) --no-print-directory outside
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going sdk deploy dashboards console chaos-short
 
-# They need a processor and no time of their own: what waits leaves them enough.
+# They need a processor and no time of their own: what waits leaves them enough, on a
+# slow machine only after half an hour.
 beside: ## the walk and the fuzz targets, while others wait
 	@nice $(MAKE) --no-print-directory walk
 	@nice $(MAKE) --no-print-directory fuzz-short
@@ -134,7 +135,7 @@ unit: ## the packages' own tests, with the race detector where goroutines share 
 	$(MEMORY) go test $(UNVETTED) $(RACE) -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -v -E '$(UNRACED)')
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
-	RAPID_CHECKS=2000 go test ./inventory/index -timeout 20m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
+	RAPID_CHECKS=2000 go test ./inventory/index -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.

@@ -188,6 +188,29 @@ func TestBatchTakenOver(t *testing.T) {
 	}
 }
 
+// A gateway gave up a lost answer, and died before it ended the batch: the one that
+// ends it counts that answer as lost too.
+func TestBatchTakenOverBeforeItsEnd(t *testing.T) {
+	s := waiting(t, setup{})
+	accepted := s.ok(202, "POST", batchPath, longBatch(10))
+	dead, err := s.store.ClaimJobs(context.Background(), "dead", time.Hour, 1, operations.BatchJob)
+	if err != nil || len(dead) != 1 {
+		t.Fatal(dead, err)
+	}
+	if first, err := s.store.Batches.BeginPart(context.Background(), dead[0], 0); !first || err != nil {
+		t.Fatal(first, err)
+	}
+	s.clock.advance(10 * time.Minute)
+	must(t, s.store.Batches.EndPart(context.Background(), dead[0].ID, 0, []byte(`{"httpStatusCode":500,"headers":{},"contentLength":0}`)))
+	s.clock.advance(time.Hour)
+	s.work()
+	s.end(accepted)
+	job, err := s.store.Job(context.Background(), "", dead[0].ID)
+	if err != nil || job.Payload != `{"progress":{"total":20,"answered":19,"unknown":1}}` {
+		t.Errorf("%s %v", job.Payload, err)
+	}
+}
+
 // An operator calls a batch off: what was not sent is not.
 func TestBatchCanceled(t *testing.T) {
 	s := waiting(t, setup{})

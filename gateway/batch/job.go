@@ -95,14 +95,14 @@ func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	memory := b.Memory.Reservation(caller.name(), b.Config.Batch.Memory)
 	defer memory.Close()
 	s.memory = memory
-	unknown, err := b.plan(s, claim.Job, batch)
+	err = b.plan(s, claim.Job, batch)
 	if err == nil {
 		err = s.run(ctx)
 	}
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	return b.conclude(ctx, claim.Job, len(requests), unknown)
+	return b.conclude(ctx, claim.Job, len(requests))
 }
 
 func (b *Batches) endJob(ctx context.Context, job jobrow.Job, state jobrow.State, progress string) error {
@@ -172,7 +172,7 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 // plan finds the requests that are to be sent, and answers those that are not: of one
 // that another process has sent, and whose time is over, the outcome is unknown; in a
 // cancelled batch nothing more is sent.
-func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) (unknown int, err error) {
+func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) error {
 	now := b.Store.Now()
 	for i := range s.requests {
 		part, started := batch.Parts[i]
@@ -184,7 +184,6 @@ func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) (unkn
 		case started && now.Sub(part.Started) < b.requestLimit():
 			continue // conclude waits for it
 		case started:
-			unknown++
 			fault = arm.NewError(arm.InternalServerError).Saying("The outcome of the request is unknown: it was sent, and its answer was lost.")
 		case job.State == jobrow.Cancelling:
 			fault = arm.NewError(arm.OperationCanceled).Saying("The batch was canceled before this request was sent.")
@@ -193,31 +192,35 @@ func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) (unkn
 			continue
 		}
 		if err := s.end(i, encodeError(s.requests[i].Name, s.caller, fault)); err != nil {
-			return unknown, err
+			return err
 		}
 	}
-	return unknown, nil
+	return nil
 }
 
 // conclude ends the batch if every request has its answer. Else the job goes on when
-// the first request that another process has sent is out of time.
-func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total, unknown int) (jobs.Result, error) {
+// the first request that another process has sent is out of time. Which answers are
+// lost is seen by their times, as the process that gave them up may have died since.
+func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total int) (jobs.Result, error) {
 	batch, err := b.Store.Batches.Batch(ctx, job.ID)
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	pause, answered := b.requestLimit(), 0
+	pause, answered, unknown := b.requestLimit(), 0, 0
 	for _, part := range batch.Parts {
-		if part.Answered {
-			answered++
-		} else {
+		switch {
+		case !part.Answered:
 			pause = min(pause, part.Started.Add(b.requestLimit()).Sub(b.Store.Now()))
+		case part.Ended.Sub(part.Started) >= b.requestLimit():
+			unknown++
+		default:
+			answered++
 		}
 	}
-	if answered < total {
+	if answered+unknown < total {
 		return jobs.Result{Again: max(pause, b.Config.Index.PollFloor)}, nil
 	}
-	progress, err := json.Marshal(map[string]progress{"progress": {Total: total, Answered: answered - unknown, Unknown: unknown}})
+	progress, err := json.Marshal(map[string]progress{"progress": {Total: total, Answered: answered, Unknown: unknown}})
 	if err != nil {
 		return jobs.Result{}, err
 	}
