@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"portico/certify/contract"
+	"portico/schema"
 )
 
 // Sample is what was made for one resource type.
@@ -30,10 +31,10 @@ type Sample struct {
 // other files relative to a document. The error names the document, the path and the
 // member for which there is no value.
 func Bodies(files, types []string) (map[string]Sample, error) {
-	l := library{}
+	l := schema.Library{}
 	samples := map[string]Sample{}
 	for _, file := range files {
-		d, err := l.load(file)
+		d, err := l.Load(file)
 		if err != nil {
 			return nil, err
 		}
@@ -41,13 +42,13 @@ func Bodies(files, types []string) (map[string]Sample, error) {
 			if _, exists := samples[name]; exists {
 				continue
 			}
-			o := d.put(name)
+			o := d.Put(name)
 			if o == nil {
 				continue
 			}
-			s, err := l.sample(o)
+			s, err := sampled(l, o)
 			if err != nil {
-				return nil, fmt.Errorf("%s: PUT %s: %w", file, o.path, err)
+				return nil, fmt.Errorf("%s: PUT %s: %w", file, o.Path, err)
 			}
 			samples[name] = s
 		}
@@ -55,19 +56,19 @@ func Bodies(files, types []string) (map[string]Sample, error) {
 	return samples, nil
 }
 
-func (l library) sample(o *operation) (Sample, error) {
-	body, err := l.body(o)
+func sampled(l schema.Library, o *schema.Operation) (Sample, error) {
+	body, err := l.Body(o)
 	if err != nil {
 		return Sample{}, err
 	}
-	m := &maker{library: l}
-	sampled, err := m.value(body, member{}, l.examples(o))
+	m := &maker{Library: l}
+	made, err := m.value(body, member{}, m.examples(o))
 	if err != nil {
 		return Sample{}, err
 	}
-	create, ok := sampled[0].(contract.Object)
+	create, ok := made[0].(contract.Object)
 	if !ok {
-		return Sample{}, fmt.Errorf("the body is %s, but must be an object", kindOf(sampled[0]))
+		return Sample{}, fmt.Errorf("the body is %s, but must be an object", kindOf(made[0]))
 	}
 	return Sample{Create: create, Update: m.update(create)}, nil
 }

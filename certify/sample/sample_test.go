@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"portico/schema"
 )
 
 func TestBodies(t *testing.T) {
@@ -155,32 +157,14 @@ func TestNoBody(t *testing.T) {
 	}
 }
 
-func TestTypeOf(t *testing.T) {
-	for path, want := range map[string]string{
-		"/subscriptions/{s}/resourceGroups/{g}/providers/A.B/things/{n}":               "A.B/things",
-		"/subscriptions/{s}/resourceGroups/{g}/providers/A.B/things/{n}/parts/default": "A.B/things/parts",
-		"/{scope}/providers/A.B/marks/{n}?disambiguation_dummy":                        "A.B/marks",
-		"/subscriptions/{s}/providers/C.D/hosts/{h}/providers/A.B/things/{n}/":         "A.B/things",
-		"/subscriptions/{s}/resourceGroups/{g}/providers/A.B/things":                   "",
-		"/subscriptions/{s}/resourceGroups/{g}/providers/{namespace}/things/{n}":       "",
-		"/subscriptions/{s}/resourceGroups/{g}/providers/A.B/{type}/{n}":               "",
-		"/subscriptions/{s}/resourceGroups/{g}/providers/A.B":                          "",
-		"/subscriptions/{s}/resourceGroups/{g}":                                        "",
-	} {
-		if got := typeOf(path); got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
-	}
-}
-
 func TestPatterns(t *testing.T) {
 	for pattern, possible := range map[string]bool{
 		`^[a-z]{3,24}$`: true, `^[A-Z]{2}[0-9]{4}$`: true, `^(a|b)(c|d)$`: true, `^\d+\.\d+$`: true, `^v\d(?:\.\d)*$`: true, `x`: true, `^$`: true,
 		`^[^a-zA-Z0-9]+$`: true, `^[\w-\.]{1,5}@[a-z]+$`: true, `^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$`: true, `^/subscriptions/[^/]+/x$`: true, `^[ä-ü]{2}$`: true, `^.{2,3}$`: true,
 		`^(?!x)y$`: false, `^[b-a]$`: false, `^((((a*)*)*)*)*b\Bc$`: true, `^a$b`: false, `(`: false,
 	} {
-		s := &schema{keywords: map[string]any{"type": "string", "pattern": pattern}}
-		values, err := s.scalars(member{"a"}, nil)
+		s := &schema.Schema{Keywords: map[string]any{"type": "string", "pattern": pattern}}
+		values, err := scalars(s, member{"a"}, nil)
 		if (err == nil) != possible {
 			t.Errorf("%s: %v, %v", pattern, values, err)
 		}
@@ -189,8 +173,8 @@ func TestPatterns(t *testing.T) {
 		pattern     string
 		least, most float64
 	}{{`^[a-z]+$`, 40, 50}, {`^[a-z]+-[a-z]+$`, 20, 24}, {`^([a-z]{2})*$`, 10, 10}} {
-		s := &schema{keywords: map[string]any{"type": "string", "pattern": row.pattern, "minLength": row.least, "maxLength": row.most}}
-		if _, err := s.scalars(member{"a"}, nil); err != nil {
+		s := &schema.Schema{Keywords: map[string]any{"type": "string", "pattern": row.pattern, "minLength": row.least, "maxLength": row.most}}
+		if _, err := scalars(s, member{"a"}, nil); err != nil {
 			t.Errorf("%s of %v to %v characters: %v", row.pattern, row.least, row.most, err)
 		}
 	}

@@ -3,27 +3,28 @@ package sample
 import (
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"portico/schema"
 )
 
 // scalars are values that fit a schema of strings, numbers or booleans, each once.
-func (s *schema) scalars(at member, hints []any) ([]any, error) {
-	candidates := append(slices.Clone(hints), s.variations(hints)...)
-	enum, _ := s.keywords["enum"].([]any)
+func scalars(s *schema.Schema, at member, hints []any) ([]any, error) {
+	candidates := append(slices.Clone(hints), variations(s, hints)...)
+	enum, _ := s.Keywords["enum"].([]any)
 	candidates = append(candidates, enum...)
-	if v, given := s.keywords["const"]; given {
+	if v, given := s.Keywords["const"]; given {
 		candidates = append(candidates, v)
 	}
-	switch kind := s.kind(); kind {
+	switch kind := s.Kind(); kind {
 	case "boolean":
 		candidates = append(candidates, false, true)
 	case "integer", "number":
-		candidates = append(candidates, s.numbers()...)
+		candidates = append(candidates, numbers(s)...)
 	case "string":
-		candidates = append(candidates, s.strings()...)
+		candidates = append(candidates, plainTexts(s)...)
 	case "":
 		candidates = append(candidates, map[string]any{})
 	default:
@@ -31,15 +32,15 @@ func (s *schema) scalars(at member, hints []any) ([]any, error) {
 	}
 	var fitting []any
 	for _, v := range candidates {
-		if s.admits(v) && !slices.ContainsFunc(fitting, func(other any) bool { return equal(v, other) }) {
+		if s.Admits(v) && !slices.ContainsFunc(fitting, func(other any) bool { return equal(v, other) }) {
 			fitting = append(fitting, v)
 		}
 	}
 	if len(fitting) > 0 {
 		return fitting, nil
 	}
-	format, _ := s.keywords["format"].(string)
-	pattern, _ := s.keywords["pattern"].(string)
+	format, _ := s.Keywords["format"].(string)
+	pattern, _ := s.Keywords["pattern"].(string)
 	switch {
 	case format == "arm-id":
 		return nil, noValue(at, "it is the ID of another resource: give the body in the samples")
@@ -51,15 +52,15 @@ func (s *schema) scalars(at member, hints []any) ([]any, error) {
 
 // variations returns values that differ little from the hints: a close neighbour of a
 // hinted value is most likely valid too.
-func (s *schema) variations(hints []any) []any {
+func variations(s *schema.Schema, hints []any) []any {
 	var all []any
-	_, _, step := s.bounds()
+	_, _, step := s.Bounds()
 	for _, hint := range hints {
 		switch v := hint.(type) {
 		case float64:
 			all = append(all, v+step, v-step)
 		case string:
-			if s.keywords["format"] == nil && v != "" {
+			if s.Keywords["format"] == nil && v != "" {
 				_, last := utf8.DecodeLastRuneInString(v)
 				all = append(all, v+"2", v[:len(v)-last]+"2")
 			}
@@ -70,77 +71,9 @@ func (s *schema) variations(hints []any) []any {
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// admits reports whether a scalar fits the schema.
-func (s *schema) admits(v any) bool {
-	if v == nil {
-		return false
-	}
-	if enum, ok := s.keywords["enum"].([]any); ok && len(enum) > 0 && !slices.ContainsFunc(enum, func(other any) bool { return equal(v, other) }) {
-		return false
-	}
-	if only, given := s.keywords["const"]; given && !equal(v, only) {
-		return false
-	}
-	switch s.kind() {
-	case "boolean":
-		_, ok := v.(bool)
-		return ok
-	case "integer":
-		n, ok := v.(float64)
-		return ok && n == math.Trunc(n) && s.admitsNumber(n)
-	case "number":
-		n, ok := v.(float64)
-		return ok && s.admitsNumber(n)
-	case "string":
-		text, ok := v.(string)
-		return ok && s.admitsString(text)
-	}
-	return true
-}
-
-// number is a keyword's value, or what counts where it is not given.
-func number(v any, otherwise float64) float64 {
-	if n, ok := v.(float64); ok {
-		return n
-	}
-	return otherwise
-}
-
-// bounds are the least and the greatest number, and the distance between two.
-func (s *schema) bounds() (least, greatest, step float64) {
-	least, greatest = number(s.keywords["minimum"], math.Inf(-1)), number(s.keywords["maximum"], math.Inf(1))
-	step = number(s.keywords["multipleOf"], 1)
-	// As a number it is a bound of its own (3.1), as true it says so of the other.
-	if n, ok := s.keywords["exclusiveMinimum"].(float64); ok {
-		least = math.Max(least, n)
-	}
-	if n, ok := s.keywords["exclusiveMaximum"].(float64); ok {
-		greatest = math.Min(greatest, n)
-	}
-	return least, greatest, step
-}
-
-func (s *schema) admitsNumber(n float64) bool {
-	least, greatest, _ := s.bounds()
-	if n < least || n > greatest {
-		return false
-	}
-	for keyword, bound := range map[string]float64{"exclusiveMinimum": least, "exclusiveMaximum": greatest} {
-		if given := s.keywords[keyword]; n == bound && given != nil && (given == true || given == n) {
-			return false
-		}
-	}
-	if m := number(s.keywords["multipleOf"], 0); m > 0 {
-		if q := n / m; math.Abs(q-math.Round(q)) > 1e-9 {
-			return false
-		}
-	}
-	return true
-}
-
 // numbers are candidates, the simplest first.
-func (s *schema) numbers() []any {
-	least, greatest, step := s.bounds()
+func numbers(s *schema.Schema) []any {
+	least, greatest, step := s.Bounds()
 	from := step
 	if least > step || greatest < step {
 		from = math.Ceil(least/step) * step
@@ -159,18 +92,6 @@ func (s *schema) numbers() []any {
 		candidates = append(candidates, least+(greatest-least)/2, least+(greatest-least)/4)
 	}
 	return candidates
-}
-
-func (s *schema) admitsString(text string) bool {
-	length := float64(utf8.RuneCountInString(text))
-	if length < number(s.keywords["minLength"], 0) || length > number(s.keywords["maxLength"], math.Inf(1)) {
-		return false
-	}
-	if pattern, ok := s.keywords["pattern"].(string); ok && pattern != "" {
-		compiled, err := regexp.Compile(pattern)
-		return err == nil && compiled.MatchString(text)
-	}
-	return true
 }
 
 // formats are two values for each known format of strings.
@@ -203,20 +124,20 @@ var formats = map[string][]any{
 // longestText bounds what minLength may ask for.
 const longestText = 64 << 10
 
-// strings are candidates, the simplest first.
-func (s *schema) strings() []any {
-	format, _ := s.keywords["format"].(string)
+// plainTexts are candidates, the simplest first.
+func plainTexts(s *schema.Schema) []any {
+	format, _ := s.Keywords["format"].(string)
 	if values, known := formats[format]; known {
 		return values
 	}
 	candidates := []any{"sample", "sample2", "Sample-1", "Sample-2", "a", "b"}
-	least := int(number(s.keywords["minLength"], 0))
+	least := int(schema.Number(s.Keywords["minLength"], 0))
 	if least <= longestText {
 		for _, letter := range []string{"a", "b", "0", "1"} {
 			candidates = append(candidates, strings.Repeat(letter, least))
 		}
 	}
-	if pattern, ok := s.keywords["pattern"].(string); ok && pattern != "" {
+	if pattern, ok := s.Keywords["pattern"].(string); ok && pattern != "" {
 		for _, text := range matching(pattern, least) {
 			candidates = append(candidates, text)
 		}

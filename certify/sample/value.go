@@ -7,39 +7,43 @@ import (
 	"strings"
 
 	"portico/certify/contract"
+	"portico/schema"
 )
+
+// deepest bounds how deep what is required holds itself.
+const deepest = 24
 
 // maker makes one body.
 type maker struct {
-	library
+	schema.Library
 	changes []change // what could be changed of the body
 }
 
 // value makes values that fit a schema: at least one, and several scalars if possible. The
 // hints are values from examples that are likely to fit, the best first.
-func (m *maker) value(n node, at member, hints []any) ([]any, error) {
-	s, err := m.complete(n)
+func (m *maker) value(n schema.Node, at member, hints []any) ([]any, error) {
+	s, err := m.Complete(n)
 	if err != nil {
 		return nil, noValue(at, "%v", err)
 	}
 	return m.fit(s, at, hints)
 }
 
-func (m *maker) fit(s *schema, at member, hints []any) ([]any, error) {
+func (m *maker) fit(s *schema.Schema, at member, hints []any) ([]any, error) {
 	if len(at) > deepest {
 		return nil, noValue(at, "what is required goes deeper than %d members", deepest)
 	}
-	if options := s.options(); len(options) > 0 {
-		return firstOf(m, options, func(o node) ([]any, error) {
-			merged, err := m.with(s, o)
+	if options := s.Options(); len(options) > 0 {
+		return firstOf(m, options, func(o schema.Node) ([]any, error) {
+			merged, err := m.With(s, o)
 			if err != nil {
 				return nil, noValue(at, "%v", err)
 			}
 			return m.fit(merged, at, hints)
 		})
 	}
-	hints = s.hints(hints)
-	switch s.kind() {
+	hints = hintsOf(s, hints)
+	switch s.Kind() {
 	case "object":
 		object, err := m.object(s, at, hints)
 		if err != nil {
@@ -53,18 +57,18 @@ func (m *maker) fit(s *schema, at member, hints []any) ([]any, error) {
 		}
 		return []any{list}, nil
 	}
-	return s.scalars(at, hints)
+	return scalars(s, at, hints)
 }
 
-// hints adds those of the schema itself.
-func (s *schema) hints(hints []any) []any {
+// hintsOf adds those of the schema itself.
+func hintsOf(s *schema.Schema, hints []any) []any {
 	hints = slices.Clone(hints)
 	for _, keyword := range []string{"example", "default"} {
-		if v, given := s.keywords[keyword]; given {
+		if v, given := s.Keywords[keyword]; given {
 			hints = append(hints, v)
 		}
 	}
-	examples, _ := s.keywords["examples"].([]any)
+	examples, _ := s.Keywords["examples"].([]any)
 	return append(hints, examples...)
 }
 
@@ -86,8 +90,8 @@ func firstOf[T any](m *maker, possibilities []T, try func(T) ([]any, error)) ([]
 }
 
 // object makes an object, of the first known kind if it has several.
-func (m *maker) object(s *schema, at member, hints []any) (contract.Object, error) {
-	name := s.discriminator()
+func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Object, error) {
+	name := s.Discriminator()
 	if name == "" {
 		return m.members(s, at, hints)
 	}
@@ -97,12 +101,12 @@ func (m *maker) object(s *schema, at member, hints []any) (contract.Object, erro
 			wanted[fmt.Sprint(o[name])] = true
 		}
 	}
-	variants := m.variants(s)
-	slices.SortStableFunc(variants, func(a, b variant) int {
+	variants := m.Variants(s)
+	slices.SortStableFunc(variants, func(a, b schema.Variant) int {
 		switch {
-		case wanted[a.value] == wanted[b.value]:
+		case wanted[a.Value] == wanted[b.Value]:
 			return 0
-		case wanted[a.value]:
+		case wanted[a.Value]:
 			return -1
 		}
 		return 1
@@ -110,18 +114,18 @@ func (m *maker) object(s *schema, at member, hints []any) (contract.Object, erro
 	if len(variants) == 0 {
 		object, err := m.members(s, at, hints)
 		if err == nil && object[name] == nil {
-			object[name] = s.ownValue()
+			object[name] = s.OwnValue()
 		}
 		m.keep(at.to(name))
 		return object, err
 	}
-	object, err := firstOf(m, variants, func(v variant) ([]any, error) {
-		values, err := m.value(v.node, at, hints)
+	object, err := firstOf(m, variants, func(v schema.Variant) ([]any, error) {
+		values, err := m.value(v.Node, at, hints)
 		if err != nil {
 			return nil, err
 		}
 		if o, ok := values[0].(contract.Object); ok {
-			o[name] = v.value
+			o[name] = v.Value
 		}
 		m.keep(at.to(name))
 		return values, nil
@@ -140,10 +144,10 @@ func (m *maker) object(s *schema, at member, hints []any) (contract.Object, erro
 var envelope = []string{"location", "tags", "id", "name", "type", "systemData", "etag"}
 
 // members makes an object with the members that are required, and those of the hints.
-func (m *maker) members(s *schema, at member, hints []any) (contract.Object, error) {
+func (m *maker) members(s *schema.Schema, at member, hints []any) (contract.Object, error) {
 	object := contract.Object{}
-	names := slices.Sorted(maps.Keys(s.properties))
-	for _, name := range slices.Sorted(maps.Keys(s.required)) {
+	names := slices.Sorted(maps.Keys(s.Properties))
+	for _, name := range slices.Sorted(maps.Keys(s.Required)) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -157,7 +161,7 @@ func (m *maker) members(s *schema, at member, hints []any) (contract.Object, err
 			return nil, err
 		}
 	}
-	for i := 0; float64(len(object)) < number(s.keywords["minProperties"], 0); i++ {
+	for i := 0; float64(len(object)) < schema.Number(s.Keywords["minProperties"], 0); i++ {
 		if err := m.further(object, s, at.to(fmt.Sprintf("key%d", i))); err != nil {
 			return nil, err
 		}
@@ -191,26 +195,26 @@ func of(hints []any, name string) []any {
 
 // member adds a member to an object if it is required or exemplified, and notes how it could
 // be changed.
-func (m *maker) member(made contract.Object, s *schema, at member, exemplified bool, hints []any) error {
+func (m *maker) member(made contract.Object, s *schema.Schema, at member, exemplified bool, hints []any) error {
 	name := at[len(at)-1]
-	n, declared := s.properties[name]
+	n, declared := s.Properties[name]
 	if !declared {
 		return m.further(made, s, at)
 	}
-	required := s.required[name] || len(at) == 1 && name == "properties"
-	own, err := m.complete(n)
+	required := s.Required[name] || len(at) == 1 && name == "properties"
+	own, err := m.Complete(n)
 	if err != nil {
 		if required {
 			return noValue(at, "%v", err)
 		}
 		return nil
 	}
-	if own.keywords["readOnly"] == true || n.value["readOnly"] == true || !mutable(own, n, "create") {
+	if own.Keywords["readOnly"] == true || n.Value["readOnly"] == true || !mutable(own, n, "create") {
 		return nil
 	}
 	wanted := required || exemplified
 	before := len(m.changes)
-	if !wanted && own.kind() != "object" && own.kind() != "array" && len(own.options()) == 0 {
+	if !wanted && own.Kind() != "object" && own.Kind() != "array" && len(own.Options()) == 0 {
 		if values, err := m.fit(own, at, nil); err == nil {
 			m.note(own, n, at, values, false)
 		}
@@ -232,12 +236,12 @@ func (m *maker) member(made contract.Object, s *schema, at member, exemplified b
 }
 
 // further adds a member that the schema does not declare.
-func (m *maker) further(made contract.Object, s *schema, at member) error {
-	further, _ := s.keywords["additionalProperties"].(map[string]any)
+func (m *maker) further(made contract.Object, s *schema.Schema, at member) error {
+	further, _ := s.Keywords["additionalProperties"].(map[string]any)
 	if further == nil {
 		further = map[string]any{"type": "string"}
 	}
-	values, err := m.value(node{doc: s.from.doc, value: further}, at, nil)
+	values, err := m.value(schema.Node{Doc: s.From.Doc, Value: further}, at, nil)
 	if err != nil {
 		return err
 	}
@@ -246,9 +250,9 @@ func (m *maker) further(made contract.Object, s *schema, at member) error {
 }
 
 // mutable reports whether clients may set a member, when they "create" or "update".
-func mutable(s *schema, n node, when string) bool {
-	for _, keywords := range []map[string]any{n.value, s.keywords} {
-		if allowed, given := keywords["x-ms-mutability"]; given && !slices.Contains(texts(allowed), when) {
+func mutable(s *schema.Schema, n schema.Node, when string) bool {
+	for _, keywords := range []map[string]any{n.Value, s.Keywords} {
+		if allowed, given := keywords["x-ms-mutability"]; given && !slices.Contains(schema.Texts(allowed), when) {
 			return false
 		}
 	}
@@ -286,15 +290,15 @@ func similar(made, example any) bool {
 const mostItems = 1000
 
 // array makes as many items as are required, or as the first hint has.
-func (m *maker) array(s *schema, at member, hints []any) ([]any, error) {
+func (m *maker) array(s *schema.Schema, at member, hints []any) ([]any, error) {
 	before := len(m.changes)
 	defer func() { m.changes = m.changes[:before] }() // a merge-patch cannot change items alone
-	least, most := int(number(s.keywords["minItems"], 0)), int(number(s.keywords["maxItems"], mostItems))
+	least, most := int(schema.Number(s.Keywords["minItems"], 0)), int(schema.Number(s.Keywords["maxItems"], mostItems))
 	if least > mostItems {
 		return nil, noValue(at, "at least %d items are required, but %d are made at most", least, mostItems)
 	}
-	items, _ := s.keywords["items"].(map[string]any)
-	n := node{doc: s.from.doc, value: items}
+	items, _ := s.Keywords["items"].(map[string]any)
+	n := schema.Node{Doc: s.From.Doc, Value: items}
 	var hinted []any
 	for _, hint := range hints {
 		if array, ok := hint.([]any); ok {
@@ -312,7 +316,7 @@ func (m *maker) array(s *schema, at member, hints []any) ([]any, error) {
 			return noValue(at, "the example does not fit")
 		}
 		for _, v := range values {
-			if s.keywords["uniqueItems"] != true || !slices.ContainsFunc(list, func(other any) bool { return equal(v, other) }) {
+			if s.Keywords["uniqueItems"] != true || !slices.ContainsFunc(list, func(other any) bool { return equal(v, other) }) {
 				list = append(list, v)
 				return nil
 			}

@@ -53,6 +53,7 @@ var captions = map[string]string{
 	"operations":          "deletes, moves, sweeps",
 	"regions":             "the region map",
 	"routing":             "what is it about?",
+	"schema":              "shapes of bodies",
 	"tracing":             "request ids, spans",
 	"upstream":            "calls regional endpoints",
 }

@@ -1,4 +1,4 @@
-package sample
+package schema
 
 import (
 	"bytes"
@@ -14,25 +14,25 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// library holds the documents that were read, by their files.
-type library map[string]*document
+// Library holds the documents that were read, by their files.
+type Library map[string]*Document
 
-// document is an OpenAPI document, or a part of one in a file of its own.
-type document struct {
+// Document is an OpenAPI document, or a part of one in a file of its own.
+type Document struct {
 	file string
 	root any
 }
 
-// node is a JSON object in a document.
-type node struct {
-	doc   *document
-	value map[string]any
+// Node is a JSON object in a document.
+type Node struct {
+	Doc   *Document
+	Value map[string]any
 	// pointer leads to it in the document if a reference did, "/definitions/Widget".
 	pointer string
 }
 
-// load reads a file once.
-func (l library) load(file string) (*document, error) {
+// Load reads a file once.
+func (l Library) Load(file string) (*Document, error) {
 	file = filepath.Clean(file)
 	if d, known := l[file]; known {
 		return d, nil
@@ -41,7 +41,7 @@ func (l library) load(file string) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &document{file: file}
+	d := &Document{file: file}
 	if trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); bytes.HasPrefix(trimmed, []byte("{")) {
 		err = json.Unmarshal(trimmed, &d.root)
 	} else {
@@ -77,46 +77,46 @@ const mostReferences = 32
 // errNoFile is a reference to a file that is not there.
 var errNoFile = errors.New("there is no such file")
 
-// resolve follows references.
-func (l library) resolve(n node) (node, error) {
+// Resolve follows references.
+func (l Library) Resolve(n Node) (Node, error) {
 	for range mostReferences {
-		ref, ok := n.value["$ref"].(string)
+		ref, ok := n.Value["$ref"].(string)
 		if !ok {
 			return n, nil
 		}
-		next, err := l.refer(n.doc, ref)
+		next, err := l.refer(n.Doc, ref)
 		if err != nil {
-			return node{}, fmt.Errorf("the reference %q: %w", ref, err)
+			return Node{}, fmt.Errorf("the reference %q: %w", ref, err)
 		}
 		n = next
 	}
-	return node{}, fmt.Errorf("more than %d references lead to each other", mostReferences)
+	return Node{}, fmt.Errorf("more than %d references lead to each other", mostReferences)
 }
 
-func (l library) refer(from *document, ref string) (node, error) {
+func (l Library) refer(from *Document, ref string) (Node, error) {
 	file, pointer, _ := strings.Cut(ref, "#")
 	if strings.Contains(file, "://") {
-		return node{}, errors.New("only files are read")
+		return Node{}, errors.New("only files are read")
 	}
 	doc := from
 	if file != "" {
 		name, err := url.PathUnescape(file)
 		if err != nil {
-			return node{}, err
+			return Node{}, err
 		}
-		doc, err = l.load(filepath.Join(filepath.Dir(from.file), filepath.FromSlash(name)))
+		doc, err = l.Load(filepath.Join(filepath.Dir(from.file), filepath.FromSlash(name)))
 		if errors.Is(err, os.ErrNotExist) {
-			return node{}, errNoFile
+			return Node{}, errNoFile
 		}
 		if err != nil {
-			return node{}, err
+			return Node{}, err
 		}
 	}
 	found := doc.root
 	for _, part := range strings.Split(pointer, "/")[1:] {
 		name, err := url.PathUnescape(part)
 		if err != nil {
-			return node{}, err
+			return Node{}, err
 		}
 		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 		switch v := found.(type) {
@@ -125,7 +125,7 @@ func (l library) refer(from *document, ref string) (node, error) {
 		case []any:
 			i, err := strconv.Atoi(name)
 			if err != nil || i < 0 || i >= len(v) {
-				return node{}, errors.New("it leads nowhere")
+				return Node{}, errors.New("it leads nowhere")
 			}
 			found = v[i]
 		default:
@@ -134,13 +134,13 @@ func (l library) refer(from *document, ref string) (node, error) {
 	}
 	value, ok := found.(map[string]any)
 	if !ok {
-		return node{}, errors.New("it leads to no object")
+		return Node{}, errors.New("it leads to no object")
 	}
-	return node{doc, value, pointer}, nil
+	return Node{doc, value, pointer}, nil
 }
 
-// at is an object at names, nil if there is none.
-func at(v any, names ...string) map[string]any {
+// At is an object at names, nil if there is none.
+func At(v any, names ...string) map[string]any {
 	for _, name := range names {
 		o, ok := v.(map[string]any)
 		if !ok {
@@ -152,7 +152,8 @@ func at(v any, names ...string) map[string]any {
 	return o
 }
 
-func texts(v any) []string {
+// Texts are the strings of an array.
+func Texts(v any) []string {
 	array, _ := v.([]any)
 	var all []string
 	for _, item := range array {

@@ -1,0 +1,116 @@
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Operation is a PUT of a document.
+type Operation struct {
+	Doc      *Document
+	Path     string
+	Value    map[string]any
+	pathItem map[string]any
+}
+
+// Put finds the PUT of a type's instances; nil if the document has none. Of several it is
+// the one below a resource group, else the one with the shortest path.
+func (d *Document) Put(typeName string) *Operation {
+	var found []*Operation
+	for _, paths := range []string{"paths", "x-ms-paths"} {
+		items := At(d.root, paths)
+		for _, path := range slices.Sorted(maps.Keys(items)) {
+			item, _ := items[path].(map[string]any)
+			if put := At(item, "put"); put != nil && strings.EqualFold(typeOf(path), typeName) {
+				found = append(found, &Operation{d, path, put, item})
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	outside := func(o *Operation) int {
+		if strings.Contains(strings.ToLower(o.Path), "/resourcegroups/") {
+			return 0
+		}
+		return 1
+	}
+	return slices.MinFunc(found, func(a, b *Operation) int {
+		return cmp.Or(cmp.Compare(outside(a), outside(b)), cmp.Compare(len(a.Path), len(b.Path)))
+	})
+}
+
+// typeOf is the type whose instances a path names, "" if it names none.
+func typeOf(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	i := strings.LastIndex(strings.ToLower(path), "/providers/")
+	if i < 0 {
+		return ""
+	}
+	segments := strings.Split(strings.Trim(path[i+len("/providers/"):], "/"), "/")
+	if len(segments)%2 == 0 { // a namespace, and pairs of type and name
+		return ""
+	}
+	name := segments[0]
+	for i := 1; i < len(segments); i += 2 {
+		name += "/" + segments[i]
+	}
+	if len(segments) == 1 || strings.Contains(name, "{") {
+		return ""
+	}
+	return name
+}
+
+// Body is the schema of what the operation takes.
+func (l Library) Body(o *Operation) (Node, error) {
+	parameter, err := l.BodyParameter(o)
+	if err != nil {
+		return Node{}, err
+	}
+	schema := At(parameter.Value, "schema")
+	if content := At(parameter.Value, "content"); content != nil {
+		schema = At(content, JSONOf(content), "schema")
+	}
+	if schema == nil {
+		return Node{}, errors.New("the body has no schema for JSON")
+	}
+	return Node{Doc: parameter.Doc, Value: schema}, nil
+}
+
+// BodyParameter is the parameter of version 2 that is the body, or the requestBody of
+// version 3.
+func (l Library) BodyParameter(o *Operation) (Node, error) {
+	if body := At(o.Value, "requestBody"); body != nil {
+		return l.Resolve(Node{Doc: o.Doc, Value: body})
+	}
+	for _, place := range []map[string]any{o.Value, o.pathItem} {
+		list, _ := place["parameters"].([]any)
+		for _, item := range list {
+			value, _ := item.(map[string]any)
+			parameter, err := l.Resolve(Node{Doc: o.Doc, Value: value})
+			if errors.Is(err, errNoFile) { // of the parameters that all operations share
+				continue
+			}
+			if err != nil {
+				return Node{}, err
+			}
+			if parameter.Value["in"] == "body" {
+				return parameter, nil
+			}
+		}
+	}
+	return Node{}, errors.New("the operation takes no body")
+}
+
+// JSONOf is the content type of JSON.
+func JSONOf(content map[string]any) string {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		if strings.Contains(name, "json") {
+			return name
+		}
+	}
+	return ""
+}
