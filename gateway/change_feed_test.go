@@ -106,6 +106,41 @@ func TestChangeFeedFromNow(t *testing.T) {
 	}
 }
 
+// A reader that asks for the last ones gets them in their order, with the token behind
+// them, and all that there are if these are fewer.
+func TestChangeFeedOfTheLast(t *testing.T) {
+	s := newSite(t, setup{})
+	all, _ := s.subjects("", "")
+	for _, name := range []string{"g", "h", "i"} {
+		s.group(name)
+		all = append(all, groupPath(name))
+	}
+	for query, want := range map[string][]string{
+		"last=2":         all[len(all)-2:],
+		"last=3&limit=1": all[len(all)-3 : len(all)-2],
+		"last=1000":      all,
+	} {
+		var got []string
+		page := s.changes(query)
+		for _, e := range page.Value {
+			got = append(got, e.Subject)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+		if rest, _ := s.subjects("", page.Next); !slices.Equal(rest, all[slices.Index(all, got[len(got)-1])+1:]) {
+			t.Errorf("%s: behind it there is %q", query, rest)
+		}
+	}
+	_, lines := s.follow(t.Context(), "last=1")
+	if got := next(t, lines, "data"); !strings.Contains(got, groupPath("i")) {
+		t.Errorf("%s", got)
+	}
+	for _, bad := range []string{"last=0", "last=x", "last=1&after=latest", "last=1&resource=" + groupPath("g")} {
+		s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?"+bad, "")
+	}
+}
+
 // A reader that wants a part of the feed gets on in all of it.
 func TestChangeFeedInPart(t *testing.T) {
 	s := newSite(t, setup{})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"portico/arm"
 	"portico/inventory/eventlog"
@@ -96,6 +97,21 @@ func (l *listener) latest(ctx context.Context) (int64, error) {
 	}
 	_, last, err := l.Store.Events.Numbers(ctx)
 	return last, err
+}
+
+// beforeLast returns the number behind which the last so many events are, or all that are
+// kept if they are fewer.
+func (l *listener) beforeLast(ctx context.Context, text string) (int64, error) {
+	many, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || many < 1 {
+		return 0, arm.NewError(arm.InvalidQueryParameter, "last", "it is a number of events, from 1 on").About("last")
+	}
+	last, err := l.latest(ctx)
+	if err != nil {
+		return 0, err
+	}
+	first, err := l.earliest(ctx)
+	return max(first, last-many), err
 }
 
 // earliest returns the number behind which no event is forgotten.

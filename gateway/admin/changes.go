@@ -32,8 +32,8 @@ func (l *listener) changeRoutes() []route {
 	return []route{{http.MethodGet, "/admin/changes", l.listChanges}}
 }
 
-// listChanges returns what has changed behind ?after=, a token; without one, from the
-// first event that is kept. With ?wait= it waits for an event if there is none. With
+// listChanges returns what has changed behind ?after=, a token; without one, the ?last= so
+// many events, or from the first one that is kept. With ?wait= it waits for an event if there is none. With
 // ?resource= it tells the history of one ID instead.
 func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
@@ -122,15 +122,21 @@ type feedQuery struct {
 
 func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	query := r.URL.Query()
+	if query.Has("after") && query.Has("last") {
+		return q, arm.NewError(arm.InvalidQueryParameter, "last", "it does not go with 'after'").About("last")
+	}
 	token := query.Get("after")
 	if last := r.Header.Get("Last-Event-ID"); last != "" { // a stream that was interrupted
 		token = last
 	}
-	switch token {
-	case "":
+	switch {
+	case token == "" && query.Has("last"):
+		q.anywhere = true
+		q.after, err = l.beforeLast(r.Context(), query.Get("last"))
+	case token == "":
 		q.anywhere = true
 		q.after, err = l.earliest(r.Context())
-	case latestToken:
+	case token == latestToken:
 		q.after, err = l.latest(r.Context())
 	default:
 		q.after, err = l.readToken(r.Context(), token)
@@ -183,7 +189,7 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, other := range []string{"wait", "type", "subscription"} {
+	for _, other := range []string{"wait", "type", "subscription", "last"} {
 		if query.Has(other) {
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, other, "it does not go with 'resource'").About(other)
 		}

@@ -13,6 +13,7 @@ var changeOperations = []Operation{
 		Summary: "The changes, in the order of their recording, or the history of one ID, the newest first. With Accept: text/event-stream it is a stream of server-sent events.",
 		Query: []Parameter{
 			{"after", "the token after which it begins, or latest; by default the first event that is kept"},
+			{"last", "begins so many events before the newest one; goes without after"},
 			{"limit", "how many a page has at most: 1 to 1000"},
 			{"wait", "how long to wait for an event if there is none: 0s to 1m"},
 			{"type", "only events of these types; may be given several times"},

@@ -5,18 +5,20 @@ import * as links from './links.js';
 import { badge, field, filters, note, outcome, table } from './parts.js';
 import { when } from './time.js';
 
-const mostShown = 200, mostRead = 20;
+const mostShown = 200;
 
 // past reads the newest changes that are kept, the newest first, and the token behind them.
 export async function past(signal, most = mostShown) {
-  let found = [], after = '';
-  for (let i = 0; i < mostRead; i++) {
-    const page = await get(`/admin/changes?limit=1000&after=${encodeURIComponent(after)}`, signal);
-    found = [...page.value.reverse(), ...found].slice(0, most);
+  const found = [];
+  let begin = `last=${most}`, after = '';
+  for (let read = -1; read !== found.length && found.length < most;) {
+    read = found.length;
+    const page = await get(`/admin/changes?limit=1000&${begin}`, signal);
+    found.push(...page.value);
     after = page.next;
-    if (page.value.length < 1000) break;
+    begin = `after=${encodeURIComponent(after)}`;
   }
-  return { found, after };
+  return { found: found.reverse().slice(0, most), after };
 }
 
 export const changesOf = (events, caption, options) => table(caption, [

@@ -6,7 +6,7 @@ import { el, show } from './dom.js';
 import * as links from './links.js';
 import { heading, note, table } from './parts.js';
 
-const mostSubscriptions = 30, mostHits = 100;
+const mostSubscriptions = 30, mostHits = 100, mostSearched = 20000;
 
 export function start(body, { signal, query, title }) {
   const sought = query.get('q') ?? '', list = el('div', { id: 'hits', 'aria-live': 'polite' });
@@ -35,7 +35,7 @@ async function search(sought, signal) {
     pages('/admin/jobs?limit=1000', signal).then(({ value }) => value.filter((j) => j.id.toLowerCase() === wanted || j.subject.toLowerCase() === wanted).forEach((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }))),
     get(`/admin/jobs/${encodeURIComponent(sought)}`, signal).then((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }), () => {}), // there is no such job
     get('/admin/errors?limit=1000', signal).then(({ value }) => { found.errors = value.filter((a) => a.correlationId?.toLowerCase() === wanted); }),
-    past(signal, Infinity).then(({ found: all }) => { found.changes = all.filter((e) => [e.data.correlationId, e.data.objectId].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
+    past(signal, mostSearched).then(({ found: all }) => { found.changes = all.filter((e) => [e.data.correlationId, e.data.objectId].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
     ...subscriptions.slice(0, mostSubscriptions).flatMap((s) => inside(s, wanted, signal, add)),
   ]);
   return found;
