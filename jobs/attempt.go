@@ -106,9 +106,11 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 // there is nothing to record.
 func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (outcome string, record func(context.Context) error) {
 	job, payload := claim.Job, result.Payload
-	later := func(pause time.Duration) func(context.Context) error {
+	job.Step.Did = r.did(job, payload, err)
+	later := func(outcome string, pause time.Duration) (string, func(context.Context) error) {
 		due := r.Store.Now().Add(pause)
-		return func(ctx context.Context) error { return r.Store.DeferJob(ctx, job, due, payload) }
+		job.Step.Outcome = outcome
+		return outcome, func(ctx context.Context) error { return r.Store.DeferJob(ctx, job, due, payload) }
 	}
 	switch {
 	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, errLeaseLost):
@@ -122,17 +124,32 @@ func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (ou
 		return outcome, func(ctx context.Context) error { return r.Store.EndJob(ctx, job, result.End, payload) }
 	case err == nil && result.Again > 0:
 		job.Attempts = 0
-		return outcomeAgain, later(result.Again)
+		return later(outcomeAgain, result.Again)
 	case err != nil && result.Again > 0:
-		return r.failed(claim, err), later(result.Again)
+		return later(r.failed(claim, err), result.Again)
 	case ending:
-		return outcomeReleased, later(0)
+		return later(outcomeReleased, 0)
 	case errors.Is(err, errPanicked):
-		return outcomePanicked, later(r.pauseAfter(job.Attempts))
+		return later(outcomePanicked, r.pauseAfter(job.Attempts))
 	case err != nil:
-		return r.failed(claim, err), later(r.pauseAfter(job.Attempts))
+		return later(r.failed(claim, err), r.pauseAfter(job.Attempts))
 	}
-	return outcomeUnfinished, later(r.pauseAfter(job.Attempts))
+	return later(outcomeUnfinished, r.pauseAfter(job.Attempts))
+}
+
+// did says what came of an attempt: its error, or where the job stands.
+func (r *Runner) did(job jobrow.Job, payload string, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	if payload != "" {
+		job.Payload = payload
+	}
+	s := r.Describe(job.Kind).Standing(job)
+	if s.Outcome == "" && s.Of > 0 {
+		return fmt.Sprintf("%d of %d steps are done.", s.Done, s.Of)
+	}
+	return s.Outcome
 }
 
 func (r *Runner) failed(claim *Claim, err error) string {

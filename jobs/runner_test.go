@@ -94,6 +94,40 @@ func TestDeposedAttemptsAreCancelled(t *testing.T) {
 	}
 }
 
+// Each attempt is a step of its job's history: with its error, or where its kind says that
+// the job stands.
+func TestAttemptsAreStepsOfTheirJob(t *testing.T) {
+	b := jobstest.NewProvider(t)
+	id := b.AddJob("long", "x")
+	var attempts atomic.Int32
+	kind := described{work(func(context.Context, *jobs.Claim) (jobs.Result, error) {
+		switch attempts.Add(1) {
+		case 1:
+			return jobs.Result{}, errors.New("the region is down")
+		case 2:
+			return jobs.Result{Again: time.Millisecond, Payload: `{"n":2}`}, nil
+		}
+		return done, nil
+	})}
+	b.Run(b.Store, one("long", kind), func(o *jobs.Options) { o.Owner = "me" })
+	b.Within("the end", func() bool { return b.Load(id).State == jobrow.Done })
+	steps, err := b.Store.History(t.Context(), jobstest.Subscription, id)
+	got := ""
+	for _, s := range steps {
+		got += fmt.Sprintf("%s %s: %s; ", s.Replica, s.Outcome, s.Did)
+	}
+	if want := `me done: It is at {"n":2}; me again: It is at {"n":2}; me failed: the region is down; `; err != nil || got != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+// described says of its jobs what their payload is.
+type described struct{ work }
+
+func (described) Describe() jobs.Description {
+	return jobs.Description{Show: func(j jobrow.Job) jobs.Standing { return jobs.Standing{Outcome: "It is at " + j.Payload} }}
+}
+
 // A runner that ends gives back what it holds.
 func TestEndingRunnersReleaseTheirJobs(t *testing.T) {
 	b := jobstest.NewProvider(t)

@@ -100,13 +100,18 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 	return http.StatusOK, page, nil
 }
 
-// getJob shows one job.
+// getJob shows one job, with its history.
 func (l *listener) getJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	j, err := l.namedJob(r)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, l.jobOf(j), nil
+	steps, err := l.Store.History(r.Context(), j.Subscription, j.ID)
+	shown := l.jobOf(j)
+	for _, s := range steps {
+		shown.History = append(shown.History, api.JobStep(s))
+	}
+	return http.StatusOK, shown, err
 }
 
 func (l *listener) namedJob(r *http.Request) (jobrow.Job, error) {

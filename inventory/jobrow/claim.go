@@ -18,15 +18,15 @@ import (
 const (
 	dueJobs = `SELECT ` + Columns + ` FROM jobs WHERE shard = ? AND kind = ? AND due <= ? ORDER BY due LIMIT ?`
 	// The holder may have renewed its lease since the job was seen to be due.
-	claimJob = `UPDATE jobs SET owner = ?, token = token + 1, until = ?, due = ?, attempts = attempts + 1, changed = ?
+	claimJob = `UPDATE jobs SET owner = ?, token = token + 1, until = ?, due = ?, attempts = attempts + 1, changed = ?, ` + addStep + `
 		WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND due <= ? RETURNING ` + Columns
 
 	ifHeld    = ` WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND shard >= 0`
 	heldToken = `SELECT token FROM jobs WHERE subscription = ? AND id = ? AND incarnation = ? AND shard >= 0`
 	renewJob  = `UPDATE jobs SET until = ?, due = ?` + ifHeld
 	saveJob   = `UPDATE jobs SET payload = ?, changed = ?` + ifHeld
-	deferJob  = `UPDATE jobs SET due = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, attempts = ?, owner = '', until = 0, changed = ?` + ifHeld
-	endJob    = `UPDATE jobs SET state = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, owner = '', until = 0, shard = ?, due = ?, token = token + 1, changed = ?` + ifHeld
+	deferJob  = `UPDATE jobs SET due = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, attempts = ?, owner = '', until = 0, changed = ?, ` + addStep + ifHeld
+	endJob    = `UPDATE jobs SET state = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, owner = '', until = 0, shard = ?, due = ?, token = token + 1, changed = ?, ` + addStep + ifHeld
 	jobKind   = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
 )
 
@@ -70,7 +70,7 @@ func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease tim
 		t, mine := u.Base(), make([]Job, 0, len(due))
 		until, now := engine.Micros(t.Now.Add(lease)), engine.Micros(t.Now)
 		for _, j := range due {
-			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now))
+			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.expired().line(t.Now), j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue // another was faster
 			}
@@ -138,7 +138,7 @@ func (j *Job) Save(t *engine.Tx, payload string) error {
 // End ends a job, or returns ErrLeaseLost. The record is kept until it is to be
 // forgotten. An empty payload keeps the one that was saved last.
 func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) error {
-	return j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now))
+	return j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now), j.ended(state).line(t.Now))
 }
 
 // CheckHeld returns ErrLeaseLost unless the job is held by the caller.
@@ -188,13 +188,13 @@ func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
 	return err
 }
 
-// DeferJob releases a job until it is due, with the job's Attempts as the caller set
-// them, or returns ErrLeaseLost. An empty payload keeps the one that was saved last,
+// DeferJob releases a job until it is due, with the job's Attempts and Step as the caller
+// set them, or returns ErrLeaseLost. An empty payload keeps the one that was saved last,
 // even by a call whose outcome the caller did not learn. With an unchanged payload this
 // need not be durable: if it is lost, the lease ends by time.
 func (r *Rows) DeferJob(ctx context.Context, j Job, due time.Time, payload string) error {
 	return r.write(ctx, engine.Durability(payload != "" && payload != j.Payload), Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
-		return j.update(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now))
+		return j.update(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now), j.attempted().line(t.Now))
 	})
 }
 

@@ -64,6 +64,9 @@ type Job struct {
 	// Trace is the span that created the job, as [spans.Span.Parent] writes it; "" if
 	// that was not sampled.
 	Trace string
+	// Step is what a holder adds to the job's history, by DeferJob or an end. The time, the
+	// replica and the outcome of an end are added to it. It is never read.
+	Step Step
 }
 
 var (

@@ -29,7 +29,7 @@ const (
 	replaceJob = `UPDATE SET kind = excluded.kind, subject = excluded.subject, region = excluded.region, incarnation = excluded.incarnation,
 		state = excluded.state, due = excluded.due, owner = excluded.owner, token = jobs.token + 1, until = excluded.until,
 		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
-		trace = excluded.trace, shard = excluded.shard`
+		trace = excluded.trace, shard = excluded.shard, history = ''`
 	putJob     = insertJob + replaceJob
 	selectJob  = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	openJobsOf = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0 ORDER BY id LIMIT ?`
@@ -41,7 +41,7 @@ const (
 	triggerJob       = `UPDATE jobs SET due = ?, attempts = 0 WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = ''`
 	forgetEndedJobAt = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
 	deleteJob        = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
-	cancelJob        = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
+	cancelJob        = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?, ` + addStep + `
 		WHERE subscription = ? AND id = ?`
 )
 
@@ -224,6 +224,6 @@ func (r *Rows) CancelJob(ctx context.Context, sub string, id [16]byte) error {
 		case j.State.Ended():
 			return ErrEnded
 		}
-		return t.Later(cancelJob, Cancelling, engine.Micros(t.Now), engine.Micros(t.Now), j.Subscription, j.ID[:])
+		return t.Later(cancelJob, Cancelling, engine.Micros(t.Now), engine.Micros(t.Now), Step{Outcome: outcomeCancelled}.line(t.Now), j.Subscription, j.ID[:])
 	})
 }

@@ -121,6 +121,43 @@ func testJobs(t *testing.T, database Database) {
 		b.ok(b.EndJob(b.ctx, taken, jobrow.Failed, taken.Payload))
 		b.lostLease(taken)
 	})
+	t.Run("its last steps are kept, the newest first", func(t *testing.T) {
+		b := newBench(t, database)
+		id := b.addJob("verify", "r", time.Time{}).ID
+		want := func(outcomes ...string) []jobrow.Step {
+			b.Helper()
+			steps, err := b.History(b.ctx, Sub, id)
+			b.ok(err)
+			var got []string
+			for _, s := range steps {
+				got = append(got, strings.TrimSpace(s.Replica+" "+s.Outcome))
+			}
+			equal(b, strings.Join(got, ", "), strings.Join(outcomes, ", "))
+			return steps
+		}
+		want()
+		held := b.one("a")
+		held.Step = jobrow.Step{Outcome: "again", Did: strings.Repeat("ö<\n", 1000)}
+		b.ok(b.DeferJob(b.ctx, held, b.clock.Now(), ""))
+		b.one("a") // which dies
+		b.clock.Pass(lease)
+		held = b.one("b")
+		steps := want("a expired", "a again")
+		equal(b, steps[0].At, b.clock.Now())
+		equal(b, len(steps[1].Did) < 200 && strings.HasPrefix(steps[1].Did, "ö<\nö"), true)
+		b.ok(b.CancelJob(b.ctx, Sub, id))
+		b.lostLease(held)
+		b.ok(b.EndJob(b.ctx, b.one("c"), jobrow.Cancelled, ""))
+		want("c cancelled", "cancelled", "a expired", "a again")
+		b.addJob("verify", "r", time.Time{}) // another one
+		want()
+		for range 60 {
+			held := b.one("host-0123456789abcdef")
+			held.Step = jobrow.Step{Outcome: "failed", Did: strings.Repeat("x", 100)}
+			b.ok(b.DeferJob(b.ctx, held, b.clock.Now(), ""))
+		}
+		equal(b, len(want(slices.Repeat([]string{"host-0123456789abcdef failed"}, 50)...)), 50)
+	})
 	t.Run("many who claim at once get each job once", func(t *testing.T) {
 		b := newBench(t, database)
 		for _, name := range strings.Split("abcdefghijklmnop", "") {

@@ -157,6 +157,7 @@ func testDeletion(b *tab, at string, w *harness.World, first string) {
 	b.sees("group-delete doomed", first, "refused", "1 of 3 deleted")
 	b.holds("the words of the refusal", `[...document.querySelectorAll('td[data-label="Waits for"]')].some((c) => c.textContent.includes('/vm-0'))`)
 	b.holds("each member leads to its page", `[...document.querySelectorAll('td[data-label="Resource"] a')].some((a) => a.hash.startsWith('#/resource?id='))`)
+	b.holds("its last steps", `[...document.querySelectorAll('.timeline li')].some((s) => s.querySelector('time') && s.textContent.includes('1 of 3 resources are deleted.'))`)
 	b.click("#ask")
 	b.sees("What it does is what it would do then", "Next attempt")
 	b.keys("\x1b") // nothing is done by mistake

@@ -12,13 +12,18 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// showJob shows a job; to people, also what is left of it, part by part.
-func (a *asking) showJob(ctx context.Context, c *api.Client, path string, to io.Writer) error {
+// showJob shows a job; to people, also what is left of it, part by part, and
+// its last steps if these are wanted.
+func (a *asking) showJob(ctx context.Context, c *api.Client, path string, to io.Writer, history bool) error {
 	return send(ctx, a, c, to, api.Request{Method: http.MethodGet, Path: path}, func(to io.Writer, j api.Job) error {
-		if err := a.writeJob(to, j); err != nil || !j.Parts || ended(j) {
-			return err
+		err := a.writeJob(to, j)
+		if err == nil && j.Parts && !ended(j) {
+			err = a.writeDeletion(ctx, c, path, to, j)
 		}
-		return a.writeDeletion(ctx, c, path, to, j)
+		if err == nil && history {
+			err = a.writeHistory(to, j.History)
+		}
+		return err
 	})
 }
 

@@ -125,19 +125,31 @@ func (a *asking) onJob(ctx context.Context, name string, do func(c *api.Client, 
 }
 
 func jobsShowCommand(p Program) *cobra.Command {
+	history := false
 	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job, and how far it has come. Of the deletion of a group that is under way: until when
 it tries, and the resources that are left, each with its state, the reason, the failures in
-a row, and when it is tried next. JSON and YAML have the job alone.`, func(a *asking, ctx context.Context, name string) error {
+a row, and when it is tried next. JSON and YAML have the job alone, with its last steps.`, func(a *asking, ctx context.Context, name string) error {
 		return a.show(ctx, func(ctx context.Context, c *api.Client, to io.Writer) error {
 			path, err := a.jobPath(ctx, c, name)
 			if err != nil {
 				return err
 			}
-			return a.showJob(ctx, c, path, to)
+			return a.showJob(ctx, c, path, to, history)
 		})
 	})
 	a.watchFlag(c)
+	c.Flags().BoolVar(&history, "history", false, "also show its last steps, at most 50: when, which replica, with which end, what it did")
 	return c
+}
+
+// writeHistory writes the last steps of a job.
+func (a *asking) writeHistory(to io.Writer, steps []api.JobStep) error {
+	return section(a, to, "No step is recorded yet.", "Its last steps, the newest first:", []terminal.Column[api.JobStep]{
+		{Title: "TIME", Time: func(s api.JobStep) time.Time { return s.At }},
+		{Title: "OUTCOME", Cell: func(s api.JobStep) string { return s.Outcome }},
+		{Title: "REPLICA", Cell: func(s api.JobStep) string { return s.Replica }, Least: 8, Drop: 1},
+		{Title: "DID", Cell: func(s api.JobStep) string { return s.Did }, Least: 24},
+	}, steps)
 }
 
 func jobsWatchCommand(p Program) *cobra.Command {

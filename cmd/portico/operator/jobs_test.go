@@ -38,7 +38,13 @@ func TestDeletionShowsItsMembersAndItsLimit(t *testing.T) {
 		{ID: someID, Region: "northeurope", State: api.MemberRefused, Tries: 7, Why: "409 from the provider: " + evil, Due: &due},
 		{ID: someGroup + "/providers/A.B/c/d", State: api.MemberWaiting, Region: "westus"},
 	}}
+	job.History = []api.JobStep{{At: job.Created, Replica: "host-1234", Outcome: "again", Did: "2 of 4 are deleted." + evil}}
+	all["GET /admin/jobs/{id}"] = job
 	l := startListener(t, all)
+	shows(t, l, "jobs show cdef --history", "Left to delete, 2", "Its last steps", "again", "host-1234", "2 of 4 are deleted.")
+	if text, _, _ := answer(t, l, "jobs show cdef"); strings.Contains(text, "host-1234") {
+		t.Errorf("steps that were not asked for:\n%s", text)
+	}
 	shows(t, l, "jobs show cdef", "Waiting", "until 2026-01-02T09:00:00Z", "groupDelete.limit", "Left to delete, 2", "Contoso.Compute/virtualMachines/", "refused", "7", "in 5m", "409 from the provider", "A.B/c/d", "waiting")
 	if text, _, _ := answer(t, l, "jobs show cdef -o json"); strings.Contains(text, "members") {
 		t.Errorf("JSON is not what the job's route answers:\n%s", text)

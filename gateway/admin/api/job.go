@@ -12,7 +12,7 @@ var jobOperations = []Operation{
 		Query:  append([]Parameter{{"kind", "only those of this kind; GET /admin/jobKinds lists them"}}, paging...),
 		Answer: Page[Job]{}, Status: http.StatusOK,
 	},
-	{Method: http.MethodGet, Path: "/admin/jobs/{id}", Summary: "One job.", Answer: Job{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/jobs/{id}", Summary: "One job, with its last steps.", Answer: Job{}, Status: http.StatusOK},
 	{Method: http.MethodPost, Path: "/admin/jobs/{id}/cancel", Summary: "Cancels a job whose kind is cancellable, such as the deletion of a group.", Answer: Job{}, Status: http.StatusAccepted},
 	{Method: http.MethodGet, Path: "/admin/jobKinds", Summary: "All kinds of jobs, by their names.", Answer: Page[JobKind]{}, Status: http.StatusOK},
 }
@@ -61,6 +61,19 @@ type Job struct {
 	Cancellable bool `json:"cancellable,omitempty"`
 	// Command is the command that shows more of it or moves it on.
 	Command string `json:"command"`
+	// History are its last steps, at most 50, the newest first. Lists of jobs have none.
+	History []JobStep `json:"history,omitempty"`
+}
+
+// JobStep is a step of a job: an attempt that ended, a lease that ran out, an order to cancel.
+type JobStep struct {
+	At      time.Time `json:"at"`
+	Replica string    `json:"replica,omitempty"` // whose step it was
+	// Outcome is again (it goes on), unfinished, failed, panicked, released (the replica
+	// ended), expired (the replica was lost), or the end: done, failed or cancelled, which
+	// is also the order to cancel.
+	Outcome string `json:"outcome"`
+	Did     string `json:"did,omitempty"` // what came of it
 }
 
 // Steps are the steps of a job.

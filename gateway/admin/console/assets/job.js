@@ -9,13 +9,15 @@ import { when } from './time.js';
 
 export function start(body, { every, signal, query, title }) {
   const id = query.get('id') ?? '', path = `/admin/jobs/${encodeURIComponent(id)}`;
-  const top = el('section', { 'aria-label': 'State' }), parts = el('section', { 'aria-label': 'Members' }), order = el('section'), more = el('details', { id: 'details' });
-  body.append(top, parts, order, more);
+  const top = el('section', { 'aria-label': 'State' }), parts = el('section', { 'aria-label': 'Members' }), past = el('section', { 'aria-label': 'Last steps' }), order = el('section'), more = el('details', { id: 'details' });
+  body.append(top, parts, past, order, more);
   const refresh = async () => {
     const j = await get(path, signal);
     title(`${j.kind} ${j.subject}`);
     show(top, stateOfJob(j), toolsOf(j, refresh));
-    show(more, el('summary', {}, 'All that is recorded'), describe(j));
+    const { history = [], ...rest } = j;
+    show(past, heading('Its last steps'), stepsOf(history));
+    show(more, el('summary', {}, 'All that is recorded'), describe(rest));
     if (!j.parts) return;
     const [members, orders] = await Promise.all([get(`${path}/members`, signal), get(`/admin/deleteOrder?subscription=${encodeURIComponent(j.subscription)}`, signal)]);
     show(parts, membersOf(j, members));
@@ -33,6 +35,12 @@ function stateOfJob(j) {
     j.parts ? [el('p', {}, ...endOf(j, p)), p.waitingFor?.length && j.state === 'Waiting' ? el('p', {}, badge('waits for regions', 'bad'), ' ', p.waitingFor.map((r, n) => [n ? ', ' : '', links.region(r)])) : ''] : '',
     el('p', { class: 'muted' }, code(j.command))];
 }
+
+const kinds = { failed: 'bad', panicked: 'bad', expired: 'warn', done: 'good' };
+
+// stepsOf is a line of time, the newest step first.
+const stepsOf = (steps) => (steps.length ? el('ol', { class: 'timeline' }, steps.map((s) => el('li', { class: kinds[s.outcome], 'data-key': `${s.at} ${s.outcome}` },
+  when(s.at), ' ', badge(s.outcome, kinds[s.outcome]), ' ', text(s.did), s.replica ? el('span', { class: 'muted text' }, ` ${s.replica}`) : ''))) : note('No step is recorded yet.'));
 
 // endOf says of the deletion of a group how it stands, or how it ended.
 function endOf(j, p) {
