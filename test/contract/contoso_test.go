@@ -1,8 +1,10 @@
 package contract_test
 
 import (
+	"crypto/tls"
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"portico/certify/contract"
 	"portico/certify/report"
+	"portico/contoso"
 	"portico/test/harness"
 )
 
@@ -36,6 +39,25 @@ func startProvider(t *testing.T, region string, args ...string) string {
 	p := harness.Start(t, "contoso "+region, t.TempDir(), harness.Build(t).Contoso, args...)
 	prefix := "contoso: serving " + region + " on "
 	return strings.TrimPrefix(p.WaitLine(t, prefix), prefix)
+}
+
+// serveHere is one endpoint of the reference provider in this process, for the many that
+// break a rule: as programs, with the race detector, they take most of the tests' time.
+func serveHere(t *testing.T, o contoso.Options, secured *tls.Config) string {
+	t.Helper()
+	provider, err := contoso.New(o)
+	harness.OK(t, err)
+	server := httptest.NewUnstartedServer(provider)
+	t.Cleanup(func() {
+		harness.OK(t, provider.Close()) // first: it ends what requests wait for
+		server.Close()
+	})
+	if server.TLS = secured; secured != nil {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	return server.URL
 }
 
 func startProviders(t *testing.T, args ...string) map[string]string {
@@ -78,20 +100,20 @@ var (
 
 func TestThroughPortico(t *testing.T) {
 	t.Parallel()
-	throughPortico(t, startProviders(t), "")
+	throughPortico(t, startProviders(t), "", false)
 }
 
 // TestThroughPorticoByCertificate is TestThroughPortico with providers that demand
-// Portico's certificate.
+// Portico's certificate. What they are shown does not depend on the type.
 func TestThroughPorticoByCertificate(t *testing.T) {
 	t.Parallel()
 	servers, clients := harness.NewAuthority(t), harness.NewAuthority(t)
 	server, gateway := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true}), clients.Issue(t, harness.Leaf{Name: "portico"})
 	endpoints := startProviders(t, "--tls-cert", server.CertFile, "--tls-key", server.KeyFile, "--client-ca", clients.File)
-	throughPortico(t, endpoints, fmt.Sprintf("upstream: {tls: {ca: %q, cert: %q, key: %q}}\n", servers.File, gateway.CertFile, gateway.KeyFile))
+	throughPortico(t, endpoints, fmt.Sprintf("upstream: {tls: {ca: %q, cert: %q, key: %q}}\n", servers.File, gateway.CertFile, gateway.KeyFile), true)
 }
 
-func throughPortico(t *testing.T, endpoints map[string]string, extra string) {
+func throughPortico(t *testing.T, endpoints map[string]string, extra string, onceEach bool) {
 	t.Helper()
 	p := harness.StartPortico(t, harness.Config{
 		Endpoints: endpoints,
@@ -113,6 +135,7 @@ func throughPortico(t *testing.T, endpoints map[string]string, extra string) {
 			Stranger:  contract.Token{Raw: stranger.Raw, Name: stranger.Name},
 		}),
 		Description: describe(t),
+		OnceEach:    onceEach,
 		Disruptive:  true,
 	}))
 }

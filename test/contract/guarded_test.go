@@ -2,17 +2,16 @@ package contract_test
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"portico/certify/contract"
+	"portico/contoso"
 	"portico/test/harness"
 )
 
@@ -21,7 +20,7 @@ const internalSubscription = "00000000-0000-0000-0000-0000000000ee"
 
 // tryClusters checks a provider that makes the machines of its clusters through a front
 // door.
-func tryClusters(t *testing.T, to contract.Reporter, args ...string) {
+func tryClusters(t *testing.T, to contract.Reporter, breaks ...string) {
 	t.Helper()
 	var provider atomic.Pointer[url.URL]
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +31,9 @@ func tryClusters(t *testing.T, to contract.Reporter, args ...string) {
 		httputil.NewSingleHostReverseProxy(provider.Load()).ServeHTTP(w, r)
 	}))
 	t.Cleanup(door.Close)
-	endpoint := startProvider(t, "westus", append([]string{"--front-door", door.URL, "--internal-subscription", internalSubscription}, args...)...)
+	endpoint := serveHere(t, contoso.Options{
+		Region: "westus", Breaks: breaks, FrontDoor: &contoso.FrontDoor{URL: door.URL, Subscription: internalSubscription},
+	}, nil)
 	at, err := url.Parse(endpoint)
 	harness.OK(t, err)
 	provider.Store(at)
@@ -44,17 +45,15 @@ func tryClusters(t *testing.T, to contract.Reporter, args ...string) {
 }
 
 // tryCertificates checks a provider that demands the front door's certificate.
-func tryCertificates(t *testing.T, to contract.Reporter, args ...string) {
+func tryCertificates(t *testing.T, to contract.Reporter, breaks ...string) {
 	t.Helper()
 	servers, clients := harness.NewAuthority(t), harness.NewAuthority(t)
 	server, door := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true}), clients.Issue(t, harness.Leaf{Name: "door"})
-	endpoint := startProvider(t, "westus", append([]string{"--tls-cert", server.CertFile, "--tls-key", server.KeyFile, "--client-ca", clients.File}, args...)...)
-	authorities, err := os.ReadFile(servers.File)
-	harness.OK(t, err)
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(authorities)
+	endpoint := serveHere(t, contoso.Options{Region: "westus", Breaks: breaks, Clients: clients.Pool}, &tls.Config{
+		Certificates: []tls.Certificate{server.Certificate}, ClientAuth: tls.RequestClientCert,
+	})
 	adapter := contract.Straight(map[string]string{"westus": endpoint})
-	adapter.Client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{door.Certificate}}}
+	adapter.Client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: servers.Pool, Certificates: []tls.Certificate{door.Certificate}}}
 	try(t, to, contract.Target{
 		Adapter:     adapter,
 		Description: describe(t),
