@@ -32,8 +32,9 @@ UNVETTED := -vet=off
 PROGRAMS = inputs=$$(test/inputs.sh .bin/$(1) $(2)); PORTICO_INPUTS=$$inputs PORTICO_BIN=$(CURDIR)/.bin/$(1)/portico CONTOSO_BIN=$(CURDIR)/.bin/$(1)/contoso PORTICO_FAILPOINTS_BIN=$(CURDIR)/.bin/$(1)/portico-failpoints
 
 # Databases of tests lie in memory where there is enough: that a write outlasts the machine
-# no test can show, and disks are what the tests would wait for.
-MEMORY := $(shell test "$$(df --output=avail -BG /dev/shm 2>/dev/null | tr -dc '0-9\n' | tail -1)" -ge 8 2>/dev/null && echo TMPDIR=/dev/shm GOTMPDIR=$${TMPDIR:-/tmp})
+# no test can show, and disks are what the tests would wait for. What is built lies there
+# too, as the directories of tests follow GOTMPDIR where it is set.
+MEMORY := $(shell test "$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1 | tr -dc 0-9)" -ge 12 2>/dev/null && echo TMPDIR=/dev/shm)
 
 # All other packages. The two that wait longest begin first.
 UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|chaos|dashboards|clients|packaging)(/|$$)')
