@@ -17,6 +17,7 @@ type watch struct {
 	slow      string  // the call that took so long
 	slowed    *Answer // its answer, nil without one
 	throttled []*Answer
+	kept      bool // a case that did not come last is
 }
 
 // mostThrottled bounds the answers that are kept.
@@ -50,6 +51,21 @@ func (w *watch) took(c call, a *Answer, took time.Duration) {
 	if took > w.slowest {
 		w.slowest, w.slow, w.slowed = took, c.String(), a
 	}
+}
+
+// keeps takes notice of a case that is kept.
+func (w *watch) keeps() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = true
+}
+
+// keptAny reports whether any case is: an answer that comes in time says nothing of a
+// provider that is wrong in all else.
+func (w *watch) keptAny() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.kept
 }
 
 func isThrottled(a *Answer) bool {

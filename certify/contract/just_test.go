@@ -221,3 +221,16 @@ func TestSingleBreaksAreNamed(t *testing.T) {
 		})
 	}
 }
+
+// What the described bodies cannot show is neither kept nor broken.
+func TestSamplesThatShowNothing(t *testing.T) {
+	t.Parallel()
+	for breaks, id := range map[string]string{"put-merges": "put/replaces-what-was-there", "patch-replaces-properties": "patch/properties-follow-merge-patch"} {
+		o := &outside{thin: true, broken: breaks}
+		for _, r := range o.certify(t, []Profile{Core}) {
+			if r.Case == id && (r.Outcome != LeftOut || !strings.HasPrefix(r.Why, sampleLacks)) {
+				t.Errorf("%s: %s is %s: %s%s", breaks, id, r.Outcome, r.Why, tell(r.Faults))
+			}
+		}
+	}
+}

@@ -36,6 +36,7 @@ type outside struct {
 	restricts bool   // names are of small letters and digits
 	throttles bool   // refuses every fifth request for now
 	noTop     bool   // refuses $top
+	thin      bool   // is described by bodies of one member alone
 	broken    string // the rule that it breaks; "" for none
 
 	mu         sync.Mutex
@@ -57,6 +58,9 @@ func (o *outside) description(t *testing.T) *Description {
 		"body":   Object{"properties": Object{"size": "small", "note": "first", "limits": Object{"most": 3, "least": 1}, "ports": []any{Object{"number": 80}}}},
 		"other":  Object{"properties": Object{"size": "large", "limits": Object{"most": 5, "least": 1}}},
 		"change": Object{"size": "medium", "note": nil, "limits": Object{"least": nil, "usual": 2}},
+	}
+	if o.thin {
+		contract = Object{"body": Object{"properties": Object{"size": "small"}}, "other": Object{"properties": Object{"size": "large"}}, "change": Object{"size": "large"}}
 	}
 	if o.restricts {
 		contract["names"] = "certify{n}"

@@ -172,6 +172,13 @@ func (t trial) run(ctx context.Context, target Target) Result {
 		return result
 	}
 	result.Outcome, result.Why = s.outcome()
+	switch {
+	case result.Outcome != Kept:
+	case !t.AtEnd:
+		target.watch.keeps()
+	case !target.watch.keptAny():
+		result.Outcome, result.Why = LeftOut, "the provider keeps no other rule"
+	}
 	if result.Faults = s.faults; result.Outcome == Unreached {
 		result.Faults = s.obstacles
 	}

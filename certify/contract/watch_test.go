@@ -53,11 +53,11 @@ func TestTimeOfAnswers(t *testing.T) {
 			w.saw(answered(200, ""), row.took)
 		}
 		w.saw(answered(200, ""), 2*time.Millisecond)
-		if got, faults := atEnd(t, inTime, w); got != row.want {
+		if got, faults := atEnd(t, "time/every-answer-within-60-seconds", w); got != row.want {
 			t.Errorf("an answer after %s: %s, %+v", row.took, got, faults)
 		}
 	}
-	if got, _ := atEnd(t, inTime, &watch{}); got != LeftOut {
+	if got, _ := atEnd(t, "time/every-answer-within-60-seconds", &watch{}); got != LeftOut {
 		t.Errorf("a run without calls: %s", got)
 	}
 }

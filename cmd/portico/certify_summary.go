@@ -86,6 +86,8 @@ func verdict(v report.Verdict) string {
 		return "not claimed"
 	case v.Outcome == contract.LeftOut:
 		return "not tried"
+	case v.Outcome == contract.Kept && v.LeftOut > 0:
+		return fmt.Sprintf("kept; %d of %d not tried", v.LeftOut, v.All())
 	case v.Outcome == contract.Kept:
 		return "kept"
 	}

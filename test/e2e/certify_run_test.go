@@ -89,7 +89,8 @@ func (c certified) verdict(profile string) string {
 	for line := range strings.Lines(c.stdout) {
 		if strings.HasPrefix(line, profile+" ") {
 			fields := strings.Fields(line)
-			return strings.Join(fields[5:], " ")
+			verdict, _, _ := strings.Cut(strings.Join(fields[5:], " "), ";") // behind it is how much was not tried
+			return verdict
 		}
 	}
 	return "absent"
