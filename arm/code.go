@@ -80,6 +80,7 @@ const (
 	ResourcesBeingMoved                      Code = "ResourcesBeingMoved"
 	ResponseTooLarge                         Code = "ResponseTooLarge"
 	ResourceTypeNotSupported                 Code = "ResourceTypeNotSupported"
+	ResourceValidationFailed                 Code = "ResourceValidationFailed"
 	RoleAssignmentExists                     Code = "RoleAssignmentExists"
 	RoleAssignmentLimitExceeded              Code = "RoleAssignmentLimitExceeded"
 	RoleAssignmentNotFound                   Code = "RoleAssignmentNotFound"
@@ -212,6 +213,7 @@ var faults = map[Code]fault{
 	ResourcesBeingMoved: {http.StatusConflict,
 		"The resource group '%s' is locked, as resources are being moved from or to it. Nothing in it can be created, changed or deleted until the move has ended."},
 	ResourceTypeNotSupported: {http.StatusBadRequest, "%s"},
+	ResourceValidationFailed: {http.StatusBadRequest, "%d of %d resources would be refused. See details."},
 	ResponseTooLarge: {http.StatusInternalServerError,
 		"The response of '%s' exceeds the maximum size of %s and was dropped."},
 	ScopeLocked: {http.StatusConflict,

@@ -263,7 +263,7 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	r.batches = r.newBatches()
 	r.frontDoor = frontdoor.New(frontdoor.Options{
 		Config: g.config, Store: g.store, Router: g.router, Resolver: r.resolver, Admission: r.admission, Authorizer: r.authorizer,
-		Polls: g.polls, Lister: r.lister, Batches: r.batches, Jobs: asleep{}, Proxy: r.proxy,
+		Polls: g.polls, Lister: r.lister, Batches: r.batches, Preflight: r.newPreflight(), Jobs: asleep{}, Proxy: r.proxy,
 	})
 	return &r
 }
@@ -289,11 +289,12 @@ func (g *Gateway) rehearseLimit(w http.ResponseWriter, r *http.Request) (goesOn 
 		return true
 	}
 	x.Reach(exchange.AtLimits)
-	refusal := g.take(r.Context(), x, r.Method)
+	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
+	refusal := g.take(r.Context(), x, kind, id)
 	x.Ticket.Return()
 	x.Ticket, x.Trail.Limit = limits.Ticket{}, refusal
 	if refusal != nil {
-		exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
+		exchange.Fail(w, r, throttledFault(x, kind, id, refusal))
 		return false
 	}
 	return true

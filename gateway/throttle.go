@@ -41,22 +41,37 @@ func (g *Gateway) limitRate(w http.ResponseWriter, r *http.Request) (goesOn bool
 	if g.throttle == nil || isMetadata(x.Path) { // it needs no sign-in
 		return true
 	}
-	if refusal := g.take(r.Context(), x, r.Method); refusal != nil {
-		g.throttled.Refused(limits.RequestKindOf(r.Method), refusal)
-		exchange.Fail(w, r, throttledFault(x, r.Method, refusal))
+	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
+	if refusal := g.take(r.Context(), x, kind, id); refusal != nil {
+		g.throttled.Refused(kind, refusal)
+		exchange.Fail(w, r, throttledFault(x, kind, id, refusal))
 		return false
 	}
 	return true
 }
 
-// take has the request pay.
-func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, method string) (refusal *limits.Refusal) {
-	id := x.Request.Path.Subscription()
+// take has the request pay as one of a kind in a subscription.
+func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, kind limits.RequestKind, id string) (refusal *limits.Refusal) {
 	x.Ticket, refusal = g.throttle.Take(
-		limits.ThrottledRequest{Kind: limits.RequestKindOf(method), Caller: x.Caller(), Subscription: id, Arrived: x.Started},
+		limits.ThrottledRequest{Kind: kind, Caller: x.Caller(), Subscription: id, Arrived: x.Started},
 		func() bool { return g.exists(ctx, x, id) },
 	)
 	return refusal
+}
+
+// chargeReads has a request pay for so many reads in a subscription in place of what it has
+// paid, but for no more than its caller has left.
+func (g *Gateway) chargeReads(ctx context.Context, x *exchange.Exchange, id string, n int) error {
+	if g.throttle == nil {
+		return nil
+	}
+	x.Ticket.Return()
+	if refusal := g.take(ctx, x, limits.Reads, id); refusal != nil {
+		g.throttled.Refused(limits.Reads, refusal)
+		return throttledFault(x, limits.Reads, id, refusal)
+	}
+	x.Ticket.ChargeLeft(n - 1)
+	return nil
 }
 
 // exists reports whether a subscription exists for the caller. Where memory knows it,
@@ -67,8 +82,8 @@ func (g *Gateway) exists(ctx context.Context, x *exchange.Exchange, id string) b
 }
 
 // throttledFault returns the client's error. Only the caller's own buckets blame it.
-func throttledFault(x *exchange.Exchange, method string, refusal *limits.Refusal) *arm.Error {
-	kind, id, who := limits.RequestKindOf(method).String(), x.Request.Path.Subscription(), x.Principal
+func throttledFault(x *exchange.Exchange, of limits.RequestKind, id string, refusal *limits.Refusal) *arm.Error {
+	kind, who := of.String(), x.Principal
 	seconds := int(refusal.RetryAfter / time.Second)
 	fault := arm.NewError(arm.SubscriptionRequestsThrottled, kind, id, who.ObjectID, seconds)
 	switch refusal.Scope {

@@ -92,6 +92,9 @@ func (t *Ticket) Charge(n int) {
 	}
 }
 
+// ChargeLeft takes n further tokens, or those that are left.
+func (t *Ticket) ChargeLeft(n int) { t.Charge(int(min(int64(n), t.left))) }
+
 // charge takes n tokens from one bucket, or gives them back, and returns what is left.
 func (t *Ticket) charge(from *table, k key, r Rate, n int) int64 {
 	s := from.shard(k)

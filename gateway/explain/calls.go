@@ -106,6 +106,18 @@ func (p *Port) note(c upstream.Call) error {
 	return err
 }
 
+// Take returns for what calls were noted, and forgets them: forwarded reports that the
+// request itself would be, open that its way depends on what providers answer.
+func (c *Calls) Take() (forwarded, open bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, noted := range c.noted {
+		forwarded, open = forwarded || noted.purpose == api.Forward, open || noted.purpose != api.Forward
+	}
+	c.noted = c.noted[:0]
+	return forwarded, open
+}
+
 // Refused explains bytes that are answered before there is a request. Reader says by whose
 // rules.
 func Refused(refusal *connections.Refusal, reader string) api.Explanation {

@@ -46,6 +46,7 @@ type Options struct {
 	Polls      *polling.Operations
 	Lister     *fanout.Lister
 	Batches    Resource
+	Preflight  Resource
 	Jobs       Jobs
 	Proxy      tags.Sender
 }
@@ -85,6 +86,7 @@ func (o *Options) resources() []Resource {
 		actions{},
 		providerOperations{regions},
 		o.Batches,
+		o.Preflight,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
 		roles.Definitions{Store: o.Store, Map: regions, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},

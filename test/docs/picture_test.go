@@ -43,6 +43,7 @@ var captions = map[string]string{
 	"gateway/frontdoor":   "Portico's own resources",
 	"gateway/observe":     "logs, metrics, events",
 	"gateway/polling":     "work that is polled for",
+	"gateway/preflight":   "judges what is planned",
 	"gateway/proxy":       "forwards and delivers",
 	"headers":             "which headers pass",
 	"internal":            "what is not about ARM",

@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	adminapi "portico/gateway/admin/api"
+	"portico/gateway/admission"
+	"portico/gateway/authorize"
+	"portico/gateway/exchange"
+	"portico/gateway/explain"
+	"portico/gateway/preflight"
+	"portico/inventory/engine"
+	"portico/routing"
+)
+
+func (g *Gateway) newPreflight() *preflight.Preflight {
+	return preflight.New(preflight.Options{Map: g.config.Map, Judge: g.judge, Charge: g.chargeReads})
+}
+
+// judgeTime bounds the judging of one call, as [explainTime] does an explanation.
+const judgeTime = 30 * time.Second
+
+// judge returns what sends PUTs through the handlers of a gateway that calls no provider
+// and changes nothing, as [Gateway.Explain] does, on behalf of the caller of x.
+func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite bool) preflight.Judge {
+	planned, calls := *g, explain.NewCalls(g.upstream)
+	planned.router = &routing.Router{Map: g.router.Map, Index: plan.Over(g.router.Index)}
+	j := &judging{Gateway: planned.rehearsal(calls, withoutWrite, false), asking: x, calls: calls}
+	checks := []check{j.identify, j.classify}
+	if withoutWrite {
+		j.reading = authorize.New(&g.config.Auth, g.store.Roles, g.store.Scopes, nil)
+		checks = append(checks, j.mayRead)
+	}
+	j.way = chain(http.HandlerFunc(j.dispatch), exchange.Begin(j.exchanges), j.recover, inTurn(checks...))
+	return j.put
+}
+
+// judging judges the PUTs of one call, one after the other.
+type judging struct {
+	*Gateway
+	asking  *exchange.Exchange
+	reading *authorize.Authorizer // nil: who calls has to be allowed to write
+	calls   *explain.Calls
+	way     http.Handler
+	inner   *exchange.Exchange // of the PUT at hand
+}
+
+// put implements [preflight.Judge].
+func (j *judging) put(ctx context.Context, target string, content []byte) (preflight.Verdict, error) {
+	ctx, cancel := context.WithTimeout(engine.Rehearse(ctx), judgeTime)
+	defer cancel()
+	r, fault := explainedRequest(ctx, adminapi.Question{Method: http.MethodPut, Path: target, Content: string(content)})
+	if fault != nil {
+		return preflight.Verdict{Fault: fault}, nil
+	}
+	answer := exchange.CaptureBeginning(answerShown)
+	if fault := answer.Hold(target, func() { j.way.ServeHTTP(answer, r) }); fault != nil {
+		return preflight.Verdict{}, fault
+	}
+	forwarded, open := j.calls.Take()
+	v := preflight.Verdict{Request: j.inner.Request, Decision: j.inner.Trail.Decision}
+	if forwarded || answer.Status < http.StatusBadRequest && !open {
+		return v, nil
+	}
+	if !open {
+		v.Fault = faultIn(answer)
+		switch {
+		case failed(v.Fault):
+			return v, v.Fault
+		case !preflight.NotYet(v.Fault):
+			return v, nil
+		}
+	}
+	// What is missing, or not known, ends the way ahead of the locks.
+	locks, err := j.locksOf(ctx, j.inner)
+	if err != nil {
+		return v, err
+	}
+	err = admission.CheckLocks(j.inner, locks)
+	v.Fault, _ = errors.AsType[*arm.Error](err)
+	return v, nil
+}
+
+// faultIn is the error in an answer.
+func faultIn(answer *exchange.Captured) *arm.Error {
+	var body struct{ Error *arm.Error }
+	if json.Unmarshal(answer.Body, &body) != nil || body.Error == nil {
+		return arm.NewError(arm.InvalidRequestContent, http.StatusText(answer.Status)).WithStatus(answer.Status)
+	}
+	body.Error.Status = answer.Status
+	return body.Error
+}
+
+// failed reports whether an error says nothing of the request.
+func failed(fault *arm.Error) bool {
+	return fault.Code == arm.InternalServerError || fault.Code == arm.ServerTimeout || fault.Code == arm.ClientClosedRequest
+}
+
+// identify is [Gateway.identify] for a PUT that is judged: it goes by the ids of the call,
+// and its caller is the call's.
+func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	j.inner, x.Trail, x.Span = x, &exchange.Trail{}, nil
+	x.Identity, x.Client = j.asking.Identity, j.asking.Client
+	x.Path, x.Query = target(r)
+	j.admit(x, r, j.asking.Principal)
+	return true
+}
+
+// mayRead refuses what a GET in place of the PUT would be refused for by roles.
+func (j *judging) mayRead(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	get, _ := routing.Classify(j.router.Map, http.MethodGet, x.Path, x.Query) // as the PUT was
+	if err := j.reading.Check(r.Context(), x, get.Action(), get.Scope()); err != nil {
+		exchange.Fail(w, r, err)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,93 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/inventory/index"
+	"portico/regions"
+	"portico/routing"
+)
+
+// Plan is what a call's resources that passed would make. It belongs to one call.
+type Plan struct {
+	made map[string]inventory.Resource // by their keys
+	now  string                        // the key of the one that is judged
+}
+
+// judge has the judge say whether a resource passes, and remembers it if so.
+func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, error) {
+	p.now = arm.Fold(r.ID)
+	verdict, err := judge(ctx, r.Path+"?api-version="+url.QueryEscape(r.APIVersion), r.Body)
+	if err != nil || verdict.Fault != nil {
+		return verdict, err
+	}
+	if d, t := verdict.Decision, verdict.Request.Type; d != nil && d.Region != "" && t != nil && t.Kind == regions.Tracked {
+		if p.made == nil {
+			p.made = map[string]inventory.Resource{}
+		}
+		p.made[p.now] = inventory.Resource{
+			Subscription: d.Subscription.ID, Key: p.now, ID: r.ID, Group: d.Group.Key, Type: t.Key, TypeName: t.FullName, Region: d.Region, Location: d.Location,
+		}
+	}
+	return verdict, nil
+}
+
+// Over returns an index in which the plan's resources exist, and each group that a PUT may
+// make.
+func (p *Plan) Over(real routing.Index) routing.Index { return overlay{real, p} }
+
+// overlay is an index with what is planned.
+type overlay struct {
+	routing.Index
+	*Plan
+}
+
+func (o overlay) Group(ctx context.Context, subscription, name string) (inventory.Group, error) {
+	found, err := o.Index.Group(ctx, subscription, name)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return plannedGroup(subscription, name), nil
+	}
+	return found, err
+}
+
+func (o overlay) Resource(ctx context.Context, subscription, key string) (inventory.Resource, error) {
+	found, err := o.Index.Resource(ctx, subscription, key)
+	if planned, is := o.made[key]; is && key != o.now && errors.Is(err, inventory.ErrNotFound) {
+		return planned, nil
+	}
+	return found, err
+}
+
+func (o overlay) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
+	t, err := o.Index.Target(ctx, q)
+	if err != nil {
+		return t, err
+	}
+	if t.Group == nil && q.Group != "" {
+		group := plannedGroup(q.Subscription, q.Group)
+		t.Group = &group
+	}
+	if planned, is := o.made[q.Key]; is && t.Row == nil && q.Key != o.now {
+		t.Row = &planned
+	}
+	return t, nil
+}
+
+func plannedGroup(subscription, name string) inventory.Group {
+	return inventory.Group{Subscription: arm.Fold(subscription), Name: name, Key: arm.Fold(name), State: index.GroupActive}
+}
+
+// NotYet reports whether a PUT is refused for the absence of something that the plan may
+// make: its group, its parent, or what it extends.
+func NotYet(fault *arm.Error) bool {
+	switch fault.Code {
+	case arm.ResourceGroupNotFound, arm.ParentResourceNotFound, arm.ResourceNotFound:
+		return fault.Status == http.StatusNotFound
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+// Package preflight judges planned resources before anything is made: would their PUTs be
+// accepted? Clients ask for what they plan in one call (validateResources).
+//
+// The gateway's judge sends each PUT the way of a request of its own, with the caller's
+// rights, and stops it before its provider is called; the package is given that way. A
+// resource group, or a parent, that does not exist refuses nothing, because plans make
+// them. Nothing is written, and a caller learns no more than by the PUT.
+package preflight
+
+import (
+	"context"
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/regions"
+	"portico/routing"
+)
+
+// Options are what planned resources are judged with.
+type Options struct {
+	Map *regions.Map
+	// Judge begins the judging of one call, whose resources may exist once they passed.
+	Judge func(x *exchange.Exchange, p *Plan, withoutWrite bool) Judge
+	// Charge has the call pay for n reads in a subscription.
+	Charge func(ctx context.Context, x *exchange.Exchange, subscription string, n int) error
+}
+
+// Judge says what would become of the PUT of a target. The error is a failure to find out.
+type Judge func(ctx context.Context, target string, content []byte) (Verdict, error)
+
+// Verdict is the gateway's word on a PUT.
+type Verdict struct {
+	Fault   *arm.Error // its answer to the client; nil: it does not refuse
+	Request *routing.Request
+	// Decision says who would serve it; nil if that is not known.
+	Decision *routing.Decision
+}
+
+// Preflight answers validateResources.
+type Preflight struct{ Options }
+
+// New returns what judges planned resources.
+func New(o Options) *Preflight { return &Preflight{o} }
+
+// Routes implements frontdoor.Resource.
+func (p *Preflight) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodPost, Path: "/providers/microsoft.resources/validateresources", Open: "each resource in it is asked about by itself", Handle: p.validate},
+	}
+}
+
+// validate judges the resources of a call in their order, each as if those before it had
+// been made.
+func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	call, resources, fault := readCall(req.Content)
+	if fault != nil {
+		return fault
+	}
+	if err := p.Charge(r.Context(), x, routing.SubscriptionOf(call.Scope), len(resources)); err != nil {
+		return err
+	}
+	plan := &Plan{}
+	judge := p.Judge(x, plan, call.WithoutWrite)
+	var passed []string
+	var refused []arm.Error
+	for i := range resources {
+		planned := &resources[i]
+		p.locate(planned)
+		verdict, err := plan.judge(r.Context(), planned, judge)
+		switch {
+		case err != nil:
+			return err
+		case verdict.Fault == nil:
+			passed = append(passed, planned.ID)
+			continue
+		case verdict.Fault.Code == arm.SubscriptionNotFound:
+			return verdict.Fault
+		}
+		refused = append(refused, refusal(planned, verdict.Fault))
+	}
+	if len(refused) == 0 {
+		return x.Answer(w, http.StatusOK, validated{properties{passed}})
+	}
+	if len(passed) == 0 && allDenied(refused) {
+		return arm.NewError(arm.AuthorizationFailed).Saying("%s", refused[0].Message)
+	}
+	fault = arm.NewError(arm.ResourceValidationFailed, len(refused), len(resources))
+	fault.Details = refused
+	return fault
+}
+
+// locate puts the call's location into the body of a resource that has none but needs one.
+func (p *Preflight) locate(r *Resource) {
+	t := p.Map.Type(r.Type)
+	if t != nil && t.Kind == regions.Tracked && t.Parent == nil || arm.EqualFold(r.Type, groupType) {
+		r.Body = withLocation(r.Body, r.Location)
+	}
+}
+
+// validated is the answer for resources that nobody refuses.
+type validated struct {
+	Properties properties `json:"properties"`
+}
+
+type properties struct {
+	Resources []string `json:"validatedResources"`
+}
+
+// refusal is how the answer names a resource that is refused.
+func refusal(of *Resource, fault *arm.Error) arm.Error {
+	return arm.Error{Code: fault.Code, Message: fault.Message, Target: of.ID, Details: fault.Details}
+}
+
+// allDenied reports whether the caller may write none of what was refused.
+func allDenied(refused []arm.Error) bool {
+	for i := range refused {
+		if refused[i].Code != arm.AuthorizationFailed {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,268 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"testing"
+
+	"portico/access/roles"
+	"portico/arm"
+)
+
+const (
+	validateResources = "/providers/Microsoft.Resources/validateResources?api-version=2020-10-01"
+	machineType       = `"type":"Contoso.Compute/virtualMachines"`
+)
+
+// plan is a call about resources at a scope.
+func plan(scope, rest string, resources ...string) string {
+	return fmt.Sprintf(`{"provider":"Contoso.Compute","type":"virtualMachines","scope":%q%s,"resources":[%s]}`, scope, rest, strings.Join(resources, ","))
+}
+
+// validated are the IDs of an answer to a plan that nobody refuses.
+func (s *site) validated(body string, header ...string) string {
+	s.t.Helper()
+	answer := decode[struct {
+		Properties struct{ ValidatedResources []string }
+	}](s.t, s.ok(200, "POST", validateResources, body, header...))
+	return strings.Join(answer.Properties.ValidatedResources, " ")
+}
+
+// refused are the details of an answer to a plan that is refused.
+func (s *site) refused(body string, header ...string) []arm.Error {
+	s.t.Helper()
+	return decode[struct{ Error arm.Error }](s.t, s.want(400, "ResourceValidationFailed", "POST", validateResources, body, header...)).Error.Details
+}
+
+// The forms that clients send are all read as the same PUT.
+func TestFormsOfPlans(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := machinePath("g", "m")
+	disk := s.machine("g", "there", "westus") + "/disks/d"
+	for body, want := range map[string]string{
+		plan(groupPath("g"), `,"location":"West US"`, `{"apiVersion":"2024-01-01","name":"m",`+machineType+`,"properties":{"size":"s"}}`):                          m,
+		plan(groupPath("g"), ``, `{"apiVersion":"2024-01-01","name":"m",`+machineType+`,"properties":{"location":"westus","properties":{"size":"s"}}}`):            m,
+		plan(groupPath("g"), ``, `{"apiVersion":"2024-01-01","name":"m",`+machineType+`,"location":"westus","properties":{"size":"s"}}`):                           m,
+		plan(groupPath("g"), ``, `{"apiVersion":"2024-01-01","name":"m","location":"westus"}`):                                                                     m,
+		plan(groupPath("g"), ``, `{"apiVersion":"2024-01-01","name":"m","type":"virtualMachines","location":"westus"}`):                                            m,
+		plan(groupPath("g"), ``, `{"apiVersion":"2024-01-01","name":"there/d","type":"Contoso.Compute/virtualMachines/disks"}`):                                    disk,
+		plan(machinePath("g", "there"), ``, `{"apiVersion":"2024-01-01","name":"d","type":"Contoso.Compute/virtualMachines/disks"}`):                               disk,
+		plan(machinePath("g", "there"), ``, `{"apiVersion":"2024-01-01","name":"there/d","type":"Contoso.Compute/virtualMachines/disks"}`):                         disk,
+		plan(groupPath("g"), ``, `{"apiVersion":"2024-01-01","name":"d","type":"Contoso.Compute/virtualMachines/disks"}`):                                          groupPath("g") + "/providers/Contoso.Compute/virtualMachines/disks/d",
+		plan(groupPath("new"), `,"location":"eastus"`, `{"apiVersion":"2024-01-01","name":"m",`+machineType+`}`):                                                   machinePath("new", "m"),
+		plan(groupPath("new"), `,"location":"eastus"`, `{"apiVersion":"2024-01-01","name":"x/d","type":"Contoso.Compute/virtualMachines/disks"}`):                  machinePath("new", "x") + "/disks/d",
+		plan(machinePath("g", "there"), ``, `{"apiVersion":"2020-05-01","name":"keep","type":"Microsoft.Authorization/locks","properties":{"level":"ReadOnly"}}`):  machinePath("g", "there") + lockPlace + "/keep",
+		plan(inSubscription, `,"location":"westus"`, `{"apiVersion":"2022-12-01","name":"another","type":"Microsoft.Resources/resourceGroups"}`):                   groupPath("another"),
+		plan(groupPath("g"), ``, `{"apiVersion":"2020-05-01","name":"keep","type":"Microsoft.Authorization/locks","properties":{"level":"CanNotDelete"}}`):         groupPath("g") + lockPlace + "/keep",
+		plan(groupPath("g"), `,"location":"westus"`, `{"apiVersion":"2024-01-01","name":"m",`+machineType+`}`, `{"apiVersion":"2024-01-01","name":"n","tags":{}}`): m + " " + machinePath("g", "n"),
+	} {
+		if got := s.validated(body); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+	if got := s.at("westus").requests(); len(got) != 1 {
+		t.Errorf("the provider got %v", got)
+	}
+	if _, made := s.row(m); made || s.openWrites("g") != 0 {
+		t.Error("something was recorded")
+	}
+}
+
+// What the judge says of a plan, the PUT is answered with: code and text.
+func TestJudgeAgreesWithThePut(t *testing.T) {
+	s := newSite(t, setup{tokens: true, limits: "tagsPerResource: 3, resourcesPerTypeAndGroup: 40", roles: "owners: [{principalId: " + callers[secret].ObjectID + "}]"})
+	ann := []string{"Authorization", bearer(secret)}
+	for _, name := range []string{"g", "locked"} {
+		s.ok(201, "PUT", groupPath(name)+own, westus, ann...)
+	}
+	s.ok(201, "PUT", machinePath("locked", "m1")+api, westus, ann...)
+	s.ok(201, "PUT", groupPath("locked")+lockPlace+"/stay"+own, `{"properties":{"level":"ReadOnly"}}`, ann...)
+	role := func(id, role, caller string) {
+		s.ok(201, "PUT", groupPath("g")+"/providers/Microsoft.Authorization/roleAssignments/00000000-0000-0000-0000-0000000000"+id+"?api-version=2022-04-01",
+			`{"properties":{"roleDefinitionId":"/providers/Microsoft.Authorization/roleDefinitions/`+role+`","principalId":"`+callers[caller].ObjectID+`"}}`, ann...)
+	}
+	role("f1", roles.Reader, second)
+
+	random := rand.New(rand.NewPCG(11, 34))
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	outcomes := map[string]int{}
+	for i := range 500 {
+		typeName := pick("virtualMachines", "virtualMachines", "virtualMachines", "networkInterfaces", "planets", "virtualMachines/disks", "virtualMachines/runCommands")
+		namespace := pick("Contoso.Compute", "Contoso.Compute", "Contoso.Compute", "contoso.compute", "Contoso.Insight", "Contoso.Nowhere")
+		if namespace == "Contoso.Insight" {
+			typeName = pick("workspaces", "profiles")
+		}
+		version := pick("2024-01-01", "2024-01-01", "2024-01-01", "2023-01-01", "2020-01-01", "", "yesterday")
+		name := pick("m1", "m2", "m3", fmt.Sprint("n", i), fmt.Sprint("n", i), "m1.", "a%b", strings.Repeat("x", 300), "é", "login")
+		path, leaf := "/providers/"+namespace+"/"+typeName+"/"+url.PathEscape(name), name
+		if parent, child, nested := strings.Cut(typeName, "/"); nested {
+			above := pick("m1", "m2", "none")
+			path, leaf = "/providers/"+namespace+"/"+parent+"/"+above+"/"+child+"/"+url.PathEscape(name), above+"/"+name
+		}
+		var members []string
+		if location := pick(`"westus"`, `"westus"`, `"East US"`, `"mars"`, `""`, `7`, `null`, ``); location != "" {
+			members = append(members, `"location":`+location)
+		}
+		if tags := pick(``, ``, `{"a":"b"}`, `{"a":1}`, `{"a":"","b":"","c":"","d":""}`, `{"<x>":"y"}`); tags != "" {
+			members = append(members, `"tags":`+tags)
+		}
+		members = append(members, `"properties":{"size":`+pick(`"small"`, `7`, `null`)+`}`, `"kind":"k"`)
+		scope, token := groupPath(pick("g", "g", "g", "locked")), pick(secret, secret, secret, secret, secret, second, third, stranger)
+		given := `{"apiVersion":"` + version + `","name":` + fmt.Sprintf("%q", leaf) + `,"type":"` + namespace + "/" + typeName + `",` + strings.Join(members, ",") + `}`
+
+		judged := s.do("POST", validateResources, plan(scope, "", given), "Authorization", bearer(token))
+		put := s.do("PUT", scope+path+"?api-version="+version, "{"+strings.Join(members, ",")+"}", "Authorization", bearer(token))
+
+		var said, answered struct{ Error arm.Error }
+		_ = json.Unmarshal([]byte(judged.text), &said)
+		_ = json.Unmarshal([]byte(put.text), &answered)
+		if said.Error.Code == "ResourceValidationFailed" {
+			said.Error = said.Error.Details[0]
+		}
+		want := answered.Error
+		if put.header.Get("X-Ms-Failure-Cause") == "service" {
+			want = arm.Error{}
+		}
+		if want.Code == arm.ParentResourceNotFound { // it may be made yet
+			want.Code, want.Message = "", said.Error.Message
+			if scope == groupPath("locked") {
+				want.Code = arm.ScopeLocked
+			}
+		}
+		outcomes[string(want.Code)]++
+		if said.Error.Code != want.Code || said.Error.Message != want.Message {
+			t.Errorf("%s %s by %s: judged %s %s\nput %s %s", path, given, token, said.Error.Code, said.Error.Message, want.Code, want.Message)
+		}
+	}
+	if t.Log(outcomes); len(outcomes) < 12 {
+		t.Errorf("only these outcomes: %v", outcomes)
+	}
+}
+
+// Of what does not exist yet, all else is judged; each resource as if those before it in
+// the call had been made.
+func TestPlansOfWhatIsNotThereYet(t *testing.T) {
+	s := newSite(t, setup{})
+	machine := func(name, location string) string {
+		return `{"apiVersion":"2024-01-01","name":"` + name + `",` + machineType + `,"location":"` + location + `"}`
+	}
+	disk := func(name, more string) string {
+		return `{"apiVersion":"2024-01-01","name":"` + name + `","type":"Contoso.Compute/virtualMachines/disks"` + more + `}`
+	}
+	for _, c := range []struct{ body, want string }{
+		{plan(groupPath("new"), "", machine("m", "mars")), "LocationNotAvailableForResourceType " + machinePath("new", "m")},
+		{plan(groupPath("new"), "", machine("m", "eastus"), disk("m/d", `,"location":"westus"`), disk("x/d", `,"location":"westus"`)), "LocationNotAvailableForResourceType " + machinePath("new", "m") + "/disks/d"},
+		{plan(groupPath("new"), "", machine("m.", "westus"), machine("n", ""), machine("o", "westus")), "InvalidResourceName " + machinePath("new", "m.") + ", LocationRequired " + machinePath("new", "n")},
+		{plan(groupPath("new"), "", `{"apiVersion":"2024-06-01-preview","name":"w","type":"Contoso.Insight/workspaces","location":"westus"}`), "MissingSubscriptionRegistration " + groupPath("new") + "/providers/Contoso.Insight/workspaces/w"},
+		{plan(groupPath("new"), "", machine("m", "eastus"), machine("m", "westus")), ""},
+	} {
+		if c.want == "" {
+			s.validated(c.body)
+			continue
+		}
+		var got []string
+		for _, d := range s.refused(c.body) {
+			got = append(got, string(d.Code)+" "+d.Target)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %v, want %s", c.body, got, c.want)
+		}
+	}
+	s.ok(201, "PUT", inSubscription+lockPlace+"/stay"+own, `{"properties":{"level":"ReadOnly"}}`)
+	for _, body := range []string{plan(groupPath("new"), "", machine("m", "westus")), plan(groupPath("new"), "", disk("x/d", "")), plan(groupPath("new"), "", disk("d", ""))} {
+		if got := s.refused(body); got[0].Code != arm.ScopeLocked {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+}
+
+// Where the index does not know a resource, nobody is asked for it.
+func TestPlansAskNoProvider(t *testing.T) {
+	s := newSite(t, setup{uncovered: true})
+	s.group("g")
+	s.validated(plan(groupPath("g"), `,"location":"westus"`, `{"apiVersion":"2024-01-01","name":"m"}`))
+	for _, region := range []string{"westus", "eastus"} {
+		if got := s.at(region).requests(); len(got) > 0 {
+			t.Errorf("%s got %v", region, got)
+		}
+	}
+}
+
+func TestBadPlans(t *testing.T) {
+	s := newSite(t, setup{tokens: true})
+	one := `{"apiVersion":"2024-01-01","name":"m","location":"westus"}`
+	for _, c := range []struct {
+		status         int
+		code, body, as string
+	}{
+		{400, "InvalidRequestContent", ``, secret},
+		{400, "InvalidRequestContent", `[]`, secret},
+		{400, "InvalidRequestContent", `{"resources":[` + one + `]}`, secret},
+		{400, "InvalidRequestContent", plan("/subscriptions/x?y", "", one), secret},
+		{400, "InvalidRequestContent", plan(inSubscription+"/../x", "", one), secret},
+		{400, "InvalidRequestContent", plan(groupPath("g"), ""), secret},
+		{400, "InvalidRequestContent", `{"scope":"/subscriptions/` + subscription + `","resources":{}}`, secret},
+		{400, "InvalidRequestContent", `{"scope":"/subscriptions/` + subscription + `"}`, secret},
+		{400, "InvalidRequestContent", plan(groupPath("g"), "", one, `7`), secret},
+		{400, "InvalidRequestContent", plan(groupPath("g"), "", `{"name":7}`), secret},
+		{400, "InvalidRequestContent", plan(groupPath("g"), "", `{"apiVersion":"2024-01-01"}`), secret},
+		{400, "InvalidRequestContent", plan(groupPath("g"), "", `{"name":"a/b","apiVersion":"2024-01-01"}`), secret},
+		{400, "InvalidRequestContent", plan(machinePath("g", "m"), "", `{"name":"n/d","type":"Contoso.Compute/virtualMachines/disks","apiVersion":"2024-01-01"}`), secret},
+		{400, "InvalidRequestContent", plan(groupPath("g"), "", strings.Repeat(one+",", 800)+one), secret},
+		{404, "SubscriptionNotFound", plan(groupPath("g"), "", one), stranger},
+		{404, "SubscriptionNotFound", plan("/subscriptions/00000000-0000-0000-0000-00000000dead", "", one), secret},
+		{401, "InvalidAuthenticationToken", plan(groupPath("g"), "", one), "nobody's"},
+	} {
+		s.want(c.status, c.code, "POST", validateResources, c.body, "Authorization", bearer(c.as))
+	}
+	s.want(400, "MissingApiVersionParameter", "POST", strings.Split(validateResources, "?")[0], plan(groupPath("g"), "", one), "Authorization", bearer(secret))
+}
+
+// Who may not write learns nothing but that, or what it may read if it asks for that.
+func TestRolesOfPlans(t *testing.T) {
+	s := newSite(t, setup{tokens: true, roles: "owners: [{principalId: " + callers[secret].ObjectID + "}]"})
+	ann, bob, carl := bearer(secret), bearer(second), bearer(third)
+	s.ok(201, "PUT", groupPath("g")+own, westus, "Authorization", ann)
+	s.ok(201, "PUT", groupPath("g")+"/providers/Microsoft.Authorization/roleAssignments/00000000-0000-0000-0000-0000000000f1?api-version=2022-04-01",
+		`{"properties":{"roleDefinitionId":"/providers/Microsoft.Authorization/roleDefinitions/`+roles.Reader+`","principalId":"`+callers[second].ObjectID+`"}}`, "Authorization", ann)
+	s.ok(201, "PUT", groupPath("g")+lockPlace+"/stay"+own, `{"properties":{"level":"ReadOnly"}}`, "Authorization", ann)
+	one := `{"apiVersion":"2024-01-01","name":"m","location":"westus"}`
+	events := func() int {
+		return len(decode[struct{ Value []json.RawMessage }](t, s.asked(200, "", "GET", "/admin/changes", "")).Value)
+	}
+	before := events()
+	if got := s.refused(plan(groupPath("g"), "", one), "Authorization", ann); got[0].Code != arm.ScopeLocked {
+		t.Errorf("%+v", got)
+	}
+	s.want(403, "AuthorizationFailed", "POST", validateResources, plan(groupPath("g"), "", one, one), "Authorization", bob)
+	withoutWrite := plan(groupPath("g"), `,"performPreflightWithoutRbacWriteCheck":true`, one)
+	if got := s.refused(withoutWrite, "Authorization", bob); got[0].Code != arm.ScopeLocked {
+		t.Errorf("%+v", got)
+	}
+	s.want(404, "SubscriptionNotFound", "POST", validateResources, withoutWrite, "Authorization", carl)
+	s.want(403, "AuthorizationFailed", "POST", validateResources, plan(groupPath("other"), `,"performPreflightWithoutRbacWriteCheck":true`, one), "Authorization", bob)
+	if after := events(); before == 0 || after != before {
+		t.Errorf("%d changes were %d", after, before)
+	}
+}
+
+// A call costs reads of its subscription, one for each resource, as far as there are any.
+func TestPlansAreCountedAsReads(t *testing.T) {
+	s := newSite(t, setup{sections: "throttle: {reads: {bucket: 10, perSecond: 1}, writes: {bucket: 3, perSecond: 1}, deletes: {bucket: 1, perSecond: 1}}"})
+	left := func(a seen) string {
+		return a.header.Get("X-Ms-Ratelimit-Remaining-Subscription-Reads") + "/" + a.header.Get("X-Ms-Ratelimit-Remaining-Tenant-Writes")
+	}
+	one := `{"apiVersion":"2024-01-01","name":"m","location":"westus"}`
+	for i, want := range []string{"6/", "0/"} {
+		body := plan(groupPath("g"), "", strings.Repeat(one+",", 3+20*i)+one)
+		if got := left(s.ok(200, "POST", validateResources, body)); got != want {
+			t.Errorf("%s is left, want %s", got, want)
+		}
+	}
+	s.want(429, "SubscriptionRequestsThrottled", "POST", validateResources, plan(groupPath("g"), "", one))
+	s.want(400, "InvalidRequestContent", "POST", validateResources, "{}")
+}
