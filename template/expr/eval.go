@@ -1,0 +1,366 @@
+package expr
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Library finds functions.
+type Library interface {
+	// Find is a function by its name without case, nil where there is none. The
+	// namespace is that of a function that the template defines, else empty.
+	Find(namespace, name string) *Function
+	// Names are those of all functions of a namespace, to guess what was meant.
+	Names(namespace string) []string
+}
+
+// Env is what an evaluation stands in.
+type Env struct {
+	Library  Library
+	Budget   *Budget
+	Scope    Scope
+	Now      time.Time     // when the deployment began
+	NewGUID  func() string // a random UUID
+	Defaults bool          // the expression is a parameter's default value
+}
+
+// Evaluate works an expression out as far as it goes: what needs a provider's answer
+// stays as Pending values.
+func Evaluate(n Node, env *Env) (Value, error) {
+	return (&evaluation{env: env}).node(n, nil)
+}
+
+// Finish works out what is Pending in a value, with functions that answer.
+func Finish(v Value, env *Env) (Value, error) {
+	return (&evaluation{env: env}).finish(v, nil)
+}
+
+type evaluation struct{ env *Env }
+
+// bindings are the variables of the lambdas around an expression, the innermost first.
+type bindings struct {
+	names  []string
+	values []Value // nil while the lambda is not called: then they stay expressions
+	outer  *bindings
+}
+
+// errPending says that a lambda's result needs an answer that its caller must know.
+var errPending = errors.New("a lambda's result needs an answer")
+
+// maxValue bounds one value's size, so that each can be walked through.
+const maxValue = 8 << 20
+
+func (e *evaluation) node(n Node, b *bindings) (Value, error) {
+	if l, ok := n.(*Literal); ok {
+		return e.finish(l.Value, b)
+	}
+	if err := e.env.Budget.enter(); err != nil {
+		return Value{}, err
+	}
+	defer e.env.Budget.leave()
+	if err := e.env.Budget.Steps(1); err != nil {
+		return Value{}, err
+	}
+	var v Value
+	var err error
+	var offset int
+	switch n := n.(type) {
+	case *Invocation:
+		offset = n.offset
+		v, err = e.invocation(n, b)
+	case *Property:
+		offset = n.offset
+		v, err = e.property(n, b)
+	case *Element:
+		offset = n.offset
+		v, err = e.element(n, b)
+	}
+	if err == nil && v.Size() > maxValue {
+		err = wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
+	}
+	return v, placed(err, offset)
+}
+
+// placed gives a fault its place where it has none yet.
+func placed(err error, offset int) error {
+	if f, ok := err.(*Error); ok && f.Offset < 0 { //nolint:errorlint // a fault is never wrapped
+		f = &Error{Message: f.Message, Offset: offset, cause: f.cause}
+		return f
+	}
+	return err
+}
+
+// finish works out what a value that stands in an expression still needs.
+func (e *evaluation) finish(v Value, b *bindings) (Value, error) {
+	if v.Known() {
+		return v, nil
+	}
+	done := v
+	var err error
+	switch v.Kind() {
+	case Pending:
+		done, err = e.node(v.Expression(), b)
+	case Array:
+		parts := make([]Value, v.Len())
+		for i, part := range v.Elements() {
+			if parts[i], err = e.finish(part, b); err != nil {
+				return Value{}, err
+			}
+		}
+		done, err = ArrayOf(parts...), e.env.Budget.Elements(len(parts))
+	case Object:
+		parts := make([]Member, v.Len())
+		for i, m := range v.Members() {
+			if m.Value, err = e.finish(m.Value, b); err != nil {
+				return Value{}, err
+			}
+			parts[i] = m
+		}
+		done, err = ObjectOf(parts...), e.env.Budget.Elements(len(parts))
+	}
+	return done.inherit(v), err
+}
+
+func (e *evaluation) pending(n Node, of ...Value) (Value, error) {
+	if err := e.env.Budget.Bytes(nodeSize); err != nil {
+		return Value{}, err
+	}
+	v := PendingOf(n)
+	if anySecure(of) {
+		v = v.AsSecure()
+	}
+	return v, nil
+}
+
+func anySecure(values []Value) bool {
+	for i := range values {
+		if values[i].Secure() {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *evaluation) invocation(n *Invocation, b *bindings) (Value, error) {
+	if n.Namespace == "" {
+		if own := e.own(n.Name); own != nil {
+			return own(e, n, b)
+		}
+	}
+	f := e.env.Library.Find(n.Namespace, n.Name)
+	if f == nil {
+		return Value{}, e.unknown(n)
+	}
+	args := make([]Value, len(n.Args))
+	for i, arg := range n.Args {
+		var err error
+		if args[i], err = e.node(arg, b); err != nil {
+			return Value{}, err
+		}
+	}
+	return e.call(f, n, args)
+}
+
+// unknown is the fault of a call whose function does not exist.
+func (e *evaluation) unknown(n *Invocation) error {
+	name := n.Name
+	if n.Namespace != "" {
+		name = n.Namespace + "." + n.Name
+	}
+	names := e.env.Library.Names(n.Namespace)
+	if n.Namespace == "" {
+		names = append(names, ownNames...)
+	}
+	if near := Nearest(n.Name, names); near != "" {
+		return errorAt(n.offset, "the template function '%s' is not known; did you mean '%s'?", name, near)
+	}
+	return errorAt(n.offset, "the template function '%s' is not known", name)
+}
+
+func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, error) {
+	if err := e.check(f, n, args); err != nil {
+		return Value{}, err
+	}
+	if !computable(f, args) {
+		return e.remains(n, args)
+	}
+	env := e.env
+	c := &Call{Budget: env.Budget, Name: n.Name, Scope: env.Scope, Now: env.Now, NewGUID: env.NewGUID, run: e, carries: f.Carries}
+	v, err := f.Call(c, args)
+	switch fault := (*Error)(nil); {
+	case errors.Is(err, errPending):
+		return e.remains(n, args)
+	case errors.As(err, &fault):
+		if fault.Offset < 0 && fault.cause == nil {
+			fault = &Error{Message: "the template function '" + f.Name + "': " + fault.Message, Offset: n.offset}
+		}
+		return Value{}, fault
+	case err != nil:
+		return Value{}, errorAt(n.offset, "the template function '%s': %v", f.Name, err)
+	case !f.Carries && anySecure(args):
+		v = v.AsSecure()
+	}
+	return v, nil
+}
+
+// check compares the arguments with the function's row.
+func (e *evaluation) check(f *Function, n *Invocation, args []Value) error {
+	if len(args) < f.Min || f.Max >= 0 && len(args) > f.Max {
+		return errorAt(n.offset, "the template function '%s' takes %s, and %d are given", f.Name, f.counts(), len(args))
+	}
+	if f.DefaultsOnly && !e.env.Defaults {
+		return errorAt(n.offset, "the template function '%s' is allowed in default values of parameters alone", f.Name)
+	}
+	for i, arg := range args {
+		if wanted := f.Param(i); !arg.Is(wanted.Kinds | Pending) {
+			return errorAt(n.offset, "the template function '%s' wants its argument %d, %s, as %s, and is given %s",
+				f.Name, i+1, wanted.Name, wanted.Kinds&^Pending, arg.Kind())
+		}
+	}
+	return nil
+}
+
+func (f *Function) counts() string {
+	switch {
+	case f.Max < 0:
+		return "at least " + arguments(f.Min)
+	case f.Min == f.Max:
+		return arguments(f.Min)
+	}
+	return strconv.Itoa(f.Min) + " to " + arguments(f.Max)
+}
+
+func arguments(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return strconv.Itoa(n) + " arguments"
+}
+
+// computable reports whether a function has all that it needs to know of its arguments.
+func computable(f *Function, args []Value) bool {
+	for i, arg := range args {
+		switch {
+		case arg.Known():
+		case !f.Carries:
+			return false
+		case !arg.Is(f.Param(i).Kinds): // Pending, and the function must see its kind
+			return false
+		}
+	}
+	return true
+}
+
+// remains is a call that waits for an answer, with its arguments worked out.
+func (e *evaluation) remains(n *Invocation, args []Value) (Value, error) {
+	nodes := make([]Node, len(args))
+	for i, arg := range args {
+		var err error
+		if nodes[i], err = e.remainingNode(arg); err != nil {
+			return Value{}, err
+		}
+	}
+	return e.pending(newInvocation(n.offset, n.Namespace, n.Name, nodes), args...)
+}
+
+func (e *evaluation) remainingNode(v Value) (Node, error) {
+	c := v.Closure()
+	if c == nil {
+		return nodeOf(v), nil
+	}
+	body, err := e.node(c.body, &bindings{names: c.Params, outer: c.outer})
+	if err != nil {
+		return nil, err
+	}
+	args := make([]Node, 0, len(c.Params)+1)
+	for _, name := range c.Params {
+		args = append(args, &Literal{StringOf(name)})
+	}
+	return newInvocation(0, "", "lambda", append(args, nodeOf(body))), nil
+}
+
+func (e *evaluation) invoke(c *Closure, args []Value, carries bool) (Value, error) {
+	if err := e.env.Budget.Steps(1); err != nil {
+		return Value{}, err
+	}
+	if len(args) != len(c.Params) {
+		return Value{}, Errorf("the lambda takes %s, and %d are given", arguments(len(c.Params)), len(args))
+	}
+	v, err := e.node(c.body, &bindings{names: c.Params, values: args, outer: c.outer})
+	if err == nil && !carries && !v.Known() {
+		err = errPending
+	}
+	return v, err
+}
+
+func (e *evaluation) property(n *Property, b *bindings) (Value, error) {
+	of, err := e.node(n.Of, b)
+	if err != nil {
+		return Value{}, err
+	}
+	if of.Is(Pending) {
+		return e.pending(newProperty(n.offset, nodeOf(of), n.Name))
+	}
+	return member(of, n.Name)
+}
+
+func member(of Value, name string) (Value, error) {
+	if !of.Is(Object) {
+		return Value{}, Errorf("the property '%s' cannot be taken of a value of kind %s", name, of.Kind())
+	}
+	if v, ok := of.Member(name); ok {
+		return v, nil
+	}
+	names := make([]string, of.Len())
+	for i, m := range of.Members() {
+		names[i] = m.Name
+	}
+	return Value{}, Errorf("the object has no property '%s'; its properties are %s", name, quoteSome(names))
+}
+
+func quoteSome(names []string) string {
+	const most = 10
+	if len(names) == 0 {
+		return "none"
+	}
+	rest := ""
+	if len(names) > most {
+		names, rest = names[:most], ", …"
+	}
+	return "'" + strings.Join(names, "', '") + "'" + rest
+}
+
+func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
+	of, err := e.node(n.Of, b)
+	if err != nil {
+		return Value{}, err
+	}
+	key, err := e.node(n.Key, b)
+	switch {
+	case err != nil:
+		return Value{}, err
+	case of.Is(Pending) || !key.Known():
+		return e.pending(newElement(n.offset, nodeOf(of), nodeOf(key)), of, key)
+	}
+	v, err := Select(of, key)
+	if key.Secure() {
+		v = v.AsSecure()
+	}
+	return v, err
+}
+
+// Select is OF[KEY]: an element by its index, or a member by its name.
+func Select(of, key Value) (Value, error) {
+	switch {
+	case of.Is(Object) && key.Is(String):
+		return member(of, key.Text())
+	case of.Is(Array) && key.Is(Int):
+		if at := key.Int(); at >= 0 && at < int64(of.Len()) {
+			return of.Element(int(at)), nil
+		}
+		return Value{}, Errorf("the index %d is out of bounds: the array has %d elements", key.Int(), of.Len())
+	}
+	return Value{}, Errorf("a value of kind %s has no elements that an index of kind %s selects", of.Kind(), key.Kind())
+}

@@ -1,0 +1,75 @@
+package expr
+
+import "time"
+
+// Param is an argument that a function takes.
+type Param struct {
+	Name  string // as the documentation names it
+	Kinds Kind
+}
+
+// Function is a row of the library. The evaluation checks count and kinds of arguments
+// before it calls; a null where Null is not among the kinds is a fault.
+type Function struct {
+	Name   string // as the documentation spells it; found without case
+	Params []Param
+	// Min is how many arguments there must be. Max is how many there may be; where it
+	// exceeds the Params, the last Param stands for the rest. Max < 0 is any number.
+	Min, Max int
+	// Deploying functions need a provider's answer, so they stay expressions while
+	// nothing is deployed.
+	Deploying bool
+	// DefaultsOnly functions stand in default values of parameters alone.
+	DefaultsOnly bool
+	// Carries says that the function passes its arguments, or what its lambdas return, on
+	// into its result without looking into them, so that it can be worked out although a
+	// part still needs an answer: createArray, createObject, map.
+	Carries bool
+	// Call works out the result. Its arguments are of the row's kinds, and it charges
+	// the call for steps and bytes that grow with them before it spends either.
+	Call func(c *Call, args []Value) (Value, error)
+}
+
+// Param is what the argument at an index must be.
+func (f *Function) Param(at int) Param { return f.Params[min(at, len(f.Params)-1)] }
+
+// Scope is where a deployment stands. A deployment at a subscription has no Group.
+type Scope struct {
+	Tenant       string // a UUID
+	Subscription string // a UUID
+	Group        string
+}
+
+// ID is the scope's resource ID.
+func (s Scope) ID() string {
+	switch {
+	case s.Subscription == "":
+		return "/"
+	case s.Group == "":
+		return "/subscriptions/" + s.Subscription
+	}
+	return "/subscriptions/" + s.Subscription + "/resourceGroups/" + s.Group
+}
+
+// Call is what a function uses beside its arguments.
+type Call struct {
+	*Budget
+	Name    string // the function's name as the template spells it
+	Scope   Scope
+	Now     time.Time // when the deployment began
+	NewGUID func() string
+	run     *evaluation
+	carries bool
+}
+
+// Invoke calls a lambda with one argument for each of its parameters, and charges a step.
+func (c *Call) Invoke(lambda Value, args ...Value) (Value, error) {
+	return c.run.invoke(lambda.Closure(), args, c.carries)
+}
+
+// Closure is a lambda with the variables around it.
+type Closure struct {
+	Params []string
+	body   Node
+	outer  *bindings
+}
