@@ -144,8 +144,11 @@ func (e *evaluation) lambdaVariable(n *Invocation, b *bindings) (Value, error) {
 		return Value{}, wrongCount(n, "1 argument")
 	}
 	name, err := e.node(n.Args[0], b)
-	if err != nil || !name.Is(String) {
-		return Value{}, errors.Join(err, wrongKind(n, 0, String, name))
+	if err != nil {
+		return Value{}, err
+	}
+	if !name.Is(String) {
+		return Value{}, wrongKind(n, 0, String, name)
 	}
 	for ; b != nil; b = b.outer {
 		for i := range b.names {

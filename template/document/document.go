@@ -1,0 +1,188 @@
+// Package document reads JSON as templates and their parameters are written, into nodes
+// that know where they stand.
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"portico/template/expr"
+)
+
+// Document is a text that was read.
+type Document struct {
+	Root *Node
+	text []byte
+}
+
+// Node is a value of a document.
+type Node struct {
+	// Value is a scalar's value; of an array or object its kind alone.
+	Value    expr.Value
+	Members  []Member // of an object, in order; no name stands twice
+	Elements []*Node  // of an array
+	Offset   int      // in bytes
+	document *Document
+}
+
+// Member is a member of an object.
+type Member struct {
+	Name   string
+	Offset int // of the name
+	Node   *Node
+}
+
+// Is reports whether the node is of one of the kinds; an absent node is of none.
+func (n *Node) Is(kinds expr.Kind) bool { return n != nil && n.Value.Is(kinds) }
+
+// Text is a string's value; empty of an absent node or one of another kind.
+func (n *Node) Text() string {
+	if n == nil {
+		return ""
+	}
+	return n.Value.Text()
+}
+
+// Member is the member of an object by its name without case; nil where there is none.
+func (n *Node) Member(name string) *Node {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Members {
+		if strings.EqualFold(n.Members[i].Name, name) {
+			return n.Members[i].Node
+		}
+	}
+	return nil
+}
+
+// Literal is the node as a value, no expression in it worked out.
+func (n *Node) Literal() expr.Value {
+	switch {
+	case n == nil:
+		return expr.Value{}
+	case n.Is(expr.Array):
+		elements := make([]expr.Value, len(n.Elements))
+		for i, e := range n.Elements {
+			elements[i] = e.Literal()
+		}
+		return expr.ArrayOf(elements...)
+	case n.Is(expr.Object):
+		members := make([]expr.Member, len(n.Members))
+		for i, m := range n.Members {
+			members[i] = expr.Member{Name: m.Name, Value: m.Node.Literal()}
+		}
+		return expr.ObjectOf(members...)
+	}
+	return n.Value
+}
+
+// Fault is something wrong at a place of a document.
+type Fault struct {
+	Code         string // ARM's: InvalidTemplate
+	Path         string // $.resources[0].name
+	Line, Column int    // from 1, in characters
+	Message      string
+}
+
+// Error is the fault in one line: 3:14: $.resources[0].name: InvalidTemplate: sentence.
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%d:%d: %s: %s: %s", f.Line, f.Column, f.Path, f.Code, f.Message)
+}
+
+// Fault is a fault at the node.
+func (n *Node) Fault(code, format string, args ...any) *Fault {
+	return n.document.fault(n.Offset, code, fmt.Sprintf(format, args...))
+}
+
+// FaultAt is a fault at a place inside of the node: an offset in bytes of a string's value,
+// as faults of expressions have it.
+func (n *Node) FaultAt(inside int, code, message string) *Fault {
+	f := n.document.fault(n.Offset, code, message)
+	f.Line, f.Column = Place(n.document.text, n.document.inside(n.Offset, inside))
+	return f
+}
+
+// Key is a fault at the name of one of the node's members.
+func (n *Node) Key(m Member, code, format string, args ...any) *Fault {
+	f := m.Node.Fault(code, format, args...)
+	f.Line, f.Column = Place(n.document.text, m.Offset)
+	return f
+}
+
+func (d *Document) fault(offset int, code, message string) *Fault {
+	line, column := Place(d.text, offset)
+	return &Fault{Code: code, Path: d.path(offset), Line: line, Column: column, Message: message}
+}
+
+// inside is the offset of a string's byte: quotes, escapes counted.
+func (d *Document) inside(offset, at int) int {
+	s := scanner{text: d.text, at: offset + 1}
+	for from := 0; from < at && s.at < len(s.text) && s.text[s.at] != '"'; {
+		if s.text[s.at] != '\\' {
+			s.at++
+			from++
+			continue
+		}
+		part, err := s.escape(nil)
+		if err != nil {
+			break
+		}
+		from += len(part)
+	}
+	return s.at
+}
+
+// Place is the line and column of an offset, both from 1, columns in characters.
+func Place(text []byte, offset int) (line, column int) {
+	before := string(text[:min(offset, len(text))])
+	line = 1 + strings.Count(before, "\n")
+	return line, 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+}
+
+// path is that of the innermost node around an offset.
+func (d *Document) path(offset int) string {
+	path := []byte("$")
+	n := d.Root
+	for n != nil && n.Offset < offset {
+		switch {
+		case len(n.Members) > 0:
+			at, found := slices.BinarySearchFunc(n.Members, offset, func(m Member, offset int) int { return cmp.Compare(m.Node.Offset, offset) })
+			if !found {
+				at--
+			}
+			if at < 0 {
+				return string(path)
+			}
+			path = appendName(path, n.Members[at].Name)
+			n = n.Members[at].Node
+		case len(n.Elements) > 0:
+			at, found := slices.BinarySearchFunc(n.Elements, offset, func(e *Node, offset int) int { return cmp.Compare(e.Offset, offset) })
+			if !found {
+				at--
+			}
+			if at < 0 {
+				return string(path)
+			}
+			path = append(strconv.AppendInt(append(path, '['), int64(at), 10), ']')
+			n = n.Elements[at]
+		default:
+			return string(path)
+		}
+	}
+	return string(path)
+}
+
+// appendName appends a member to a path, quoted where it is no word.
+func appendName(path []byte, name string) []byte {
+	for _, c := range name {
+		if c != '_' && c != '-' && c != '$' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return append(append(append(path, "['"...), name...), "']"...)
+		}
+	}
+	return append(append(path, '.'), name...)
+}
