@@ -16,6 +16,7 @@ import (
 // Document is a text that was read.
 type Document struct {
 	Root *Node
+	File string // the name of its file, for faults; empty of a request's content
 	text []byte
 }
 
@@ -83,6 +84,7 @@ func (n *Node) Literal() expr.Value {
 
 // Fault is something wrong at a place of a document.
 type Fault struct {
+	File         string // of Document
 	Code         string // ARM's: InvalidTemplate
 	Path         string // $.resources[0].name
 	Line, Column int    // from 1, in characters
@@ -116,7 +118,7 @@ func (n *Node) Key(m Member, code, format string, args ...any) *Fault {
 
 func (d *Document) fault(offset int, code, message string) *Fault {
 	line, column := Place(d.text, offset)
-	return &Fault{Code: code, Path: d.path(offset), Line: line, Column: column, Message: message}
+	return &Fault{File: d.File, Code: code, Path: d.path(offset), Line: line, Column: column, Message: message}
 }
 
 // inside is the offset of a string's byte: quotes, escapes counted.

@@ -46,6 +46,10 @@ type bindings struct {
 	outer  *bindings
 }
 
+// ErrReported is what a Library's functions return for a fault that was reported already,
+// where it stands: a variable that is used is faulty.
+var ErrReported = errors.New("reported already")
+
 // errPending says that a lambda's result needs an answer that its caller must know.
 var errPending = errors.New("a lambda's result needs an answer")
 
@@ -192,6 +196,8 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, erro
 	switch fault := (*Error)(nil); {
 	case errors.Is(err, errPending):
 		return e.remains(n, args)
+	case errors.Is(err, ErrReported):
+		return Value{}, err
 	case errors.As(err, &fault):
 		if fault.Offset < 0 && fault.cause == nil {
 			fault = &Error{Message: "the template function '" + f.Name + "': " + fault.Message, Offset: n.offset}

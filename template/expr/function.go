@@ -73,3 +73,10 @@ type Closure struct {
 	body   Node
 	outer  *bindings
 }
+
+// Nest charges a level of depth, for a function that evaluates expressions of its own.
+// Unnest gives it back.
+func (c *Call) Nest() error { return c.enter() }
+
+// Unnest gives back what Nest charged.
+func (c *Call) Unnest() { c.leave() }

@@ -108,3 +108,6 @@ func invocations(n Node, visit func(*Invocation)) {
 		invocations(n.Key, visit)
 	}
 }
+
+// PropertyOf is OF.NAME.
+func PropertyOf(of Node, name string) Node { return newProperty(0, of, name) }

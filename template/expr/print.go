@@ -52,7 +52,7 @@ func appendLiteral(to []byte, v Value) []byte {
 	case Object:
 		to = append(to, "createObject("...)
 		for i, m := range v.Members() {
-			to = append(appendQuoted(comma(to, i), m.Name), ", "...)
+			to = append(appendQuoted(comma(to, i), m.Name), ',')
 			to = appendLiteral(to, m.Value)
 		}
 		return append(to, ')')
@@ -62,7 +62,7 @@ func appendLiteral(to []byte, v Value) []byte {
 
 func comma(to []byte, at int) []byte {
 	if at > 0 {
-		return append(to, ", "...)
+		return append(to, ',')
 	}
 	return to
 }

@@ -223,6 +223,9 @@ func (v Value) Known() bool { return v.flags&holdsPending == 0 }
 // Secure reports whether the value or a part of it is a secret.
 func (v Value) Secure() bool { return v.flags&(secure|holdsSecure) != 0 }
 
+// WhollySecure reports whether the value is a secret with all of its parts.
+func (v Value) WhollySecure() bool { return v.flags&secure != 0 }
+
 // AsSecure is the same value as a secret.
 func (v Value) AsSecure() Value {
 	v.flags |= secure

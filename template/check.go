@@ -1,0 +1,337 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// checker compares values with definitions of types.
+type checker struct {
+	*scope
+	definitions *document.Node
+	what        string // whose value it is, for faults
+}
+
+// definition is a type's declaration, with those that it refers to: what stands at the
+// reference goes before what it refers to.
+type definition struct {
+	nodes []*document.Node
+	kind  string // in lower case
+}
+
+func (d definition) member(name string) *document.Node {
+	for _, n := range d.nodes {
+		if m := n.Member(name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+func (d definition) nullable() bool {
+	return d.member("nullable").Is(expr.Bool) && d.member("nullable").Value.Bool()
+}
+
+var typeKinds = map[string]expr.Kind{
+	"string": expr.String, "securestring": expr.String, "int": expr.Int, "bool": expr.Bool,
+	"object": expr.Object, "secureobject": expr.Object, "array": expr.Array,
+}
+
+var typeNames = []string{"string", "securestring", "int", "bool", "object", "secureObject", "array"}
+
+const maxReferences = 64 // that lead from one to another
+
+// resolve follows a definition's $ref.
+func (c checker) resolve(n *document.Node) (definition, bool) {
+	d := definition{}
+	for range maxReferences {
+		if !n.Is(expr.Object) {
+			c.fault(n, "the type of %s is an object, and this is %s", c.what, n.Value.Kind())
+			return d, false
+		}
+		d.nodes = append(d.nodes, n)
+		reference := n.Member("$ref")
+		if reference == nil {
+			return c.kind(d)
+		}
+		name, ok := strings.CutPrefix(reference.Text(), "#/definitions/")
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		if n = c.definitions.Member(name); !ok || n == nil {
+			c.fault(reference, "the template has no definition '%s'", reference.Text())
+			return d, false
+		}
+	}
+	c.fault(n, "the definitions refer to each other without end")
+	return d, false
+}
+
+func (c checker) kind(d definition) (definition, bool) {
+	n := d.member("type")
+	if n == nil {
+		c.fault(d.nodes[len(d.nodes)-1], "%s has no type", c.what)
+		return d, false
+	}
+	d.kind = strings.ToLower(n.Text())
+	if _, known := typeKinds[d.kind]; !known {
+		c.fault(n, "'%s' is no type; types are %s", n.Text(), strings.Join(typeNames, ", "))
+		return d, false
+	}
+	return d, true
+}
+
+// check reports where a value differs from its definition, and returns it with its
+// secrets marked. What needs an answer is not looked at.
+func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Value, bool) {
+	if d.kind == "securestring" || d.kind == "secureobject" {
+		v = v.AsSecure()
+	}
+	switch kinds := typeKinds[d.kind]; {
+	case v.Is(expr.Pending), v.Is(expr.Null) && d.nullable():
+		return v, true
+	case d.kind == "int" && v.Is(expr.Float) && v.Float() == float64(int64(v.Float())):
+		v = expr.IntOf(int64(v.Float()))
+	case !v.Is(kinds):
+		c.fault(at, "%s is of type %s, and its value is of kind %s", c.what, d.member("type").Text(), v.Kind())
+		return v, false
+	}
+	ok := c.allowed(d, v, at) && c.bounds(d, v, at)
+	switch {
+	case v.Is(expr.Object):
+		return c.object(d, v, at, ok)
+	case v.Is(expr.Array):
+		return c.array(d, v, at, ok)
+	}
+	return v, ok
+}
+
+func (c checker) allowed(d definition, v expr.Value, at *document.Node) bool {
+	allowed := d.member("allowedValues")
+	if allowed == nil {
+		return true
+	}
+	values := allowed.Literal()
+	if contains(values, v) {
+		return true
+	}
+	if v.Is(expr.Array) { // of an array, each element may be one of them
+		fine := true
+		for _, e := range v.Elements() {
+			fine = fine && (contains(values, e) || !e.Known())
+		}
+		if fine {
+			return true
+		}
+	}
+	c.fault(at, "%s has a value that is not allowed; allowed are %s", c.what, listed(values))
+	return false
+}
+
+func contains(values, v expr.Value) bool {
+	for _, allowed := range values.Elements() {
+		if allowed.Equal(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func listed(values expr.Value) string {
+	const most = 20
+	var texts []string
+	for i, v := range values.Elements() {
+		if i == most {
+			texts = append(texts, "…")
+			break
+		}
+		text := v.JSON()
+		if v.Is(expr.String) {
+			text = faultName(v.Text())
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (c checker) bounds(d definition, v expr.Value, at *document.Node) bool {
+	size, least, most, of := int64(0), "minLength", "maxLength", "its length"
+	switch v.Kind() {
+	case expr.Int:
+		size, least, most, of = v.Int(), "minValue", "maxValue", "its value"
+	case expr.String:
+		size = int64(len(utf16.Encode([]rune(v.Text()))))
+	case expr.Array:
+		size = int64(v.Len())
+	default:
+		return true
+	}
+	shown := fmt.Sprint(size)
+	if v.Secure() {
+		shown = "another"
+	}
+	if n := d.member(least); n.Is(expr.Int) && size < n.Value.Int() {
+		c.fault(at, "%s: %s is %s, and %d is the least", c.what, of, shown, n.Value.Int())
+		return false
+	}
+	if n := d.member(most); n.Is(expr.Int) && size > n.Value.Int() {
+		c.fault(at, "%s: %s is %s, and %d is the most", c.what, of, shown, n.Value.Int())
+		return false
+	}
+	return true
+}
+
+// part is a checker of a part of a value.
+func (c checker) part(step string) checker {
+	c.what += step
+	return c
+}
+
+// inner checks a part by a definition's node.
+func (c checker) inner(n *document.Node, v expr.Value, at *document.Node) (expr.Value, bool) {
+	d, ok := c.resolve(n)
+	if !ok {
+		return v, false
+	}
+	return c.check(d, v, at)
+}
+
+func (c checker) array(d definition, v expr.Value, at *document.Node, ok bool) (expr.Value, bool) {
+	prefix, items := d.member("prefixItems"), d.member("items")
+	if prefix == nil && !items.Is(expr.Object) && !isFalse(items) {
+		return v, ok
+	}
+	elements := make([]expr.Value, v.Len())
+	for i := range elements {
+		elements[i] = v.Element(i)
+		n := items
+		if prefix != nil && i < len(prefix.Elements) {
+			n = prefix.Elements[i]
+		}
+		place := c.part(fmt.Sprintf("[%d]", i))
+		switch {
+		case isFalse(n):
+			c.fault(elementAt(at, i), "%s is not allowed: the array has %d elements", place.what, len(prefix.Elements))
+			ok = false
+		case n.Is(expr.Object):
+			var fine bool
+			elements[i], fine = place.inner(n, elements[i], elementAt(at, i))
+			ok = ok && fine
+		}
+	}
+	if prefix != nil && len(elements) < len(prefix.Elements) {
+		c.fault(at, "%s has %d elements, and its type has %d", c.what, len(elements), len(prefix.Elements))
+		ok = false
+	}
+	return sameSecrecy(expr.ArrayOf(elements...), v), ok
+}
+
+func isFalse(n *document.Node) bool { return n.Is(expr.Bool) && !n.Value.Bool() }
+
+// elementAt is where an element of a value is given, as near as is known.
+func elementAt(at *document.Node, i int) *document.Node {
+	if i < len(at.Elements) {
+		return at.Elements[i]
+	}
+	return at
+}
+
+func memberAt(at *document.Node, name string) *document.Node {
+	if m := at.Member(name); m != nil && at.Is(expr.Object) {
+		return m
+	}
+	return at
+}
+
+// sameSecrecy marks what was made of parts of v as v is.
+func sameSecrecy(made, v expr.Value) expr.Value {
+	if v.WhollySecure() {
+		return made.AsSecure()
+	}
+	return made
+}
+
+func (c checker) object(d definition, v expr.Value, at *document.Node, ok bool) (expr.Value, bool) {
+	if chosen, found := c.discriminate(d, v, at); d.member("discriminator") != nil {
+		if !found {
+			return v, false
+		}
+		d = chosen
+	}
+	properties, more := d.member("properties"), d.member("additionalProperties")
+	if properties == nil && more == nil {
+		return v, ok
+	}
+	members := make([]expr.Member, 0, v.Len())
+	for _, m := range v.Members() {
+		m.Value, _ = v.Member(m.Name)
+		n := properties.Member(m.Name)
+		if n == nil {
+			n = more
+		}
+		place := c.part("." + m.Name)
+		switch {
+		case isFalse(n) || n == nil && isTrue(d.member("sealed")):
+			c.fault(memberAt(at, m.Name), "%s is not allowed: its type has no such property", place.what)
+			ok = false
+		case n.Is(expr.Object):
+			var fine bool
+			m.Value, fine = place.inner(n, m.Value, memberAt(at, m.Name))
+			ok = ok && fine
+		}
+		members = append(members, m)
+	}
+	return sameSecrecy(expr.ObjectOf(members...), v), c.required(properties, v, at) && ok
+}
+
+func isTrue(n *document.Node) bool { return n.Is(expr.Bool) && n.Value.Bool() }
+
+// required reports the properties that a value lacks.
+func (c checker) required(properties *document.Node, v expr.Value, at *document.Node) bool {
+	ok := true
+	if properties == nil {
+		return ok
+	}
+	for _, m := range properties.Members {
+		if _, given := v.Member(m.Name); given {
+			continue
+		}
+		d, resolved := c.part("." + m.Name).resolve(m.Node)
+		if resolved && !d.nullable() {
+			c.fault(at, "%s.%s is missing", c.what, m.Name)
+		}
+		ok = ok && resolved && d.nullable()
+	}
+	return ok
+}
+
+// discriminate chooses one of several types by a property's value.
+func (c checker) discriminate(d definition, v expr.Value, at *document.Node) (definition, bool) {
+	discriminator := d.member("discriminator")
+	if discriminator == nil {
+		return d, true
+	}
+	name, mapping := discriminator.Member("propertyName").Text(), discriminator.Member("mapping")
+	value, given := v.Member(name)
+	if given && !value.Known() {
+		return definition{kind: d.kind}, true
+	}
+	if given && value.Is(expr.String) && mapping != nil {
+		for _, m := range mapping.Members {
+			if m.Name == value.Text() {
+				chosen, ok := c.resolve(m.Node)
+				return chosen, ok
+			}
+		}
+	}
+	var names []string
+	if mapping != nil {
+		for _, m := range mapping.Members {
+			names = append(names, faultName(m.Name))
+		}
+	}
+	c.fault(memberAt(at, name), "%s.%s must be one of %s: it chooses the type", c.what, name, strings.Join(names, ", "))
+	return d, false
+}

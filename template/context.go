@@ -1,0 +1,98 @@
+package template
+
+import (
+	"strings"
+
+	"portico/template/expr"
+)
+
+// object is an object of names and values by turns, in order.
+func object(pairs ...any) expr.Value {
+	members := make([]expr.Member, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		v, isValue := pairs[i+1].(expr.Value)
+		if !isValue {
+			v = expr.StringOf(pairs[i+1].(string))
+		}
+		members = append(members, expr.Member{Name: pairs[i].(string), Value: v})
+	}
+	return expr.ObjectOf(members...)
+}
+
+func (s *scope) deploymentValue() (expr.Value, error) {
+	head := []any{"name", s.name}
+	if s.at.Group == "" {
+		head = append(head, "location", s.location)
+	}
+	properties := object("template", object("$schema", s.template.Member("$schema").Literal(), "contentVersion", s.template.Member("contentVersion").Literal()),
+		"mode", "Incremental", "provisioningState", "Running")
+	return object(append(head, "properties", properties)...), nil
+}
+
+func (s *scope) deployerValue() (expr.Value, error) {
+	if !s.in.Deployer.Is(expr.Null) {
+		return s.in.Deployer, nil
+	}
+	return object("objectId", zeroUUID, "tenantId", s.at.Tenant, "userPrincipalName", ""), nil
+}
+
+const zeroUUID = "00000000-0000-0000-0000-000000000000"
+
+func (s *scope) tenantValue() (expr.Value, error) {
+	if !s.in.Tenant.Is(expr.Null) {
+		return s.in.Tenant, nil
+	}
+	return object("id", "/tenants/"+s.at.Tenant, "tenantId", s.at.Tenant, "displayName", ""), nil
+}
+
+func (s *scope) subscriptionValue() (expr.Value, error) {
+	if !s.in.Subscription.Is(expr.Null) && strings.EqualFold(s.at.Subscription, s.in.Scope.Subscription) {
+		return s.in.Subscription, nil
+	}
+	return object("id", "/subscriptions/"+s.at.Subscription, "subscriptionId", s.at.Subscription,
+		"tenantId", s.at.Tenant, "displayName", ""), nil
+}
+
+// groupsVersion is the api-version by which groups are asked for.
+const groupsVersion = "2021-04-01"
+
+// groupValue is resourceGroup(). Of another group than the deployment's own, what is not
+// in its ID is asked for.
+func (s *scope) groupValue() (expr.Value, error) {
+	if s.at.Group == "" {
+		return expr.Value{}, expr.Errorf("it is not available in deployments to subscriptions")
+	}
+	id := s.at.ID()
+	own := strings.EqualFold(id, s.in.Scope.ID())
+	if own && !s.in.Group.Is(expr.Null) {
+		return s.in.Group, nil
+	}
+	location, tags := expr.StringOf(s.in.Location), expr.ObjectOf()
+	if !own {
+		group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
+		location, tags = expr.PendingOf(expr.PropertyOf(group, "location")), expr.PendingOf(expr.PropertyOf(group, "tags"))
+	}
+	return object("id", id, "name", s.at.Group, "type", "Microsoft.Resources/resourceGroups", "location", location,
+		"tags", tags, "properties", object("provisioningState", "Succeeded")), nil
+}
+
+// environmentValue is that of the public cloud, where no other is given: what templates
+// take of it are suffixes of names.
+func (s *scope) environmentValue() (expr.Value, error) {
+	if !s.in.Environment.Is(expr.Null) {
+		return s.in.Environment, nil
+	}
+	return object("name", "AzureCloud",
+		"gallery", "https://gallery.azure.com/", "graph", "https://graph.windows.net/", "portal", "https://portal.azure.com",
+		"graphAudience", "https://graph.windows.net/", "activeDirectoryDataLake", "https://datalake.azure.net/",
+		"batch", "https://batch.core.windows.net/", "media", "https://rest.media.azure.net",
+		"sqlManagement", "https://management.core.windows.net:8443/",
+		"vmImageAliasDoc", "https://raw.githubusercontent.com/Azure/azure-rest-api-specs/master/arm-compute/quickstart-templates/aliases.json",
+		"resourceManager", "https://management.azure.com/",
+		"authentication", object("loginEndpoint", "https://login.microsoftonline.com/",
+			"audiences", expr.ArrayOf(expr.StringOf("https://management.core.windows.net/"), expr.StringOf("https://management.azure.com/")),
+			"tenant", "common", "identityProvider", "AAD"),
+		"suffixes", object("acrLoginServer", ".azurecr.io", "azureDatalakeAnalyticsCatalogAndJob", "azuredatalakeanalytics.net",
+			"azureDatalakeStoreFileSystem", "azuredatalakestore.net", "azureFrontDoorEndpointSuffix", "azurefd.net",
+			"keyvaultDns", ".vault.azure.net", "sqlServerHostname", ".database.windows.net", "storage", "core.windows.net")), nil
+}

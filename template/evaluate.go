@@ -1,0 +1,210 @@
+package template
+
+import (
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// evaluate works out a value of the template, whose strings may be expressions. Faults
+// are reported; ok is false with them.
+func (s *scope) evaluate(n *document.Node, f *frame) (v expr.Value, ok bool) {
+	s = s.values
+	outer := s.frame
+	s.frame = f
+	defer func() { s.frame = outer }()
+	w := walker{s.expansion, s.env(s, f), f}
+	v, ok, _ = w.value(n)
+	return v, ok
+}
+
+func (s *scope) env(library expr.Library, f *frame) *expr.Env {
+	return &expr.Env{Library: library, Budget: s.budget, Scope: s.at, Now: s.in.Now, NewGUID: s.in.NewGUID, Defaults: f.defaults}
+}
+
+// walker turns nodes into values.
+type walker struct {
+	*expansion
+	env   *expr.Env
+	frame *frame
+}
+
+// value works out a node. Of a node without expressions the value is kept.
+func (w walker) value(n *document.Node) (v expr.Value, ok, constant bool) {
+	if w.over {
+		return expr.Value{}, false, false
+	}
+	if n.Is(expr.Array | expr.Object | expr.String) {
+		if v, known := w.constant[n]; known {
+			return v, w.charge(n, v), true
+		}
+	}
+	switch {
+	case n.Is(expr.String):
+		v, ok, constant = w.text(n)
+	case n.Is(expr.Array):
+		v, ok, constant = w.array(n)
+	case n.Is(expr.Object):
+		v, ok, constant = w.object(n)
+	default:
+		return n.Value, true, true
+	}
+	if ok && constant {
+		w.constant[n] = v
+	}
+	return v, ok, constant
+}
+
+func (w walker) charge(n *document.Node, v expr.Value) bool {
+	if err := w.budget.Bytes(v.Size()); err != nil {
+		w.failed(n, err)
+		return false
+	}
+	return true
+}
+
+func (w walker) text(n *document.Node) (v expr.Value, ok, constant bool) {
+	text, isExpression := expr.Text(n.Text())
+	if !isExpression {
+		v = expr.StringOf(text)
+		return v, w.charge(n, v), true
+	}
+	v, err := w.expression(n.Text())
+	if v.Is(expr.Lambda) {
+		err = expr.Errorf("a lambda is no value: it stands as an argument alone")
+	}
+	if err != nil {
+		w.failed(n, err)
+		return expr.Value{}, false, false
+	}
+	return v, w.charge(n, v), false
+}
+
+func (w walker) expression(text string) (expr.Value, error) {
+	node, err := w.parse(text)
+	if err != nil {
+		return expr.Value{}, err
+	}
+	return expr.Evaluate(node, w.env)
+}
+
+func (w walker) array(n *document.Node) (v expr.Value, ok, constant bool) {
+	elements := make([]expr.Value, len(n.Elements))
+	ok, constant = true, true
+	for i, e := range n.Elements {
+		v, fine, same := w.value(e)
+		elements[i] = v
+		ok, constant = ok && fine, constant && same
+	}
+	return expr.ArrayOf(elements...), ok, constant
+}
+
+func (w walker) object(n *document.Node) (v expr.Value, ok, constant bool) {
+	members := make([]expr.Member, 0, len(n.Members))
+	ok, constant = true, true
+	for _, m := range n.Members {
+		if strings.EqualFold(m.Name, "copy") && isLoops(m.Node) {
+			more, fine := w.loops(m.Node)
+			members = append(members, more...)
+			ok, constant = ok && fine, false
+			continue
+		}
+		name, fine, same := w.name(n, m)
+		v, valued, still := w.value(m.Node)
+		members = append(members, expr.Member{Name: name, Value: v})
+		ok, constant = ok && fine && valued, constant && same && still
+	}
+	return expr.ObjectOf(members...), ok, constant
+}
+
+// name is a member's name, which may be an expression.
+func (w walker) name(n *document.Node, m document.Member) (name string, ok, constant bool) {
+	name, isExpression := expr.Text(m.Name)
+	if !isExpression {
+		return name, true, true
+	}
+	v, err := w.expression(m.Name)
+	switch {
+	case err != nil:
+		w.failed(m.Node, err)
+	case !v.Known():
+		w.report(n.Key(m, Code, "a member's name must be known before anything is deployed, and this one needs %s", strings.Join(Needs(v), ", ")))
+	case !v.Is(expr.String):
+		w.report(n.Key(m, Code, "a member's name must be a string, and this expression is of kind %s", v.Kind()))
+	default:
+		return v.Text(), true, false
+	}
+	return "", false, false
+}
+
+// isLoops reports whether a member named copy is a loop over properties, rather than a
+// property of that name.
+func isLoops(n *document.Node) bool {
+	if !n.Is(expr.Array) {
+		return false
+	}
+	for _, e := range n.Elements {
+		if e.Member("name") == nil || e.Member("count") == nil || e.Member("input") == nil {
+			return false
+		}
+	}
+	return len(n.Elements) > 0
+}
+
+// loops are the members that loops make: each an array of its input, once for each index.
+func (w walker) loops(n *document.Node) (members []expr.Member, ok bool) {
+	ok = true
+	for _, loop := range n.Elements {
+		name := loop.Member("name")
+		elements, fine := w.loop(name.Text(), loop.Member("count"), loop.Member("input"))
+		members = append(members, expr.Member{Name: name.Text(), Value: expr.ArrayOf(elements...)})
+		if !name.Is(expr.String) || name.Text() == "" {
+			w.fault(name, "a loop's name is a string")
+			fine = false
+		}
+		ok = ok && fine
+	}
+	return members, ok
+}
+
+func (w walker) loop(name string, count, input *document.Node) (elements []expr.Value, ok bool) {
+	n, ok := w.count(count)
+	if !ok {
+		return nil, false
+	}
+	outer := *w.frame
+	defer func() { *w.frame = outer }()
+	for i := range n {
+		*w.frame = *outer.with(iteration{name: name, index: i})
+		v, fine, _ := w.value(input)
+		if !fine {
+			return nil, false // the others would fail as well
+		}
+		elements = append(elements, v)
+	}
+	return elements, true
+}
+
+// count is how often a loop runs.
+func (w walker) count(n *document.Node) (int, bool) {
+	v, ok, _ := w.value(n)
+	if !ok {
+		return 0, false
+	}
+	return w.checkedCount(n, v)
+}
+
+func (e *expansion) checkedCount(n *document.Node, v expr.Value) (int, bool) {
+	switch {
+	case !v.Known():
+		e.fault(n, "a loop's count must be known before anything is deployed, and this one needs %s", strings.Join(Needs(v), ", "))
+	case !v.Is(expr.Int):
+		e.fault(n, "a loop's count is an integer, and this is %s", v.Kind())
+	case v.Int() < 0 || v.Int() > maxResources:
+		e.fault(n, "a loop's count is from 0 to %d, and this is %d", maxResources, v.Int())
+	default:
+		return int(v.Int()), true
+	}
+	return 0, false
+}

@@ -1,0 +1,191 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Unfolding is a nested deployment whose resources are known only once its parameters are.
+type Unfolding struct {
+	template  *document.Node
+	arguments []Argument
+	name      string
+	scope     expr.Scope
+	location  string
+}
+
+// unfold works a nested deployment out, once.
+func (d *declaration) unfold() error {
+	switch d.unfolding {
+	case finished:
+		return nil
+	case evaluating:
+		return expr.Errorf("the deployment '%s' needs itself", d.name)
+	}
+	d.unfolding = evaluating
+	defer func() { d.unfolding = finished }()
+	properties := d.node.Member("properties")
+	t := properties.Member("template")
+	if !d.refuseNested(properties, t) {
+		return expr.ErrReported
+	}
+	outer := d.isOuter(properties)
+	location := d.location()
+	nested := d.s.newScope(t, d.at, d.name, location)
+	nested.parent, nested.depth = d, d.s.depth+1
+	if nested.depth > maxNesting {
+		d.s.fault(d.node, "deployments nest deeper than %d levels", maxNesting)
+		return expr.ErrReported
+	}
+	d.readArguments(properties.Member("parameters"), outer)
+	if outer {
+		nested.values = d.s.values
+		nested.readOuter(d)
+	} else {
+		nested.read(d.arguments)
+	}
+	declared := d.s.count
+	before := len(d.s.faults)
+	if known := nested.declare(); !known {
+		d.s.count = declared
+		d.unfolds = &Unfolding{template: t, arguments: d.arguments, name: d.name, scope: d.at, location: location}
+		d.body = d.deferredBody(t)
+		return nil
+	}
+	d.nested = nested
+	if len(d.s.faults) == before { // else the faults below would follow from those
+		nested.expand()
+	}
+	return nil
+}
+
+// refuseNested reports what a nested deployment may not hold, and whether it is none.
+func (d *declaration) refuseNested(properties, t *document.Node) bool {
+	s := d.s
+	for _, name := range []string{"templateLink", "parametersLink"} {
+		if n := properties.Member(name); n != nil {
+			s.fault(n, "links to templates and parameters ('%s') are not supported: put the template into 'template'", name)
+			return false
+		}
+	}
+	if n := properties.Member("onErrorDeployment"); n != nil {
+		s.fault(n, "deployments upon errors ('onErrorDeployment') are not supported")
+		return false
+	}
+	if mode := properties.Member("mode"); mode != nil && !strings.EqualFold(mode.Text(), "Incremental") {
+		s.fault(mode, "a nested deployment's mode is Incremental")
+		return false
+	}
+	if !t.Is(expr.Object) {
+		s.fault(d.node, "the deployment '%s' has no template in its properties", d.name)
+		return false
+	}
+	if d.at.Group == "" && d.node.Member("location") == nil {
+		s.fault(d.node, "a deployment to a subscription needs a location")
+		return false
+	}
+	return true
+}
+
+func (d *declaration) isOuter(properties *document.Node) bool {
+	scope := properties.Member("expressionEvaluationOptions").Member("scope")
+	return !strings.EqualFold(scope.Text(), "inner")
+}
+
+func (d *declaration) location() string {
+	n := d.node.Member("location")
+	if n == nil {
+		return d.s.location
+	}
+	v, _ := d.s.evaluate(n, d.frame())
+	return v.Text()
+}
+
+// readArguments works the nested deployment's parameters out, as the template around sees them.
+func (d *declaration) readArguments(n *document.Node, outer bool) {
+	if n == nil {
+		return
+	}
+	if outer && len(n.Members) > 0 {
+		d.s.fault(n, "a nested deployment whose expressions are evaluated outside has no parameters: set expressionEvaluationOptions.scope to 'inner'")
+		return
+	}
+	for _, m := range n.Members {
+		if fault := unsupportedArgument(m); fault != nil {
+			d.s.report(fault)
+			continue
+		}
+		value := m.Node.Member("value")
+		if value == nil {
+			d.s.fault(m.Node, "the parameter '%s' has no member 'value'", m.Name)
+			continue
+		}
+		if v, ok := d.s.evaluate(value, d.frame()); ok {
+			d.arguments = append(d.arguments, Argument{Name: m.Name, Value: v, At: value})
+		} else {
+			d.arguments = append(d.arguments, Argument{Name: m.Name, Value: expr.PendingOf(expr.Invoke("reference")), At: value})
+		}
+	}
+}
+
+// readOuter reads a nested template whose expressions see what is around it.
+func (s *scope) readOuter(d *declaration) {
+	for _, m := range s.template.Members {
+		s.checkMember(m)
+	}
+	s.checkSchema()
+	for _, name := range []string{"parameters", "variables", "functions"} {
+		if n := s.template.Member(name); n != nil && len(n.Members)+len(n.Elements) > 0 {
+			s.fault(n, "the nested deployment '%s' is evaluated outside, where its %s are not seen: set expressionEvaluationOptions.scope to 'inner'", d.name, name)
+		}
+	}
+}
+
+// deferredBody is what is sent of a deployment that is unfolded later.
+func (d *declaration) deferredBody(t *document.Node) expr.Value {
+	parameters := make([]expr.Member, len(d.arguments))
+	for i, a := range d.arguments {
+		parameters[i] = expr.Member{Name: a.Name, Value: object("value", a.Value)}
+	}
+	return object("properties", object("mode", "Incremental", "template", t.Literal(), "parameters", expr.ObjectOf(parameters...)))
+}
+
+// deploymentValue is what reference says of a nested deployment.
+func (d *declaration) deploymentValue(full bool) (expr.Value, error) {
+	outputs := d.nested.outputs()
+	members := make([]expr.Member, 0, len(outputs))
+	for _, o := range outputs {
+		v := object("type", o.Type, "value", o.Value)
+		if !o.Condition.Known() {
+			v = expr.PendingOf(expr.Invoke("if", o.Condition, v, expr.Value{}))
+		}
+		members = append(members, expr.Member{Name: o.Name, Value: v})
+	}
+	properties := object("mode", "Incremental", "provisioningState", "Succeeded", "outputs", expr.ObjectOf(members...))
+	if !full {
+		return properties, nil
+	}
+	return object("id", d.id, "name", d.name, "type", deploymentType, "location", d.nested.location, "properties", properties), nil
+}
+
+// Unfold works out a nested deployment that waited for answers: in is the deployment's own
+// input, finish completes a parameter's value.
+func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)) (*Plan, []*document.Fault) {
+	in.Template, in.Name, in.Arguments = u.template, u.name, nil
+	if !strings.EqualFold(u.scope.ID(), in.Scope.ID()) {
+		in.Group = expr.Value{}
+	}
+	in.Scope, in.Location = u.scope, u.location
+	for _, a := range u.arguments {
+		v, err := finish(a.Value)
+		if err != nil {
+			return nil, []*document.Fault{a.At.Fault(Code, "%s", fmt.Sprintf("the parameter '%s': %v", a.Name, err))}
+		}
+		a.Value = v
+		in.Arguments = append(in.Arguments, a)
+	}
+	return Expand(in)
+}

@@ -1,0 +1,109 @@
+package template
+
+import (
+	"slices"
+	"strings"
+
+	"portico/template/expr"
+)
+
+// emit puts the resources into the plan, each behind all that it waits for. A cycle is
+// named.
+func (s *scope) emit() { s.emitAll(nil, nil) }
+
+// emitAll emits a template's resources behind those given, and returns those that nothing
+// else of the template waits for.
+func (s *scope) emitAll(before []*Resource, within *Deployment) []*Resource {
+	var all []*Resource
+	waited := map[*Resource]bool{}
+	for _, d := range s.declared {
+		if !s.emitOne(d, before, within, nil) {
+			return nil
+		}
+	}
+	for _, d := range s.declared {
+		all = append(all, d.leaves...)
+		for _, other := range d.dependsOn {
+			for _, r := range other.leaves {
+				waited[r] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(r *Resource) bool { return waited[r] })
+}
+
+func (s *scope) emitOne(d *declaration, before []*Resource, within *Deployment, path []*declaration) bool {
+	switch d.visit {
+	case finished:
+		return true
+	case evaluating:
+		s.cycle(append(path[slices.Index(path, d):], d))
+		return false
+	}
+	d.visit = evaluating
+	path = append(path, d)
+	var waits []*Resource
+	seen := map[*Resource]bool{}
+	for _, other := range d.dependsOn {
+		if !s.emitOne(other, before, within, path) {
+			return false
+		}
+		for _, r := range other.leaves {
+			if !seen[r] {
+				seen[r] = true
+				waits = append(waits, r)
+			}
+		}
+	}
+	d.visit = finished
+	if d.skipped {
+		return true
+	}
+	if len(waits) == 0 {
+		waits = before
+	}
+	d.emit(waits, within)
+	return true
+}
+
+func (s *scope) cycle(path []*declaration) {
+	names := make([]string, len(path))
+	for i, d := range path {
+		if names[i] = d.name; d.symbol != "" {
+			names[i] = d.symbol
+		}
+	}
+	s.fault(path[0].node, "resources wait for each other: %s", strings.Join(names, " → "))
+}
+
+func (d *declaration) emit(waits []*Resource, within *Deployment) {
+	plan := d.s.plan
+	if d.nested == nil {
+		r := &Resource{ID: d.id, Symbol: d.symbol, Type: d.kind, Name: d.name, APIVersion: d.apiVersion, Scope: d.at, Existing: d.existing,
+			Body: d.body, Condition: d.condition, DependsOn: waits, Loop: d.loop, Within: within, Unfolds: d.unfolds, At: d.node}
+		plan.Resources = append(plan.Resources, r)
+		d.leaves = []*Resource{r}
+		return
+	}
+	inner := &Deployment{ID: d.id, Name: d.name, Scope: d.at, Within: within, Outputs: d.nested.outputs()}
+	plan.Deployments = append(plan.Deployments, inner)
+	d.conditionNested()
+	if d.leaves = d.nested.emitAll(waits, inner); len(d.leaves) == 0 {
+		d.leaves = waits
+	}
+}
+
+// conditionNested has a deployment's resources share its condition where that needs an
+// answer.
+func (d *declaration) conditionNested() {
+	if d.condition.Known() {
+		return
+	}
+	for _, inner := range d.nested.declared {
+		both := d.condition
+		if !inner.condition.Known() {
+			both = expr.PendingOf(expr.Invoke("and", d.condition, inner.condition))
+		}
+		inner.condition = both
+	}
+}

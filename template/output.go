@@ -1,0 +1,75 @@
+package template
+
+import (
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// outputs works the template's outputs out, once.
+func (s *scope) outputs() []Output {
+	if s.done {
+		return s.settled
+	}
+	s.done = true
+	declared := s.template.Member("outputs")
+	if declared == nil {
+		return nil
+	}
+	if !declared.Is(expr.Object) {
+		s.fault(declared, "outputs are an object, and this is %s", declared.Value.Kind())
+		return nil
+	}
+	if len(declared.Members) > maxOutputs {
+		s.fault(declared, "the template has %d outputs, and %d are the most", len(declared.Members), maxOutputs)
+	}
+	for _, m := range declared.Members {
+		if o, there := s.output(m); there {
+			s.settled = append(s.settled, o)
+		}
+	}
+	return s.settled
+}
+
+func (s *scope) output(m document.Member) (o Output, there bool) {
+	f := &frame{answers: true}
+	o = Output{Name: m.Name, Condition: expr.BoolOf(true)}
+	if n := m.Node.Member("condition"); n != nil {
+		v, ok := s.evaluate(n, f)
+		if ok && !v.Is(expr.Bool|expr.Pending) {
+			s.fault(n, "a condition is true or false, and this is %s", v.Kind())
+		}
+		if o.Condition = v; v.Is(expr.Bool) && !v.Bool() || !ok {
+			return o, false
+		}
+	}
+	c := checker{scope: s, definitions: s.template.Member("definitions"), what: "the output '" + m.Name + "'"}
+	d, ok := c.resolve(m.Node)
+	if !ok {
+		return o, false
+	}
+	o.Type = d.member("type").Text()
+	v, at, ok := s.outputValue(m, f)
+	if !ok {
+		return o, false
+	}
+	o.Value, ok = c.check(d, v, at)
+	return o, ok
+}
+
+func (s *scope) outputValue(m document.Member, f *frame) (v expr.Value, at *document.Node, ok bool) {
+	if loop := m.Node.Member("copy"); loop.Member("input") != nil && loop.Member("count") != nil {
+		outer := s.values.frame
+		s.values.frame = f
+		defer func() { s.values.frame = outer }()
+		w := walker{s.expansion, s.env(s.values, f), f}
+		elements, ok := w.loop(m.Name, loop.Member("count"), loop.Member("input"))
+		return expr.ArrayOf(elements...), loop, ok
+	}
+	n := m.Node.Member("value")
+	if n == nil {
+		s.fault(m.Node, "the output '%s' has neither a value nor a loop", m.Name)
+		return v, nil, false
+	}
+	v, ok = s.evaluate(n, f)
+	return v, n, ok
+}

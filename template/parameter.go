@@ -1,0 +1,157 @@
+package template
+
+import (
+	"slices"
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// ReadArguments reads a parameter file, or the parameters of a deployment's content.
+func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
+	var faults []*document.Fault
+	if inner := n.Member("parameters"); inner != nil && (n.Member("$schema") != nil || n.Member("contentVersion") != nil) {
+		n = inner
+	}
+	if !n.Is(expr.Object) {
+		return nil, []*document.Fault{n.Fault(Code, "parameters are an object, and this is %s", n.Value.Kind())}
+	}
+	var arguments []Argument
+	for _, m := range n.Members {
+		value := m.Node.Member("value")
+		if fault := unsupportedArgument(m); fault != nil {
+			faults = append(faults, fault)
+			continue
+		}
+		if value == nil {
+			faults = append(faults, m.Node.Fault(Code, "the parameter '%s' has no member 'value'", m.Name))
+			continue
+		}
+		arguments = append(arguments, Argument{Name: m.Name, Value: value.Literal(), At: value})
+	}
+	return arguments, faults
+}
+
+func unsupportedArgument(m document.Member) *document.Fault {
+	switch {
+	case m.Node.Member("reference") != nil:
+		return m.Node.Fault(Code, "the parameter '%s' refers to a Key Vault, which is not supported: give its value", m.Name)
+	case m.Node.Member("expression") != nil:
+		return m.Node.Fault(Code, "the parameter '%s' has an expression of external input, which is not supported: give its value", m.Name)
+	}
+	return nil
+}
+
+func (s *scope) readParameters(arguments []Argument) {
+	declared := s.template.Member("parameters")
+	if declared != nil && !declared.Is(expr.Object) {
+		s.fault(declared, "parameters are an object, and this is %s", declared.Value.Kind())
+		return
+	}
+	if declared != nil && len(declared.Members) > maxParameters {
+		s.fault(declared, "the template has %d parameters, and %d are the most", len(declared.Members), maxParameters)
+	}
+	if declared != nil {
+		for _, m := range declared.Members {
+			slot := &slot{name: m.Name, node: m.Node}
+			s.parameters[strings.ToLower(m.Name)] = slot
+			s.parameterOf = append(s.parameterOf, slot)
+		}
+	}
+	s.give(arguments, declared)
+	for _, slot := range s.parameterOf {
+		_, _ = s.parameter(slot.name) // its faults are reported where they stand
+	}
+}
+
+// give hands parameters their values.
+func (s *scope) give(arguments []Argument, declared *document.Node) {
+	for i := range arguments {
+		slot := s.parameters[strings.ToLower(arguments[i].Name)]
+		if slot != nil {
+			slot.given = &arguments[i]
+			continue
+		}
+		names := make([]string, len(s.parameterOf))
+		for i, slot := range s.parameterOf {
+			names[i] = slot.name
+		}
+		near := expr.Nearest(arguments[i].Name, names)
+		if near != "" {
+			near = "; did you mean '" + near + "'?"
+		}
+		at := arguments[i].At
+		if at == nil {
+			at = declared
+		}
+		if at == nil {
+			at = s.template
+		}
+		s.fault(at, "the template has no parameter '%s'%s", arguments[i].Name, near)
+	}
+}
+
+// parameter is a parameter's value.
+func (s *scope) parameter(name string) (expr.Value, error) {
+	slot := s.parameters[strings.ToLower(name)]
+	if slot == nil {
+		return expr.Value{}, s.unknown("parameter", name, s.parameters)
+	}
+	return s.settle(slot, "parameters('"+slot.name+"')", func() (expr.Value, bool) { return s.parameterValue(slot) })
+}
+
+func (s *scope) unknown(what, name string, among map[string]*slot) error {
+	names := make([]string, 0, len(among))
+	for _, slot := range among {
+		names = append(names, slot.name)
+	}
+	slices.Sort(names)
+	if near := expr.Nearest(name, names); near != "" {
+		return expr.Errorf("the template has no %s '%s'; did you mean '%s'?", what, name, near)
+	}
+	return expr.Errorf("the template has no %s '%s'", what, name)
+}
+
+func (s *scope) parameterValue(slot *slot) (expr.Value, bool) {
+	c := checker{scope: s, definitions: s.template.Member("definitions"), what: "the parameter '" + slot.name + "'"}
+	definition, ok := c.resolve(slot.node)
+	if !ok {
+		return expr.Value{}, false
+	}
+	slot.kind = definition.kind
+	fallback := definition.member("defaultValue")
+	given := slot.given
+	if given != nil && given.Value.Is(expr.Null) && (fallback != nil || definition.nullable()) {
+		given = nil // null stands for a parameter that is not given
+	}
+	var v expr.Value
+	at := slot.node
+	switch {
+	case given != nil:
+		v = given.Value
+		if given.At != nil {
+			at = given.At
+		}
+	case fallback != nil:
+		if v, ok = s.evaluate(fallback, &frame{defaults: true}); !ok {
+			return expr.Value{}, false
+		}
+		at = fallback
+	case definition.nullable():
+		return expr.Value{}, true
+	default:
+		s.fault(slot.node, "the parameter '%s' has no default value, and no value is given", slot.name)
+		return expr.Value{}, false
+	}
+	return c.check(definition, v, at)
+}
+
+// parameterValues are all parameters with their values.
+func (s *scope) parameterValues() []Parameter {
+	parameters := make([]Parameter, 0, len(s.parameterOf))
+	for _, slot := range s.parameterOf {
+		parameters = append(parameters, Parameter{Name: slot.name, Type: slot.kind, Value: slot.value})
+	}
+	return parameters
+}

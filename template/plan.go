@@ -1,0 +1,91 @@
+package template
+
+import (
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Plan is what a template asks for: loops and nested deployments are unfolded, what has a
+// false condition is left out.
+type Plan struct {
+	// Resources stand in an order in which they could be sent.
+	Resources []*Resource
+	Outputs   []Output
+	// Parameters have the values by which the template was expanded, in its order.
+	Parameters []Parameter
+	// Deployments are the nested ones that were unfolded, outer ones first.
+	Deployments []*Deployment
+}
+
+// Resource is a resource that is put, or, where it is Existing, only read.
+type Resource struct {
+	ID         string
+	Symbol     string // empty where the template gives resources no symbols
+	Type       string
+	Name       string // with those of its parents: vnet/subnet
+	APIVersion string
+	Scope      expr.Scope // the group, or the subscription, in which it lies
+	Existing   bool
+	// Body is what is sent. Parts of it may be Pending, or Secure.
+	Body expr.Value
+	// Condition is true, or Pending: then the resource is sent only if it turns out true.
+	Condition expr.Value
+	// DependsOn are the resources that must have succeeded before.
+	DependsOn []*Resource
+	Loop      *Loop       // nil outside of a loop
+	Within    *Deployment // the nested deployment that it is of; nil for the template's own
+	// Unfolds is a nested deployment whose resources' names, or count, need an answer: Body
+	// has its template, and Unfold gives its plan once its parameters are known.
+	Unfolds *Unfolding
+	// At is where the template declares it.
+	At *document.Node
+}
+
+// Loop is what a resource in a loop knows of it.
+type Loop struct {
+	Name         string
+	Index, Count int
+	// Batch is how many of the loop's resources are sent side by side: 0 is all.
+	// DependsOn says so already.
+	Batch int
+}
+
+// Deployment is a nested deployment.
+type Deployment struct {
+	ID     string
+	Name   string
+	Scope  expr.Scope
+	Within *Deployment // nil for one of the template's own
+	// Outputs are its outputs.
+	Outputs []Output
+}
+
+// Output is a value that a template returns. It may be Pending, or Secure.
+type Output struct {
+	Name, Type string
+	Value      expr.Value
+	// Condition is true, or Pending: then the output is there only if it turns out true.
+	Condition expr.Value
+}
+
+// Parameter is a parameter with its value, which may be Secure.
+type Parameter struct {
+	Name, Type string
+	Value      expr.Value
+}
+
+// Needs are the answers that a value waits for, as calls in the order in which they stand.
+func Needs(v expr.Value) []string {
+	var needs []string
+	seen := map[string]bool{}
+	expr.Invocations(v, func(call *expr.Invocation) {
+		if !asks(call.Name) {
+			return
+		}
+		if text := expr.Print(call); !seen[text] {
+			seen[text] = true
+			needs = append(needs, text)
+		}
+	})
+	return needs
+}

@@ -1,0 +1,165 @@
+package template
+
+import (
+	"strings"
+
+	"portico/template/expr"
+)
+
+// reference is what a provider says of a resource. Of a nested deployment it is known
+// already; of others it stays an expression, with the resource's ID and api-version.
+func (s *scope) reference(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	full, err := fullness(args, 2)
+	if err != nil {
+		return expr.Value{}, err
+	}
+	target, err := s.target(args[0].Text())
+	if err != nil {
+		return expr.Value{}, err
+	}
+	version := ""
+	if len(args) > 1 {
+		version = args[1].Text()
+	}
+	if target != nil {
+		return s.referenceTo(target, version, full)
+	}
+	if !strings.HasPrefix(args[0].Text(), "/") || version == "" {
+		return expr.Value{}, expr.Errorf("the template has no resource '%s'; of one elsewhere the ID and an api-version are needed", args[0].Text())
+	}
+	return question(args[0].Text(), version, full), nil
+}
+
+func fullness(args []expr.Value, at int) (bool, error) {
+	if len(args) <= at {
+		return false, nil
+	}
+	if !strings.EqualFold(args[at].Text(), "Full") {
+		return false, expr.Errorf("its last argument can be 'Full' alone")
+	}
+	return true, nil
+}
+
+func question(id, version string, full bool) expr.Value {
+	args := []expr.Value{expr.StringOf(id), expr.StringOf(version)}
+	if full {
+		args = append(args, expr.StringOf("Full"))
+	}
+	return expr.PendingOf(expr.Invoke("reference", args...))
+}
+
+func (s *scope) referenceTo(target *declaration, version string, full bool) (expr.Value, error) {
+	if err := s.depend(target); err != nil {
+		return expr.Value{}, err
+	}
+	if target.nested != nil && !target.skipped {
+		return target.deploymentValue(full)
+	}
+	if version == "" {
+		version = target.apiVersion
+	}
+	return question(target.id, version, full), nil
+}
+
+// target is the resource that reference and list* name; nil where the template has none.
+func (s *scope) target(name string) (*declaration, error) {
+	found := s.find(name)
+	if len(found) > 1 {
+		return nil, expr.Errorf("'%s' names %d resources of the template", name, len(found))
+	}
+	if len(found) == 0 {
+		return nil, s.mayAsk()
+	}
+	return found[0], s.mayAsk()
+}
+
+func (s *scope) mayAsk() error {
+	if s.frame.answers {
+		return nil
+	}
+	return expr.Errorf("it needs a provider's answer, and stands here where none is awaited: use it in what resources hold and in outputs")
+}
+
+// find looks for resources by what names them, in the template of the expression, and
+// from there on outwards to the one whose values the expression sees.
+func (s *scope) find(name string) []*declaration {
+	from := s
+	if owner := s.frame.owner; owner != nil {
+		from = owner.s
+	}
+	for {
+		if found := from.named(name); len(found) > 0 || from == s || from.parent == nil {
+			return found
+		}
+		from = from.parent.s
+	}
+}
+
+// depend has the resource of the expression wait for target.
+func (s *scope) depend(target *declaration) error {
+	owner := s.frame.owner
+	for owner != nil && owner.s != target.s {
+		owner = owner.s.parent
+	}
+	if owner == target {
+		return expr.Errorf("the resource refers to itself")
+	}
+	if owner != nil {
+		owner.after(target)
+	}
+	if target.nested != nil {
+		return target.unfold()
+	}
+	return nil
+}
+
+// references are the answers of all resources of a loop.
+func (s *scope) references(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	full, err := fullness(args, 1)
+	if err != nil {
+		return expr.Value{}, err
+	}
+	if err := s.mayAsk(); err != nil {
+		return expr.Value{}, err
+	}
+	found := s.find(args[0].Text())
+	if len(found) == 0 && !s.emptyLoop(args[0].Text()) {
+		return expr.Value{}, expr.Errorf("the template has no loop of resources '%s'", args[0].Text())
+	}
+	answers := make([]expr.Value, len(found))
+	for i, target := range found {
+		if answers[i], err = s.referenceTo(target, "", full); err != nil {
+			return expr.Value{}, err
+		}
+	}
+	return expr.ArrayOf(answers...), nil
+}
+
+func (s *scope) resourceInfo(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	found := s.find(args[0].Text())
+	if len(found) != 1 {
+		return expr.Value{}, expr.Errorf("the template has no resource '%s'", args[0].Text())
+	}
+	d := found[0]
+	return object("id", d.id, "name", lastSegment(d.name), "type", d.kind, "apiVersion", d.apiVersion), nil
+}
+
+func lastSegment(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// list is a call of an action whose name begins with list.
+func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	target, err := s.target(args[0].Text())
+	if err != nil {
+		return expr.Value{}, err
+	}
+	args = append([]expr.Value(nil), args...)
+	if target != nil {
+		if err := s.depend(target); err != nil {
+			return expr.Value{}, err
+		}
+		args[0] = expr.StringOf(target.id)
+	} else if !strings.HasPrefix(args[0].Text(), "/") {
+		return expr.Value{}, expr.Errorf("the template has no resource '%s'; of one elsewhere the ID is needed", args[0].Text())
+	}
+	return expr.PendingOf(expr.Invoke(c.Name, args...)), nil
+}

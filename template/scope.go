@@ -1,0 +1,188 @@
+package template
+
+import (
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// scope is one template: the outermost, or a nested deployment's.
+type scope struct {
+	*expansion
+	template *document.Node
+	name     string
+	location string
+	at       expr.Scope // where its resources lie
+
+	// values is the template whose parameters and variables its expressions see: itself, or
+	// the one around it.
+	values *scope
+	// parent is the deployment resource that it is nested in; nil for the outermost.
+	parent *declaration
+	depth  int
+
+	parameters  map[string]*slot
+	parameterOf []*slot // in order
+	variables   map[string]*slot
+	functions   map[string]*expr.Function // by namespace.name
+	context     map[string]*expr.Function
+	frame       *frame // what is being evaluated
+	working     []string
+
+	declared  []*declaration
+	byName    map[string][]*declaration // by all names that dependsOn and reference may use
+	ids       map[string]*declaration
+	loopNames map[string]bool
+	settled   []Output // outputs, once they are worked out
+	done      bool
+}
+
+// frame is where an expression stands.
+type frame struct {
+	loops    []iteration
+	defaults bool // it is a parameter's default value
+	// owner is the resource that it is of; nil of outputs.
+	owner *declaration
+	// answers says that it may need a provider's answer.
+	answers bool
+}
+
+type iteration struct {
+	name     string
+	index    int
+	resource bool // a loop of resources
+}
+
+func (f *frame) with(i iteration) *frame {
+	inner := *f
+	inner.loops = append(f.loops[:len(f.loops):len(f.loops)], i)
+	return &inner
+}
+
+func (e *expansion) newScope(t *document.Node, at expr.Scope, name, location string) *scope {
+	s := &scope{expansion: e, template: t, at: at, name: name, location: location,
+		parameters: map[string]*slot{}, variables: map[string]*slot{}, functions: map[string]*expr.Function{},
+		byName: map[string][]*declaration{}, ids: map[string]*declaration{}, loopNames: map[string]bool{}}
+	s.values = s
+	s.context = s.contextFunctions()
+	return s
+}
+
+// templateMembers are what a template may hold.
+var templateMembers = []string{"$schema", "languageVersion", "contentVersion", "apiProfile", "metadata", "definitions",
+	"parameters", "functions", "variables", "resources", "outputs"}
+
+// read reads all of a template but its resources.
+func (s *scope) read(arguments []Argument) {
+	if !s.template.Is(expr.Object) {
+		s.fault(s.template, "a template is an object, and this is %s", s.template.Value.Kind())
+		s.over = true
+		return
+	}
+	for _, m := range s.template.Members {
+		s.checkMember(m)
+	}
+	s.checkSchema()
+	version := s.template.Member("languageVersion").Text()
+	if version != "" && version != "1.0" && version != "1.9-experimental" && !strings.HasPrefix(version, "2.") {
+		s.fault(s.template.Member("languageVersion"), "the language's versions are 1.0 and 2.0, and this is '%s'", version)
+	}
+	s.readParameters(arguments)
+	s.readVariables()
+	s.readFunctions()
+}
+
+func (s *scope) checkMember(m document.Member) {
+	for _, name := range templateMembers {
+		if strings.EqualFold(name, m.Name) {
+			return
+		}
+	}
+	switch strings.ToLower(m.Name) {
+	case "imports", "extensions":
+		if len(m.Node.Members) > 0 {
+			s.report(s.template.Key(m, Code, "extensions of the language ('%s') are not supported: a template's resources are Azure Resource Manager's alone", m.Name))
+		}
+		return
+	case "asserts":
+		s.report(s.template.Key(m, Code, "asserts are not supported"))
+		return
+	}
+	near := expr.Nearest(m.Name, templateMembers)
+	if near != "" {
+		near = "; did you mean '" + near + "'?"
+	}
+	s.report(s.template.Key(m, Code, "a template has no member '%s'%s", m.Name, near))
+}
+
+// checkSchema compares the template's kind with the scope that it is deployed to.
+func (s *scope) checkSchema() {
+	for _, name := range []string{"$schema", "contentVersion", "resources"} {
+		if s.template.Member(name) == nil {
+			s.fault(s.template, "the template lacks its member '%s'", name)
+		}
+	}
+	schema := s.template.Member("$schema")
+	if schema == nil {
+		return
+	}
+	_, file, _ := strings.Cut(strings.TrimSuffix(strings.ToLower(schema.Text()), "#"), "/schemas/")
+	_, file, _ = strings.Cut(file, "/")
+	wanted := "deploymenttemplate.json"
+	if s.at.Group == "" {
+		wanted = "subscriptiondeploymenttemplate.json"
+	}
+	switch file {
+	case wanted:
+	case "deploymenttemplate.json":
+		s.fault(schema, "the template's $schema is that of resource groups, and it is deployed to a subscription: use subscriptionDeploymentTemplate.json")
+	case "subscriptiondeploymenttemplate.json":
+		s.fault(schema, "the template's $schema is that of subscriptions, and it is deployed to a resource group: use deploymentTemplate.json")
+	case "managementgroupdeploymenttemplate.json", "tenantdeploymenttemplate.json":
+		s.fault(schema, "deployments to management groups and tenants are not supported")
+	default:
+		s.fault(schema, "'%s' is not the $schema of a template", schema.Text())
+	}
+}
+
+// slot is a parameter or variable, worked out when it is first used.
+type slot struct {
+	name  string
+	state int
+	value expr.Value
+	ok    bool
+	node  *document.Node
+	given *Argument
+	kind  string
+}
+
+const (
+	untouched = iota
+	evaluating
+	finished
+)
+
+// settle works a slot out once. A slot that needs itself is a cycle, which is named.
+func (s *scope) settle(slot *slot, what string, work func() (expr.Value, bool)) (expr.Value, error) {
+	switch slot.state {
+	case evaluating:
+		from := 0
+		for s.working[from] != what {
+			from++
+		}
+		return expr.Value{}, expr.Errorf("it needs itself: %s → %s", strings.Join(s.working[from:], " → "), what)
+	case untouched:
+		slot.state = evaluating
+		s.working = append(s.working, what)
+		outer := s.frame
+		slot.value, slot.ok = work()
+		s.frame = outer
+		s.working = s.working[:len(s.working)-1]
+		slot.state = finished
+	}
+	if !slot.ok {
+		return expr.Value{}, expr.ErrReported
+	}
+	return slot.value, nil
+}

@@ -1,0 +1,159 @@
+// Package template reads ARM's templates and works out what they ask for. It is pure: it
+// reads no file, asks no service and knows no clock but the one it is given.
+package template
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Code is the code of all faults, as in ARM.
+const Code = "InvalidTemplate"
+
+// ARM's limits.
+const (
+	maxResources  = 800
+	maxParameters = 256
+	maxVariables  = 256
+	maxOutputs    = 64
+	maxNesting    = 8 // of deployments
+)
+
+// What one template's expressions may spend.
+const (
+	maxSteps = 4_000_000
+	maxSpent = 64 << 20
+	maxDepth = 512
+)
+
+// maxFaults are reported; a template with more is given up.
+const maxFaults = 50
+
+// Input is a template with what it stands in.
+type Input struct {
+	Template *document.Node
+	// Arguments are values of parameters.
+	Arguments []Argument
+	// Name is the deployment's.
+	Name  string
+	Scope expr.Scope
+	// Location is the deployment's, at a subscription; of a group the group's own.
+	Location string
+	// Group, Subscription, Tenant, Deployer and Environment are the answers of
+	// resourceGroup() and so on; null where they are to be made of Scope and Location.
+	Group, Subscription, Tenant, Deployer, Environment expr.Value
+	Now                                                time.Time
+	NewGUID                                            func() string
+}
+
+// Argument is a parameter's value.
+type Argument struct {
+	Name  string
+	Value expr.Value
+	At    *document.Node // for faults; nil of a value from elsewhere
+}
+
+// Expand works out what a template asks for. With faults, there is no plan.
+func Expand(in Input) (*Plan, []*document.Fault) {
+	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
+		constant: map[*document.Node]expr.Value{}, seen: map[document.Fault]bool{}, plan: &Plan{}}
+	s := e.newScope(in.Template, in.Scope, in.Name, in.Location)
+	s.read(in.Arguments)
+	if s.declare() && len(e.faults) == 0 {
+		s.expand()
+		e.plan.Outputs = s.outputs()
+		e.plan.Parameters = s.parameterValues()
+		s.emit()
+	}
+	if len(e.faults) > 0 {
+		return nil, e.ordered()
+	}
+	return e.plan, nil
+}
+
+// expansion is what all templates of an Expand share.
+type expansion struct {
+	in       Input
+	budget   *expr.Budget
+	parsed   map[string]parsed
+	constant map[*document.Node]expr.Value // values without expressions
+	faults   []*document.Fault
+	seen     map[document.Fault]bool
+	plan     *Plan
+	count    int  // resources declared
+	over     bool // too much: nothing further is worked out
+}
+
+type parsed struct {
+	node expr.Node
+	err  error
+}
+
+func (e *expansion) fault(at *document.Node, format string, args ...any) {
+	e.report(at.Fault(Code, format, args...))
+}
+
+// report adds a fault, once: a loop meets the same fault each time.
+func (e *expansion) report(f *document.Fault) {
+	if e.seen[*f] {
+		return
+	}
+	e.seen[*f] = true
+	e.faults = append(e.faults, f)
+	if len(e.faults) >= maxFaults {
+		e.over = true
+	}
+}
+
+// ordered are the faults in the order in which they stand.
+func (e *expansion) ordered() []*document.Fault {
+	slices.SortStableFunc(e.faults, func(a, b *document.Fault) int {
+		if c := strings.Compare(a.File, b.File); c != 0 {
+			return c
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return e.faults
+}
+
+// failed reports an error of an evaluation at an expression.
+func (e *expansion) failed(at *document.Node, err error) {
+	if errors.Is(err, expr.ErrReported) {
+		return
+	}
+	if errors.Is(err, expr.ErrBudget) {
+		if e.over {
+			return
+		}
+		e.over = true
+	}
+	fault := &expr.Error{}
+	if !errors.As(err, &fault) {
+		e.fault(at, "%v", err)
+		return
+	}
+	e.report(at.FaultAt(max(fault.Offset, 0), Code, sentence(fault.Message)))
+}
+
+func sentence(message string) string { return strings.ReplaceAll(message, "\n", " ") }
+
+func (e *expansion) parse(text string) (expr.Node, error) {
+	p, ok := e.parsed[text]
+	if !ok {
+		p.node, p.err = expr.Parse(text)
+		e.parsed[text] = p
+	}
+	return p.node, p.err
+}
+
+// faultName is a name as faults quote it.
+func faultName(name string) string { return fmt.Sprintf("'%s'", name) }

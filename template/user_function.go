@@ -1,0 +1,125 @@
+package template
+
+import (
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// readFunctions notes the functions that the template defines.
+func (s *scope) readFunctions() {
+	declared := s.template.Member("functions")
+	if declared == nil {
+		return
+	}
+	if !declared.Is(expr.Array) {
+		s.fault(declared, "functions are an array of namespaces, and this is %s", declared.Value.Kind())
+		return
+	}
+	for _, n := range declared.Elements {
+		namespace, members := n.Member("namespace"), n.Member("members")
+		if !namespace.Is(expr.String) || !members.Is(expr.Object) {
+			s.fault(n, "a namespace of functions has a 'namespace' and 'members'")
+			continue
+		}
+		for _, m := range members.Members {
+			s.readFunction(namespace.Text(), m)
+		}
+	}
+}
+
+func (s *scope) readFunction(namespace string, m document.Member) {
+	name := namespace + "." + m.Name
+	output := m.Node.Member("output")
+	value := output.Member("value")
+	if value == nil {
+		s.fault(m.Node, "the function '%s' has no output with a value", name)
+		return
+	}
+	f := &userFunction{scope: s, output: output, what: "the function '" + name + "'"}
+	row := &expr.Function{Name: name, Carries: true, Call: f.call}
+	if parameters := m.Node.Member("parameters"); parameters != nil {
+		for _, p := range parameters.Elements {
+			f.parameters = append(f.parameters, p)
+			row.Params = append(row.Params, expr.Param{Name: p.Member("name").Text(), Kinds: expr.Any | expr.Pending})
+		}
+	}
+	row.Min, row.Max = len(row.Params), len(row.Params)
+	s.functions[strings.ToLower(name)] = row
+}
+
+// userFunction is a function of the template's. It sees its own parameters, the library
+// and other functions of the template, and nothing else.
+type userFunction struct {
+	*scope
+	parameters []*document.Node
+	output     *document.Node
+	what       string
+}
+
+func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	library := userLibrary{u.scope, make(map[string]expr.Value, len(args)), u.what}
+	for i, p := range u.parameters {
+		name := p.Member("name").Text()
+		v, err := u.checked(p, args[i], u.what+", its parameter '"+name+"'")
+		if err != nil {
+			return expr.Value{}, err
+		}
+		library.arguments[strings.ToLower(name)] = v
+	}
+	f := &frame{}
+	w := walker{u.expansion, u.env(library, f), f}
+	if err := c.Nest(); err != nil {
+		return expr.Value{}, err
+	}
+	defer c.Unnest()
+	v, ok, _ := w.value(u.output.Member("value"))
+	if !ok {
+		return expr.Value{}, expr.ErrReported
+	}
+	return u.checked(u.output, v, u.what+", its output")
+}
+
+func (u *userFunction) checked(n *document.Node, v expr.Value, what string) (expr.Value, error) {
+	k := checker{scope: u.scope, definitions: u.template.Member("definitions"), what: what}
+	v, ok := k.inner(n, v, n)
+	if !ok {
+		return v, expr.ErrReported
+	}
+	return v, nil
+}
+
+type userLibrary struct {
+	scope     *scope
+	arguments map[string]expr.Value
+	what      string
+}
+
+// Find implements expr.Library.
+func (l userLibrary) Find(namespace, name string) *expr.Function {
+	if namespace != "" {
+		return l.scope.Find(namespace, name)
+	}
+	switch strings.ToLower(name) {
+	case "parameters":
+		return &expr.Function{Name: "parameters", Min: 1, Max: 1, Params: nameParam, Call: l.argument}
+	case "variables", "reference", "references", "copyindex":
+		return refusing(name, "is not available in functions of the template's own")
+	}
+	if asks(name) {
+		return refusing(name, "is not available in functions of the template's own")
+	}
+	return l.scope.Find("", name)
+}
+
+func (l userLibrary) argument(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	v, ok := l.arguments[strings.ToLower(args[0].Text())]
+	if !ok {
+		return v, expr.Errorf("%s has no parameter '%s'", l.what, args[0].Text())
+	}
+	return v, nil
+}
+
+// Names implements expr.Library.
+func (l userLibrary) Names(namespace string) []string { return l.scope.Names(namespace) }

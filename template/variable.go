@@ -1,0 +1,74 @@
+package template
+
+import (
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// readVariables notes the variables, and works all of them out, so that faults of those
+// that nothing uses are seen as well.
+func (s *scope) readVariables() {
+	declared := s.template.Member("variables")
+	if declared == nil {
+		return
+	}
+	if !declared.Is(expr.Object) {
+		s.fault(declared, "variables are an object, and this is %s", declared.Value.Kind())
+		return
+	}
+	var order []*slot
+	add := func(name string, n *document.Node) {
+		slot := &slot{name: name, node: n}
+		s.variables[strings.ToLower(name)] = slot
+		order = append(order, slot)
+	}
+	for _, m := range declared.Members {
+		if strings.EqualFold(m.Name, "copy") && isLoops(m.Node) {
+			for _, loop := range m.Node.Elements {
+				add(loop.Member("name").Text(), loop)
+			}
+			continue
+		}
+		add(m.Name, m.Node)
+	}
+	if len(order) > maxVariables {
+		s.fault(declared, "the template has %d variables, and %d are the most", len(order), maxVariables)
+	}
+	for _, slot := range order {
+		_, _ = s.variable(slot.name) // its faults are reported where they stand
+	}
+}
+
+// variable is a variable's value.
+func (s *scope) variable(name string) (expr.Value, error) {
+	slot := s.variables[strings.ToLower(name)]
+	if slot == nil {
+		return expr.Value{}, s.unknown("variable", name, s.variables)
+	}
+	return s.settle(slot, "variables('"+slot.name+"')", func() (expr.Value, bool) {
+		f := &frame{}
+		if !s.isLoop(slot) {
+			return s.evaluate(slot.node, f)
+		}
+		s.frame = f
+		w := walker{s.expansion, s.env(s, f), f}
+		elements, ok := w.loop(slot.name, slot.node.Member("count"), slot.node.Member("input"))
+		return expr.ArrayOf(elements...), ok
+	})
+}
+
+// isLoop reports whether a variable is made by a loop of the variables' own.
+func (s *scope) isLoop(slot *slot) bool {
+	loops := s.template.Member("variables").Member("copy")
+	if !isLoops(loops) {
+		return false
+	}
+	for _, loop := range loops.Elements {
+		if loop == slot.node {
+			return true
+		}
+	}
+	return false
+}
