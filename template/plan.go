@@ -89,3 +89,48 @@ func Needs(v expr.Value) []string {
 	})
 	return needs
 }
+
+// Document is the plan as programs read it. A member that needs an answer is its
+// expression.
+func (p *Plan) Document() expr.Value {
+	resources := make([]expr.Value, len(p.Resources))
+	for i, r := range p.Resources {
+		resources[i] = r.document()
+	}
+	outputs := make([]expr.Member, len(p.Outputs))
+	for i, o := range p.Outputs {
+		v := object("type", o.Type, "value", o.Value)
+		if !o.Value.Known() || !o.Condition.Known() {
+			v = object("type", o.Type, "needs", texts(Needs(expr.ArrayOf(o.Condition, o.Value))))
+		}
+		outputs[i] = expr.Member{Name: o.Name, Value: v}
+	}
+	return object("resources", expr.ArrayOf(resources...), "outputs", expr.ObjectOf(outputs...))
+}
+
+func (r *Resource) document() expr.Value {
+	pairs := []any{"id", r.ID}
+	if r.Symbol != "" {
+		pairs = append(pairs, "symbol", r.Symbol)
+	}
+	pairs = append(pairs, "type", r.Type, "apiVersion", r.APIVersion, "existing", expr.BoolOf(r.Existing))
+	if !r.Condition.Known() {
+		pairs = append(pairs, "condition", r.Condition)
+	}
+	if !r.Existing {
+		pairs = append(pairs, "body", r.Body)
+	}
+	waits := make([]string, len(r.DependsOn))
+	for i, other := range r.DependsOn {
+		waits[i] = other.ID
+	}
+	return object(append(pairs, "dependsOn", texts(waits), "needs", texts(Needs(expr.ArrayOf(r.Condition, r.Body))))...)
+}
+
+func texts(list []string) expr.Value {
+	values := make([]expr.Value, len(list))
+	for i, text := range list {
+		values[i] = expr.StringOf(text)
+	}
+	return expr.ArrayOf(values...)
+}

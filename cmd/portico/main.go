@@ -43,7 +43,7 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 	}
 	c.AddCommand(
 		serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), referenceCommand(stdout), backupCommand(stdout, stderr),
-		restoreCommand(stdout, stderr), certifyCommand(stdout, stderr), manCommand(), versionCommand(stdout),
+		restoreCommand(stdout, stderr), certifyCommand(stdout, stderr), templateCommand(stdout, stderr), manCommand(), versionCommand(stdout),
 	)
 	c.AddCommand(operator.Commands(operator.Program{Stdout: stdout, Stderr: stderr, SweepHere: sweepHere(stderr)})...)
 	return c

@@ -1,0 +1,51 @@
+package template
+
+import (
+	"strings"
+
+	"portico/template/expr"
+)
+
+// Question is what a Pending value asks a provider.
+type Question struct {
+	Function   string // reference, or one whose name begins with list: the action
+	ID         string // of the resource
+	APIVersion string
+	Full       bool       // reference: the whole resource rather than its properties
+	Values     expr.Value // list*: the action's content; null where there is none
+}
+
+// Finish works a value of a plan out, with answers to its questions.
+func Finish(v expr.Value, in Input, answer func(Question) (expr.Value, error)) (expr.Value, error) {
+	env := &expr.Env{Library: answering(answer), Budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), Scope: in.Scope, Now: in.Now, NewGUID: in.NewGUID}
+	return expr.Finish(v, env)
+}
+
+type answering func(Question) (expr.Value, error)
+
+// Find implements expr.Library.
+func (a answering) Find(_, name string) *expr.Function {
+	switch {
+	case asks(name):
+		return &expr.Function{Name: name, Min: 2, Max: 3, Params: questionParams, Call: a.ask}
+	case strings.EqualFold(name, "fail"):
+		return &expr.Function{Name: name, Min: 1, Max: 1, Params: nameParam, Call: fail}
+	}
+	return libraryFunction(name)
+}
+
+var questionParams = []expr.Param{{Name: "resourceId", Kinds: expr.String}, {Name: "apiVersion", Kinds: expr.String}, {Name: "'Full' or values", Kinds: expr.String | expr.Object}}
+
+// Names implements expr.Library: nothing is guessed here, since Expand checked all names.
+func (a answering) Names(string) []string { return nil }
+
+func (a answering) ask(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	q := Question{Function: c.Name, ID: args[0].Text(), APIVersion: args[1].Text()}
+	if len(args) > 2 {
+		q.Full = args[2].Is(expr.String)
+		if !q.Full {
+			q.Values = args[2]
+		}
+	}
+	return a(q)
+}
