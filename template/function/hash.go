@@ -1,0 +1,67 @@
+package function
+
+import (
+	"crypto/sha1" //nolint:gosec // a version-5 UUID is of SHA-1
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/google/uuid"
+)
+
+// guidNamespace is the namespace of the UUIDs that guid() makes.
+var guidNamespace = uuid.MustParse("11fb06fb-712d-4ddd-98c7-e71bbd588830")
+
+// nameGUID is the version-5 UUID of a name.
+func nameGUID(name string) string {
+	return uuid.NewHash(sha1.New(), guidNamespace, []byte(name), 5).String() //nolint:gosec // see above
+}
+
+// uniqueDigits are the digits of uniqueString, five bits each.
+const uniqueDigits = "abcdefghijklmnopqrstuvwxyz234567"
+
+// uniqueName is thirteen digits of a name's hash, from the top.
+func uniqueName(name string) string {
+	hash := murmur64([]byte(name))
+	var digits [13]byte
+	for i := range digits {
+		digits[i] = uniqueDigits[hash>>59]
+		hash <<= 5
+	}
+	return string(digits[:])
+}
+
+// murmur64 is Murmur3 in two lanes of 32 bits, with seed 0. It differs from the published
+// 128-bit form: there are two lanes, not four, and a block is 8 bytes.
+func murmur64(data []byte) uint64 {
+	const c1, c2 = 0x239b961b, 0xab0e9789
+	var h1, h2 uint32
+	mix1 := func(k uint32) { h1 ^= bits.RotateLeft32(k*c1, 15) * c2 }
+	mix2 := func(k uint32) { h2 ^= bits.RotateLeft32(k*c2, 17) * c1 }
+	length := uint32(len(data))
+	for ; len(data) >= 8; data = data[8:] {
+		mix1(binary.LittleEndian.Uint32(data))
+		h1 = (bits.RotateLeft32(h1, 19)+h2)*5 + 0x561ccd1b
+		mix2(binary.LittleEndian.Uint32(data[4:]))
+		h2 = (bits.RotateLeft32(h2, 13)+h1)*5 + 0x0bcaa747
+	}
+	if len(data) > 0 {
+		var tail [8]byte
+		copy(tail[:], data)
+		mix1(binary.LittleEndian.Uint32(tail[:]))
+		mix2(binary.LittleEndian.Uint32(tail[4:])) // of an empty tail, nothing
+	}
+	h1 ^= length
+	h2 ^= length
+	h1 += h2
+	h2 += h1
+	h1, h2 = avalanche(h1), avalanche(h2)
+	h1 += h2
+	h2 += h1
+	return uint64(h2)<<32 | uint64(h1)
+}
+
+func avalanche(h uint32) uint32 {
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}

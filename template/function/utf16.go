@@ -1,0 +1,42 @@
+package function
+
+import "unicode/utf8"
+
+// ARM counts characters as .NET does: in units of UTF-16, two for what is beyond the
+// basic plane.
+
+func utf16Length(s string) int {
+	n := 0
+	for _, r := range s {
+		n += units(r)
+	}
+	return n
+}
+
+func units(r rune) int {
+	if r > 0xffff {
+		return 2
+	}
+	return 1
+}
+
+// utf16Offset is where in s the unit begins, in bytes; len(s) where there are no more. A
+// unit in the middle of a rune counts as the rune's end.
+func utf16Offset(s string, unit int) int {
+	for at, r := range s {
+		if unit <= 0 {
+			return at
+		}
+		unit -= units(r)
+	}
+	return len(s)
+}
+
+// utf16Index is the unit at an offset in bytes.
+func utf16Index(s string, offset int) int { return utf16Length(s[:offset]) }
+
+// lastCharacter is the last rune of s.
+func lastCharacter(s string) string {
+	_, size := utf8.DecodeLastRuneInString(s)
+	return s[len(s)-size:]
+}
