@@ -123,8 +123,8 @@ func (d *Document) fault(offset int, code, message string) *Fault {
 
 // inside is the offset of a string's byte: quotes, escapes counted.
 func (d *Document) inside(offset, at int) int {
-	s := scanner{text: d.text, at: offset + 1}
-	for from := 0; from < at && s.at < len(s.text) && s.text[s.at] != '"'; {
+	s := scanner{text: d.text, at: offset + 1, relaxed: true}
+	for from := 0; from < at && s.at < len(s.text) && s.text[s.at] != s.text[offset]; {
 		if s.text[s.at] != '\\' {
 			s.at++
 			from++

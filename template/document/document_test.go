@@ -23,6 +23,7 @@ func TestReadingKeepsValuesAndOrder(t *testing.T) {
 		{"half a pair", `["\ud83dx","\udc00"]`, "[\"\ufffdx\",\"\ufffd\"]", document.Strict},
 		{"byte order mark", "\ufeff[]", `[]`, document.Strict},
 		{"as az sends it", "{\"mode\": \"Incremental\", template:{// why\n \"a\": /* is\n it */ \"x\ny\", $b2: [1,],}, /**/}", `{"mode":"Incremental","template":{"a":"x\ny","$b2":[1]}}`, document.Relaxed},
+		{"single quotes", `{'a"': 'it\'s "x"', "b": 'y'}`, `{"a\"":"it's \"x\"","b":"y"}`, document.Relaxed},
 		{"a comment at the end", "[] // end", `[]`, document.Relaxed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,6 +51,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"comment", "[ // no\n]", "1:3: $: C: comments are not allowed in JSON", document.Strict},
 		{"endless comment", "[ /* no\n]", "1:3: $: C: the comment that begins here has no end", document.Relaxed},
 		{"unquoted", `{a: 1}`, "1:2: $: C: 'a' stands where a member's name in double quotes is expected", document.Strict},
+		{"single quotes", `['a']`, "1:2: $[0]: C: '\\'' stands where a value is expected", document.Strict},
 		{"line break", "{\"é\": \"x\ny\"}", "1:9: $['é']: C: a control character stands in a string without being escaped", document.Strict},
 		{"open string", `["a`, "1:2: $[0]: C: the string that begins here has no closing quote", document.Strict},
 		{"escape", `["\x"]`, "1:3: $[0]: C: the escape sequence that begins here is none of JSON's", document.Strict},

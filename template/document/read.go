@@ -24,7 +24,7 @@ type Form int
 // The forms: JSON as its standard has it, and as az sends it.
 const (
 	Strict  Form = iota
-	Relaxed      // with comments, unquoted names, line breaks in strings, commas at the end
+	Relaxed      // with comments, unquoted names, single quotes, line breaks in strings, commas at the end
 )
 
 // Read reads a document. A name that stands twice in an object has the last value, as in
@@ -151,7 +151,7 @@ func (s *scanner) value() (*Node, *syntaxError) {
 		err = s.object(n)
 	case c == '[':
 		err = s.array(n)
-	case c == '"':
+	case s.quoted():
 		var text string
 		text, err = s.string()
 		n.Value = expr.StringOf(text)
@@ -292,7 +292,7 @@ func (s *scanner) add(n *Node, m Member, seen map[string]int) {
 }
 
 func (s *scanner) name() (string, *syntaxError) {
-	if s.at < len(s.text) && s.text[s.at] == '"' {
+	if s.quoted() {
 		return s.string()
 	}
 	if s.relaxed {
@@ -303,14 +303,19 @@ func (s *scanner) name() (string, *syntaxError) {
 	return "", s.unexpected("a member's name in double quotes")
 }
 
+// quoted reports whether a string begins here.
+func (s *scanner) quoted() bool {
+	return s.at < len(s.text) && (s.text[s.at] == '"' || s.relaxed && s.text[s.at] == '\'')
+}
+
 func (s *scanner) string() (string, *syntaxError) {
-	from := s.at
+	from, quote := s.at, s.text[s.at]
 	s.at++
 	var b []byte
 	plain := s.at // where what is not yet copied begins
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
-		case c == '"':
+		case c == quote:
 			b = append(b, s.text[plain:s.at]...)
 			s.at++
 			return string(b), nil
@@ -340,6 +345,9 @@ func (s *scanner) escape(b []byte) ([]byte, *syntaxError) {
 		s.at++
 		if at := strings.IndexByte(escapes, c); at >= 0 {
 			return append(b, escaped[at]), nil
+		}
+		if c == '\'' && s.relaxed {
+			return append(b, c), nil
 		}
 		if c == 'u' {
 			if r, ok := s.unit(); ok {

@@ -11,6 +11,11 @@ var (
 	errComposite      = errors.New("Input string was not in a correct format.")                                                             //nolint:staticcheck,revive // .NET's sentence
 )
 
+// isFormatFault reports whether a format is wrong, and not the budget spent.
+func isFormatFault(err error) bool {
+	return errors.Is(err, errComposite) || errors.Is(err, errCompositeIndex) || errors.Is(err, errFormat)
+}
+
 // maxWidth is .NET's own bound of an item's width.
 const maxWidth = 1_000_000
 

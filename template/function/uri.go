@@ -67,7 +67,7 @@ func escapeData(s string) string {
 }
 
 func unreserved(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-_.~", c) >= 0
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' || c == '~'
 }
 
 // unescapeData undoes escapeData; a percent sign that begins no escape stays.

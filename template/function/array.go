@@ -1,0 +1,421 @@
+package function
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"portico/template/expr"
+)
+
+func arrayFunctions() []row {
+	return []row{
+		function("array", "The value as an array: an array as it is, anything else as its one element.", 1, 1, array, param("value", expr.Any)).carries(),
+		function("concat", "Strings one behind the other, or the elements of arrays in one array.", 1, many, concat,
+			param("values", expr.String|expr.Number|expr.Bool|expr.Array)).carries(),
+		function("contains", "Whether an array has an element, an object a member by its name, or a string a part. Strings are compared with case, names without.", 2, 2, contains,
+			param("container", expr.Array|expr.Object|expr.String), param("item", expr.Any)),
+		function("createArray", "An array of the arguments.", 0, many, createArray, param("values", expr.Any|expr.Pending)).carries(),
+		function("distinct", "The elements of an array, each once.", 1, 1, distinct, param("array", expr.Array)),
+		function("empty", "Whether an array, object or string is empty, or null.", 1, 1, empty, param("value", expr.Array|expr.Object|expr.String|expr.Null)).carries(),
+		function("first", "The first element of an array, null if it has none; the first character of a string.", 1, 1, first, param("value", expr.Array|expr.String)).carries(),
+		function("flatten", "The elements of an array's arrays in one array.", 1, 1, flatten, param("array", expr.Array)),
+		function("indexFromEnd", "The element of an array by its place from the end, which has place 1.", 2, 2, indexFromEnd,
+			param("array", expr.Array), param("place", expr.Int)).carries(),
+		function("indexOf", "Where an array has an element first, or a string a part, compared without case; -1 where it does not.", 2, 2, indexOf,
+			param("container", expr.Array|expr.String), param("item", expr.Any)),
+		function("intersection", "The elements that all arrays have, or the members that all objects have alike.", 2, many, intersection,
+			param("values", expr.Array|expr.Object)),
+		function("last", "The last element of an array, null if it has none; the last character of a string.", 1, 1, last, param("value", expr.Array|expr.String)).carries(),
+		function("lastIndexOf", "As indexOf, from the end.", 2, 2, lastIndexOf, param("container", expr.Array|expr.String), param("item", expr.Any)),
+		function("length", "How many elements an array has, members an object, characters (units of UTF-16) a string.", 1, 1, length,
+			param("value", expr.Array|expr.Object|expr.String)).carries(),
+		function("max", "The largest integer of the arguments, or of an array.", 1, many, extreme(func(a, b int64) bool { return a > b }), param("values", expr.Int|expr.Array)),
+		function("min", "The smallest integer of the arguments, or of an array.", 1, many, extreme(func(a, b int64) bool { return a < b }), param("values", expr.Int|expr.Array)),
+		function("range", "Integers from the first on; at most 10,000.", 2, 2, intRange, param("first", expr.Int), param("count", expr.Int)),
+		function("skip", "An array or string without so many elements or characters at its front.", 2, 2, skip,
+			param("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
+		function("take", "So many elements or characters at the front of an array or string.", 2, 2, take,
+			param("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
+		function("tryIndexFromEnd", "As indexFromEnd, then as tryGet with the keys behind it; null where something is absent.", 2, many, tryIndexFromEnd,
+			param("array", expr.Array|expr.Null), param("place", expr.Int), param("keys", expr.Int|expr.String|expr.Object)).carries(),
+		function("union", "The elements of all arrays, each once; or the members of all objects, the last of a name, objects in objects likewise merged.", 2, many, union,
+			param("values", expr.Array|expr.Object)),
+	}
+}
+
+// like is a part of whole, or worked out from it: a secret where that is one.
+func like(part, whole expr.Value) expr.Value {
+	if whole.Secure() {
+		return part.AsSecure()
+	}
+	return part
+}
+
+// elements are an array's elements, secrets where the array is one.
+func elements(array expr.Value) []expr.Value {
+	list := make([]expr.Value, array.Len())
+	for i := range list {
+		list[i] = array.Element(i)
+	}
+	return list
+}
+
+func array(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if args[0].Is(expr.Array) {
+		return args[0], nil
+	}
+	return createArray(c, args)
+}
+
+func createArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if err := c.Elements(len(args)); err != nil {
+		return expr.Value{}, err
+	}
+	return expr.ArrayOf(args...), nil
+}
+
+func concat(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if !sameKind(args, expr.Array) {
+		return expr.Value{}, expr.Errorf("either all or none of the arguments must be arrays")
+	}
+	if args[0].Is(expr.Array) {
+		return joined(c, args)
+	}
+	parts := make([]string, len(args))
+	size := 0
+	result := expr.Value{}
+	for i, arg := range args {
+		parts[i] = plainText(arg)
+		size += len(parts[i])
+		if arg.Secure() {
+			result = result.AsSecure()
+		}
+	}
+	if err := c.Bytes(size); err != nil {
+		return expr.Value{}, err
+	}
+	return like(expr.StringOf(strings.Join(parts, "")), result), nil
+}
+
+// joined is one array of the elements of arrays.
+func joined(c *expr.Call, arrays []expr.Value) (expr.Value, error) {
+	n := 0
+	for _, a := range arrays {
+		n += a.Len()
+	}
+	if err := c.Elements(n); err != nil {
+		return expr.Value{}, err
+	}
+	all := make([]expr.Value, 0, n)
+	for _, a := range arrays {
+		for i := range a.Len() {
+			all = append(all, a.Element(i))
+		}
+	}
+	return expr.ArrayOf(all...), nil
+}
+
+// sameKind reports whether all or none of the values are of the kinds.
+func sameKind(values []expr.Value, kinds expr.Kind) bool {
+	for _, v := range values {
+		if v.Is(kinds) != values[0].Is(kinds) {
+			return false
+		}
+	}
+	return true
+}
+
+func contains(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	container, item := args[0], args[1]
+	switch {
+	case container.Is(expr.Array):
+		at, err := find(c, container, item)
+		return expr.BoolOf(at >= 0), err
+	case !item.Is(expr.String | expr.Int):
+		return expr.Value{}, expr.Errorf("what is looked for in a value of kind %s must be a string, and is of kind %s", container.Kind(), item.Kind())
+	case container.Is(expr.Object):
+		_, ok := container.Member(plainText(item))
+		return expr.BoolOf(ok), nil
+	}
+	return expr.BoolOf(strings.Contains(container.Text(), plainText(item))), c.Steps(len(container.Text()) / 64)
+}
+
+// find is where an array has an element first; -1 where it does not.
+func find(c *expr.Call, array, item expr.Value) (int, error) {
+	if err := c.Steps(array.Len() / 8); err != nil {
+		return 0, err
+	}
+	return slices.IndexFunc(array.Elements(), item.Equal), nil
+}
+
+// key is a text that equal values share.
+func key(v expr.Value) string { return string(appendKey(nil, v)) }
+
+func appendKey(to []byte, v expr.Value) []byte {
+	switch v.Kind() {
+	case expr.Float:
+		if f := v.Float(); f == math.Trunc(f) && math.Abs(f) < 1<<62 {
+			return strconv.AppendInt(to, int64(f), 10)
+		}
+	case expr.Array:
+		to = append(to, '[')
+		for _, e := range v.Elements() {
+			to = append(appendKey(to, e), ',')
+		}
+		return append(to, ']')
+	case expr.Object:
+		members := slices.Clone(v.Members())
+		for i := range members {
+			members[i].Name = foldCase(members[i].Name)
+		}
+		slices.SortFunc(members, func(a, b expr.Member) int { return strings.Compare(a.Name, b.Name) })
+		to = append(to, '{')
+		for _, m := range members {
+			to = append(strconv.AppendQuote(to, m.Name), ':')
+			to = append(appendKey(to, m.Value), ',')
+		}
+		return append(to, '}')
+	}
+	return v.AppendJSON(to)
+}
+
+// keys are the keys of all elements; what they take is charged.
+func keys(c *expr.Call, array expr.Value) ([]string, error) {
+	if err := c.Bytes(array.Size()); err != nil {
+		return nil, err
+	}
+	all := make([]string, array.Len())
+	for i, e := range array.Elements() {
+		all[i] = key(e)
+	}
+	return all, nil
+}
+
+// once is an array of the elements of arrays, each once.
+func once(c *expr.Call, arrays []expr.Value) (expr.Value, error) {
+	seen := map[string]bool{}
+	var all []expr.Value
+	for _, a := range arrays {
+		names, err := keys(c, a)
+		if err != nil {
+			return expr.Value{}, err
+		}
+		for i, name := range names {
+			if !seen[name] {
+				seen[name] = true
+				all = append(all, a.Element(i))
+			}
+		}
+	}
+	return expr.ArrayOf(all...), c.Elements(len(all))
+}
+
+func distinct(c *expr.Call, args []expr.Value) (expr.Value, error) { return once(c, args) }
+
+func empty(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	v := args[0]
+	return like(expr.BoolOf(v.Len() == 0 && v.Text() == ""), v), nil
+}
+
+func first(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	v := args[0]
+	if v.Is(expr.String) {
+		return like(expr.StringOf(v.Text()[:utf16Offset(v.Text(), 1)]), v), nil
+	}
+	if v.Len() == 0 {
+		return expr.Value{}, nil
+	}
+	return v.Element(0), nil
+}
+
+func last(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	v := args[0]
+	if v.Is(expr.String) {
+		return like(expr.StringOf(lastCharacter(v.Text())), v), nil
+	}
+	if v.Len() == 0 {
+		return expr.Value{}, nil
+	}
+	return v.Element(v.Len() - 1), nil
+}
+
+func flatten(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	arrays := elements(args[0])
+	for i, a := range arrays {
+		if !a.Is(expr.Array) {
+			return expr.Value{}, expr.Errorf("each element of the array must be an array, and element %d is of kind %s", i, a.Kind())
+		}
+	}
+	return joined(c, arrays)
+}
+
+func indexFromEnd(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	v, place := args[0], args[1].Int()
+	if place < 1 || place > int64(v.Len()) {
+		return expr.Value{}, expr.Errorf("the array has %d elements, and place %d from its end is none of them", v.Len(), place)
+	}
+	return v.Element(v.Len() - int(place)), nil
+}
+
+func tryIndexFromEnd(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	v, place := args[0], args[1].Int()
+	if place < 1 || place > int64(v.Len()) {
+		return expr.Value{}, nil
+	}
+	return tryGet(c, append([]expr.Value{v.Element(v.Len() - int(place))}, args[2:]...))
+}
+
+// foldCase makes texts equal that differ in casing alone, rune by rune, so that places
+// in them stay.
+func foldCase(s string) string { return strings.Map(unicode.ToUpper, s) }
+
+func indexOf(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if args[0].Is(expr.Array) {
+		at, err := find(c, args[0], args[1])
+		return expr.IntOf(int64(at)), err
+	}
+	return textIndex(c, args, strings.Index)
+}
+
+func lastIndexOf(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	array := args[0]
+	if !array.Is(expr.Array) {
+		return textIndex(c, args, strings.LastIndex)
+	}
+	at := array.Len() - 1
+	for at >= 0 && !args[1].Equal(array.Element(at)) {
+		at--
+	}
+	return expr.IntOf(int64(at)), c.Steps(array.Len() / 8)
+}
+
+func textIndex(c *expr.Call, args []expr.Value, index func(s, part string) int) (expr.Value, error) {
+	if !args[1].Is(expr.String) {
+		return expr.Value{}, expr.Errorf("what is looked for in a string must be a string, and is of kind %s", args[1].Kind())
+	}
+	if err := c.Bytes(len(args[0].Text()) + len(args[1].Text())); err != nil {
+		return expr.Value{}, err
+	}
+	text := foldCase(args[0].Text())
+	at := index(text, foldCase(args[1].Text()))
+	if at > 0 {
+		at = utf16Index(text, at)
+	}
+	return expr.IntOf(int64(at)), nil
+}
+
+func intersection(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if !sameKind(args, expr.Array) {
+		return expr.Value{}, expr.Errorf("the arguments must be all arrays or all objects")
+	}
+	if args[0].Is(expr.Object) {
+		return commonMembers(c, args)
+	}
+	left, err := once(c, args[:1])
+	if err != nil {
+		return expr.Value{}, err
+	}
+	common := elements(left)
+	for _, array := range args[1:] {
+		names, err := keys(c, array)
+		if err != nil {
+			return expr.Value{}, err
+		}
+		there := map[string]bool{}
+		for _, name := range names {
+			there[name] = true
+		}
+		common = slices.DeleteFunc(common, func(v expr.Value) bool { return !there[key(v)] })
+	}
+	return expr.ArrayOf(common...), c.Elements(len(common))
+}
+
+func length(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	n := args[0].Len()
+	if args[0].Is(expr.String) {
+		n = utf16Length(args[0].Text())
+	}
+	return like(expr.IntOf(int64(n)), args[0]), nil
+}
+
+func extreme(better func(a, b int64) bool) call {
+	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
+		if len(args) == 1 && args[0].Is(expr.Array) {
+			args = args[0].Elements()
+		}
+		if len(args) == 0 {
+			return expr.Value{}, expr.Errorf("the array must have an element")
+		}
+		best := args[0]
+		for _, v := range args {
+			if !v.Is(expr.Int) {
+				return expr.Value{}, expr.Errorf("all values must be integers, and one is of kind %s", v.Kind())
+			}
+			if better(v.Int(), best.Int()) {
+				best = v
+			}
+		}
+		return best, c.Steps(len(args) / 64)
+	}
+}
+
+// maxRange is ARM's bound of a range's count, and of its last integer.
+const maxRange = 10_000
+
+func intRange(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	from, count := args[0].Int(), args[1].Int()
+	if count < 0 || count > maxRange {
+		return expr.Value{}, expr.Errorf("the count must be 0 to %d, and is %d", maxRange, count)
+	}
+	if from < math.MinInt32 || from > math.MaxInt32-count {
+		return expr.Value{}, expr.Errorf("the integers must be %d to %d", math.MinInt32, math.MaxInt32)
+	}
+	if err := c.Elements(int(count)); err != nil {
+		return expr.Value{}, err
+	}
+	list := make([]expr.Value, count)
+	for i := range list {
+		list[i] = expr.IntOf(from + int64(i))
+	}
+	return expr.ArrayOf(list...), nil
+}
+
+func skip(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	v, n := args[0], int(min(max(args[1].Int(), 0), math.MaxInt32))
+	if v.Is(expr.String) {
+		return part(c, v, utf16Offset(v.Text(), n), len(v.Text()))
+	}
+	return part(c, v, min(n, v.Len()), v.Len())
+}
+
+func take(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	v, n := args[0], int(min(max(args[1].Int(), 0), math.MaxInt32))
+	if v.Is(expr.String) {
+		return part(c, v, 0, utf16Offset(v.Text(), n))
+	}
+	return part(c, v, 0, min(n, v.Len()))
+}
+
+// part is what an array or string has between two of its elements or bytes.
+func part(c *expr.Call, v expr.Value, from, to int) (expr.Value, error) {
+	if v.Is(expr.String) {
+		return like(expr.StringOf(v.Text()[from:to]), v), c.Bytes(to - from)
+	}
+	if err := c.Elements(to - from); err != nil {
+		return expr.Value{}, err
+	}
+	return expr.ArrayOf(elements(v)[from:to]...), nil
+}
+
+func union(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if !sameKind(args, expr.Array) {
+		return expr.Value{}, expr.Errorf("the arguments must be all arrays or all objects")
+	}
+	if args[0].Is(expr.Array) {
+		return once(c, args)
+	}
+	return mergeObjects(c, args)
+}

@@ -1,0 +1,162 @@
+package function
+
+import (
+	"sort"
+
+	"portico/template/expr"
+)
+
+func lambdaFunctions() []row {
+	list := param("array", expr.Array)
+	lambda := func(name string) expr.Param { return param(name, expr.Lambda) }
+	return []row{
+		function("filter", "The elements of an array for which a lambda (element, index) is true.", 2, 2, filter, list, lambda("lambda")),
+		function("groupBy", "An object of arrays: the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.", 2, 3, groupBy,
+			list, lambda("key"), lambda("value")),
+		function("map", "What a lambda (element, index) makes of each element of an array.", 2, 2, mapArray, list, lambda("lambda")).carries(),
+		function("mapValues", "An object with what a lambda makes of each member's value.", 2, 2, mapValues, param("object", expr.Object), lambda("lambda")).carries(),
+		function("reduce", "What a lambda (so far, element, index) makes of an array, from a first value on.", 3, 3, reduce, list, param("initial", expr.Any), lambda("lambda")),
+		function("sort", "The elements of an array in the order in which a lambda (one, other) is true.", 2, 2, sortArray, list, lambda("lambda")),
+		function("toObject", "An object of the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.", 2, 3, toObject,
+			list, lambda("key"), lambda("value")),
+	}
+}
+
+// apply calls a lambda with the arguments, and with the index where it has a parameter
+// for it.
+func apply(c *expr.Call, lambda expr.Value, index int, args ...expr.Value) (expr.Value, error) {
+	if len(lambda.Closure().Params) > len(args) {
+		args = append(args, expr.IntOf(int64(index)))
+	}
+	return c.Invoke(lambda, args...)
+}
+
+func filter(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	var kept []expr.Value
+	for i, e := range elements(args[0]) {
+		keep, err := apply(c, args[1], i, e)
+		if err != nil {
+			return expr.Value{}, err
+		}
+		if !keep.Is(expr.Bool) {
+			return expr.Value{}, expr.Errorf("the lambda must return a boolean, and returns a value of kind %s", keep.Kind())
+		}
+		if keep.Bool() {
+			kept = append(kept, e)
+		}
+	}
+	return expr.ArrayOf(kept...), c.Elements(len(kept))
+}
+
+func mapArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if err := c.Elements(args[0].Len()); err != nil {
+		return expr.Value{}, err
+	}
+	list := elements(args[0])
+	for i, e := range list {
+		var err error
+		if list[i], err = apply(c, args[1], i, e); err != nil {
+			return expr.Value{}, err
+		}
+	}
+	return expr.ArrayOf(list...), nil
+}
+
+func mapValues(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if err := c.Elements(args[0].Len()); err != nil {
+		return expr.Value{}, err
+	}
+	members := make([]expr.Member, args[0].Len())
+	for i, m := range args[0].Members() {
+		v, _ := args[0].Member(m.Name)
+		v, err := c.Invoke(args[1], v)
+		if err != nil {
+			return expr.Value{}, err
+		}
+		members[i] = expr.Member{Name: m.Name, Value: v}
+	}
+	return expr.ObjectOf(members...), nil
+}
+
+func reduce(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	so := args[1]
+	for i, e := range elements(args[0]) {
+		var err error
+		if so, err = apply(c, args[2], i, so, e); err != nil {
+			return expr.Value{}, err
+		}
+	}
+	return so, nil
+}
+
+func sortArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	list := elements(args[0])
+	if err := c.Elements(len(list)); err != nil {
+		return expr.Value{}, err
+	}
+	var fault error
+	sort.SliceStable(list, func(i, j int) bool {
+		if fault != nil {
+			return false
+		}
+		before, err := c.Invoke(args[1], list[i], list[j])
+		if err == nil && !before.Is(expr.Bool) {
+			err = expr.Errorf("the lambda must return a boolean, and returns a value of kind %s", before.Kind())
+		}
+		fault = err
+		return before.Bool()
+	})
+	return expr.ArrayOf(list...), fault
+}
+
+// keyed calls add with the key and value that lambdas give each element.
+func keyed(c *expr.Call, args []expr.Value, add func(name string, v expr.Value)) error {
+	if err := c.Elements(args[0].Len()); err != nil {
+		return err
+	}
+	for _, e := range elements(args[0]) {
+		name, err := c.Invoke(args[1], e)
+		if err != nil {
+			return err
+		}
+		if !name.Is(expr.String) {
+			return expr.Errorf("the lambda must return a key, a string, and returns a value of kind %s", name.Kind())
+		}
+		if len(args) == 3 {
+			if e, err = c.Invoke(args[2], e); err != nil {
+				return err
+			}
+		}
+		add(name.Text(), e)
+	}
+	return nil
+}
+
+func toObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	var members []expr.Member
+	err := keyed(c, args, func(name string, v expr.Value) {
+		members = append(members, expr.Member{Name: name, Value: v})
+	})
+	return expr.ObjectOf(members...), err
+}
+
+func groupBy(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	at := map[string]int{}
+	var names []string
+	var groups [][]expr.Value
+	err := keyed(c, args, func(name string, v expr.Value) {
+		folded := foldCase(name)
+		i, ok := at[folded]
+		if !ok {
+			i = len(names)
+			at[folded] = i
+			names, groups = append(names, name), append(groups, nil)
+		}
+		groups[i] = append(groups[i], v)
+	})
+	members := make([]expr.Member, len(names))
+	for i := range names {
+		members[i] = expr.Member{Name: names[i], Value: expr.ArrayOf(groups[i]...)}
+	}
+	return expr.ObjectOf(members...), err
+}

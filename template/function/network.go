@@ -1,0 +1,66 @@
+package function
+
+import (
+	"net/netip"
+
+	"portico/template/expr"
+)
+
+func networkFunctions() []row {
+	network := param("network", expr.String)
+	return []row{
+		function("cidrHost", "The address of a network's host by its index, from 0.", 2, 2, cidrHost, network, param("index", expr.Int)),
+		function("cidrSubnet", "The part of a network with so many bits, by its index, from 0.", 3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)),
+		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its bits as cidr.", 1, 1, parseCIDR, network),
+	}
+}
+
+func readNetwork(v expr.Value) (netip.Prefix, error) {
+	p, ok := parseNetwork(v.Text())
+	if !ok {
+		return netip.Prefix{}, expr.Errorf("the text is no network in CIDR notation, such as 10.0.0.0/16")
+	}
+	return p, nil
+}
+
+func cidrHost(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	p, err := readNetwork(args[0])
+	if err != nil {
+		return expr.Value{}, err
+	}
+	address, ok := host(p, args[1].Int())
+	if !ok {
+		return expr.Value{}, expr.Errorf("the network has no host %d", args[1].Int())
+	}
+	return expr.StringOf(address.String()), nil
+}
+
+func cidrSubnet(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	p, err := readNetwork(args[0])
+	if err != nil {
+		return expr.Value{}, err
+	}
+	bits, index := args[1].Int(), args[2].Int()
+	if bits < 0 || bits > 128 {
+		bits = -1 // as no network has
+	}
+	part, ok := subnet(p, int(bits), index)
+	if !ok {
+		return expr.Value{}, expr.Errorf("a network of %d bits has no subnet %d of %d bits", p.Bits(), index, args[1].Int())
+	}
+	return expr.StringOf(part.String()), nil
+}
+
+func parseCIDR(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	p, err := readNetwork(args[0])
+	if err != nil {
+		return expr.Value{}, err
+	}
+	first, last := usable(p)
+	parts := []any{"network", expr.StringOf(p.Addr().String()), "netmask", expr.StringOf(netmask(p))}
+	if p.Addr().Is4() {
+		parts = append(parts, "broadcast", expr.StringOf(lastAddress(p).String()))
+	}
+	return object(append(parts, "firstUsable", expr.StringOf(first.String()), "lastUsable", expr.StringOf(last.String()),
+		"cidr", expr.IntOf(int64(p.Bits())))...), nil
+}

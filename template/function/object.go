@@ -1,0 +1,220 @@
+package function
+
+import (
+	"slices"
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+func objectFunctions() []row {
+	return []row{
+		function("createObject", "An object of names and values in turn.", 0, many, createObject, param("names and values", expr.Any|expr.Pending)).carries(),
+		function("items", "An object's members as an array of objects with key and value, in the order of their names.", 1, 1, items, param("object", expr.Object)).carries(),
+		function("json", "The value that a JSON text says; comments, single quotes and names without quotes are allowed.", 1, 1, readJSON, param("text", expr.String)),
+		function("null", "Null.", 0, 0, func(*expr.Call, []expr.Value) (expr.Value, error) { return expr.Value{}, nil }),
+		function("objectKeys", "The names of an object's members, in order.", 1, 1, objectKeys, param("object", expr.Object)).carries(),
+		function("shallowMerge", "One object of the members of an array's objects, the last of a name.", 1, 1, shallowMerge, param("objects", expr.Array)),
+		function("tryGet", "A member or element by its name or index, and so on with further keys; null where something is absent. A key may be an object: fromEnd true counts its value from the end.", 2, many, tryGet,
+			param("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).carries(),
+	}
+}
+
+func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	if len(args)%2 != 0 {
+		return expr.Value{}, expr.Errorf("names and values must come in pairs, and there are %d arguments", len(args))
+	}
+	if err := c.Elements(len(args) / 2); err != nil {
+		return expr.Value{}, err
+	}
+	members := make([]expr.Member, len(args)/2)
+	for i := range members {
+		if args[2*i].Is(expr.Pending) {
+			return expr.PendingOf(expr.Invoke("createObject", args...)), nil
+		}
+		if !args[2*i].Is(expr.String) {
+			return expr.Value{}, expr.Errorf("argument %d must be a name, a string, and is of kind %s", 2*i+1, args[2*i].Kind())
+		}
+		members[i] = expr.Member{Name: args[2*i].Text(), Value: args[2*i+1]}
+	}
+	return expr.ObjectOf(members...), nil
+}
+
+// sortedMembers are an object's members by their names.
+func sortedMembers(c *expr.Call, object expr.Value) ([]expr.Member, error) {
+	if err := c.Elements(2 * object.Len()); err != nil {
+		return nil, err
+	}
+	members := slices.Clone(object.Members())
+	for i := range members {
+		members[i].Value, _ = object.Member(members[i].Name)
+	}
+	slices.SortFunc(members, func(a, b expr.Member) int { return compareTexts(a.Name, b.Name) })
+	return members, nil
+}
+
+func items(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	members, err := sortedMembers(c, args[0])
+	list := make([]expr.Value, len(members))
+	for i, m := range members {
+		list[i] = expr.ObjectOf(expr.Member{Name: "key", Value: expr.StringOf(m.Name)}, expr.Member{Name: "value", Value: m.Value})
+	}
+	return expr.ArrayOf(list...), err
+}
+
+func objectKeys(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	members, err := sortedMembers(c, args[0])
+	list := make([]expr.Value, len(members))
+	for i, m := range members {
+		list[i] = like(expr.StringOf(m.Name), args[0])
+	}
+	return expr.ArrayOf(list...), err
+}
+
+// jsonSize bounds what a value takes that is read, for each byte of its text.
+const jsonSize = 64
+
+func readJSON(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	text := args[0].Text()
+	if err := c.Bytes(jsonSize * len(text)); err != nil {
+		return expr.Value{}, err
+	}
+	d, faults := document.Read([]byte(text), document.Relaxed, "")
+	if d == nil {
+		return expr.Value{}, expr.Errorf("the text is no JSON: at line %d, column %d, %s", faults[0].Line, faults[0].Column, faults[0].Message)
+	}
+	return d.Root.Literal(), nil
+}
+
+func shallowMerge(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	var members []expr.Member
+	for i, object := range elements(args[0]) {
+		if !object.Is(expr.Object) {
+			return expr.Value{}, expr.Errorf("each element of the array must be an object, and element %d is of kind %s", i, object.Kind())
+		}
+		members = append(members, object.Members()...)
+		if err := c.Elements(object.Len()); err != nil {
+			return expr.Value{}, err
+		}
+	}
+	return expr.ObjectOf(members...), nil
+}
+
+// mergeObjects merges objects, and objects in them, but no arrays.
+func mergeObjects(c *expr.Call, objects []expr.Value) (expr.Value, error) {
+	merged := objects[0]
+	for _, object := range objects[1:] {
+		var err error
+		if merged, err = merge(c, merged, object); err != nil {
+			return expr.Value{}, err
+		}
+	}
+	return merged, nil
+}
+
+func merge(c *expr.Call, left, right expr.Value) (expr.Value, error) {
+	if err := c.Elements(left.Len() + right.Len()); err != nil {
+		return expr.Value{}, err
+	}
+	members := slices.Clone(left.Members())
+	for _, m := range right.Members() {
+		if there, ok := left.Member(m.Name); ok && there.Is(expr.Object) && m.Value.Is(expr.Object) {
+			var err error
+			if m.Value, err = merge(c, there, m.Value); err != nil {
+				return expr.Value{}, err
+			}
+		}
+		members = append(members, m)
+	}
+	return expr.ObjectOf(members...), nil
+}
+
+func commonMembers(c *expr.Call, objects []expr.Value) (expr.Value, error) {
+	common := slices.Clone(objects[0].Members())
+	for _, object := range objects[1:] {
+		if err := c.Bytes(object.Size()); err != nil {
+			return expr.Value{}, err
+		}
+		common = slices.DeleteFunc(common, func(m expr.Member) bool {
+			other, ok := object.Member(m.Name)
+			return !ok || !m.Value.Equal(other)
+		})
+	}
+	return expr.ObjectOf(common...), c.Elements(len(common))
+}
+
+func tryGet(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	v := args[0]
+	for i, by := range args[1:] {
+		if v.Is(expr.Pending) { // inside of what was given
+			return like(expr.PendingOf(expr.Invoke("tryGet", append([]expr.Value{v}, args[i+1:]...)...)), v), nil
+		}
+		next, err := member(v, by)
+		if err != nil || next.Is(expr.Null) {
+			return expr.Value{}, err
+		}
+		v = next
+	}
+	return v, nil
+}
+
+// member is one part of a value by its key; null where it has none.
+func member(v, by expr.Value) (expr.Value, error) {
+	if by.Is(expr.Object) {
+		at, _ := by.Member("value")
+		if fromEnd, _ := by.Member("fromEnd"); fromEnd.Bool() && at.Is(expr.Int) {
+			at = expr.IntOf(int64(v.Len()) - at.Int())
+		}
+		by = at
+	}
+	switch {
+	case v.Is(expr.Null):
+		return expr.Value{}, nil
+	case v.Is(expr.Object) && by.Is(expr.String):
+		part, _ := v.Member(by.Text())
+		return part, nil
+	case v.Is(expr.Array) && by.Is(expr.Int):
+		if at := by.Int(); at >= 0 && at < int64(v.Len()) {
+			return v.Element(int(at)), nil
+		}
+		return expr.Value{}, nil
+	}
+	return expr.Value{}, expr.Errorf("a value of kind %s has nothing that a key of kind %s finds", v.Kind(), by.Kind())
+}
+
+// collation is the order of ASCII in .NET's invariant culture, letters apart.
+const collation = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
+
+// compareTexts orders texts as .NET's invariant culture does, as far as they are ASCII:
+// signs before digits before letters, the lower case of a letter before the upper where
+// that alone differs.
+func compareTexts(a, b string) int {
+	difference := 0
+	i := 0
+	for ; i < len(a) && i < len(b); i++ {
+		if a[i] == b[i] {
+			continue
+		}
+		if x, y := weight(a[i]), weight(b[i]); x != y {
+			return x - y
+		}
+		if difference == 0 {
+			difference = int(b[i]) - int(a[i]) // upper case comes first in ASCII
+		}
+	}
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return difference
+}
+
+func weight(c byte) int {
+	if c >= 'A' && c <= 'Z' {
+		c |= 0x20
+	}
+	if at := strings.IndexByte(collation, c); at >= 0 {
+		return '0' + at - len(collation)
+	}
+	return int(c)
+}

@@ -1,0 +1,283 @@
+package function
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"portico/template/expr"
+)
+
+func stringFunctions() []row {
+	text := param("text", expr.String)
+	name := param("values", expr.String|expr.Int|expr.Bool)
+	return []row{
+		function("endsWith", "Whether a string ends with another, without case.", 2, 2, side(strings.HasSuffix), text, param("part", expr.String)),
+		function("fail", "Ends the deployment with a message.", 1, 1, fail, param("message", expr.String)),
+		function("format", "A text with values in it, by .NET's composite format: {0}, {1,10} in a width, {2:N2} by a format, in the invariant culture.", 1, many, formatText,
+			param("format", expr.String), param("values", expr.Any)),
+		function("guid", "The version-5 UUID of texts: the same for the same texts.", 1, many, guid, name),
+		function("join", "The elements of an array as a text, with a delimiter between them.", 2, 2, join, param("array", expr.Array), param("delimiter", expr.String)),
+		function("newGuid", "A random UUID.", 0, 0, newGUID).defaultsOnly(),
+		function("padLeft", "A text filled up on its left to a length of at most 16.", 2, 3, padLeft,
+			param("text", expr.String|expr.Int), param("length", expr.Int), param("character", expr.String)),
+		function("replace", "A string with one text in place of another.", 3, 3, replace, text, param("old", expr.String), param("new", expr.String)),
+		function("split", "The parts of a string between delimiters.", 2, 2, split, text, param("delimiters", expr.String|expr.Array)),
+		function("startsWith", "Whether a string begins with another, without case.", 2, 2, side(strings.HasPrefix), text, param("part", expr.String)),
+		function("string", "A value as a text; arrays and objects as JSON.", 1, 1, toString, param("value", expr.Any)),
+		function("substring", "The part of a string from a character on, of a length or up to the end.", 2, 3, substring, text, param("start", expr.Int), param("length", expr.Int)),
+		function("toLower", "A string in lower case.", 1, 1, casing(unicode.ToLower), text),
+		function("toUpper", "A string in upper case.", 1, 1, casing(unicode.ToUpper), text),
+		function("trim", "A string without white space at its ends.", 1, 1, trim, text),
+		function("uniqueString", "A hash of texts, in 13 letters and digits: the same for the same texts.", 1, many, uniqueString, name),
+	}
+}
+
+// plainText is a value as .NET's ToString writes it. Arrays and objects are JSON with
+// single quotes in it, as ARM has them in texts.
+func plainText(v expr.Value) string {
+	switch v.Kind() {
+	case expr.Null:
+		return ""
+	case expr.Bool:
+		if v.Bool() {
+			return "True"
+		}
+		return "False"
+	case expr.String:
+		return v.Text()
+	case expr.Float:
+		text, _ := formatNumber(number{isFloat: true, float: v.Float()}, "") // fails of no number
+		return text
+	case expr.Array, expr.Object:
+		return string(appendSingleQuoted(nil, v))
+	}
+	return v.JSON()
+}
+
+func appendSingleQuoted(to []byte, v expr.Value) []byte {
+	switch v.Kind() {
+	case expr.Array:
+		to = append(to, '[')
+		for i, e := range v.Elements() {
+			if i > 0 {
+				to = append(to, ',')
+			}
+			to = appendSingleQuoted(to, e)
+		}
+		return append(to, ']')
+	case expr.Object:
+		to = append(to, '{')
+		for i, m := range v.Members() {
+			if i > 0 {
+				to = append(to, ',')
+			}
+			to = append(appendSingleQuoted(to, expr.StringOf(m.Name)), ':')
+			to = appendSingleQuoted(to, m.Value)
+		}
+		return append(to, '}')
+	case expr.String:
+		quoted := v.JSON()
+		inner := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+		return append(append(append(to, '\''), strings.ReplaceAll(inner, "'", `\'`)...), '\'')
+	}
+	return v.AppendJSON(to)
+}
+
+// textOf is a value as a text whose size is charged.
+func textOf(c *expr.Call, v expr.Value) (string, error) {
+	if v.Is(expr.Array | expr.Object) {
+		if err := c.Bytes(v.Size()); err != nil {
+			return "", err
+		}
+	}
+	return plainText(v), nil
+}
+
+func side(has func(s, part string) bool) call {
+	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
+		if err := c.Bytes(len(args[0].Text()) + len(args[1].Text())); err != nil {
+			return expr.Value{}, err
+		}
+		return expr.BoolOf(has(foldCase(args[0].Text()), foldCase(args[1].Text()))), nil
+	}
+}
+
+func fail(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	if args[0].Secure() {
+		return expr.Value{}, expr.Errorf("the template ends the deployment with a message that is a secret")
+	}
+	return expr.Value{}, expr.Errorf("%s", args[0].Text())
+}
+
+func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	values := args[1:]
+	text, err := composite(args[0].Text(), len(values), c.Bytes, func(at int, format string) (string, error) {
+		if v := values[at]; v.Is(expr.Number) {
+			return formatNumber(number{isFloat: v.Is(expr.Float), int: v.Int(), float: v.Float()}, format)
+		}
+		return textOf(c, values[at])
+	})
+	if err != nil && isFormatFault(err) {
+		err = expr.Errorf("the format is invalid: '%v'", err)
+	}
+	return expr.StringOf(text), err
+}
+
+// joinedNames are texts as guid and uniqueString take them.
+func joinedNames(c *expr.Call, args []expr.Value) (string, error) {
+	texts := make([]string, len(args))
+	size := 0
+	for i, arg := range args {
+		texts[i] = plainText(arg)
+		size += len(texts[i]) + 1
+	}
+	return strings.Join(texts, "-"), c.Bytes(size)
+}
+
+func guid(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	name, err := joinedNames(c, args)
+	return expr.StringOf(nameGUID(name)), err
+}
+
+func uniqueString(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	name, err := joinedNames(c, args)
+	return expr.StringOf(uniqueName(name)), err
+}
+
+func newGUID(c *expr.Call, _ []expr.Value) (expr.Value, error) {
+	return expr.StringOf(c.NewGUID()), nil
+}
+
+func join(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	delimiter := args[1].Text()
+	texts := make([]string, args[0].Len())
+	size := 0
+	for i, e := range args[0].Elements() {
+		var err error
+		if texts[i], err = textOf(c, e); err != nil {
+			return expr.Value{}, err
+		}
+		size += len(texts[i]) + len(delimiter)
+	}
+	if err := c.Bytes(size); err != nil {
+		return expr.Value{}, err
+	}
+	return expr.StringOf(strings.Join(texts, delimiter)), nil
+}
+
+// maxPadded is ARM's bound of the length that padLeft fills up to.
+const maxPadded = 16
+
+func padLeft(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	text, length, character := plainText(args[0]), args[1].Int(), " "
+	if length < 0 || length > maxPadded {
+		return expr.Value{}, expr.Errorf("total width must be a positive integer value and not greater than '%d', while '%d' was provided", maxPadded, length)
+	}
+	if len(args) == 3 {
+		character = args[2].Text()
+	}
+	if utf16Length(character) != 1 {
+		return expr.Value{}, expr.Errorf("the padding character must be a single character")
+	}
+	return expr.StringOf(strings.Repeat(character, max(0, int(length)-utf16Length(text))) + text), nil
+}
+
+func replace(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	text, from, to := args[0].Text(), args[1].Text(), args[2].Text()
+	if from == "" {
+		return expr.Value{}, expr.Errorf("what is replaced must not be empty")
+	}
+	if err := c.Bytes(len(text) + strings.Count(text, from)*max(0, len(to)-len(from))); err != nil {
+		return expr.Value{}, err
+	}
+	return expr.StringOf(strings.ReplaceAll(text, from, to)), nil
+}
+
+func split(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	delimiters := []string{args[1].Text()}
+	if args[1].Is(expr.Array) {
+		delimiters = nil
+		for _, d := range args[1].Elements() {
+			if !d.Is(expr.String) {
+				return expr.Value{}, expr.Errorf("its second parameter must be of type 'String or Array of Strings', and has an element of kind %s", d.Kind())
+			}
+			delimiters = append(delimiters, d.Text())
+		}
+	}
+	text := args[0].Text()
+	delimiters = slices.DeleteFunc(delimiters, func(d string) bool { return d == "" || !strings.Contains(text, d) })
+	if err := c.Steps(len(text) * len(delimiters) / 64); err != nil {
+		return expr.Value{}, err
+	}
+	var parts []expr.Value
+	add := func(part string) error {
+		parts = append(parts, expr.StringOf(part))
+		return c.Elements(1)
+	}
+	from := 0
+	for at := 0; len(delimiters) > 0 && at < len(text); {
+		length := delimiterAt(text[at:], delimiters)
+		if length == 0 {
+			at++
+			continue
+		}
+		if err := add(text[from:at]); err != nil {
+			return expr.Value{}, err
+		}
+		at += length
+		from = at
+	}
+	if err := add(text[from:]); err != nil {
+		return expr.Value{}, err
+	}
+	return expr.ArrayOf(parts...), nil
+}
+
+// delimiterAt is the length of the delimiter that text begins with; 0 if none.
+func delimiterAt(text string, delimiters []string) int {
+	for _, d := range delimiters {
+		if strings.HasPrefix(text, d) {
+			return len(d)
+		}
+	}
+	return 0
+}
+
+func toString(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	v := args[0]
+	if !v.Is(expr.Array | expr.Object) {
+		return expr.StringOf(plainText(v)), nil
+	}
+	if err := c.Bytes(v.Size()); err != nil {
+		return expr.Value{}, err
+	}
+	return expr.StringOf(v.JSON()), nil
+}
+
+func substring(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	text := args[0].Text()
+	size := int64(utf16Length(text))
+	start := args[1].Int()
+	length := size - start
+	if len(args) == 3 {
+		length = args[2].Int()
+	}
+	if start < 0 || length < 0 || start > size || length > size-start {
+		return expr.Value{}, expr.Errorf("start and length must lie within the string, which has %d characters", size)
+	}
+	return part(c, args[0], utf16Offset(text, int(start)), utf16Offset(text, int(start+length)))
+}
+
+func casing(fold func(rune) rune) call {
+	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
+		if err := c.Bytes(len(args[0].Text())); err != nil {
+			return expr.Value{}, err
+		}
+		return expr.StringOf(strings.Map(fold, args[0].Text())), nil
+	}
+}
+
+func trim(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+	return expr.StringOf(strings.TrimSpace(args[0].Text())), nil
+}
