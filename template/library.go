@@ -4,12 +4,8 @@ import (
 	"strings"
 
 	"portico/template/expr"
+	"portico/template/function"
 )
-
-// libraryFunction is a function that needs nothing of the template.
-func libraryFunction(name string) *expr.Function { return nil }
-
-func libraryNames() []string { return nil }
 
 // Find implements expr.Library for expressions of the template.
 func (s *scope) Find(namespace, name string) *expr.Function {
@@ -20,7 +16,7 @@ func (s *scope) Find(namespace, name string) *expr.Function {
 	if f := s.context[name]; f != nil {
 		return f
 	}
-	if f := libraryFunction(name); f != nil {
+	if f := function.Find(name); f != nil {
 		return f
 	}
 	if len(name) > len("list") && strings.HasPrefix(name, "list") {
@@ -43,14 +39,14 @@ func (s *scope) Names(namespace string) []string {
 	for _, f := range s.context {
 		names = append(names, f.Name)
 	}
-	return append(names, libraryNames()...)
+	return append(names, function.Names()...)
 }
 
 // asks reports whether a function of that name asks a provider.
 func asks(name string) bool {
 	name = strings.ToLower(name)
 	return name == "reference" || name == "references" ||
-		len(name) > len("list") && strings.HasPrefix(name, "list") && libraryFunction(name) == nil
+		len(name) > len("list") && strings.HasPrefix(name, "list") && function.Find(name) == nil
 }
 
 var nameParam = []expr.Param{{Name: "name", Kinds: expr.String}}
@@ -94,7 +90,6 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 		{Name: "subscription", Call: value(s.subscriptionValue)},
 		{Name: "resourceGroup", Call: value(s.groupValue)},
 		{Name: "tenant", Call: value(s.tenantValue)},
-		{Name: "fail", Min: 1, Max: 1, Params: []expr.Param{{Name: "message", Kinds: expr.String}}, Call: fail},
 		{Name: "reference", Min: 1, Max: 3, Params: []expr.Param{id, version, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.reference},
 		{Name: "references", Min: 1, Max: 2, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.references},
 		{Name: "resourceInfo", Min: 1, Max: 1, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}}, Call: s.resourceInfo},
@@ -108,10 +103,6 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 		context[strings.ToLower(row.Name)] = row
 	}
 	return context
-}
-
-func fail(_ *expr.Call, args []expr.Value) (expr.Value, error) {
-	return expr.Value{}, expr.Errorf("%s", args[0].Text())
 }
 
 func (s *scope) variableHere(name string) (expr.Value, error) {

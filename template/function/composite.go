@@ -34,9 +34,7 @@ func composite(format string, items int, charge func(bytes int) error, write fun
 		if err := charge(padLeft + len(s) + padRight); err != nil {
 			return err
 		}
-		pad(&text, padLeft)
-		text.WriteString(s)
-		pad(&text, padRight)
+		text.WriteString(strings.Repeat(" ", padLeft) + s + strings.Repeat(" ", padRight))
 		return nil
 	}
 	for format != "" {
@@ -78,12 +76,6 @@ func composite(format string, items int, charge func(bytes int) error, write fun
 		}
 	}
 	return text.String(), nil
-}
-
-func pad(text *strings.Builder, spaces int) {
-	for ; spaces > 0; spaces-- {
-		text.WriteByte(' ')
-	}
 }
 
 // readItem reads the item that text begins with, and says how long it is.

@@ -2,7 +2,6 @@ package function
 
 import (
 	"slices"
-	"strings"
 
 	"portico/template/document"
 	"portico/template/expr"
@@ -183,21 +182,29 @@ func member(v, by expr.Value) (expr.Value, error) {
 	return expr.Value{}, expr.Errorf("a value of kind %s has nothing that a key of kind %s finds", v.Kind(), by.Kind())
 }
 
-// collation is the order of ASCII in .NET's invariant culture, letters apart.
-const collation = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
+// weights are the places of bytes in the order of .NET's invariant culture, as far as it
+// is ASCII: signs, then digits, then letters, whose case does not matter.
+var weights = func() (w [256]uint8) {
+	const order = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
+	for c := range w {
+		w[c] = uint8(c)
+		if c >= 'A' && c <= 'Z' {
+			w[c] |= 0x20
+		}
+	}
+	for at, c := range []byte(order) {
+		w[c] = uint8('0' + 1 + at - len(order))
+	}
+	return w
+}()
 
-// compareTexts orders texts as .NET's invariant culture does, as far as they are ASCII:
-// signs before digits before letters, the lower case of a letter before the upper where
-// that alone differs.
+// compareTexts orders texts as .NET's invariant culture does. The lower case of a letter
+// comes before the upper where that alone differs.
 func compareTexts(a, b string) int {
 	difference := 0
-	i := 0
-	for ; i < len(a) && i < len(b); i++ {
-		if a[i] == b[i] {
-			continue
-		}
-		if x, y := weight(a[i]), weight(b[i]); x != y {
-			return x - y
+	for i := range min(len(a), len(b)) {
+		if x, y := weights[a[i]], weights[b[i]]; x != y {
+			return int(x) - int(y)
 		}
 		if difference == 0 {
 			difference = int(b[i]) - int(a[i]) // upper case comes first in ASCII
@@ -207,14 +214,4 @@ func compareTexts(a, b string) int {
 		return len(a) - len(b)
 	}
 	return difference
-}
-
-func weight(c byte) int {
-	if c >= 'A' && c <= 'Z' {
-		c |= 0x20
-	}
-	if at := strings.IndexByte(collation, c); at >= 0 {
-		return '0' + at - len(collation)
-	}
-	return int(c)
 }
