@@ -1,9 +1,8 @@
 package template
 
 import (
-	"strings"
-
 	"portico/template/expr"
+	"portico/template/function"
 )
 
 // Question is what a Pending value asks a provider.
@@ -25,13 +24,10 @@ type answering func(Question) (expr.Value, error)
 
 // Find implements expr.Library.
 func (a answering) Find(_, name string) *expr.Function {
-	switch {
-	case asks(name):
+	if asks(name) {
 		return &expr.Function{Name: name, Min: 2, Max: 3, Params: questionParams, Call: a.ask}
-	case strings.EqualFold(name, "fail"):
-		return &expr.Function{Name: name, Min: 1, Max: 1, Params: nameParam, Call: fail}
 	}
-	return libraryFunction(name)
+	return function.Find(name)
 }
 
 var questionParams = []expr.Param{{Name: "resourceId", Kinds: expr.String}, {Name: "apiVersion", Kinds: expr.String}, {Name: "'Full' or values", Kinds: expr.String | expr.Object}}

@@ -20,7 +20,7 @@ type checker struct {
 // reference goes before what it refers to.
 type definition struct {
 	nodes []*document.Node
-	kind  string // in lower case
+	kind  string // in lower case; empty of any type
 }
 
 func (d definition) member(name string) *document.Node {
@@ -72,6 +72,9 @@ func (c checker) resolve(n *document.Node) (definition, bool) {
 func (c checker) kind(d definition) (definition, bool) {
 	n := d.member("type")
 	if n == nil {
+		if c.typeless {
+			return d, true
+		}
 		c.fault(d.nodes[len(d.nodes)-1], "%s has no type", c.what)
 		return d, false
 	}
@@ -90,7 +93,7 @@ func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Valu
 		v = v.AsSecure()
 	}
 	switch kinds := typeKinds[d.kind]; {
-	case v.Is(expr.Pending), v.Is(expr.Null) && d.nullable():
+	case d.kind == "", v.Is(expr.Pending), v.Is(expr.Null) && d.nullable():
 		return v, true
 	case d.kind == "int" && v.Is(expr.Float) && v.Float() == float64(int64(v.Float())):
 		v = expr.IntOf(int64(v.Float()))

@@ -118,17 +118,37 @@ func (d *declaration) readArguments(n *document.Node, outer bool) {
 			d.s.report(fault)
 			continue
 		}
-		value := m.Node.Member("value")
-		if value == nil {
-			d.s.fault(m.Node, "the parameter '%s' has no member 'value'", m.Name)
-			continue
-		}
-		if v, ok := d.s.evaluate(value, d.frame()); ok {
-			d.arguments = append(d.arguments, Argument{Name: m.Name, Value: v, At: value})
-		} else {
-			d.arguments = append(d.arguments, Argument{Name: m.Name, Value: expr.PendingOf(expr.Invoke("reference")), At: value})
+		if v, given := d.argument(m); given {
+			d.arguments = append(d.arguments, Argument{Name: m.Name, Value: v, At: m.Node})
 		}
 	}
+}
+
+// argument is a parameter's value: of an object's member value, or where an expression
+// makes that object, of what it makes.
+func (d *declaration) argument(m document.Member) (v expr.Value, given bool) {
+	n := m.Node
+	value := n.Member("value")
+	if value != nil {
+		n = value
+	}
+	v, ok := d.s.evaluate(n, d.frame())
+	switch {
+	case !ok:
+		// Its fault is reported; the template goes on with a value that is not known.
+		return expr.PendingOf(expr.Invoke("reference")), true
+	case value != nil:
+		return v, true
+	case v.Is(expr.Pending):
+		return expr.PendingOf(expr.PropertyOf(v.Expression(), "value")), true
+	case v.Is(expr.Object):
+		if _, refers := v.Member("reference"); refers {
+			d.s.fault(n, "the parameter '%s' refers to a Key Vault, which is not supported: give its value", m.Name)
+		}
+		return v.Member("value")
+	}
+	d.s.fault(n, "the parameter '%s' has no member 'value'", m.Name)
+	return v, false
 }
 
 // readOuter reads a nested template whose expressions see what is around it.

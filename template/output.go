@@ -47,10 +47,12 @@ func (s *scope) output(m document.Member) (o Output, there bool) {
 	if !ok {
 		return o, false
 	}
-	o.Type = d.member("type").Text()
 	v, at, ok := s.outputValue(m, f)
 	if !ok {
 		return o, false
+	}
+	if o.Type = d.member("type").Text(); o.Type == "" {
+		o.Type = v.Kind().String()
 	}
 	o.Value, ok = c.check(d, v, at)
 	return o, ok

@@ -159,6 +159,10 @@ func (s *scope) declareOne(symbol string, n *document.Node, parent *declaration,
 	if !d.readCondition(f) {
 		return true
 	}
+	if d.skipped {
+		defer s.silence()()
+		defer s.add(d) // by what is known of it then
+	}
 	if n.Member("existing") != nil {
 		v, ok := s.evaluate(n.Member("existing"), f)
 		d.existing = ok && v.Bool()
@@ -179,11 +183,21 @@ func (s *scope) declareOne(symbol string, n *document.Node, parent *declaration,
 	if known, ok := d.identify(f, parent); !known || !ok {
 		return known
 	}
-	s.add(d)
+	if !d.skipped {
+		s.add(d)
+	}
 	if children := n.Member("resources"); children != nil {
 		return s.declareAll(children, d, loops)
 	}
 	return true
+}
+
+// silence forgets the faults until the function that it returns is called: names of a
+// resource that is left out need not make sense.
+func (s *scope) silence() func() {
+	outer := s.quiet
+	s.quiet = true
+	return func() { s.quiet = outer }
 }
 
 // readCondition works the condition out; one that needs an answer stays Pending.
@@ -371,8 +385,10 @@ func (s *scope) add(d *declaration) {
 	if d.loop != nil {
 		s.index(d.loop.Name, d)
 	}
-	for _, name := range []string{d.id, d.name, d.kind + "/" + d.name, strings.TrimPrefix(d.path(), "/providers/")} {
-		s.index(name, d)
+	if d.id != "" {
+		for _, name := range []string{d.id, d.name, d.kind + "/" + d.name, strings.TrimPrefix(d.path(), "/providers/")} {
+			s.index(name, d)
+		}
 	}
 	if d.skipped {
 		return

@@ -13,6 +13,7 @@ type scope struct {
 	template *document.Node
 	name     string
 	location string
+	typeless bool       // types may be left out: languageVersion 2.0
 	at       expr.Scope // where its resources lie
 
 	// values is the template whose parameters and variables its expressions see: itself, or
@@ -85,7 +86,8 @@ func (s *scope) read(arguments []Argument) {
 	}
 	s.checkSchema()
 	version := s.template.Member("languageVersion").Text()
-	if version != "" && version != "1.0" && version != "1.9-experimental" && !strings.HasPrefix(version, "2.") {
+	s.typeless = strings.HasPrefix(version, "2.")
+	if version != "" && version != "1.0" && version != "1.9-experimental" && !s.typeless {
 		s.fault(s.template.Member("languageVersion"), "the language's versions are 1.0 and 2.0, and this is '%s'", version)
 	}
 	s.readParameters(arguments)
@@ -129,16 +131,12 @@ func (s *scope) checkSchema() {
 	}
 	_, file, _ := strings.Cut(strings.TrimSuffix(strings.ToLower(schema.Text()), "#"), "/schemas/")
 	_, file, _ = strings.Cut(file, "/")
-	wanted := "deploymenttemplate.json"
-	if s.at.Group == "" {
-		wanted = "subscriptiondeploymenttemplate.json"
-	}
 	switch file {
-	case wanted:
-	case "deploymenttemplate.json":
-		s.fault(schema, "the template's $schema is that of resource groups, and it is deployed to a subscription: use subscriptionDeploymentTemplate.json")
+	case "deploymenttemplate.json": // what compilers write at subscriptions as well
 	case "subscriptiondeploymenttemplate.json":
-		s.fault(schema, "the template's $schema is that of subscriptions, and it is deployed to a resource group: use deploymentTemplate.json")
+		if s.at.Group != "" {
+			s.fault(schema, "the template's $schema is that of subscriptions, and it is deployed to a resource group: use deploymentTemplate.json")
+		}
 	case "managementgroupdeploymenttemplate.json", "tenantdeploymenttemplate.json":
 		s.fault(schema, "deployments to management groups and tenants are not supported")
 	default:

@@ -87,6 +87,7 @@ type expansion struct {
 	seen     map[document.Fault]bool
 	plan     *Plan
 	count    int  // resources declared
+	quiet    bool // faults are not reported
 	over     bool // too much: nothing further is worked out
 }
 
@@ -101,7 +102,7 @@ func (e *expansion) fault(at *document.Node, format string, args ...any) {
 
 // report adds a fault, once: a loop meets the same fault each time.
 func (e *expansion) report(f *document.Fault) {
-	if e.seen[*f] {
+	if e.quiet || e.seen[*f] {
 		return
 	}
 	e.seen[*f] = true
