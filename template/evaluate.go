@@ -14,7 +14,7 @@ func (s *scope) evaluate(n *document.Node, f *frame) (v expr.Value, ok bool) {
 	outer := s.frame
 	s.frame = f
 	defer func() { s.frame = outer }()
-	w := walker{s.expansion, s.env(s, f), f}
+	w := walker{s, s.env(s, f), f}
 	v, ok, _ = w.value(n)
 	return v, ok
 }
@@ -25,9 +25,9 @@ func (s *scope) env(library expr.Library, f *frame) *expr.Env {
 
 // walker turns nodes into values.
 type walker struct {
-	*expansion
-	env   *expr.Env
-	frame *frame
+	*scope
+	env *expr.Env
+	at  *frame
 }
 
 // value works out a node. Of a node without expressions the value is kept.
@@ -129,7 +129,7 @@ func (w walker) name(n *document.Node, m document.Member) (name string, ok, cons
 	case err != nil:
 		w.failed(m.Node, err)
 	case !v.Known():
-		w.report(n.Key(m, Code, "a member's name must be known before anything is deployed, and this one needs %s", strings.Join(Needs(v), ", ")))
+		w.wait(m.Node, v, "a member's name")
 	case !v.Is(expr.String):
 		w.report(n.Key(m, Code, "a member's name must be a string, and this expression is of kind %s", v.Kind()))
 	default:
@@ -173,10 +173,10 @@ func (w walker) loop(name string, count, input *document.Node) (elements []expr.
 	if !ok {
 		return nil, false
 	}
-	outer := *w.frame
-	defer func() { *w.frame = outer }()
+	outer := *w.at
+	defer func() { *w.at = outer }()
 	for i := range n {
-		*w.frame = *outer.with(iteration{name: name, index: i})
+		*w.at = *outer.with(iteration{name: name, index: i})
 		v, fine, _ := w.value(input)
 		if !fine {
 			return nil, false // the others would fail as well
@@ -195,14 +195,14 @@ func (w walker) count(n *document.Node) (int, bool) {
 	return w.checkedCount(n, v)
 }
 
-func (e *expansion) checkedCount(n *document.Node, v expr.Value) (int, bool) {
+func (s *scope) checkedCount(n *document.Node, v expr.Value) (int, bool) {
 	switch {
 	case !v.Known():
-		e.fault(n, "a loop's count must be known before anything is deployed, and this one needs %s", strings.Join(Needs(v), ", "))
+		s.wait(n, v, "a loop's count")
 	case !v.Is(expr.Int):
-		e.fault(n, "a loop's count is an integer, and this is %s", v.Kind())
+		s.fault(n, "a loop's count is an integer, and this is %s", v.Kind())
 	case v.Int() < 0 || v.Int() > maxResources:
-		e.fault(n, "a loop's count is from 0 to %d, and this is %d", maxResources, v.Int())
+		s.fault(n, "a loop's count is from 0 to %d, and this is %d", maxResources, v.Int())
 	default:
 		return int(v.Int()), true
 	}

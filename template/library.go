@@ -19,7 +19,7 @@ func (s *scope) Find(namespace, name string) *expr.Function {
 	if f := function.Find(name); f != nil {
 		return f
 	}
-	if len(name) > len("list") && strings.HasPrefix(name, "list") {
+	if strings.HasPrefix(name, "list") {
 		return s.context["list*"]
 	}
 	return nil
@@ -46,7 +46,7 @@ func (s *scope) Names(namespace string) []string {
 func asks(name string) bool {
 	name = strings.ToLower(name)
 	return name == "reference" || name == "references" ||
-		len(name) > len("list") && strings.HasPrefix(name, "list") && function.Find(name) == nil
+		strings.HasPrefix(name, "list") && function.Find(name) == nil
 }
 
 var nameParam = []expr.Param{{Name: "name", Kinds: expr.String}}

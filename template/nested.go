@@ -28,7 +28,7 @@ func (d *declaration) unfold() error {
 	d.unfolding = evaluating
 	defer func() { d.unfolding = finished }()
 	properties := d.node.Member("properties")
-	t := properties.Member("template")
+	t := d.readTemplate(properties.Member("template"))
 	if !d.refuseNested(properties, t) {
 		return expr.ErrReported
 	}
@@ -40,26 +40,37 @@ func (d *declaration) unfold() error {
 		d.s.fault(d.node, "deployments nest deeper than %d levels", maxNesting)
 		return expr.ErrReported
 	}
-	d.readArguments(properties.Member("parameters"), outer)
+	d.readArguments(properties.Member("parameters"))
 	if outer {
 		nested.values = d.s.values
-		nested.readOuter(d)
+		nested.readOuter()
 	} else {
 		nested.read(d.arguments)
 	}
 	declared := d.s.count
-	before := len(d.s.faults)
-	if known := nested.declare(); !known {
+	nested.declare()
+	nested.expand()
+	nested.outputs()
+	if nested.waits {
 		d.s.count = declared
 		d.unfolds = &Unfolding{template: t, arguments: d.arguments, name: d.name, scope: d.at, location: location}
 		d.body = d.deferredBody(t)
 		return nil
 	}
 	d.nested = nested
-	if len(d.s.faults) == before { // else the faults below would follow from those
-		nested.expand()
-	}
 	return nil
+}
+
+// readTemplate is the nested template, which an expression may make.
+func (d *declaration) readTemplate(n *document.Node) *document.Node {
+	if !n.Is(expr.String) {
+		return n
+	}
+	v, ok := d.s.evaluate(n, d.frame())
+	if !ok || !v.Known() {
+		return n
+	}
+	return n.Holding(v)
 }
 
 // refuseNested reports what a nested deployment may not hold, and whether it is none.
@@ -92,7 +103,8 @@ func (d *declaration) refuseNested(properties, t *document.Node) bool {
 
 func (d *declaration) isOuter(properties *document.Node) bool {
 	scope := properties.Member("expressionEvaluationOptions").Member("scope")
-	return !strings.EqualFold(scope.Text(), "inner")
+	made := properties.Member("template").Is(expr.String) // what an expression makes is worked out by itself
+	return !made && !strings.EqualFold(scope.Text(), "inner")
 }
 
 func (d *declaration) location() string {
@@ -105,12 +117,8 @@ func (d *declaration) location() string {
 }
 
 // readArguments works the nested deployment's parameters out, as the template around sees them.
-func (d *declaration) readArguments(n *document.Node, outer bool) {
+func (d *declaration) readArguments(n *document.Node) {
 	if n == nil {
-		return
-	}
-	if outer && len(n.Members) > 0 {
-		d.s.fault(n, "a nested deployment whose expressions are evaluated outside has no parameters: set expressionEvaluationOptions.scope to 'inner'")
 		return
 	}
 	for _, m := range n.Members {
@@ -151,17 +159,13 @@ func (d *declaration) argument(m document.Member) (v expr.Value, given bool) {
 	return v, false
 }
 
-// readOuter reads a nested template whose expressions see what is around it.
-func (s *scope) readOuter(d *declaration) {
+// readOuter reads a nested template whose expressions see what is around it: parameters
+// and variables of its own mean nothing then, as in ARM.
+func (s *scope) readOuter() {
 	for _, m := range s.template.Members {
 		s.checkMember(m)
 	}
 	s.checkSchema()
-	for _, name := range []string{"parameters", "variables", "functions"} {
-		if n := s.template.Member(name); n != nil && len(n.Members)+len(n.Elements) > 0 {
-			s.fault(n, "the nested deployment '%s' is evaluated outside, where its %s are not seen: set expressionEvaluationOptions.scope to 'inner'", d.name, name)
-		}
-	}
 }
 
 // deferredBody is what is sent of a deployment that is unfolded later.

@@ -63,7 +63,7 @@ func (s *scope) outputValue(m document.Member, f *frame) (v expr.Value, at *docu
 		outer := s.values.frame
 		s.values.frame = f
 		defer func() { s.values.frame = outer }()
-		w := walker{s.expansion, s.env(s.values, f), f}
+		w := walker{s.values, s.env(s.values, f), f}
 		elements, ok := w.loop(m.Name, loop.Member("count"), loop.Member("input"))
 		return expr.ArrayOf(elements...), loop, ok
 	}

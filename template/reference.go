@@ -67,10 +67,13 @@ func (s *scope) target(name string) (*declaration, error) {
 	if len(found) > 1 {
 		return nil, expr.Errorf("'%s' names %d resources of the template", name, len(found))
 	}
-	if len(found) == 0 {
-		return nil, s.mayAsk()
+	if err := s.mayAsk(); err != nil || len(found) == 0 {
+		return nil, err
 	}
-	return found[0], s.mayAsk()
+	if found[0].broken {
+		return nil, expr.ErrReported
+	}
+	return found[0], nil
 }
 
 func (s *scope) mayAsk() error {

@@ -24,6 +24,7 @@ type declaration struct {
 	existing   bool
 	condition  expr.Value
 	skipped    bool // its condition is false
+	broken     bool // what it is has a fault, which is reported
 
 	dependsOn []*declaration
 	waits     map[*declaration]bool
@@ -57,139 +58,125 @@ var unsupportedTypes = map[string]string{
 var resourceMembers = map[string]bool{"name": true, "type": true, "apiversion": true, "dependson": true, "condition": true, "copy": true,
 	"scope": true, "resources": true, "comments": true, "existing": true, "metadata": true, "subscriptionid": true, "resourcegroup": true, "$options": true}
 
-// declare notes which resources there are. It reports whether all of their names are
-// known; an answer that one needs is no fault in a nested deployment.
-func (s *scope) declare() bool {
-	resources := s.template.Member("resources")
-	if resources == nil || s.over {
-		return true
+// declare notes which resources there are.
+func (s *scope) declare() {
+	if resources := s.template.Member("resources"); resources != nil && !s.over {
+		s.declareAll(resources, nil, nil)
 	}
-	return s.declareAll(resources, nil, nil)
 }
 
-func (s *scope) declareAll(resources *document.Node, parent *declaration, loops []iteration) bool {
-	known := true
+func (s *scope) declareAll(resources *document.Node, parent *declaration, loops []iteration) {
 	switch {
 	case resources.Is(expr.Array):
 		for _, n := range resources.Elements {
-			known = s.declareLoop("", n, parent, loops) && known
+			s.declareLoop("", n, parent, loops)
 		}
 	case resources.Is(expr.Object):
 		for _, m := range resources.Members {
-			known = s.declareLoop(m.Name, m.Node, parent, loops) && known
+			s.declareLoop(m.Name, m.Node, parent, loops)
 		}
 	default:
 		s.fault(resources, "resources are an array, or an object of symbols and resources, and this is %s", resources.Value.Kind())
 	}
-	return known
 }
 
-func (s *scope) declareLoop(symbol string, n *document.Node, parent *declaration, loops []iteration) bool {
+func (s *scope) declareLoop(symbol string, n *document.Node, parent *declaration, loops []iteration) {
 	if !n.Is(expr.Object) {
 		s.fault(n, "a resource is an object, and this is %s", n.Value.Kind())
-		return true
+		return
+	}
+	for _, name := range []string{"import", "extension"} {
+		if m := n.Member(name); m != nil {
+			s.fault(m, "resources of extensions are not supported: a template's resources are Azure Resource Manager's alone")
+			s.broken[strings.ToLower(symbol)] = true
+			return
+		}
 	}
 	loop := n.Member("copy")
 	if loop == nil {
-		return s.declareOne(symbol, n, parent, loops, nil)
+		s.declareOne(symbol, n, parent, loops, nil)
+		return
 	}
 	name := loop.Member("name").Text()
-	if count := loop.Member("count"); name == "" || count == nil {
-		s.fault(loop, "a loop of resources has a name and a count")
-		return true
-	}
-	f := &frame{loops: loops}
-	count, known, ok := s.loopCount(loop.Member("count"), f)
-	if !known || !ok {
-		return known
-	}
-	batch, ok := s.batchSize(loop, f)
+	count, ok := s.loopCount(loop, name, loops)
 	if !ok {
-		return true
+		s.broken[strings.ToLower(name)], s.broken[strings.ToLower(symbol)] = true, true
+		return
 	}
+	batch := s.batchSize(loop, &frame{loops: loops})
 	s.loopNames[strings.ToLower(name)], s.loopNames[strings.ToLower(symbol)] = true, true
-	for i := range count {
-		if s.over {
-			return true
-		}
+	for i := 0; i < count && !s.over; i++ {
 		inner := append(loops[:len(loops):len(loops)], iteration{name: name, index: i, resource: true})
-		known = s.declareOne(symbol, n, parent, inner, &Loop{Name: name, Index: i, Count: count, Batch: batch}) && known
+		s.declareOne(symbol, n, parent, inner, &Loop{Name: name, Index: i, Count: count, Batch: batch})
 	}
-	return known
 }
 
-// loopCount is a loop's count; known is false where a nested deployment's count needs an
-// answer.
-func (s *scope) loopCount(n *document.Node, f *frame) (count int, known, ok bool) {
-	v, ok := s.evaluate(n, f)
-	if ok && !v.Known() && s.mayDefer() {
-		return 0, false, true
-	}
-	if ok {
-		count, ok = s.checkedCount(n, v)
-	}
-	return count, true, ok
-}
-
-func (s *scope) batchSize(loop *document.Node, f *frame) (int, bool) {
-	mode := loop.Member("mode")
-	serial := strings.EqualFold(mode.Text(), "serial")
-	if mode != nil && !serial && !strings.EqualFold(mode.Text(), "parallel") {
-		s.fault(mode, "a loop's mode is 'serial' or 'parallel'")
+func (s *scope) loopCount(loop *document.Node, name string, loops []iteration) (count int, ok bool) {
+	n := loop.Member("count")
+	if name == "" || n == nil {
+		s.fault(loop, "a loop of resources has a name and a count")
 		return 0, false
 	}
+	v, ok := s.evaluate(n, &frame{loops: loops})
+	if !ok {
+		return 0, false
+	}
+	return s.checkedCount(n, v)
+}
+
+// batchSize is how many resources of a loop are sent side by side; 0 is all of them.
+func (s *scope) batchSize(loop *document.Node, f *frame) int {
+	mode := loop.Member("mode")
+	if mode == nil || strings.EqualFold(mode.Text(), "parallel") {
+		return 0
+	}
+	if !strings.EqualFold(mode.Text(), "serial") {
+		s.fault(mode, "a loop's mode is 'serial' or 'parallel'")
+	}
 	n := loop.Member("batchSize")
-	if n == nil || !serial {
-		return map[bool]int{true: 1}[serial], true
+	if n == nil {
+		return 1
 	}
 	v, ok := s.evaluate(n, f)
 	if ok && (!v.Is(expr.Int) || v.Int() < 1) {
 		s.fault(n, "a loop's batchSize is an integer of at least 1")
-		return 0, false
 	}
-	return int(min(v.Int(), maxResources)), ok
+	return int(max(1, min(v.Int(), maxResources)))
 }
 
-// mayDefer reports whether the template is a nested deployment whose names can wait.
-func (s *scope) mayDefer() bool { return s.parent != nil && s.values == s }
-
-func (s *scope) declareOne(symbol string, n *document.Node, parent *declaration, loops []iteration, loop *Loop) bool {
+func (s *scope) declareOne(symbol string, n *document.Node, parent *declaration, loops []iteration, loop *Loop) {
 	d := &declaration{s: s, node: n, symbol: symbol, loops: loops, loop: loop, waits: map[*declaration]bool{}, condition: expr.BoolOf(true)}
 	f := &frame{loops: loops}
-	if !d.readCondition(f) {
-		return true
-	}
+	ok := d.readCondition(f)
 	if d.skipped {
 		defer s.silence()()
-		defer s.add(d) // by what is known of it then
 	}
-	if n.Member("existing") != nil {
-		v, ok := s.evaluate(n.Member("existing"), f)
-		d.existing = ok && v.Bool()
+	if ok = ok && d.readIdentity(f, parent); !ok {
+		d.broken = !d.skipped
 	}
-	kind, known, ok := d.text("type", f)
-	name, nameKnown, nameOK := d.text("name", f)
-	version, versionKnown, versionOK := d.text("apiVersion", f)
-	if !ok || !nameOK || !versionOK {
-		return true
+	s.add(d)
+	if children := n.Member("resources"); children != nil && ok {
+		s.declareAll(children, d, loops)
 	}
-	if !known || !nameKnown || !versionKnown {
+}
+
+// readIdentity works out what the resource is, and where.
+func (d *declaration) readIdentity(f *frame, parent *declaration) bool {
+	if n := d.node.Member("existing"); n != nil {
+		v, _ := d.s.evaluate(n, f)
+		d.existing = v.Bool()
+	}
+	var kindOK, nameOK, versionOK bool
+	d.kind, kindOK = d.text("type", f)
+	d.name, nameOK = d.text("name", f)
+	d.apiVersion, versionOK = d.text("apiVersion", f)
+	if !kindOK || !nameOK || !versionOK {
 		return false
 	}
-	d.kind, d.name, d.apiVersion = kind, name, version
-	if parent != nil && !strings.HasPrefix(strings.ToLower(kind), strings.ToLower(parent.kind)+"/") {
-		d.kind, d.name = parent.kind+"/"+kind, parent.name+"/"+name
+	if parent != nil && !strings.HasPrefix(strings.ToLower(d.kind), strings.ToLower(parent.kind)+"/") {
+		d.kind, d.name = parent.kind+"/"+d.kind, parent.name+"/"+d.name
 	}
-	if known, ok := d.identify(f, parent); !known || !ok {
-		return known
-	}
-	if !d.skipped {
-		s.add(d)
-	}
-	if children := n.Member("resources"); children != nil {
-		return s.declareAll(children, d, loops)
-	}
-	return true
+	return d.identify(f, parent)
 }
 
 // silence forgets the faults until the function that it returns is called: names of a
@@ -216,62 +203,51 @@ func (d *declaration) readCondition(f *frame) bool {
 }
 
 // text is a member that must be a string, not empty.
-func (d *declaration) text(name string, f *frame) (text string, known, ok bool) {
+func (d *declaration) text(name string, f *frame) (text string, ok bool) {
 	n := d.node.Member(name)
 	if n == nil {
 		d.s.fault(d.node, "the resource lacks its member '%s'", name)
-		return "", true, false
+		return "", false
+	}
+	text, ok = d.optional(name, f)
+	if ok && text == "" {
+		d.s.fault(n, "a resource's %s is a string that is not empty", name)
+	}
+	return text, ok && text != ""
+}
+
+// optional is a string that may be absent, null or empty.
+func (d *declaration) optional(name string, f *frame) (text string, ok bool) {
+	n := d.node.Member(name)
+	if n == nil {
+		return "", true
 	}
 	v, ok := d.s.evaluate(n, f)
 	switch {
 	case !ok:
-		return "", true, false
-	case !v.Known() && d.s.mayDefer():
-		return "", false, true
+		return "", false
 	case !v.Known():
-		d.s.fault(n, "a resource's %s must be known before anything is deployed, and this one needs %s", name, strings.Join(Needs(v), ", "))
-		return "", true, false
-	case !v.Is(expr.String) || v.Text() == "":
-		d.s.fault(n, "a resource's %s is a string that is not empty, and this is %s", name, described(v))
-		return "", true, false
+		d.s.values.wait(n, v, "a resource's "+name)
+		return "", false
+	case !v.Is(expr.String | expr.Null):
+		d.s.fault(n, "a resource's %s is a string, and this is %s", name, v.Kind())
+		return "", false
 	}
-	return v.Text(), true, true
-}
-
-func described(v expr.Value) string {
-	if v.Is(expr.String) {
-		return "empty"
-	}
-	return v.Kind().String()
-}
-
-// optional is a member that may be absent.
-func (d *declaration) optional(name string, f *frame) (text string, known, ok bool) {
-	n := d.node.Member(name)
-	if n == nil {
-		return "", true, true
-	}
-	if v, ok := d.s.evaluate(n, f); ok && v.Is(expr.Null) {
-		return "", true, true
-	}
-	return d.text(name, f)
+	return v.Text(), true
 }
 
 // identify works out where the resource lies.
-func (d *declaration) identify(f *frame, parent *declaration) (known, ok bool) {
+func (d *declaration) identify(f *frame, parent *declaration) bool {
 	s := d.s
 	if why, refused := unsupportedTypes[strings.ToLower(d.kind)]; refused {
 		s.fault(d.node.Member("type"), "%s", why)
-		return true, false
+		return false
 	}
-	scopeText, scopeKnown, scopeOK := d.optional("scope", f)
-	group, groupKnown, groupOK := d.optional("resourceGroup", f)
-	subscription, subscriptionKnown, subscriptionOK := d.optional("subscriptionId", f)
+	scopeText, scopeOK := d.optional("scope", f)
+	group, groupOK := d.optional("resourceGroup", f)
+	subscription, subscriptionOK := d.optional("subscriptionId", f)
 	if !scopeOK || !groupOK || !subscriptionOK {
-		return true, false
-	}
-	if !scopeKnown || !groupKnown || !subscriptionKnown {
-		return false, true
+		return false
 	}
 	d.isDeployment = strings.EqualFold(d.kind, deploymentType) && !d.existing
 	d.at = s.at
@@ -281,16 +257,16 @@ func (d *declaration) identify(f *frame, parent *declaration) (known, ok bool) {
 	if group != "" {
 		d.at.Group = group
 	}
-	base := d.at.ID()
+	base, ok := d.at.ID(), true
 	switch {
 	case scopeText != "":
 		if base, ok = d.scopeID(scopeText); !ok {
-			return true, false
+			return false
 		}
 	case parent != nil:
 		d.at, base = parent.at, strings.TrimSuffix(parent.id, parent.path())
 	}
-	return true, d.compose(base)
+	return d.compose(base)
 }
 
 // scopeID is the ID that the resource's scope names, and sets where that lies.
@@ -385,12 +361,15 @@ func (s *scope) add(d *declaration) {
 	if d.loop != nil {
 		s.index(d.loop.Name, d)
 	}
+	if d.id == "" && d.name != "" {
+		s.index(d.name, d)
+	}
 	if d.id != "" {
 		for _, name := range []string{d.id, d.name, d.kind + "/" + d.name, strings.TrimPrefix(d.path(), "/providers/")} {
 			s.index(name, d)
 		}
 	}
-	if d.skipped {
+	if d.skipped || d.broken {
 		return
 	}
 	if !d.existing {
@@ -465,7 +444,7 @@ func (s *scope) expand() {
 		if s.over {
 			return
 		}
-		if !d.skipped {
+		if !d.skipped && !d.broken {
 			d.expand()
 		}
 	}
@@ -552,7 +531,7 @@ func (s *scope) dependOn(d *declaration, n *document.Node, f *frame) {
 			continue
 		}
 		found := s.named(name.Text())
-		if len(found) == 0 && !s.emptyLoop(name.Text()) {
+		if len(found) == 0 && !s.emptyLoop(name.Text()) && !s.broken[strings.ToLower(name.Text())] {
 			s.fault(n, "the resource '%s' is not in the template%s", name.Text(), s.near(name.Text()))
 		}
 		if len(found) > 1 && !s.loopNames[strings.ToLower(name.Text())] {

@@ -35,7 +35,9 @@ type scope struct {
 	byName    map[string][]*declaration // by all names that dependsOn and reference may use
 	ids       map[string]*declaration
 	loopNames map[string]bool
-	settled   []Output // outputs, once they are worked out
+	broken    map[string]bool // what names a loop, or a symbol, that has a fault
+	waits     bool            // something that must be known needs an answer first
+	settled   []Output        // outputs, once they are worked out
 	done      bool
 }
 
@@ -64,7 +66,7 @@ func (f *frame) with(i iteration) *frame {
 func (e *expansion) newScope(t *document.Node, at expr.Scope, name, location string) *scope {
 	s := &scope{expansion: e, template: t, at: at, name: name, location: location,
 		parameters: map[string]*slot{}, variables: map[string]*slot{}, functions: map[string]*expr.Function{},
-		byName: map[string][]*declaration{}, ids: map[string]*declaration{}, loopNames: map[string]bool{}}
+		byName: map[string][]*declaration{}, ids: map[string]*declaration{}, loopNames: map[string]bool{}, broken: map[string]bool{}}
 	s.values = s
 	s.context = s.contextFunctions()
 	return s
@@ -90,9 +92,9 @@ func (s *scope) read(arguments []Argument) {
 	if version != "" && version != "1.0" && version != "1.9-experimental" && !s.typeless {
 		s.fault(s.template.Member("languageVersion"), "the language's versions are 1.0 and 2.0, and this is '%s'", version)
 	}
+	s.readFunctions()
 	s.readParameters(arguments)
 	s.readVariables()
-	s.readFunctions()
 }
 
 func (s *scope) checkMember(m document.Member) {
@@ -183,4 +185,14 @@ func (s *scope) settle(slot *slot, what string, work func() (expr.Value, bool)) 
 		return expr.Value{}, expr.ErrReported
 	}
 	return slot.value, nil
+}
+
+// wait reports that a value must be known before the template can be worked out. Of a
+// nested deployment that is no fault: it is worked out once the answers are there.
+func (s *scope) wait(at *document.Node, v expr.Value, what string) {
+	if s.parent != nil && s.values == s {
+		s.waits = true
+		return
+	}
+	s.fault(at, "%s must be known before anything is deployed, and this one needs %s", what, strings.Join(Needs(v), ", "))
 }

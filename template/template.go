@@ -65,10 +65,12 @@ func Expand(in Input) (*Plan, []*document.Fault) {
 		constant: map[*document.Node]expr.Value{}, seen: map[document.Fault]bool{}, plan: &Plan{}}
 	s := e.newScope(in.Template, in.Scope, in.Name, in.Location)
 	s.read(in.Arguments)
-	if s.declare() && len(e.faults) == 0 {
+	if s.declare(); !e.over {
 		s.expand()
 		e.plan.Outputs = s.outputs()
 		e.plan.Parameters = s.parameterValues()
+	}
+	if len(e.faults) == 0 {
 		s.emit()
 	}
 	if len(e.faults) > 0 {

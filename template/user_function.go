@@ -69,7 +69,7 @@ func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error)
 		library.arguments[strings.ToLower(name)] = v
 	}
 	f := &frame{}
-	w := walker{u.expansion, u.env(library, f), f}
+	w := walker{u.scope, u.env(library, f), f}
 	if err := c.Nest(); err != nil {
 		return expr.Value{}, err
 	}

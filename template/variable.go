@@ -53,7 +53,7 @@ func (s *scope) variable(name string) (expr.Value, error) {
 			return s.evaluate(slot.node, f)
 		}
 		s.frame = f
-		w := walker{s.expansion, s.env(s, f), f}
+		w := walker{s, s.env(s, f), f}
 		elements, ok := w.loop(slot.name, slot.node.Member("count"), slot.node.Member("input"))
 		return expr.ArrayOf(elements...), ok
 	})
