@@ -171,16 +171,16 @@ func (c checker) bounds(d definition, v expr.Value, at *document.Node) bool {
 	default:
 		return true
 	}
-	shown := fmt.Sprint(size)
+	is := fmt.Sprintf(", and is %d", size)
 	if v.Secure() {
-		shown = "another"
+		is = ""
 	}
 	if n := d.member(least); n.Is(expr.Int) && size < n.Value.Int() {
-		c.fault(at, "%s: %s is %s, and %d is the least", c.what, of, shown, n.Value.Int())
+		c.fault(at, "%s: %s must be at least %d%s", c.what, of, n.Value.Int(), is)
 		return false
 	}
 	if n := d.member(most); n.Is(expr.Int) && size > n.Value.Int() {
-		c.fault(at, "%s: %s is %s, and %d is the most", c.what, of, shown, n.Value.Int())
+		c.fault(at, "%s: %s must be at most %d%s", c.what, of, n.Value.Int(), is)
 		return false
 	}
 	return true

@@ -69,11 +69,29 @@ func (s *scope) groupValue() (expr.Value, error) {
 	}
 	location, tags := expr.StringOf(s.in.Location), expr.ObjectOf()
 	if !own {
-		group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
-		location, tags = expr.PendingOf(expr.PropertyOf(group, "location")), expr.PendingOf(expr.PropertyOf(group, "tags"))
+		location, tags = s.groupMember(id, "location"), s.groupMember(id, "tags")
 	}
 	return object("id", id, "name", s.at.Group, "type", "Microsoft.Resources/resourceGroups", "location", location,
 		"tags", tags, "properties", object("provisioningState", "Succeeded")), nil
+}
+
+// groupMember is a member of another group: as a template around declares the group, else
+// as the group's own answer has it.
+func (s *scope) groupMember(id, name string) expr.Value {
+	for around := s; around.parent != nil; {
+		around = around.parent.s
+		for _, d := range around.named(id) {
+			n := d.node.Member(name)
+			if n == nil || d.existing || d.skipped || d.broken {
+				continue
+			}
+			if v, ok := d.s.evaluate(n, d.frame()); ok {
+				return v
+			}
+		}
+	}
+	group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
+	return expr.PendingOf(expr.PropertyOf(group, name))
 }
 
 // environmentValue is that of the public cloud, where no other is given: what templates

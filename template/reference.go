@@ -110,7 +110,7 @@ func (s *scope) depend(target *declaration) error {
 	if owner != nil {
 		owner.after(target)
 	}
-	if target.nested != nil {
+	if target.isDeployment && !target.skipped {
 		return target.unfold()
 	}
 	return nil

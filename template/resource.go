@@ -239,10 +239,6 @@ func (d *declaration) optional(name string, f *frame) (text string, ok bool) {
 // identify works out where the resource lies.
 func (d *declaration) identify(f *frame, parent *declaration) bool {
 	s := d.s
-	if why, refused := unsupportedTypes[strings.ToLower(d.kind)]; refused {
-		s.fault(d.node.Member("type"), "%s", why)
-		return false
-	}
 	scopeText, scopeOK := d.optional("scope", f)
 	group, groupOK := d.optional("resourceGroup", f)
 	subscription, subscriptionOK := d.optional("subscriptionId", f)
@@ -266,7 +262,12 @@ func (d *declaration) identify(f *frame, parent *declaration) bool {
 	case parent != nil:
 		d.at, base = parent.at, strings.TrimSuffix(parent.id, parent.path())
 	}
-	return d.compose(base)
+	ok = d.compose(base)
+	if why, refused := unsupportedTypes[strings.ToLower(d.kind)]; refused {
+		s.fault(d.node.Member("type"), "%s", why)
+		return false
+	}
+	return ok
 }
 
 // scopeID is the ID that the resource's scope names, and sets where that lies.
