@@ -35,6 +35,10 @@ func (w walker) value(n *document.Node) (v expr.Value, ok, constant bool) {
 	if w.over {
 		return expr.Value{}, false, false
 	}
+	if err := w.budget.Steps(1); err != nil {
+		w.failed(n, err)
+		return expr.Value{}, false, false
+	}
 	if n.Is(expr.Array | expr.Object | expr.String) {
 		if v, known := w.constant[n]; known {
 			return v, w.charge(n, v), true
@@ -175,6 +179,7 @@ func (w walker) loop(name string, count, input *document.Node) (elements []expr.
 	}
 	outer := *w.at
 	defer func() { *w.at = outer }()
+	elements = make([]expr.Value, 0, n)
 	for i := range n {
 		*w.at = *outer.with(iteration{name: name, index: i})
 		v, fine, _ := w.value(input)

@@ -27,8 +27,8 @@ const (
 
 // What one template's expressions may spend.
 const (
-	maxSteps = 4_000_000
-	maxSpent = 64 << 20
+	maxSteps = 1_000_000
+	maxSpent = 32 << 20
 	maxDepth = 512
 )
 

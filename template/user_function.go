@@ -58,6 +58,9 @@ type userFunction struct {
 	what       string
 }
 
+// stepsOfCall is what a call costs beside its expressions.
+const stepsOfCall = 4
+
 func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	library := userLibrary{u.scope, make(map[string]expr.Value, len(args)), u.what}
 	for i, p := range u.parameters {
@@ -71,6 +74,9 @@ func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error)
 	f := &frame{}
 	w := walker{u.scope, u.env(library, f), f}
 	if err := c.Nest(); err != nil {
+		return expr.Value{}, err
+	}
+	if err := c.Steps(stepsOfCall); err != nil {
 		return expr.Value{}, err
 	}
 	defer c.Unnest()

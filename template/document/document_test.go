@@ -61,6 +61,7 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"casing", `{"a":{"x":1,"X":2}}`, "1:13: $.a.X: C: the members 'x' and 'X' of one object differ in casing alone", document.Strict},
 		{"encoding", "[\"\xff\"]", "1:3: $: C: the document is not in UTF-8 here", document.Strict},
 		{"depth", strings.Repeat("[", 101), "1:101: $" + strings.Repeat("[0]", 100) + ": C: the document nests deeper than 100 levels", document.Strict},
+		{"values", "[" + strings.Repeat("1,", 299_999) + "1]", "1:600000: $[299999]: C: the document holds more than 300000 values", document.Strict},
 		{"size", strings.Repeat(" ", 4<<20+1), "1:1: $: C: the document has 4194305 bytes, and 4194304 are the most", document.Strict},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,6 +15,10 @@ import (
 // MaxBytes is how long a document may be, as in ARM.
 const MaxBytes = 4 << 20
 
+// MaxValues is how many values a document may hold: real ones of 4 MiB hold half as many,
+// and each takes more memory than its text.
+const MaxValues = 300_000
+
 // MaxDepth is how deep arrays and objects may nest.
 const MaxDepth = 100
 
@@ -67,6 +71,7 @@ type scanner struct {
 	text     []byte
 	at       int
 	relaxed  bool
+	values   int
 	steps    []string // the path to what is being read
 	document *Document
 	code     string
@@ -143,6 +148,9 @@ func (s *scanner) value() (*Node, *syntaxError) {
 	}
 	if s.at >= len(s.text) {
 		return nil, s.unexpected("a value")
+	}
+	if s.values++; s.values > MaxValues {
+		return nil, s.fail(s.at, "the document holds more than %d values", MaxValues)
 	}
 	n := &Node{Offset: s.at, document: s.document}
 	var err *syntaxError
