@@ -54,6 +54,15 @@ func like(part, whole expr.Value) expr.Value {
 	return part
 }
 
+// count is what is said of a value's size: of a secret string a secret, but not of an
+// array or object in which secrets are.
+func count(of, result expr.Value) expr.Value {
+	if of.Is(expr.String) {
+		return like(result, of)
+	}
+	return result
+}
+
 // elements are an array's elements, secrets where the array is one.
 func elements(array expr.Value) []expr.Value {
 	list := make([]expr.Value, array.Len())
@@ -216,8 +225,7 @@ func once(c *expr.Call, arrays []expr.Value) (expr.Value, error) {
 func distinct(c *expr.Call, args []expr.Value) (expr.Value, error) { return once(c, args) }
 
 func empty(_ *expr.Call, args []expr.Value) (expr.Value, error) {
-	v := args[0]
-	return like(expr.BoolOf(v.Len() == 0 && v.Text() == ""), v), nil
+	return count(args[0], expr.BoolOf(args[0].Len() == 0 && args[0].Text() == "")), nil
 }
 
 func first(_ *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -338,7 +346,7 @@ func length(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.String) {
 		n = utf16Length(args[0].Text())
 	}
-	return like(expr.IntOf(int64(n)), args[0]), nil
+	return count(args[0], expr.IntOf(int64(n))), nil
 }
 
 func extreme(better func(a, b int64) bool) call {

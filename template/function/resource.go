@@ -42,10 +42,7 @@ func under(c *expr.Call, scope, kind string, names []string) (expr.Value, error)
 		return expr.Value{}, expr.Errorf("the type '%s' requires '%d' resource name argument(s), and %d are given", kind, len(segments)-1, len(names))
 	}
 	size := len(scope) + len("/providers/") + len(kind)
-	for i, name := range names {
-		if name == "" {
-			return expr.Value{}, expr.Errorf("name %d of the resource is empty", i+1)
-		}
+	for _, name := range names { // empty ones too: variables name resources that are not used
 		size += len(name) + 1
 	}
 	if err := c.Bytes(size); err != nil {

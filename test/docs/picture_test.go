@@ -55,6 +55,7 @@ var captions = map[string]string{
 	"regions":             "the region map",
 	"routing":             "what is it about?",
 	"schema":              "shapes of bodies",
+	"template":            "ARM's templates",
 	"tracing":             "request ids, spans",
 	"upstream":            "calls regional endpoints",
 }

@@ -1,0 +1,98 @@
+package function
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"portico/template/expr"
+)
+
+var update = flag.Bool("update", false, "write docs/template-functions.md anew")
+
+// elsewhere are the functions that are not in the library: they know the template, or do
+// not look at all of their arguments.
+var elsewhere = family{"The template and its deployment", []row{
+	{expr.Function{Name: "and", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Bool)}}, "Whether all booleans are true. What stands behind a false one is not worked out."},
+	{expr.Function{Name: "coalesce", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Any)}}, "The first value that is not null. What stands behind it is not worked out."},
+	{expr.Function{Name: "copyIndex", Max: 2, Params: []expr.Param{param("loop", expr.String), param("offset", expr.Int)}}, "The index of a loop's turn, from 0, with an offset added."},
+	{expr.Function{Name: "deployer"}, "Who deploys: objectId, tenantId, userPrincipalName."},
+	{expr.Function{Name: "deployment"}, "The deployment: name, location (at a subscription), properties."},
+	{expr.Function{Name: "environment"}, "The cloud: name, resourceManager, suffixes and so on."},
+	{expr.Function{Name: "if", Min: 3, Max: 3, Params: []expr.Param{param("condition", expr.Bool), param("then", expr.Any), param("else", expr.Any)}}, "One of two values. The other one is not worked out."},
+	{expr.Function{Name: "lambda", Min: 1, Max: many, Params: []expr.Param{param("names", expr.String), param("body", expr.Any)}}, "A function for map, filter and others: the names of its variables, then its body."},
+	{expr.Function{Name: "lambdaVariables", Min: 1, Max: 1, Params: []expr.Param{param("name", expr.String)}}, "A variable of a lambda around the expression."},
+	{expr.Function{Name: "list*", Min: 2, Max: 3, Params: []expr.Param{param("resource", expr.String), param("apiVersion", expr.String), param("values", expr.Object)}}, "What an action of a resource answers, whose name begins with list: listKeys, listAccountSas. Needs the provider's answer."},
+	{expr.Function{Name: "or", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Bool)}}, "Whether one boolean is true. What stands behind it is not worked out."},
+	{expr.Function{Name: "parameters", Min: 1, Max: 1, Params: []expr.Param{param("name", expr.String)}}, "A parameter's value."},
+	{expr.Function{Name: "reference", Min: 1, Max: 3, Params: []expr.Param{param("resource", expr.String), param("apiVersion", expr.String), param("'Full'", expr.String)}}, "What a resource's provider says of it: its properties, or all. Needs the provider's answer."},
+	{expr.Function{Name: "references", Min: 1, Max: 2, Params: []expr.Param{param("loop", expr.String), param("'Full'", expr.String)}}, "As reference, of all resources of a loop. Needs the providers' answers."},
+	{expr.Function{Name: "resourceGroup"}, "The group: id, name, location, tags and so on. At a subscription there is none."},
+	{expr.Function{Name: "resourceInfo", Min: 1, Max: 1, Params: []expr.Param{param("symbol", expr.String)}}, "A resource of the template: id, name, type, apiVersion."},
+	{expr.Function{Name: "subscription"}, "The subscription: id, subscriptionId, tenantId, displayName."},
+	{expr.Function{Name: "tenant"}, "The tenant: tenantId, displayName."},
+	{expr.Function{Name: "variables", Min: 1, Max: 1, Params: []expr.Param{param("name", expr.String)}}, "A variable's value."},
+}}
+
+const preface = `# Functions of templates
+
+What may be called in the expressions of a template, ` + "`\"[concat('a', parameters('b'))]\"`" + `: the names are found in any
+casing. Arguments in brackets may be left out; … may be repeated. Strings are counted in units of UTF-16, as .NET counts
+them, and formats are .NET's in its invariant culture. Functions that ask Key Vault, pick zones, know management groups
+or providers' manifests are refused by their names.
+
+This page is written by ` + "`go test ./template/function -run TestReference -update`" + `.
+`
+
+func TestReference(t *testing.T) {
+	var page strings.Builder
+	page.WriteString(preface)
+	for _, f := range append(families(), elsewhere) {
+		fmt.Fprintf(&page, "\n## %s\n\n| function | value |\n|---|---|\n", f.title)
+		for _, r := range f.rows {
+			says := r.says
+			if r.DefaultsOnly {
+				says += " In default values of parameters alone."
+			}
+			fmt.Fprintf(&page, "| `%s` | %s |\n", signature(&r.Function), strings.ReplaceAll(says, "|", "\\|"))
+		}
+	}
+	const path = "../../docs/template-functions.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(there) != page.String() {
+		t.Errorf("%s is not what the rows say: write it with -update", path)
+	}
+}
+
+// signature is a function with its arguments: name(a, [b], c…).
+func signature(f *expr.Function) string {
+	args := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		args[i] = p.Name
+		if i == len(f.Params)-1 && (f.Max < 0 || f.Max > len(f.Params)) {
+			args[i] += "…"
+		}
+		if i >= f.Min {
+			args[i] = "[" + args[i] + "]"
+		}
+	}
+	return f.Name + "(" + strings.Join(args, ", ") + ")"
+}
+
+func TestLibraryHasNoFunctionOfTheTemplate(t *testing.T) {
+	for _, r := range elsewhere.rows {
+		if Find(r.Name) != nil {
+			t.Errorf("%s is in the library", r.Name)
+		}
+	}
+}
