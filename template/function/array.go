@@ -93,20 +93,15 @@ func concat(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.Array) {
 		return joined(c, args)
 	}
-	parts := make([]string, len(args))
-	size := 0
-	result := expr.Value{}
-	for i, arg := range args {
-		parts[i] = plainText(arg)
-		size += len(parts[i])
-		if arg.Secure() {
-			result = result.AsSecure()
-		}
-	}
-	if err := c.Bytes(size); err != nil {
+	parts, err := texts(c, args, 0)
+	if err != nil {
 		return expr.Value{}, err
 	}
-	return like(expr.StringOf(strings.Join(parts, "")), result), nil
+	text := expr.StringOf(strings.Join(parts, ""))
+	for _, arg := range args {
+		text = like(text, arg)
+	}
+	return text, nil
 }
 
 // joined is one array of the elements of arrays.
@@ -203,26 +198,31 @@ func keys(c *expr.Call, array expr.Value) ([]string, error) {
 	return all, nil
 }
 
-// once is an array of the elements of arrays, each once.
-func once(c *expr.Call, arrays []expr.Value) (expr.Value, error) {
+// distinctElements are the elements of arrays, each once, with their keys.
+func distinctElements(c *expr.Call, arrays []expr.Value) (all []expr.Value, names []string, err error) {
 	seen := map[string]bool{}
-	var all []expr.Value
 	for _, a := range arrays {
-		names, err := keys(c, a)
+		own, err := keys(c, a)
 		if err != nil {
-			return expr.Value{}, err
+			return nil, nil, err
 		}
-		for i, name := range names {
+		for i, name := range own {
 			if !seen[name] {
 				seen[name] = true
-				all = append(all, a.Element(i))
+				all, names = append(all, a.Element(i)), append(names, name)
 			}
 		}
 	}
-	return expr.ArrayOf(all...), c.Elements(len(all))
+	return all, names, nil
 }
 
-func distinct(c *expr.Call, args []expr.Value) (expr.Value, error) { return once(c, args) }
+func distinct(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	all, _, err := distinctElements(c, args)
+	if err != nil {
+		return expr.Value{}, err
+	}
+	return expr.ArrayOf(all...), c.Elements(len(all))
+}
 
 func empty(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	return count(args[0], expr.BoolOf(args[0].Len() == 0 && args[0].Text() == "")), nil
@@ -322,21 +322,27 @@ func intersection(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.Object) {
 		return commonMembers(c, args)
 	}
-	left, err := once(c, args[:1])
+	common, names, err := distinctElements(c, args[:1])
 	if err != nil {
 		return expr.Value{}, err
 	}
-	common := elements(left)
 	for _, array := range args[1:] {
-		names, err := keys(c, array)
+		others, err := keys(c, array)
 		if err != nil {
 			return expr.Value{}, err
 		}
 		there := map[string]bool{}
-		for _, name := range names {
+		for _, name := range others {
 			there[name] = true
 		}
-		common = slices.DeleteFunc(common, func(v expr.Value) bool { return !there[key(v)] })
+		kept := 0
+		for i, name := range names {
+			if there[name] {
+				names[kept], common[kept] = name, common[i]
+				kept++
+			}
+		}
+		names, common = names[:kept], common[:kept]
 	}
 	return expr.ArrayOf(common...), c.Elements(len(common))
 }
@@ -423,7 +429,7 @@ func union(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.Value{}, expr.Errorf("the arguments must be all arrays or all objects")
 	}
 	if args[0].Is(expr.Array) {
-		return once(c, args)
+		return distinct(c, args)
 	}
 	return mergeObjects(c, args)
 }

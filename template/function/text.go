@@ -16,7 +16,7 @@ func stringFunctions() []row {
 		function("fail", "Ends the deployment with a message.", 1, 1, fail, param("message", expr.String)),
 		function("format", "A text with values in it, by .NET's composite format: {0}, {1,10} in a width, {2:N2} by a format, in the invariant culture.", 1, many, formatText,
 			param("format", expr.String), param("values", expr.Any)),
-		function("guid", "The version-5 UUID of texts: the same for the same texts.", 1, many, guid, name),
+		function("guid", "The version-5 UUID of texts: the same for the same texts.", 1, many, named(nameGUID), name),
 		function("join", "The elements of an array as a text, with a delimiter between them.", 2, 2, join, param("array", expr.Array), param("delimiter", expr.String)),
 		function("newGuid", "A random UUID.", 0, 0, newGUID).defaultsOnly(),
 		function("padLeft", "A text filled up on its left to a length of at most 16.", 2, 3, padLeft,
@@ -29,7 +29,7 @@ func stringFunctions() []row {
 		function("toLower", "A string in lower case.", 1, 1, casing(unicode.ToLower), text),
 		function("toUpper", "A string in upper case.", 1, 1, casing(unicode.ToUpper), text),
 		function("trim", "A string without white space at its ends.", 1, 1, trim, text),
-		function("uniqueString", "A hash of texts, in 13 letters and digits: the same for the same texts.", 1, many, uniqueString, name),
+		function("uniqueString", "A hash of texts, in 13 letters and digits: the same for the same texts.", 1, many, named(uniqueName), name),
 	}
 }
 
@@ -124,25 +124,30 @@ func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.StringOf(text), err
 }
 
-// joinedNames are texts as guid and uniqueString take them.
-func joinedNames(c *expr.Call, args []expr.Value) (string, error) {
-	texts := make([]string, len(args))
-	size := 0
-	for i, arg := range args {
-		texts[i] = plainText(arg)
-		size += len(texts[i]) + 1
+// named calls make with the arguments joined by a dash, as guid and uniqueString take them.
+func named(make func(name string) string) call {
+	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
+		texts, err := texts(c, args, 1)
+		if err != nil {
+			return expr.Value{}, err
+		}
+		return expr.StringOf(make(strings.Join(texts, "-"))), nil
 	}
-	return strings.Join(texts, "-"), c.Bytes(size)
 }
 
-func guid(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	name, err := joinedNames(c, args)
-	return expr.StringOf(nameGUID(name)), err
-}
-
-func uniqueString(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	name, err := joinedNames(c, args)
-	return expr.StringOf(uniqueName(name)), err
+// texts are values as texts. Charged is what they take joined, by a delimiter of so many
+// bytes.
+func texts(c *expr.Call, values []expr.Value, delimiter int) ([]string, error) {
+	all := make([]string, len(values))
+	size := 0
+	for i, v := range values {
+		var err error
+		if all[i], err = textOf(c, v); err != nil {
+			return nil, err
+		}
+		size += len(all[i]) + delimiter
+	}
+	return all, c.Bytes(size)
 }
 
 func newGUID(c *expr.Call, _ []expr.Value) (expr.Value, error) {
@@ -151,16 +156,8 @@ func newGUID(c *expr.Call, _ []expr.Value) (expr.Value, error) {
 
 func join(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	delimiter := args[1].Text()
-	texts := make([]string, args[0].Len())
-	size := 0
-	for i, e := range args[0].Elements() {
-		var err error
-		if texts[i], err = textOf(c, e); err != nil {
-			return expr.Value{}, err
-		}
-		size += len(texts[i]) + len(delimiter)
-	}
-	if err := c.Bytes(size); err != nil {
+	texts, err := texts(c, args[0].Elements(), len(delimiter))
+	if err != nil {
 		return expr.Value{}, err
 	}
 	return expr.StringOf(strings.Join(texts, delimiter)), nil
