@@ -188,6 +188,9 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, erro
 		return Value{}, err
 	}
 	if !computable(f, args) {
+		if f.Anchor != nil {
+			args = f.Anchor(e.env.Scope, args)
+		}
 		return e.remains(n, args)
 	}
 	env := e.env
@@ -199,6 +202,9 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, erro
 	case errors.Is(err, ErrReported):
 		return Value{}, err
 	case errors.As(err, &fault):
+		if anySecure(args) && fault.cause == nil {
+			return Value{}, errorAt(n.offset, "the template function '%s' refuses an argument that is made of a secret", f.Name)
+		}
 		if fault.Offset < 0 && fault.cause == nil {
 			fault = &Error{Message: "the template function '" + f.Name + "': " + fault.Message, Offset: n.offset}
 		}
@@ -319,6 +325,9 @@ func member(of Value, name string) (Value, error) {
 	if v, ok := of.Member(name); ok {
 		return v, nil
 	}
+	if of.Secure() {
+		return Value{}, Errorf("the object, which is a secret, has no property '%s'", name)
+	}
 	names := make([]string, of.Len())
 	for i, m := range of.Members() {
 		names[i] = m.Name
@@ -351,10 +360,13 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 		return e.pending(newElement(n.offset, nodeOf(of), nodeOf(key)), of, key)
 	}
 	v, err := Select(of, key)
-	if key.Secure() {
-		v = v.AsSecure()
+	if !key.Secure() {
+		return v, err
 	}
-	return v, err
+	if err != nil {
+		err = Errorf("a value of kind %s has no element that the index, which is made of a secret, selects", of.Kind())
+	}
+	return v.AsSecure(), err
 }
 
 // Select is OF[KEY]: an element by its index, or a member by its name.

@@ -165,6 +165,53 @@ func (l withSecret) Find(namespace, name string) *expr.Function {
 	return l.library.Find(namespace, name)
 }
 
+// A fault says nothing of a secret that the expression has.
+func TestFaultsKeepSecrets(t *testing.T) {
+	t.Parallel()
+	secret := expr.ObjectOf(expr.Member{Name: "s", Value: expr.StringOf("tok3n").AsSecure()})
+	for _, text := range []string{`[fail(secret().s)]`, `[json(secret().s)]`, `[secret()[secret().s]]`, `[createObject('a', 1)[secret().s]]`, `[int(secret().s)]`,
+		`[resourceId(secret().s, 'a')]`, `[createObject(secret().s, 1, 'b')]`, `[createObject(secret().s, 1).x]`} {
+		n, err := expr.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := env(library{})
+		e.Library = withSecret{secret: secret}
+		if _, err = expr.Evaluate(n, e); err == nil || strings.Contains(err.Error(), "tok3n") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// What waits for an answer means the scope in which it was written.
+func TestWhatWaitsKeepsItsScope(t *testing.T) {
+	t.Parallel()
+	const zero, one = "00000000-0000-0000-0000-000000000000", "11111111-1111-1111-1111-111111111111"
+	for text, want := range map[string]string{
+		`[resourceId('A.B/c', ask('n'))]`:                     "/subscriptions/" + zero + "/resourceGroups/g/providers/A.B/c/n",
+		`[resourceId('h', 'A.B/c', ask('n'))]`:                "/subscriptions/" + zero + "/resourceGroups/h/providers/A.B/c/n",
+		`[resourceId('` + one + `', 'A.B/c', ask('n'))]`:      "/subscriptions/" + one + "/resourceGroups/g/providers/A.B/c/n",
+		`[resourceId(ask('` + one + `'), 'h', 'A.B/c', 'n')]`: "/subscriptions/" + one + "/resourceGroups/h/providers/A.B/c/n",
+		`[subscriptionResourceId('A.B/c', ask('n'))]`:         "/subscriptions/" + zero + "/providers/A.B/c/n",
+	} {
+		n, err := expr.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := env(library{})
+		e.Scope = expr.Scope{Subscription: zero, Group: "g"}
+		part, err := expr.Evaluate(n, e)
+		if err != nil || part.Known() {
+			t.Fatalf("%s: %s, %v", text, part.JSON(), err)
+		}
+		e = env(library{answered: true})
+		e.Scope = expr.Scope{Subscription: "22222222-2222-2222-2222-222222222222", Group: "other"}
+		if got, err := expr.Finish(part, e); err != nil || got.Text() != want {
+			t.Errorf("%s is %s: %s, %v", text, part.JSON(), got.Text(), err)
+		}
+	}
+}
+
 // Expressions that ask for ever more are refused early.
 func TestBombsAreRefused(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,9 @@ type Function struct {
 	// into its result without looking into them, so that it can be worked out although a
 	// part still needs an answer: createArray, createObject, map.
 	Carries bool
+	// Anchor, where it is set, adds to arguments what the function takes of the scope, for a
+	// call that is finished where another scope may count.
+	Anchor func(s Scope, args []Value) []Value
 	// Call works out the result. Its arguments are of the row's kinds, and it charges
 	// the call for steps and bytes that grow with them before it spends either.
 	Call func(c *Call, args []Value) (Value, error)

@@ -28,7 +28,9 @@ func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.Value{}, err
 	}
 	members := make([]expr.Member, len(args)/2)
+	secret := false // a name is: then the object is, since names are no values
 	for i := range members {
+		secret = secret || args[2*i].Secure()
 		if args[2*i].Is(expr.Pending) {
 			return expr.PendingOf(expr.Invoke("createObject", args...)), nil
 		}
@@ -36,6 +38,9 @@ func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 			return expr.Value{}, expr.Errorf("argument %d must be a name, a string, and is of kind %s", 2*i+1, args[2*i].Kind())
 		}
 		members[i] = expr.Member{Name: args[2*i].Text(), Value: args[2*i+1]}
+	}
+	if secret {
+		return expr.ObjectOf(members...).AsSecure(), nil
 	}
 	return expr.ObjectOf(members...), nil
 }

@@ -13,10 +13,51 @@ func resourceFunctions() []row {
 	return []row{
 		function("extensionResourceId", "The ID of a resource that extends another one: that one's ID, the type, a name for each segment of the type behind its namespace.", 3, many, extensionResourceID, text),
 		function("managementGroupResourceId", "The ID of a resource in a management group: the group's name, the type, names.", 2, many, managementGroupResourceID, text),
-		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type, names.", 2, many, resourceID, text),
-		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type, names.", 2, many, subscriptionResourceID, text),
+		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type, names.", 2, many, resourceID, text).anchored(anchorResource),
+		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type, names.", 2, many, subscriptionResourceID, text).anchored(anchorSubscription),
 		function("tenantResourceId", "The ID of a resource in the tenant: the type, names.", 2, many, tenantResourceID, text),
 	}
+}
+
+// anchored has calls whose arguments are not all known keep the scope that they stand in.
+func (r row) anchored(anchor func(expr.Scope, []expr.Value) []expr.Value) row {
+	r.Anchor = anchor
+	return r
+}
+
+// anchorResource writes the subscription and the group before the type.
+func anchorResource(s expr.Scope, args []expr.Value) []expr.Value {
+	scope := []expr.Value{expr.StringOf(s.Subscription), expr.StringOf(s.Group)}
+	if s.Group == "" {
+		scope = scope[:1]
+	}
+	switch at := typeAt(args, 1); {
+	case at == 0:
+		return append(scope, args...)
+	case at < 0 || !args[0].Known():
+		return args
+	}
+	if _, err := uuid.Parse(args[0].Text()); err != nil {
+		return append(scope[:1], args...)
+	}
+	return append(append(args[:1:1], scope[1:]...), args[1:]...)
+}
+
+func anchorSubscription(s expr.Scope, args []expr.Value) []expr.Value {
+	if typeAt(args, 0) == 0 {
+		return append([]expr.Value{expr.StringOf(s.Subscription)}, args...)
+	}
+	return args
+}
+
+// typeAt is the index of the type among the first arguments; -1 where it is not known.
+func typeAt(args []expr.Value, last int) int {
+	for i, arg := range args[:min(last+1, len(args))] {
+		if arg.Is(expr.String) && strings.Contains(arg.Text(), "/") {
+			return i
+		}
+	}
+	return -1
 }
 
 // typed splits arguments at the type, which is the first of them with a slash; before are
