@@ -160,14 +160,13 @@ func listed(values expr.Value) string {
 }
 
 func (c checker) bounds(d definition, v expr.Value, at *document.Node) bool {
-	size, least, most, of := int64(0), "minLength", "maxLength", "its length"
+	size, least, most, of := int64(v.Len()), "minLength", "maxLength", "its length"
 	switch v.Kind() {
 	case expr.Int:
 		size, least, most, of = v.Int(), "minValue", "maxValue", "its value"
 	case expr.String:
 		size = int64(len(utf16.Encode([]rune(v.Text()))))
 	case expr.Array:
-		size = int64(v.Len())
 	default:
 		return true
 	}

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"portico/template/document"
@@ -29,7 +30,6 @@ type declaration struct {
 	dependsOn []*declaration
 	waits     map[*declaration]bool
 	body      expr.Value
-	expanded  bool
 
 	isDeployment bool
 	arguments    []Argument // of a nested deployment
@@ -106,7 +106,7 @@ func (s *scope) declareLoop(symbol string, n *document.Node, parent *declaration
 	batch := s.batchSize(loop, &frame{loops: loops})
 	s.loopNames[strings.ToLower(name)], s.loopNames[strings.ToLower(symbol)] = true, true
 	for i := 0; i < count && !s.over; i++ {
-		inner := append(loops[:len(loops):len(loops)], iteration{name: name, index: i, resource: true})
+		inner := slices.Concat(loops, []iteration{{name: name, index: i, resource: true}})
 		s.declareOne(symbol, n, parent, inner, &Loop{Name: name, Index: i, Count: count, Batch: batch})
 	}
 }
@@ -253,16 +253,17 @@ func (d *declaration) identify(f *frame, parent *declaration) bool {
 	if group != "" {
 		d.at.Group = group
 	}
-	base, ok := d.at.ID(), true
+	base := d.at.ID()
 	switch {
 	case scopeText != "":
+		var ok bool
 		if base, ok = d.scopeID(scopeText); !ok {
 			return false
 		}
 	case parent != nil:
 		d.at, base = parent.at, strings.TrimSuffix(parent.id, parent.path())
 	}
-	ok = d.compose(base)
+	ok := d.compose(base)
 	if why, refused := unsupportedTypes[strings.ToLower(d.kind)]; refused {
 		s.fault(d.node.Member("type"), "%s", why)
 		return false

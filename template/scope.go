@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 
 	"portico/template/document"
@@ -59,7 +60,7 @@ type iteration struct {
 
 func (f *frame) with(i iteration) *frame {
 	inner := *f
-	inner.loops = append(f.loops[:len(f.loops):len(f.loops)], i)
+	inner.loops = slices.Concat(f.loops, []iteration{i})
 	return &inner
 }
 

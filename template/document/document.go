@@ -183,7 +183,7 @@ func (d *Document) path(offset int) string {
 func appendName(path []byte, name string) []byte {
 	for _, c := range name {
 		if c != '_' && c != '-' && c != '$' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return append(append(append(path, "['"...), name...), "']"...)
+			return fmt.Appendf(path, "['%s']", name)
 		}
 	}
 	return append(append(path, '.'), name...)

@@ -118,12 +118,11 @@ func (s *scanner) space() *syntaxError {
 
 func (s *scanner) comment() *syntaxError {
 	rest := string(s.text[s.at:min(s.at+2, len(s.text))])
-	end, length := "", 0
-	switch {
-	case rest == "//":
-		end = "\n"
-	case rest == "/*":
-		end, length = "*/", 2
+	end, length := "*/", 2
+	switch rest {
+	case "//":
+		end, length = "\n", 0
+	case "/*":
 	default:
 		return s.unexpected("a value")
 	}

@@ -90,7 +90,7 @@ func TestFaultsOfExpressionsNameTheirPlace(t *testing.T) {
 		`[string(1).]`:                "11: the expression ends where a property's name is expected",
 		`[string(1)[0]`:               "12: the expression ends where ']' is expected",
 		`[string(1)[0]]`:              "10: a value of kind String has no elements that an index of kind Integer selects",
-		`[concat('a', lenght(1))]`:    "13: the template function 'lenght' is not known; did you mean 'length'?",
+		`[concat('a', lengt(1))]`:     "13: the template function 'lengt' is not known; did you mean 'length'?",
 		`[contoso.f()]`:               "1: the template function 'contoso.f' is not known",
 		`[toUpper()]`:                 "1: the template function 'toUpper' takes 1 argument, and 0 are given",
 		`[toUpper(1)]`:                "1: the template function 'toUpper' wants its argument 1, text, as String, and is given Integer",

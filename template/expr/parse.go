@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxLength is how long an expression may be, in bytes, as in ARM.
@@ -75,7 +76,7 @@ func (p *parser) unexpected(wanted string) error {
 	if !p.space() {
 		return errorAt(p.at, "the expression ends where %s is expected", wanted)
 	}
-	r := []rune(p.text[p.at:min(len(p.text), p.at+4)])[0]
+	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
 	return errorAt(p.at, "the expression has %q where %s is expected", r, wanted)
 }
 
