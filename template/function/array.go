@@ -21,7 +21,7 @@ func arrayFunctions() []row {
 		function("distinct", "The elements of an array, each once.", 1, 1, distinct, param("array", expr.Array)),
 		function("empty", "Whether an array, object or string is empty, or null.", 1, 1, empty, param("value", expr.Array|expr.Object|expr.String|expr.Null)).carries(),
 		function("first", "The first element of an array, null if it has none; the first character of a string.", 1, 1, first, param("value", expr.Array|expr.String)).carries(),
-		function("flatten", "The elements of an array's arrays in one array.", 1, 1, flatten, param("array", expr.Array)),
+		function("flatten", "The elements of an array's arrays in one array.", 1, 1, flatten, param("array", expr.Array)).carries(),
 		function("indexFromEnd", "The element of an array by its place from the end, which has place 1.", 2, 2, indexFromEnd,
 			param("array", expr.Array), param("place", expr.Int)).carries(),
 		function("indexOf", "Where an array has an element first, or a string a part, compared without case; -1 where it does not.", 2, 2, indexOf,
@@ -42,7 +42,7 @@ func arrayFunctions() []row {
 		function("tryIndexFromEnd", "As indexFromEnd, then as tryGet with the keys behind it; null where something is absent.", 2, many, tryIndexFromEnd,
 			param("array", expr.Array|expr.Null), param("place", expr.Int), param("keys", expr.Int|expr.String|expr.Object)).carries(),
 		function("union", "The elements of all arrays, each once; or the members of all objects, the last of a name, objects in objects likewise merged.", 2, many, union,
-			param("values", expr.Array|expr.Object)),
+			param("values", expr.Array|expr.Object)).carries(),
 	}
 }
 
@@ -61,6 +61,15 @@ func count(of, result expr.Value) expr.Value {
 		return like(result, of)
 	}
 	return result
+}
+
+// waits is the call itself: what it must know of its arguments needs an answer.
+func waits(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	v := expr.PendingOf(expr.Invoke(c.Name, args...))
+	for _, arg := range args {
+		v = like(v, arg)
+	}
+	return v, c.Elements(len(args))
 }
 
 // elements are an array's elements, secrets where the array is one.
@@ -253,6 +262,9 @@ func last(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 func flatten(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	arrays := elements(args[0])
 	for i, a := range arrays {
+		if a.Is(expr.Pending) {
+			return waits(c, args)
+		}
 		if !a.Is(expr.Array) {
 			return expr.Value{}, expr.Errorf("each element of the array must be an array, and element %d is of kind %s", i, a.Kind())
 		}
@@ -428,8 +440,13 @@ func union(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if !sameKind(args, expr.Array) {
 		return expr.Value{}, expr.Errorf("the arguments must be all arrays or all objects")
 	}
-	if args[0].Is(expr.Array) {
-		return distinct(c, args)
+	if args[0].Is(expr.Object) {
+		return mergeObjects(c, args)
 	}
-	return mergeObjects(c, args)
+	for _, a := range args {
+		if !a.Known() { // what is not known may be there already
+			return waits(c, args)
+		}
+	}
+	return distinct(c, args)
 }

@@ -1,6 +1,7 @@
 package function
 
 import (
+	"errors"
 	"slices"
 
 	"portico/template/document"
@@ -14,7 +15,7 @@ func objectFunctions() []row {
 		function("json", "The value that a JSON text says; comments, single quotes and names without quotes are allowed.", 1, 1, readJSON, param("text", expr.String)),
 		function("null", "Null.", 0, 0, func(*expr.Call, []expr.Value) (expr.Value, error) { return expr.Value{}, nil }),
 		function("objectKeys", "The names of an object's members, in order.", 1, 1, objectKeys, param("object", expr.Object)).carries(),
-		function("shallowMerge", "One object of the members of an array's objects, the last of a name.", 1, 1, shallowMerge, param("objects", expr.Array)),
+		function("shallowMerge", "One object of the members of an array's objects, the last of a name.", 1, 1, shallowMerge, param("objects", expr.Array)).carries(),
 		function("tryGet", "A member or element by its name or index, and so on with further keys; null where something is absent. A key may be an object: fromEnd true counts its value from the end.", 2, many, tryGet,
 			param("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).carries(),
 	}
@@ -32,7 +33,7 @@ func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	for i := range members {
 		secret = secret || args[2*i].Secure()
 		if args[2*i].Is(expr.Pending) {
-			return expr.PendingOf(expr.Invoke("createObject", args...)), nil
+			return waits(c, args)
 		}
 		if !args[2*i].Is(expr.String) {
 			return expr.Value{}, expr.Errorf("argument %d must be a name, a string, and is of kind %s", 2*i+1, args[2*i].Kind())
@@ -45,15 +46,21 @@ func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.ObjectOf(members...), nil
 }
 
+// membersOf are an object's members, secrets where the object is one.
+func membersOf(object expr.Value) []expr.Member {
+	members := slices.Clone(object.Members())
+	for i := range members {
+		members[i].Value, _ = object.Member(members[i].Name)
+	}
+	return members
+}
+
 // sortedMembers are an object's members by their names.
 func sortedMembers(c *expr.Call, object expr.Value) ([]expr.Member, error) {
 	if err := c.Elements(2 * object.Len()); err != nil {
 		return nil, err
 	}
-	members := slices.Clone(object.Members())
-	for i := range members {
-		members[i].Value, _ = object.Member(members[i].Name)
-	}
+	members := membersOf(object)
 	slices.SortFunc(members, func(a, b expr.Member) int { return compareTexts(a.Name, b.Name) })
 	return members, nil
 }
@@ -94,10 +101,13 @@ func readJSON(c *expr.Call, args []expr.Value) (expr.Value, error) {
 func shallowMerge(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	var members []expr.Member
 	for i, object := range elements(args[0]) {
+		if object.Is(expr.Pending) {
+			return waits(c, args)
+		}
 		if !object.Is(expr.Object) {
 			return expr.Value{}, expr.Errorf("each element of the array must be an object, and element %d is of kind %s", i, object.Kind())
 		}
-		members = append(members, object.Members()...)
+		members = append(members, membersOf(object)...)
 		if err := c.Elements(object.Len()); err != nil {
 			return expr.Value{}, err
 		}
@@ -111,19 +121,30 @@ func mergeObjects(c *expr.Call, objects []expr.Value) (expr.Value, error) {
 	for _, object := range objects[1:] {
 		var err error
 		if merged, err = merge(c, merged, object); err != nil {
+			if errors.Is(err, errUnknownMember) {
+				return waits(c, objects)
+			}
 			return expr.Value{}, err
 		}
 	}
 	return merged, nil
 }
 
+// errUnknownMember says that members cannot be merged, because it is not known whether
+// both are objects.
+var errUnknownMember = errors.New("a member needs an answer")
+
 func merge(c *expr.Call, left, right expr.Value) (expr.Value, error) {
 	if err := c.Elements(left.Len() + right.Len()); err != nil {
 		return expr.Value{}, err
 	}
-	members := slices.Clone(left.Members())
-	for _, m := range right.Members() {
-		if there, ok := left.Member(m.Name); ok && there.Is(expr.Object) && m.Value.Is(expr.Object) {
+	members := membersOf(left)
+	for _, m := range membersOf(right) {
+		const mergeable = expr.Object | expr.Pending
+		if there, ok := left.Member(m.Name); ok && there.Is(mergeable) && m.Value.Is(mergeable) {
+			if there.Is(expr.Pending) || m.Value.Is(expr.Pending) {
+				return expr.Value{}, errUnknownMember
+			}
 			var err error
 			if m.Value, err = merge(c, there, m.Value); err != nil {
 				return expr.Value{}, err
@@ -148,11 +169,11 @@ func commonMembers(c *expr.Call, objects []expr.Value) (expr.Value, error) {
 	return expr.ObjectOf(common...), c.Elements(len(common))
 }
 
-func tryGet(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+func tryGet(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	v := args[0]
 	for i, by := range args[1:] {
 		if v.Is(expr.Pending) { // inside of what was given
-			return like(expr.PendingOf(expr.Invoke("tryGet", append([]expr.Value{v}, args[i+1:]...)...)), v), nil
+			return like(expr.PendingOf(expr.Invoke("tryGet", append([]expr.Value{v}, args[i+1:]...)...)), v), c.Elements(len(args))
 		}
 		next, err := member(v, by)
 		if err != nil || next.Is(expr.Null) {
