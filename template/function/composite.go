@@ -1,20 +1,17 @@
 package function
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
-// The faults of .NET's composite format, by its own sentences.
-var (
-	errCompositeIndex = errors.New("Index (zero based) must be greater than or equal to zero and less than the size of the argument list.") //nolint:staticcheck,revive // .NET's sentence
-	errComposite      = errors.New("Input string was not in a correct format.")                                                             //nolint:staticcheck,revive // .NET's sentence
-)
+// formatFault is a fault of a format, by .NET's own sentence.
+type formatFault string
 
-// isFormatFault reports whether a format is wrong, and not the budget spent.
-func isFormatFault(err error) bool {
-	return errors.Is(err, errComposite) || errors.Is(err, errCompositeIndex) || errors.Is(err, errFormat)
-}
+func (f formatFault) Error() string { return string(f) }
+
+const (
+	errCompositeIndex formatFault = "Index (zero based) must be greater than or equal to zero and less than the size of the argument list."
+	errComposite      formatFault = "Input string was not in a correct format."
+	errFormat         formatFault = "Format specifier was invalid."
+)
 
 // maxWidth is .NET's own bound of an item's width.
 const maxWidth = 1_000_000

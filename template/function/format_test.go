@@ -1,6 +1,7 @@
 package function
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/quick"
@@ -128,7 +129,7 @@ func TestCompositeFormat(t *testing.T) {
 		"{3}": errCompositeIndex, "{": errComposite, "}": errComposite, "{0": errComposite, "{}": errComposite, "{x}": errComposite,
 		"{0,}": errComposite, "{0,1000000}": errComposite, "{99999999999999999999}": errComposite, "{-1}": errComposite, "{0{1}}": errComposite,
 	} {
-		if got, err := composite(format, len(args), free, write); err != want { //nolint:errorlint // it is the same
+		if got, err := composite(format, len(args), free, write); !errors.Is(err, want) {
 			t.Errorf("%q is %q (%v), want %v", format, got, err, want)
 		}
 	}

@@ -1,7 +1,7 @@
 package function
 
 import (
-	"crypto/sha1" //nolint:gosec // a version-5 UUID is of SHA-1
+	"crypto/sha1" // of version-5 UUIDs
 	"encoding/binary"
 	"math/bits"
 
@@ -13,7 +13,7 @@ var guidNamespace = uuid.MustParse("11fb06fb-712d-4ddd-98c7-e71bbd588830")
 
 // nameGUID is the version-5 UUID of a name.
 func nameGUID(name string) string {
-	return uuid.NewHash(sha1.New(), guidNamespace, []byte(name), 5).String() //nolint:gosec // see above
+	return uuid.NewHash(sha1.New(), guidNamespace, []byte(name), 5).String()
 }
 
 // uniqueDigits are the digits of uniqueString, five bits each.

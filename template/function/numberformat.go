@@ -1,13 +1,10 @@
 package function
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
 )
-
-var errFormat = errors.New("Format specifier was invalid.") //nolint:staticcheck,revive // .NET's sentence, part of ARM's
 
 // maxPrecision bounds the digits that a specifier may ask for. .NET allows more, but no
 // template needs them.

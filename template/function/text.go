@@ -1,6 +1,7 @@
 package function
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"unicode"
@@ -115,20 +116,20 @@ func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		}
 		return textOf(c, values[at])
 	})
-	if err != nil && isFormatFault(err) {
-		err = expr.Errorf("the format is invalid: '%v'", err)
+	if fault := formatFault(""); errors.As(err, &fault) {
+		err = expr.Errorf("the format is invalid: '%v'", fault)
 	}
 	return expr.StringOf(text), err
 }
 
-// named calls make with the arguments joined by a dash, as guid and uniqueString take them.
-func named(make func(name string) string) call {
+// named hashes the arguments joined by a dash, as guid and uniqueString take them.
+func named(hash func(name string) string) call {
 	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		texts, err := texts(c, args, 1)
 		if err != nil {
 			return expr.Value{}, err
 		}
-		return expr.StringOf(make(strings.Join(texts, "-"))), nil
+		return expr.StringOf(hash(strings.Join(texts, "-"))), nil
 	}
 }
 
