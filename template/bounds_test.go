@@ -141,6 +141,9 @@ func TestAnswersFinishAPlan(t *testing.T) {
 			t.Errorf("%s unfolds to %v, %v", r.ID, inner, faults)
 		}
 	}
+	if d := plan.Deployments; len(d) != 3 || d[0].Name != "inner" || len(d[0].Parameters) != 2 || len(d[0].Outputs) != 2 {
+		t.Errorf("unfolded are %v", d)
+	}
 	if unfolded != 1 {
 		t.Errorf("%d deployments unfold later", unfolded)
 	}

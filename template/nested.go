@@ -180,6 +180,9 @@ func (d *declaration) deferredBody(t *document.Node) expr.Value {
 // deploymentValue is what reference says of a nested deployment.
 func (d *declaration) deploymentValue(full bool) (expr.Value, error) {
 	outputs := d.nested.outputs()
+	if d.nested.incomplete {
+		return expr.Value{}, expr.ErrReported
+	}
 	members := make([]expr.Member, 0, len(outputs))
 	for _, o := range outputs {
 		v := object("type", o.Type, "value", o.Value)

@@ -85,7 +85,8 @@ func (d *declaration) emit(waits []*Resource, within *Deployment) {
 		d.leaves = []*Resource{r}
 		return
 	}
-	inner := &Deployment{ID: d.id, Name: d.name, Scope: d.at, Within: within, Outputs: d.nested.outputs()}
+	inner := &Deployment{ID: d.id, Name: d.name, Scope: d.at, Within: within, Condition: d.condition,
+		Parameters: d.nested.parameterValues(), Outputs: d.nested.outputs()}
 	plan.Deployments = append(plan.Deployments, inner)
 	d.conditionNested()
 	if d.leaves = d.nested.emitAll(waits, inner); len(d.leaves) == 0 {

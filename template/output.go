@@ -23,14 +23,17 @@ func (s *scope) outputs() []Output {
 		s.fault(declared, "the template has %d outputs, and %d are the most", len(declared.Members), maxOutputs)
 	}
 	for _, m := range declared.Members {
-		if o, there := s.output(m); there {
+		if o, there, ok := s.output(m); there {
 			s.settled = append(s.settled, o)
+		} else if !ok {
+			s.incomplete = true
 		}
 	}
 	return s.settled
 }
 
-func (s *scope) output(m document.Member) (o Output, there bool) {
+// output works an output out. It is not there if its condition is false.
+func (s *scope) output(m document.Member) (o Output, there, ok bool) {
 	f := &frame{answers: true}
 	o = Output{Name: m.Name, Condition: expr.BoolOf(true)}
 	if n := m.Node.Member("condition"); n != nil {
@@ -39,23 +42,23 @@ func (s *scope) output(m document.Member) (o Output, there bool) {
 			s.fault(n, "a condition is true or false, and this is %s", v.Kind())
 		}
 		if o.Condition = v; v.Is(expr.Bool) && !v.Bool() || !ok {
-			return o, false
+			return o, false, ok
 		}
 	}
 	c := checker{scope: s, definitions: s.template.Member("definitions"), what: "the output '" + m.Name + "'"}
 	d, ok := c.resolve(m.Node)
 	if !ok {
-		return o, false
+		return o, false, false
 	}
 	v, at, ok := s.outputValue(m, f)
 	if !ok {
-		return o, false
+		return o, false, false
 	}
 	if o.Type = d.member("type").Text(); o.Type == "" {
 		o.Type = v.Kind().String()
 	}
 	o.Value, ok = c.check(d, v, at)
-	return o, ok
+	return o, ok, ok
 }
 
 func (s *scope) outputValue(m document.Member, f *frame) (v expr.Value, at *document.Node, ok bool) {

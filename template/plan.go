@@ -56,8 +56,10 @@ type Deployment struct {
 	Name   string
 	Scope  expr.Scope
 	Within *Deployment // nil for one of the template's own
-	// Outputs are its outputs.
-	Outputs []Output
+	// Condition is as a resource's: its resources have it as well.
+	Condition  expr.Value
+	Parameters []Parameter
+	Outputs    []Output
 }
 
 // Output is a value that a template returns. It may be Pending, or Secure.

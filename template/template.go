@@ -49,7 +49,9 @@ type Input struct {
 	// resourceGroup() and so on; null where they are to be made of Scope and Location.
 	Group, Subscription, Tenant, Deployer, Environment expr.Value
 	Now                                                time.Time
-	NewGUID                                            func() string
+	// NewGUID makes a random UUID. It is called in the same order for the same template, so
+	// that one of a known seed has a template expanded to the same again.
+	NewGUID func() string
 }
 
 // Argument is a parameter's value.
