@@ -152,7 +152,7 @@ func listed(values expr.Value) string {
 		}
 		text := v.JSON()
 		if v.Is(expr.String) {
-			text = faultName(v.Text())
+			text = "'" + v.Text() + "'"
 		}
 		texts = append(texts, text)
 	}
@@ -331,7 +331,7 @@ func (c checker) discriminate(d definition, v expr.Value, at *document.Node) (de
 	var names []string
 	if mapping != nil {
 		for _, m := range mapping.Members {
-			names = append(names, faultName(m.Name))
+			names = append(names, "'"+m.Name+"'")
 		}
 	}
 	c.fault(memberAt(at, name), "%s.%s must be one of %s: it chooses the type", c.what, name, strings.Join(names, ", "))

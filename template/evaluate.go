@@ -135,7 +135,7 @@ func (w walker) name(n *document.Node, m document.Member) (name string, ok, cons
 	case !v.Known():
 		w.wait(m.Node, v, "a member's name")
 	case !v.Is(expr.String):
-		w.report(n.Key(m, Code, "a member's name must be a string, and this expression is of kind %s", v.Kind()))
+		w.keyFault(n, m, "a member's name must be a string, and this expression is of kind %s", v.Kind())
 	default:
 		return v.Text(), true, false
 	}

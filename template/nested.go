@@ -123,7 +123,7 @@ func (d *declaration) readArguments(n *document.Node) {
 	}
 	for _, m := range n.Members {
 		if fault := unsupportedArgument(m); fault != nil {
-			d.s.report(fault)
+			d.s.report(place{m.Node, 0, fault.Message}, func(place) *document.Fault { return fault })
 			continue
 		}
 		if v, given := d.argument(m); given {

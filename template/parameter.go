@@ -77,10 +77,6 @@ func (s *scope) give(arguments []Argument, declared *document.Node) {
 		for i, slot := range s.parameterOf {
 			names[i] = slot.name
 		}
-		near := expr.Nearest(arguments[i].Name, names)
-		if near != "" {
-			near = "; did you mean '" + near + "'?"
-		}
 		at := arguments[i].At
 		if at == nil {
 			at = declared
@@ -88,7 +84,7 @@ func (s *scope) give(arguments []Argument, declared *document.Node) {
 		if at == nil {
 			at = s.template
 		}
-		s.fault(at, "the template has no parameter '%s'%s", arguments[i].Name, near)
+		s.fault(at, "the template has no parameter '%s'%s", arguments[i].Name, guess(arguments[i].Name, names))
 	}
 }
 
@@ -107,10 +103,15 @@ func (s *scope) unknown(what, name string, among map[string]*slot) error {
 		names = append(names, slot.name)
 	}
 	slices.Sort(names)
-	if near := expr.Nearest(name, names); near != "" {
-		return expr.Errorf("the template has no %s '%s'; did you mean '%s'?", what, name, near)
+	return expr.Errorf("the template has no %s '%s'%s", what, name, guess(name, names))
+}
+
+// guess is the end of a sentence that says which name was probably meant.
+func guess(name string, names []string) string {
+	if near := expr.Nearest(name, names); near != "" && !strings.EqualFold(near, name) {
+		return "; did you mean '" + near + "'?"
 	}
-	return expr.Errorf("the template has no %s '%s'", what, name)
+	return ""
 }
 
 func (s *scope) parameterValue(slot *slot) (expr.Value, bool) {

@@ -24,6 +24,9 @@ func (s *scope) reference(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	if target != nil {
 		return s.referenceTo(target, version, full)
 	}
+	if s.mayBeBroken(args[0].Text()) {
+		return expr.Value{}, expr.ErrReported
+	}
 	if !strings.HasPrefix(args[0].Text(), "/") || version == "" {
 		return expr.Value{}, expr.Errorf("the template has no resource '%s'; of one elsewhere the ID and an api-version are needed", args[0].Text())
 	}

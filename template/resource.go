@@ -366,6 +366,7 @@ func (s *scope) add(d *declaration) {
 	if d.id == "" && d.name != "" {
 		s.index(d.name, d)
 	}
+	s.nameless = s.nameless || d.name == "" && d.broken
 	if d.id != "" {
 		for _, name := range []string{d.id, d.name, d.kind + "/" + d.name, strings.TrimPrefix(d.path(), "/providers/")} {
 			s.index(name, d)
@@ -429,6 +430,9 @@ func (s *scope) emptyLoop(name string) bool {
 	return name != "" && s.loopNames[name] && len(s.byName[name]) == 0
 }
 
+// mayBeBroken reports whether a name may be that of a resource whose fault is reported.
+func (s *scope) mayBeBroken(name string) bool { return s.nameless || s.broken[strings.ToLower(name)] }
+
 // after has d wait for another resource.
 func (d *declaration) after(other *declaration) {
 	if !d.waits[other] {
@@ -487,10 +491,6 @@ func (d *declaration) readBody() {
 	members := make([]expr.Member, 0, len(d.node.Members))
 	for _, m := range d.node.Members {
 		lower := strings.ToLower(m.Name)
-		if lower == "import" || lower == "extension" {
-			s.report(d.node.Key(m, Code, "resources of extensions are not supported: a template's resources are Azure Resource Manager's alone"))
-			continue
-		}
 		if resourceMembers[lower] {
 			continue
 		}
@@ -533,7 +533,7 @@ func (s *scope) dependOn(d *declaration, n *document.Node, f *frame) {
 			continue
 		}
 		found := s.named(name.Text())
-		if len(found) == 0 && !s.emptyLoop(name.Text()) && !s.broken[strings.ToLower(name.Text())] {
+		if len(found) == 0 && !s.emptyLoop(name.Text()) && !s.mayBeBroken(name.Text()) {
 			s.fault(n, "the resource '%s' is not in the template%s", name.Text(), s.near(name.Text()))
 		}
 		if len(found) > 1 && !s.loopNames[strings.ToLower(name.Text())] {
@@ -554,8 +554,5 @@ func (s *scope) near(name string) string {
 		}
 		names = append(names, d.name)
 	}
-	if near := expr.Nearest(name, names); near != "" && !strings.EqualFold(near, name) {
-		return "; did you mean '" + near + "'?"
-	}
-	return ""
+	return guess(name, names)
 }

@@ -32,14 +32,16 @@ type scope struct {
 	frame       *frame // what is being evaluated
 	working     []string
 
-	declared  []*declaration
-	byName    map[string][]*declaration // by all names that dependsOn and reference may use
-	ids       map[string]*declaration
-	loopNames map[string]bool
-	broken    map[string]bool // what names a loop, or a symbol, that has a fault
-	waits     bool            // something that must be known needs an answer first
-	settled   []Output        // outputs, once they are worked out
-	done      bool
+	declared   []*declaration
+	byName     map[string][]*declaration // by all names that dependsOn and reference may use
+	ids        map[string]*declaration
+	loopNames  map[string]bool
+	broken     map[string]bool // what names a loop, or a symbol, that has a fault
+	waits      bool            // something that must be known needs an answer first
+	settled    []Output        // outputs, once they are worked out
+	nameless   bool            // a resource has a fault in its name
+	incomplete bool            // an output has a fault
+	done       bool
 }
 
 // frame is where an expression stands.
@@ -107,18 +109,14 @@ func (s *scope) checkMember(m document.Member) {
 	switch strings.ToLower(m.Name) {
 	case "imports", "extensions":
 		if len(m.Node.Members) > 0 {
-			s.report(s.template.Key(m, Code, "extensions of the language ('%s') are not supported: a template's resources are Azure Resource Manager's alone", m.Name))
+			s.keyFault(s.template, m, "extensions of the language ('%s') are not supported: a template's resources are Azure Resource Manager's alone", m.Name)
 		}
 		return
 	case "asserts":
-		s.report(s.template.Key(m, Code, "asserts are not supported"))
+		s.keyFault(s.template, m, "asserts are not supported")
 		return
 	}
-	near := expr.Nearest(m.Name, templateMembers)
-	if near != "" {
-		near = "; did you mean '" + near + "'?"
-	}
-	s.report(s.template.Key(m, Code, "a template has no member '%s'%s", m.Name, near))
+	s.keyFault(s.template, m, "a template has no member '%s'%s", m.Name, guess(m.Name, templateMembers))
 }
 
 // checkSchema compares the template's kind with the scope that it is deployed to.

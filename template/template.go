@@ -64,7 +64,7 @@ type Argument struct {
 // Expand works out what a template asks for. With faults, there is no plan.
 func Expand(in Input) (*Plan, []*document.Fault) {
 	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
-		constant: map[*document.Node]expr.Value{}, seen: map[document.Fault]bool{}, plan: &Plan{}}
+		constant: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
 	s := e.newScope(in.Template, in.Scope, in.Name, in.Location)
 	s.read(in.Arguments)
 	if s.declare(); !e.over {
@@ -88,7 +88,7 @@ type expansion struct {
 	parsed   map[string]parsed
 	constant map[*document.Node]expr.Value // values without expressions
 	faults   []*document.Fault
-	seen     map[document.Fault]bool
+	seen     map[place]bool
 	plan     *Plan
 	count    int  // resources declared
 	quiet    bool // faults are not reported
@@ -100,17 +100,28 @@ type parsed struct {
 	err  error
 }
 
-func (e *expansion) fault(at *document.Node, format string, args ...any) {
-	e.report(at.Fault(Code, format, args...))
+// place is where a fault is, and which: a loop meets the same one each time.
+type place struct {
+	at      *document.Node
+	inside  int
+	message string
 }
 
-// report adds a fault, once: a loop meets the same fault each time.
-func (e *expansion) report(f *document.Fault) {
-	if e.quiet || e.seen[*f] {
+func (e *expansion) fault(at *document.Node, format string, args ...any) {
+	e.report(place{at, 0, fmt.Sprintf(format, args...)}, func(p place) *document.Fault { return at.Fault(Code, "%s", p.message) })
+}
+
+// keyFault is a fault at the name of a member.
+func (e *expansion) keyFault(of *document.Node, m document.Member, format string, args ...any) {
+	e.report(place{m.Node, -1, fmt.Sprintf(format, args...)}, func(p place) *document.Fault { return of.Key(m, Code, "%s", p.message) })
+}
+
+func (e *expansion) report(p place, fault func(place) *document.Fault) {
+	if e.quiet || e.seen[p] {
 		return
 	}
-	e.seen[*f] = true
-	e.faults = append(e.faults, f)
+	e.seen[p] = true
+	e.faults = append(e.faults, fault(p))
 	if len(e.faults) >= maxFaults {
 		e.over = true
 	}
@@ -146,10 +157,9 @@ func (e *expansion) failed(at *document.Node, err error) {
 		e.fault(at, "%v", err)
 		return
 	}
-	e.report(at.FaultAt(max(fault.Offset, 0), Code, sentence(fault.Message)))
+	e.report(place{at, max(fault.Offset, 0), strings.ReplaceAll(fault.Message, "\n", " ")},
+		func(p place) *document.Fault { return at.FaultAt(p.inside, Code, p.message) })
 }
-
-func sentence(message string) string { return strings.ReplaceAll(message, "\n", " ") }
 
 func (e *expansion) parse(text string) (expr.Node, error) {
 	p, ok := e.parsed[text]
@@ -159,6 +169,3 @@ func (e *expansion) parse(text string) (expr.Node, error) {
 	}
 	return p.node, p.err
 }
-
-// faultName is a name as faults quote it.
-func faultName(name string) string { return fmt.Sprintf("'%s'", name) }
