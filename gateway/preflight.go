@@ -14,8 +14,10 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/explain"
 	"portico/gateway/preflight"
+	"portico/gateway/proxy"
 	"portico/inventory/engine"
 	"portico/routing"
+	"portico/schema"
 )
 
 func (g *Gateway) newPreflight() *preflight.Preflight {
@@ -36,6 +38,7 @@ func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite
 		j.reading = authorize.New(&g.config.Auth, g.store.Roles, g.store.Scopes, nil)
 		checks = append(checks, j.mayRead)
 	}
+	j.proxy.Planned = true
 	j.way = chain(http.HandlerFunc(j.dispatch), exchange.Begin(j.exchanges), j.recover, inTurn(checks...))
 	return j.put
 }
@@ -65,6 +68,7 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (prefl
 	forwarded, open := j.calls.Take()
 	v := preflight.Verdict{Request: j.inner.Request, Decision: j.inner.Trail.Decision}
 	if forwarded || answer.Status < http.StatusBadRequest && !open {
+		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
 		return v, nil
 	}
 	if !open {
@@ -82,7 +86,9 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (prefl
 		return v, err
 	}
 	err = admission.CheckLocks(j.inner, locks)
-	v.Fault, _ = errors.AsType[*arm.Error](err)
+	if v.Fault, _ = errors.AsType[*arm.Error](err); v.Fault == nil {
+		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
+	}
 	return v, nil
 }
 

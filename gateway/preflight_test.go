@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -265,4 +267,58 @@ func TestPlansAreCountedAsReads(t *testing.T) {
 	}
 	s.want(429, "SubscriptionRequestsThrottled", "POST", validateResources, plan(groupPath("g"), "", one))
 	s.want(400, "InvalidRequestContent", "POST", validateResources, "{}")
+}
+
+// shaped are declarations whose machines have a document.
+func shaped(t *testing.T, s *site, validation string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "compute.json")
+	must(t, os.WriteFile(file, []byte(`{"swagger": "2.0", "info": {"version": "2024-01-01"},
+		"paths": {"/subscriptions/{s}/resourceGroups/{g}/providers/Contoso.Compute/virtualMachines/{n}": {"put": {"parameters": [{"name": "body", "in": "body", "schema": {"$ref": "#/definitions/Machine"}}]}}},
+		"definitions": {"Machine": {"required": ["location", "properties"], "properties": {"properties": {"required": ["size"], "properties": {"size": {"type": "string", "enum": ["small", "large"]}, "cores": {"type": "integer", "maximum": 8}}}}}}}`), 0o600))
+	var endpoints []string
+	for region, e := range s.providers {
+		endpoints = append(endpoints, fmt.Sprintf("%s: [%q]", region, e.server.URL))
+	}
+	return strings.Replace(fmt.Sprintf(declarations, strings.Join(endpoints, ", ")), "    registration: automatic\n",
+		fmt.Sprintf("    registration: automatic\n    spec: [%q]\n    validation: %s\n", file, validation), 1)
+}
+
+// Bodies are held to the provider's documents as the map says, behind the gateway's own
+// checks.
+func TestShapesOfBodies(t *testing.T) {
+	providers := newSite(t, setup{})
+	const sizes = "The request content was invalid and could not be deserialized: 'one of 'small', 'large' must stand here. Path 'properties.size''."
+	for _, validation := range []string{"preflight", "write", "off"} {
+		s := newSite(t, setup{beside: providers, types: shaped(t, providers, validation)})
+		s.group("g")
+		good, bad := `{"location":"westus","properties":{"size":"small","more":1}}`, `{"location":"westus","properties":{"size":"tiny"}}`
+		given := func(name, body string) string {
+			return plan(groupPath("g"), "", `{"apiVersion":"2024-01-01","name":"`+name+`","properties":`+body+`}`)
+		}
+		s.validated(given("m", good))
+		s.validated(given("m", `{"location":"westus","properties":{"size":"[reference('x')]"}}`))
+		s.validated(plan(groupPath("g"), "", `{"apiVersion":"2023-01-01","name":"m","properties":`+bad+`}`))
+		if validation == "off" {
+			s.validated(given("m", bad))
+		} else if got := s.refused(given("m", bad)); got[0].Code != arm.InvalidRequestContent || got[0].Message != sizes {
+			t.Errorf("%s: %+v", validation, got)
+		}
+		name := machinePath("g", validation) // the providers are shared
+		s.ok(201, "PUT", name+api, good)
+		if validation != "write" {
+			s.ok(200, "PUT", name+api, bad)
+			continue
+		}
+		s.want(400, "InvalidRequestContent", "PUT", name+api, bad).says(t, sizes)
+		s.want(400, "InvalidRequestContent", "PUT", name+api, `{"location":"westus","properties":{"size":"[reference('x')]"}}`)
+		s.want(409, "InvalidResourceLocation", "PUT", name+api, strings.Replace(bad, "westus", "eastus", 1))
+		s.ok(200, "PATCH", name+api, `{"properties":{"size":"tiny"}}`)
+		if n := s.openWrites("g"); n != 0 {
+			t.Errorf("%d intents", n)
+		}
+		if got := s.refused(plan(groupPath("new"), "", `{"apiVersion":"2024-01-01","name":"m","location":"westus","properties":{"size":"small","cores":9}}`)); got[0].Code != arm.InvalidRequestContent || !strings.Contains(got[0].Message, "it must be at most 8. Path 'properties.cores'") {
+			t.Errorf("%+v", got)
+		}
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"portico/schema"
 )
 
 // Declaration is the source of a Map: regions and providers as declared, in file order.
@@ -30,6 +32,7 @@ type ProviderDeclaration struct {
 	HTTPClient    HTTPClient // for all endpoints of the provider and its types
 	TLS           TLS        // likewise
 	Credential    Credential // likewise
+	Validation    Validation
 	Types         []TypeDeclaration
 	Addresses
 }
@@ -77,6 +80,7 @@ type TypeDeclaration struct {
 	// SKUs have locations and api-versions of the type; none means all.
 	SKUs []SKU
 	Addresses
+	Shapes map[string]*schema.Shape // of the bodies of PUTs, by folded api-versions
 }
 
 // Placeholders are the words, in braces, of an endpoint template.

@@ -90,6 +90,21 @@ func HTTPClients() []HTTPClient { return []HTTPClient{AutoClient, HTTP1Client, S
 
 func (c HTTPClient) String() string { return name(c, "auto", "http1", "standard") }
 
+// Validation says when the shapes of a provider's bodies are asked.
+type Validation uint8
+
+// When they are.
+const (
+	ValidatePlans  Validation = iota // when it is asked whether a planned body would be accepted
+	ValidateWrites                   // when a body is sent, too
+	ValidateNever
+)
+
+// Validations returns every legal value.
+func Validations() []Validation { return []Validation{ValidatePlans, ValidateWrites, ValidateNever} }
+
+func (v Validation) String() string { return name(v, "preflight", "write", "off") }
+
 func name[E ~uint8](value E, names ...string) string {
 	if int(value) < len(names) {
 		return names[value]

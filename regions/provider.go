@@ -16,6 +16,7 @@ type Provider struct {
 	Key          string // the folded namespace
 	Registration Registration
 	Features     []string // without the namespace, in their declared casing
+	Validation   Validation
 
 	requestHeaders, answerHeaders map[string]bool
 	redirectHosts                 []redirectHost

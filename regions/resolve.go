@@ -49,6 +49,7 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		Key:          arm.Fold(d.Namespace),
 		Registration: d.Registration,
 		Features:     slices.Clone(d.Features),
+		Validation:   d.Validation,
 
 		requestHeaders: canonicalNames(d.RequestHeaders),
 		answerHeaders:  canonicalNames(d.AnswerHeaders),
@@ -106,6 +107,7 @@ func (r *resolver) newType(p *Provider, d *TypeDeclaration) *ResourceType {
 		Capabilities:    d.Capabilities,
 		LateWriteWindow: d.LateWriteWindow,
 		OnRegionFailure: d.OnRegionFailure,
+		shapes:          d.Shapes,
 	}
 	p.byKey[key] = t
 	p.longest = max(p.longest, len(key))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/schema"
 )
 
 // ResourceType is one type of resources, top-level or nested.
@@ -34,6 +35,16 @@ type ResourceType struct {
 	SKUs            []SKU // for new resources; none: the map does not say
 
 	endpoints map[string]*Endpoint
+	shapes    map[string]*schema.Shape // by folded api-versions
+}
+
+// Shape returns the shape of the bodies of an api-version, in any casing; nil if the map
+// does not know it.
+func (t *ResourceType) Shape(apiVersion string) *schema.Shape {
+	if len(t.shapes) == 0 {
+		return nil
+	}
+	return t.shapes[arm.Fold(apiVersion)]
 }
 
 // Actions are what roles allow of a type's resources, such as

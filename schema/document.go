@@ -57,6 +57,12 @@ func (l Library) Load(file string) (*Document, error) {
 	return d, nil
 }
 
+// Version is the version that the document says it describes.
+func (d *Document) Version() string {
+	version, _ := At(d.root, "info")["version"].(string)
+	return version
+}
+
 // fromYAML reads YAML into the values of encoding/json.
 func fromYAML(text []byte) (root any, err error) {
 	var v any

@@ -58,6 +58,16 @@ func (r *Reader) NamedFile(at *yamltree.Node, setting, path string) string {
 	return path
 }
 
+// Reads reports whether files that settings name are read.
+func (r *Reader) Reads() bool { return r.disk }
+
+// Note records further files that the configuration was made of.
+func (r *Reader) Note(paths ...string) {
+	for _, path := range paths {
+		r.Sources.note(path)
+	}
+}
+
 // refuse reports what leaves the configuration incomplete.
 func (r *Reader) refuse(at *yamltree.Node, what, allowed string) {
 	r.Incomplete = true

@@ -17,6 +17,7 @@ import (
 type provider struct {
 	regions.ProviderDeclaration
 	types []typeNodes
+	spec  []placed
 }
 
 func (b *reader) providerRows() *setting.Setting {
@@ -28,6 +29,7 @@ func (b *reader) providerRows() *setting.Setting {
 			if o.Get("credential") == nil {
 				p.Credential = regions.Credential{} // no default of a part
 			}
+			b.readShapes(&p)
 			at := o.Right("namespace")
 			if CheckNamespace(b.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				b.declaration.Providers = append(b.declaration.Providers, p.ProviderDeclaration)
@@ -80,6 +82,12 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 		files.TLSRows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
 			"that of `upstream.tls`", "those of `upstream.tls`"),
 		b.credentialRows(&p.Credential),
+		placedTexts("spec", rule.File(), b.Unique("document"), &p.spec,
+			"OpenAPI documents (2 or 3, JSON or YAML) that say what the bodies of the types hold, each for the api-version that its `info.version` names; "+
+				"paths are relative to the file they stand in. Planned bodies are held to them. The documents are read anew when they change.").Default("none"),
+		setting.Value("validation", &p.Validation, rule.Enum(regions.Validations()), regions.ValidatePlans,
+			"What is held to the documents of `spec`. `preflight`: bodies that clients plan. `write`: bodies of `PUT` requests too; one that does not fit "+
+				"is answered with 400. `off`: nothing."),
 		b.typeRows(p),
 	)
 }

@@ -22,6 +22,7 @@ const (
 	AtHeaders        Step = "headers" // that are too many for a provider
 	AtLocks          Step = "locks"
 	AtRecords        Step = "records" // room to remember what the request begins
+	AtShape          Step = "shape"   // of the body, where PUTs are held to the provider's documents
 	AtIntent         Step = "intent"  // the transaction that decides about a write
 	AtHandler        Step = "handler" // of one of Portico's own resources
 )

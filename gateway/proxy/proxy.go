@@ -50,8 +50,10 @@ type Proxy struct {
 	Polls      *polling.Forwarded
 	Activity   *observe.Activity // nil: what is only passed on leaves no event
 	Sender     string            // in whose name intents are recorded
-	Tracer     *spans.Tracer
-	Log        *zap.Logger
+	// Planned: the bodies of writes are only planned. Who judges them asks their shapes.
+	Planned bool
+	Tracer  *spans.Tracer
+	Log     *zap.Logger
 }
 
 // Upstream calls endpoints, as [upstream.Client] does.
@@ -210,6 +212,10 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 				return err
 			}
 			return p.write(w, r, x, d)
+		case r.Method == http.MethodPut:
+			if fault := p.misshapen(x, d); fault != nil {
+				return fault
+			}
 		}
 	}
 	return p.relay(w, r, x, d)

@@ -9,6 +9,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/internal/failpoint"
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/routing"
 	"portico/upstream"
 	"portico/upstream/answers"
@@ -24,6 +25,13 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	}
 	if d.Answer == routing.Absent {
 		return x.Answer(w, http.StatusNoContent, nil)
+	}
+	if fault := p.misshapen(x, d); fault != nil {
+		// Whatever else the write would be refused for comes first.
+		if _, err := p.intend(engine.Rehearse(ctx), x, d); err != nil {
+			return err
+		}
+		return fault
 	}
 	began := time.Now()
 	ticket, err := p.intend(ctx, x, d)
