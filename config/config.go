@@ -42,6 +42,7 @@ type Config struct {
 	Lists         Lists
 	Operations    Operations
 	Batch         Batch
+	Preflight     Preflight
 	GroupDelete   GroupDelete
 	Move          Move
 	Log           Log
@@ -79,6 +80,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Lists.rows(r, &c.Limits),
 		c.Operations.rows(),
 		c.Batch.rows(&c.Limits),
+		c.Preflight.rows(),
 		c.GroupDelete.rows(),
 		c.Move.rows(),
 		c.Log.rows(),

@@ -55,6 +55,7 @@ index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, a
 jobs: {lease: 10s}
 lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime: 1h}
 operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h, perCaller: 100000, learned: 1000}
+preflight: {timeout: 5s}
 batch: {immediate: 20, requests: 500, atOnce: 8, memory: 64MiB, totalMemory: 256MiB, perCaller: 16, stored: 256MiB, totalStored: 2GiB, answersKept: 1h}
 groupDelete: {transientBudget: 15m, limit: 60m, perEndpoint: 8, perJob: 64}
 log: {audit: stderr, slow: 1s, oneIn: {}}

@@ -33,6 +33,9 @@ func (t *tx) find(a address, kind *resourceType) (*resource, error) {
 	return r, nil
 }
 
+// parentNotFound is the code of a child whose parent is not there.
+const parentNotFound = "ParentResourceNotFound"
+
 // checkParent refuses a resource below a parent that does not exist (addendum, Nested
 // Resources).
 func (t *tx) checkParent(a address, kind *resourceType) error {
@@ -41,7 +44,7 @@ func (t *tx) checkParent(a address, kind *resourceType) error {
 	}
 	parent, _ := a.above()
 	if t.resource(parent.key()) == nil {
-		return notFound("ParentResourceNotFound", "Can not perform requested operation on nested resource. Parent resource '%s' not found.", parent.name())
+		return notFound(parentNotFound, "Can not perform requested operation on nested resource. Parent resource '%s' not found.", parent.name())
 	}
 	return nil
 }

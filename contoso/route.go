@@ -24,6 +24,9 @@ func (p *Provider) route(c *call) (answer, error) {
 	if form, ok := pollForm(a); ok {
 		return p.poll(c, form)
 	}
+	if asksPreflight(c) {
+		return p.preflight(c)
+	}
 	if err := p.checkVersion(c); err != nil {
 		return answer{}, err
 	}

@@ -14,28 +14,40 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	}
 	stale := p.hesitate(c)
 	return p.transact(func(x *tx) (answer, error) {
-		if err := x.mayWrite(c, t); err != nil {
-			return answer{}, err
-		}
-		current := stale(x.held(c.address))
-		if err := condition.allows(current); err != nil {
-			return answer{}, err
-		}
-		if beingDeleted(current) {
-			return answer{}, fail(http.StatusConflict, "ResourceBeingDeleted", "The resource '%s' is being deleted.", c.address.id())
-		}
-		if current != nil && x.breaks[putExisting409] {
-			return answer{}, fail(http.StatusConflict, "ResourceAlreadyExists", "The resource '%s' already exists.", current.ID)
-		}
-		next, children, err := p.replacement(c, x, t, body, current)
+		w, err := p.judge(c, x, t, wanted{body, condition}, stale(x.held(c.address)))
 		if err != nil {
 			return answer{}, err
 		}
-		if current != nil && current.Operation != "" && x.breaks[repeatedPut500] {
+		if w.current != nil && w.current.Operation != "" && x.breaks[repeatedPut500] {
 			return answer{}, errBroken
 		}
-		return p.carryOut(c, x, t, writing{current, next, children})
+		return p.carryOut(c, x, t, w)
 	})
+}
+
+// wanted is what a PUT asks for.
+type wanted struct {
+	body      object
+	condition precondition
+}
+
+// judge returns what a PUT would write in place of the current resource, or why it is
+// refused. It changes nothing.
+func (p *Provider) judge(c *call, x *tx, t *resourceType, w wanted, current *resource) (writing, error) {
+	if err := x.mayWrite(c, t); err != nil {
+		return writing{}, err
+	}
+	if err := w.condition.allows(current); err != nil {
+		return writing{}, err
+	}
+	if beingDeleted(current) {
+		return writing{}, fail(http.StatusConflict, "ResourceBeingDeleted", "The resource '%s' is being deleted.", c.address.id())
+	}
+	if current != nil && x.breaks[putExisting409] {
+		return writing{}, fail(http.StatusConflict, "ResourceAlreadyExists", "The resource '%s' already exists.", current.ID)
+	}
+	next, children, err := p.replacement(c, x, t, w.body, current)
+	return writing{current, next, children}, err
 }
 
 // patch updates a resource (resource reference, Patch Resource).

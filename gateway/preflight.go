@@ -21,7 +21,9 @@ import (
 )
 
 func (g *Gateway) newPreflight() *preflight.Preflight {
-	return preflight.New(preflight.Options{Map: g.config.Map, Judge: g.judge, Charge: g.chargeReads})
+	return preflight.New(preflight.Options{
+		Map: g.config.Map, Judge: g.judge, Charge: g.chargeReads, Upstream: g.proxy.Upstream, Public: g.public, Timeout: g.config.Preflight.Timeout,
+	})
 }
 
 // judgeTime bounds the judging of one call, as [explainTime] does an explanation.

@@ -3,11 +3,16 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"portico/access/roles"
@@ -320,5 +325,127 @@ func TestShapesOfBodies(t *testing.T) {
 		if got := s.refused(plan(groupPath("new"), "", `{"apiVersion":"2024-01-01","name":"m","location":"westus","properties":{"size":"small","cores":9}}`)); got[0].Code != arm.InvalidRequestContent || !strings.Contains(got[0].Message, "it must be at most 8. Path 'properties.cores'") {
 			t.Errorf("%+v", got)
 		}
+	}
+}
+
+// judgingPlans are declarations whose machines' providers judge plans. Providers are the
+// addresses of regions, in place of the site's.
+func judgingPlans(s *site, providers ...string) string {
+	for region, e := range s.providers {
+		providers = append(providers, fmt.Sprintf("%s: [%q]", region, e.server.URL))
+	}
+	seen := map[string]bool{}
+	providers = slices.DeleteFunc(providers, func(p string) bool {
+		region, _, _ := strings.Cut(p, ":")
+		was := seen[region]
+		seen[region] = true
+		return was
+	})
+	return strings.NewReplacer("tags: true, etags: true}", "tags: true, etags: true, preflight: true}", "capabilities: {tags: false}", "capabilities: {tags: false, preflight: true}").
+		Replace(fmt.Sprintf(declarations, strings.Join(providers, ", ")))
+}
+
+// The provider has the last word, in its own words, and is not asked about what the gateway
+// refuses.
+func TestProvidersJudgePlans(t *testing.T) {
+	providers := newSite(t, setup{})
+	s := newSite(t, setup{beside: providers, types: judgingPlans(providers)})
+	s.group("g")
+	m := s.machine("g", "there", "eastus")
+	s.at("eastus").requests()
+	s.at("westus").requests()
+	body := plan(groupPath("g"), "",
+		`{"apiVersion":"2024-01-01","name":"a","location":"West US","kind":"no form"}`,
+		`{"apiVersion":"2024-01-01","name":"b","location":"mars"}`,
+		`{"apiVersion":"2024-01-01","name":"there/d","type":"Contoso.Compute/virtualMachines/disks","kind":"no form"}`,
+		`{"apiVersion":"2024-01-01","name":"c","location":"westus"}`,
+		`{"apiVersion":"2024-01-01","name":"n","type":"networkInterfaces","location":"westus","kind":"no form"}`)
+	got := s.want(400, "ResourceValidationFailed", "POST", validateResources, body, "X-Ms-Client-Request-Id", "mine", "Accept-Language", "de")
+	var details []string
+	for _, d := range decode[struct{ Error arm.Error }](t, got).Error.Details {
+		details = append(details, string(d.Code)+" "+d.Target)
+	}
+	if want := "InvalidRequestContent " + machinePath("g", "a") + ", LocationNotAvailableForResourceType " + machinePath("g", "b") + ", InvalidRequestContent " + m + "/disks/d"; strings.Join(details, ", ") != want {
+		t.Errorf("%v, want %s", details, want)
+	}
+	if got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+		t.Error(got.header)
+	}
+	west, east := s.at("westus").requests(), s.at("eastus").requests()
+	if len(west) != 2 || len(east) != 1 {
+		t.Fatalf("%v, %v", west, east)
+	}
+	asked := east[0]
+	if asked.Method != "POST" || !strings.HasPrefix(asked.Path, groupPath("g")+"/providers/Contoso.Compute/deployments/") || !strings.HasSuffix(asked.Path, "/preflight") || asked.Query != "api-version=2020-10-01" {
+		t.Errorf("%+v", asked)
+	}
+	if h := asked.Headers; h.Get("X-Ms-Home-Tenant-Id") == "" && h.Get("X-Ms-Client-Tenant-Id") == "" || h.Get("X-Ms-Correlation-Request-Id") != got.header.Get("X-Ms-Correlation-Request-Id") ||
+		h.Get("X-Ms-Client-Request-Id") != "mine" || h.Get("Accept-Language") != "de" || !strings.HasPrefix(h.Get("Referer"), "http://portico.example/subscriptions/") {
+		t.Errorf("%v", h)
+	}
+	got = s.want(400, "ResourceValidationFailed", "POST", validateResources, plan(groupPath("g"), "", `{"apiVersion":"2024-01-01","name":"a","location":"westus","kind":"no form"}`))
+	if got.header.Get("X-Ms-Failure-Cause") != "service" {
+		t.Error(got.header)
+	}
+}
+
+// A provider that says anything but a clear no, or says it late, refuses nothing.
+func TestProvidersThatDoNotJudge(t *testing.T) {
+	providers := newSite(t, setup{})
+	ended := make(chan struct{})
+	var answers atomic.Pointer[http.HandlerFunc]
+	odd := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*answers.Load())(w, r) }))
+	t.Cleanup(odd.Close)
+	s := newSite(t, setup{beside: providers, types: judgingPlans(providers, fmt.Sprintf("westus: [%q]", odd.URL)), sections: "preflight: {timeout: 300ms}"})
+	body := plan(groupPath("g"), "", `{"apiVersion":"2024-01-01","name":"a","location":"westus"}`, `{"apiVersion":"2024-01-01","name":"b","location":"eastus"}`)
+	says := func(status int, contentType, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}
+	}
+	const no = `{"status":"Failed","error":{"code":"NoRoom","message":"There is no room.","details":[{"code":"Inner","message":"x"}]}}`
+	for name, answer := range map[string]http.HandlerFunc{
+		"HTML":      says(200, "text/html", "<html>"),
+		"an error":  says(400, "application/json", no),
+		"a failure": says(500, "application/json", no),
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		},
+		"no error":   says(200, "application/json", `{"status":"Failed"}`),
+		"no code":    says(200, "application/json", `{"status":"Failed","error":{}}`),
+		"not failed": says(200, "application/json", `{"status":"Succeeded","error":{"code":"NoRoom","message":"x"}}`),
+		"a list":     says(200, "application/json", `[]`),
+		"too much":   says(200, "application/json", strings.TrimSuffix(no, "}")+`,"more":"`+strings.Repeat("x", 1<<20)+`"}`),
+		"an endless answer": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, strings.Repeat(" ", 64<<10)); err != nil {
+					return
+				}
+			}
+		},
+		"silence": func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-ended:
+			}
+		},
+		"a broken answer": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, no)
+		},
+	} {
+		answers.Store(&answer)
+		if got := s.validated(body); got != machinePath("g", "a")+" "+machinePath("g", "b") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	close(ended)
+	clearly := says(200, "application/json", no)
+	answers.Store(&clearly)
+	got := s.refused(body)
+	if len(got) != 1 || got[0].Code != "NoRoom" || got[0].Message != "There is no room." || got[0].Target != machinePath("g", "a") || len(got[0].Details) != 1 || got[0].Details[0].Code != "Inner" {
+		t.Errorf("%+v", got)
 	}
 }

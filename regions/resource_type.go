@@ -56,6 +56,8 @@ type Capabilities struct {
 	Move  bool // instances can move between groups and subscriptions
 	Tags  bool // instances can be tagged
 	ETags bool // instances have entity tags and obey preconditions
+	// Preflight: the provider says of planned instances whether it would accept them.
+	Preflight bool
 }
 
 // Supports reports whether the type has an api-version, in any casing. It does not

@@ -62,6 +62,7 @@ func TypeRows(r *yamltree.Report, t *regions.TypeDeclaration, regionNames string
 			setting.Value("move", &t.Capabilities.Move, rule.Bool(), false, "Its instances can be moved to another group or subscription."),
 			setting.Value("tags", &t.Capabilities.Tags, rule.Bool(), false, "Its instances have tags.").Default("`true` for tracked types, else `false`"),
 			setting.Value("etags", &t.Capabilities.ETags, rule.Bool(), false, "Its instances have ETags."),
+			setting.Value("preflight", &t.Capabilities.Preflight, rule.Bool(), false, "Its provider says of planned instances whether it would accept them."),
 		).Check(func(o *setting.Object) {
 			if o.Right("tags") == nil {
 				t.Capabilities.Tags = t.Kind == regions.Tracked

@@ -3,17 +3,21 @@
 //
 // The gateway's judge sends each PUT the way of a request of its own, with the caller's
 // rights, and stops it before its provider is called; the package is given that way. A
-// resource group, or a parent, that does not exist refuses nothing, because plans make
+// body that passes is held to the provider's documents, and then the provider is asked, if
+// it judges plans. The first of the three that refuses ends a resource. A resource group, or a parent, that does not exist refuses nothing, because plans make
 // them. Nothing is written, and a caller learns no more than by the PUT.
 package preflight
 
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
+	"portico/gateway/proxy"
 	"portico/regions"
 	"portico/routing"
 )
@@ -25,6 +29,11 @@ type Options struct {
 	Judge func(x *exchange.Exchange, p *Plan, withoutWrite bool) Judge
 	// Charge has the call pay for n reads in a subscription.
 	Charge func(ctx context.Context, x *exchange.Exchange, subscription string, n int) error
+	// Upstream calls the providers that judge planned resources themselves, all those of one
+	// call within Timeout.
+	Upstream proxy.Upstream
+	Public   *url.URL
+	Timeout  time.Duration
 }
 
 // Judge says what would become of the PUT of a target. The error is a failure to find out.
@@ -63,32 +72,54 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	}
 	plan := &Plan{}
 	judge := p.Judge(x, plan, call.WithoutWrite)
-	var passed []string
-	var refused []arm.Error
+	var questions []question
+	denied := true
 	for i := range resources {
 		planned := &resources[i]
 		p.locate(planned)
 		verdict, err := plan.judge(r.Context(), planned, judge)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case verdict.Fault == nil:
-			passed = append(passed, planned.ID)
-			continue
-		case verdict.Fault.Code == arm.SubscriptionNotFound:
+		}
+		if verdict.Fault != nil && verdict.Fault.Code == arm.SubscriptionNotFound {
 			return verdict.Fault
 		}
-		refused = append(refused, refusal(planned, verdict.Fault))
+		denied = denied && verdict.Fault != nil && verdict.Fault.Code == arm.AuthorizationFailed
+		questions = append(questions, question{planned, verdict})
 	}
-	if len(refused) == 0 {
+	if denied {
+		return arm.NewError(arm.AuthorizationFailed).Saying("%s", questions[0].Fault.Message)
+	}
+	return answer(w, x, questions, p.askAll(r, x, questions))
+}
+
+// answer answers a call by the verdicts of the gateway and the faults that providers found.
+func answer(w http.ResponseWriter, x *exchange.Exchange, verdicts []question, theirs []*arm.Error) error {
+	var passed []string
+	var details []arm.Error
+	byGateway := false
+	for i, v := range verdicts {
+		found := theirs[i]
+		if v.Fault != nil {
+			found, byGateway = v.Fault, true
+		}
+		if found == nil {
+			passed = append(passed, v.ID)
+			continue
+		}
+		details = append(details, arm.Error{Code: found.Code, Message: found.Message, Target: v.ID, Details: found.Details})
+	}
+	if len(details) == 0 {
 		return x.Answer(w, http.StatusOK, validated{properties{passed}})
 	}
-	if len(passed) == 0 && allDenied(refused) {
-		return arm.NewError(arm.AuthorizationFailed).Saying("%s", refused[0].Message)
+	fault := arm.NewError(arm.ResourceValidationFailed, len(details), len(verdicts))
+	fault.Details = details
+	if byGateway {
+		return fault
 	}
-	fault = arm.NewError(arm.ResourceValidationFailed, len(refused), len(resources))
-	fault.Details = refused
-	return fault
+	x.Cause = exchange.CauseService
+	w.Header().Set("X-Ms-Failure-Cause", exchange.CauseService)
+	return x.Answer(w, fault.Status, map[string]*arm.Error{"error": fault})
 }
 
 // locate puts the call's location into the body of a resource that has none but needs one.
@@ -106,19 +137,4 @@ type validated struct {
 
 type properties struct {
 	Resources []string `json:"validatedResources"`
-}
-
-// refusal is how the answer names a resource that is refused.
-func refusal(of *Resource, fault *arm.Error) arm.Error {
-	return arm.Error{Code: fault.Code, Message: fault.Message, Target: of.ID, Details: fault.Details}
-}
-
-// allDenied reports whether the caller may write none of what was refused.
-func allDenied(refused []arm.Error) bool {
-	for i := range refused {
-		if refused[i].Code != arm.AuthorizationFailed {
-			return false
-		}
-	}
-	return true
 }

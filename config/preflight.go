@@ -1,0 +1,20 @@
+package config
+
+import (
+	"time"
+
+	"portico/config/rule"
+	"portico/config/setting"
+)
+
+// Preflight bounds the judging of planned resources.
+type Preflight struct {
+	Timeout time.Duration
+}
+
+func (p *Preflight) rows() *setting.Setting {
+	return setting.Mapping("preflight", "The judging of planned resources, `POST /providers/Microsoft.Resources/validateResources`.",
+		setting.Value("timeout", &p.Timeout, rule.PositiveDuration(), 5*time.Second,
+			"How long one call waits for what providers say of its resources. Who has not answered by then refuses nothing."),
+	)
+}

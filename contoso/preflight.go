@@ -1,0 +1,93 @@
+package contoso
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// preflightVersion is the api-version of the question itself.
+const preflightVersion = "2020-10-01"
+
+// asksPreflight reports whether a call asks what would become of planned resources.
+func asksPreflight(c *call) bool {
+	return c.method == http.MethodPost && same(c.address.typePath(), "deployments/preflight") && len(c.address.names) == 1 && !c.address.extends
+}
+
+// preflight says whether the PUTs of planned resources would be accepted as things are. It
+// changes nothing.
+func (p *Provider) preflight(c *call) (answer, error) {
+	if given := c.query["api-version"]; len(given) != 1 || given[0] != preflightVersion {
+		return answer{}, badRequest("InvalidApiVersionParameter", "The api-version of a preflight is '%s'.", preflightVersion)
+	}
+	var asked struct {
+		Resources []json.RawMessage `json:"resources"`
+	}
+	if err := json.Unmarshal(c.body, &asked); err != nil || len(asked.Resources) == 0 {
+		return answer{}, invalidContent("The member 'resources' must be an array of resources.")
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		var refused []errorDetail
+		for _, text := range asked.Resources {
+			id, err := p.judgePlanned(c, x, text)
+			var f *failure
+			switch {
+			case err == nil:
+			case !errors.As(err, &f):
+				return answer{}, err
+			case f.code != parentNotFound: // it may be made before
+				refused = append(refused, errorDetail{Code: f.code, Message: f.message, Target: id, Details: f.details})
+			}
+		}
+		return verdict(refused), nil
+	})
+}
+
+func verdict(refused []errorDetail) answer {
+	type said struct {
+		Status string       `json:"status"`
+		Error  *errorDetail `json:"error,omitempty"`
+	}
+	switch len(refused) {
+	case 0:
+		return jsonAnswer(http.StatusOK, said{Status: stateSucceeded})
+	case 1:
+		return jsonAnswer(http.StatusOK, said{stateFailed, &refused[0]})
+	}
+	return jsonAnswer(http.StatusOK, said{stateFailed, &errorDetail{Code: "MultipleErrorsOccurred", Message: "Several resources would be refused. See details.", Details: refused}})
+}
+
+// judgePlanned judges a planned resource as its PUT is judged.
+func (p *Provider) judgePlanned(c *call, x *tx, text json.RawMessage) (id string, err error) {
+	var planned struct{ Name, Type, APIVersion string }
+	var body object
+	if json.Unmarshal(text, &planned) != nil || json.Unmarshal(text, &body) != nil {
+		return "", invalidContent("A resource must be an object with the members name, type and apiVersion.")
+	}
+	id = "/" + strings.Join(c.address.scope, "/") + "/providers/" + c.address.namespace
+	namespace, typePath, _ := strings.Cut(planned.Type, "/")
+	types, names := strings.Split(typePath, "/"), strings.Split(planned.Name, "/")
+	if !same(namespace, c.address.namespace) || len(types) != len(names) {
+		return id, badRequest("InvalidResourceType", "The resource '%s' of the type '%s' is none of '%s'.", planned.Name, planned.Type, c.address.namespace)
+	}
+	path := id
+	for i := range types {
+		id += "/" + types[i] + "/" + names[i]
+		path += "/" + url.PathEscape(types[i]) + "/" + url.PathEscape(names[i])
+	}
+	put := &call{method: http.MethodPut, header: http.Header{}, query: url.Values{"api-version": {planned.APIVersion}}, breaks: c.breaks}
+	if put.address, err = parseAddress(path); err != nil {
+		return id, err
+	}
+	if err := p.checkVersion(put); err != nil {
+		return id, err
+	}
+	t, err := p.served(put.address)
+	if err != nil {
+		return id, err
+	}
+	_, err = p.judge(put, x, t, wanted{body: body.without("apiVersion", "name", "type")}, x.held(put.address))
+	return id, err
+}
