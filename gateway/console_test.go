@@ -326,17 +326,17 @@ func TestConsoleCookieBehindTLS(t *testing.T) {
 }
 
 // The last errors show whose they were, without values of queries, and a caller that is
-// refused again and again pushes out no failure.
+// refused again and again pushes out no failure. Those that are alike are one group.
 func TestConsoleErrors(t *testing.T) {
 	s := newSite(t, setup{})
 	const id = "00000000-0000-0000-0000-00000000feed"
 	s.ok(200, "GET", inSubscription+own, "")
 	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own+"&secret=hunter2", "", "x-ms-correlation-request-id", id)
 	var page adminapi.Page[adminapi.ErrorAnswer]
-	read := func() {
-		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors?limit=1000", "").text), &page))
+	read := func(query string) {
+		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors?limit=1000"+query, "").text), &page))
 	}
-	read()
+	read("&each=true")
 	if len(page.Value) != 1 {
 		t.Fatalf("%+v", page)
 	}
@@ -350,10 +350,15 @@ func TestConsoleErrors(t *testing.T) {
 	for range 600 {
 		s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/other"+own, "")
 	}
-	read()
+	read("&each=true")
 	if len(page.Value) != 250 {
 		t.Errorf("%d are remembered", len(page.Value))
 	}
+	read("")
+	if len(page.Value) != 1 || page.Value[0].Count != 601 || page.Value[0].Path != inSubscription+"/resourceGroups/other" || page.Value[0].Caller == "" || page.Value[0].Replica == "" || !page.Value[0].First.Before(page.Value[0].Time) {
+		t.Errorf("%+v", page)
+	}
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/errors?each=x", "")
 }
 
 // The traffic is that of the intervals, and no interval is told twice.

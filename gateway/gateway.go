@@ -156,7 +156,6 @@ func New(o Options) *Gateway {
 		access:   o.Access,
 		audit:    observe.NewAudit(o.Audit),
 		metrics:  observe.NewMetrics(o.Metrics, measures),
-		recent:   new(observe.Recent),
 
 		authorizations: authorize.NewMetrics(o.Metrics),
 		registry:       o.Metrics,
@@ -178,6 +177,7 @@ func New(o Options) *Gateway {
 		adminTokens:    new(atomic.Pointer[[]config.AdminToken]),
 	}}
 	g.traffic = observe.NewTraffic(g.metrics)
+	g.recent = observe.NewRecent(o.Store.Errors, g.sender)
 	o.Upstream.Audit(g.audit.Call)
 	lists := g.listOptions(o.Config, o.Keys)
 	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
@@ -339,6 +339,9 @@ func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
 
 // Traffic returns what remembers how requests went lately. The caller runs it.
 func (g *Gateway) Traffic() *observe.Traffic { return g.traffic }
+
+// Recent returns what remembers the last errors. The caller runs it.
+func (g *Gateway) Recent() *observe.Recent { return g.recent }
 
 // Runner returns what does the durable work alongside the requests. The caller
 // runs it, and ends it before it closes the store.

@@ -17,6 +17,7 @@ import (
 	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/inventory/memory"
+	"portico/inventory/observed"
 	"portico/inventory/operations"
 	"portico/inventory/tags"
 	"portico/inventory/transaction"
@@ -107,6 +108,7 @@ type Store struct {
 	Roles      *assignments.Roles
 	Events     *eventlog.Log
 	Sinks      *eventlog.Sinks
+	Errors     *observed.Errors // of all replicas
 
 	options  Options
 	engine   *engine.Engine
@@ -141,6 +143,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.Tags = tags.New(s.database, o.Limits.TagNamesPerSubscription)
 	s.Roles = assignments.New(s.database, o.Limits.Roles)
 	s.Sinks = eventlog.NewSinks(s.database)
+	s.Errors = observed.NewErrors(s.database, o.Driver == engine.Postgres)
 	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {
 		return nil, errors.Join(err, s.engine.Close())

@@ -88,6 +88,7 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.live.Gateway().Runner().Run(ctx) })
 	parts.Go(func() { s.live.Gateway().Traffic().Run(ctx) })
+	parts.Go(func() { s.live.Gateway().Recent().Run(ctx) })
 	parts.Go(func() { s.followChanges(ctx) })
 	parts.Go(func() { s.upstream.Run(ctx) })
 	parts.Go(func() { s.issuers.Run(ctx) })

@@ -51,21 +51,33 @@ func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any
 	return http.StatusOK, answer, nil
 }
 
-// listErrors lists the last answers that were errors, at most ?limit= of them.
+// listErrors lists at most ?limit= groups of the errors of all replicas, or with ?each= the
+// last errors of this one.
 func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	limit, err := pageSize(r.URL.Query())
+	query := r.URL.Query()
+	limit, err := pageSize(query)
 	if err != nil {
 		return 0, nil, err
 	}
-	answers := l.Recent.Answers()
-	answers = answers[:min(limit, len(answers))]
-	return http.StatusOK, listOf(answers, errorAnswerOf), nil
+	switch query.Get("each") {
+	case "":
+	case "true":
+		answers := l.Recent.Answers()
+		return http.StatusOK, listOf(answers[:min(limit, len(answers))], func(a observe.ErrorAnswer) api.ErrorAnswer {
+			return errorAnswerOf(observe.ReplicaGroup{ErrorGroup: observe.ErrorGroup{ErrorAnswer: a, Count: 1, First: a.Time}, Replica: l.Recent.Replica()})
+		}), nil
+	default:
+		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "each", "it is true, or not there").About("each")
+	}
+	groups := l.Recent.Groups(r.Context())
+	return http.StatusOK, listOf(groups[:min(limit, len(groups))], errorAnswerOf), nil
 }
 
-func errorAnswerOf(a observe.ErrorAnswer) api.ErrorAnswer {
+func errorAnswerOf(g observe.ReplicaGroup) api.ErrorAnswer {
 	return api.ErrorAnswer{
-		Time: a.Time, Class: a.Class, Method: a.Method, Path: a.Path, Status: a.Status, Code: a.Code,
-		Cause: cmp.Or(a.Cause, "none"), Region: a.Region, CorrelationID: a.Correlation,
+		Time: g.Time, Class: g.Class, Method: g.Method, Path: g.Path, Status: g.Status, Code: g.Code,
+		Cause: cmp.Or(g.Cause, "none"), Region: g.Region, CorrelationID: g.Correlation,
+		Subscription: g.Subscription, TenantID: g.Caller.TenantID, Caller: g.Caller.ID, Replica: g.Replica, Count: g.Count, First: g.First,
 	}
 }
 

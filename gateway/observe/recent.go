@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/inventory/observed"
 )
 
 // mostRecent is how many failures are remembered, and how many refusals. They are
@@ -16,23 +18,46 @@ import (
 const mostRecent = 250
 
 // Recent remembers the last answers that were errors: those of 5xx, and Portico's own
-// refusals. It is safe for concurrent use.
+// refusals; one by one, and in groups that are shared with other replicas. It is safe for
+// concurrent use.
 type Recent struct {
+	shared  *observed.Errors
+	replica string // the name of this one
+
 	mu                 sync.Mutex
 	failures, refusals ring
+	groups             groups
 }
 
-// ErrorAnswer is an answer that was an error. It names no caller, and holds no value of a
-// query.
+// NewRecent returns what remembers the errors of the replica of this name.
+func NewRecent(shared *observed.Errors, replica string) *Recent {
+	return &Recent{shared: shared, replica: replica}
+}
+
+// ErrorAnswer is an answer that was an error. It holds no value of a query.
 type ErrorAnswer struct {
-	Time          time.Time
-	Class, Method string
-	Path          string // as the access log has it
-	Status        int
-	Code          string // of Portico's own errors
-	Cause         string // whose error it was
-	Region        string
-	Correlation   string
+	Time         time.Time
+	Class        string
+	Method       string
+	Path         string // as the access log has it
+	Status       int
+	Code         string // of Portico's own errors
+	Cause        string // whose error it was
+	Region       string
+	Subscription string // folded; "": none
+	Caller       Caller
+	Correlation  string
+}
+
+// Caller names who made a request; the zero Caller was not authenticated.
+type Caller struct {
+	TenantID string
+	ID       string // the object id, or that of an application
+}
+
+func callerOf(x *exchange.Exchange) Caller {
+	p := x.Principal
+	return Caller{p.TenantID, cmp.Or(p.ObjectID, p.AppID)}
 }
 
 type ring struct {
@@ -66,15 +91,25 @@ func (r *Recent) note(s *served) {
 	}
 	a := ErrorAnswer{
 		Time: s.ended, Class: s.class.String(), Method: Method(s.method), Path: strings.Clone(Path(s.Path)), Status: s.status,
-		Cause: s.Cause, Code: codeOf(s.Exchange), Region: regionLabel(s.Exchange), Correlation: strings.Clone(s.Identity.Correlation),
+		Cause: s.Cause, Code: codeOf(s.Exchange), Region: regionLabel(s.Exchange),
+		Subscription: subscriptionOf(s.Exchange), Caller: callerOf(s.Exchange), Correlation: strings.Clone(s.Identity.Correlation),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.groups.add(a)
 	if failed {
 		r.failures.add(a)
 	} else {
 		r.refusals.add(a)
 	}
+}
+
+// subscriptionOf is the subscription that a request names; "" if that can be none.
+func subscriptionOf(x *exchange.Exchange) string {
+	if sub := x.Subscription(); arm.ValidGUID(sub) {
+		return strings.Clone(sub)
+	}
+	return ""
 }
 
 // codeOf is the code of an error that Portico itself answered with.

@@ -108,7 +108,7 @@ func testOverview(b *tab, w *harness.World, correlation string) {
 		})
 		a.Want(b.t, 503)
 	}
-	b.holds("failures are told", `parseFloat(/failed ([\d.]+)/.exec(document.querySelector('#all-errors output').textContent)?.[1]) > 0`)
+	b.holds("failures are told", `parseFloat(/failed ([\d.]+)/.exec(document.querySelector('#all-errors output')?.textContent)?.[1]) > 0`)
 	b.holds("and drawn", `/[1-9]/.test(document.querySelector('#all-errors polyline.second').getAttribute('points').split(' ').map((p) => 100 - p.split(',')[1]).join(' '))`)
 	b.holds("those of the region too", `document.querySelector('[data-region=eastus] polyline.second').getAttribute('points').split(' ').some((p) => parseFloat(p.split(',')[1]) < 100)`)
 	b.holds("its box leads to its page", `document.querySelector('[data-region=eastus] h3 a').hash === '#/region?name=eastus'`)
@@ -143,7 +143,7 @@ func testErrors(b *tab, at string, w *harness.World, correlation string) {
 	}
 	b.open(at + "/#/errors")
 	b.sees("503")
-	for _, key := range []string{"code", "subscription"} {
+	for _, key := range []string{"code", "subscription", "caller"} {
 		b.click("#by-" + key)
 	}
 	b.holds("a group for each region", `location.hash.startsWith('#/errors?by=region') && (() => { const of = [...document.querySelectorAll('.groups summary')].map((s) => s.querySelector('.by.region').textContent); return of.length > 1 && new Set(of).size === of.length; })()`)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,19 +17,28 @@ import (
 func errorColumns() []terminal.Column[api.ErrorAnswer] {
 	return []terminal.Column[api.ErrorAnswer]{
 		{Title: "TIME", Time: func(e api.ErrorAnswer) time.Time { return e.Time }},
+		{Title: "COUNT", Cell: func(e api.ErrorAnswer) string { return strconv.Itoa(countOf(e)) }, Right: true},
 		{Title: "STATUS", Cell: func(e api.ErrorAnswer) string { return strconv.Itoa(e.Status) }},
 		{Title: "BY", Cell: func(e api.ErrorAnswer) string { return e.Cause }},
 		{Title: "CODE", Cell: func(e api.ErrorAnswer) string { return e.Code }, Drop: 2},
 		{Title: "REGION", Cell: func(e api.ErrorAnswer) string { return e.Region }, Drop: 5},
-		{Title: "SUBSCRIPTION", Cell: subscriptionOf, Least: 13, Cut: terminal.CutStart, Drop: 1},
+		{Title: "SUBSCRIPTION", Cell: func(e api.ErrorAnswer) string { return e.Subscription }, Least: 13, Cut: terminal.CutStart, Drop: 1},
+		{Title: "CALLER", Cell: func(e api.ErrorAnswer) string { return e.Caller }, Least: 13, Cut: terminal.CutStart, Drop: 6},
+		{Title: "REPLICA", Cell: func(e api.ErrorAnswer) string { return e.Replica }, Least: 8, Cut: terminal.CutStart, Drop: 7},
 		{Title: "METHOD", Cell: func(e api.ErrorAnswer) string { return e.Method }, Drop: 3},
 		{Title: "PATH", Cell: func(e api.ErrorAnswer) string { return e.Path }, Least: 24, Cut: terminal.CutStart},
 		{Title: "CORRELATION", Cell: func(e api.ErrorAnswer) string { return e.CorrelationID }, Drop: 4},
 	}
 }
 
+// countOf is how many answers one stands for.
+func countOf(e api.ErrorAnswer) int { return max(e.Count, 1) }
+
 func errorsCommand(p Program) *cobra.Command {
-	l := listing[api.ErrorAnswer, api.ErrorAnswer]{path: "/admin/errors", none: "This gateway has answered without an error.", rows: same[api.ErrorAnswer]}
+	l := listing[api.ErrorAnswer, api.ErrorAnswer]{
+		path: "/admin/errors", none: "No answer was an error in the last day.", rows: same[api.ErrorAnswer],
+		params: []param{{name: "each", flag: "each", usage: "show each of the last answers of one replica: 250 failures and 250 refusals", none: "This replica has answered without an error."}},
+	}
 	bySubscription := false
 	l.text = func(a *asking, to io.Writer, all []api.ErrorAnswer) error {
 		if bySubscription {
@@ -38,22 +46,15 @@ func errorsCommand(p Program) *cobra.Command {
 		}
 		return table(a, errorColumns()).Write(a.out, to, all)
 	}
-	c := l.command(p, "errors", "Show the last answers that were errors, and whose they were", `Show the last answers that were errors, the newest first: the last 250 failures (5xx)
-and the last 250 refusals of this gateway. BY says whose error it was: gateway is
-Portico, service a provider that answered so. Where a provider could not be reached there
-was no answer of its: BY is gateway then, too, and CODE is BadGatewayConnection. The
-correlation id finds the request in the logs of both.`)
+	c := l.command(p, "errors", "Show the answers that were errors, and whose they were", `Show the answers of all replicas that were errors in the last day, failures (5xx) and
+refusals of Portico, the newest first: a line for those that are alike in status, code,
+region, subscription, caller and replica, with the newest of them. BY says whose error it
+was: gateway is Portico, service a provider that answered so. Where a provider could not be
+reached there was no answer of its: BY is gateway then, too, and CODE is
+BadGatewayConnection. The correlation id finds the request in the logs of both.`)
+	c.Flags().Lookup("each").NoOptDefVal = "true"
 	c.Flags().BoolVar(&bySubscription, "by-subscription", false, "count failures and refusals of each subscription, in a table; those with most failures first")
 	return c
-}
-
-// subscriptionOf is the subscription in the path of a request; "": it has none.
-func subscriptionOf(e api.ErrorAnswer) string {
-	parts := strings.SplitN(e.Path, "/", 4)
-	if len(parts) < 3 || !strings.EqualFold(parts[1], "subscriptions") {
-		return ""
-	}
-	return strings.ToLower(parts[2])
 }
 
 // suffering is what a subscription got.
@@ -68,16 +69,16 @@ func sufferingOf(all []api.ErrorAnswer) []suffering {
 	var found []suffering
 	place := map[string]int{}
 	for _, e := range all {
-		name := subscriptionOf(e)
+		name := e.Subscription
 		n, known := place[name]
 		if !known {
 			n = len(found)
 			place[name], found = n, append(found, suffering{subscription: name})
 		}
 		if e.Status >= http.StatusInternalServerError {
-			found[n].failures++
+			found[n].failures += countOf(e)
 		} else {
-			found[n].refusals++
+			found[n].refusals += countOf(e)
 		}
 		if e.Time.After(found[n].last) {
 			found[n].last = e.Time

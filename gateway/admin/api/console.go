@@ -13,8 +13,10 @@ var consoleOperations = []Operation{
 		Answer: Traffic{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodGet, Path: "/admin/errors", Summary: "The last answers that were errors, the newest first.", Query: paging[:1],
-		Answer: Page[ErrorAnswer]{}, Status: http.StatusOK,
+		Method: http.MethodGet, Path: "/admin/errors",
+		Summary: "Answers that were errors, of all replicas in the last day, by status, code, region, subscription, caller and replica; of each group the newest one. The newest first.",
+		Query:   append([]Parameter{{"each", "true: each of the last answers of this replica alone"}}, paging[:1]...),
+		Answer:  Page[ErrorAnswer]{}, Status: http.StatusOK,
 	},
 	{Method: http.MethodGet, Path: "/admin/configuration", Summary: "The settings in use, without secrets.", Answer: ConfigurationInUse{}, Status: http.StatusOK},
 	{
@@ -59,7 +61,8 @@ type RegionFlow struct {
 	Flow
 }
 
-// ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico.
+// ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico; the newest of those
+// that are alike.
 type ErrorAnswer struct {
 	Time          time.Time `json:"time"`
 	Class         string    `json:"class"` // what the request addressed
@@ -70,6 +73,14 @@ type ErrorAnswer struct {
 	Cause         string    `json:"cause"`          // whose error it was: gateway or service
 	Region        string    `json:"region"`
 	CorrelationID string    `json:"correlationId"`
+	Subscription  string    `json:"subscription,omitempty"` // in the path
+	// Caller is the object id of the caller, or the id of an application, in its tenant;
+	// empty for one that was not authenticated.
+	Caller   string    `json:"caller,omitempty"`
+	TenantID string    `json:"tenantId,omitempty"`
+	Replica  string    `json:"replica"`
+	Count    int       `json:"count"` // how many there were
+	First    time.Time `json:"first"` // when the first of them was
 }
 
 // ConfigurationInUse is the configuration in use.

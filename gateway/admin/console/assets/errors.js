@@ -1,31 +1,44 @@
-// The last answers that were errors, in groups of those that are alike.
+// The answers of all replicas that were errors, in groups of those that are alike.
 import { get } from './api.js';
 import { el, show } from './dom.js';
 import * as links from './links.js';
-import { code, field, filters, note, status, table } from './parts.js';
+import { code, field, filters, note, status, table, text } from './parts.js';
 import { when } from './time.js';
 
-const group = { code: (a) => `${a.status} ${a.code ?? ''}`.trim(), region: (a) => (a.region === 'none' ? '' : a.region), subscription: (a) => links.subscriptionOf(a.path) };
-const titles = { code: 'Code', region: 'Region', subscription: 'Subscription' };
+const group = { code: (a) => `${a.status} ${a.code ?? ''}`.trim(), region: (a) => (a.region === 'none' ? '' : a.region), subscription: (a) => a.subscription ?? '', caller: (a) => a.caller ?? '', replica: (a) => a.replica };
+const titles = { code: 'Code', region: 'Region', subscription: 'Subscription', caller: 'Caller', replica: 'Replica' };
+const usual = ['code', 'region', 'subscription', 'caller'];
 const mostListed = 100; // answers of a group
+
+// all are the errors of all replicas, the newest first: each of the last ones of the replica
+// that answers, and one for all others that are alike.
+export async function all(signal) {
+  const { value: groups } = await get('/admin/errors?limit=1000', signal), { value: each } = await get('/admin/errors?each=true&limit=1000', signal);
+  const kind = (a) => [a.replica, a.status, a.code, a.cause, a.region, a.subscription, a.tenantId, a.caller].join('|'), known = new Map();
+  for (const a of each) known.set(kind(a), (known.get(kind(a)) ?? 0) + 1);
+  const others = groups.map((g) => (known.has(kind(g)) ? { ...g, count: g.count - known.get(kind(g)), time: g.first, path: '', correlationId: '' } : g)).filter((g) => g.count > 0);
+  return [...each, ...others].sort((a, b) => new Date(b.time) - new Date(a.time));
+}
+
+const total = (answers) => answers.reduce((n, a) => n + a.count, 0);
 
 export function start(body, { every, signal, query, keep }) {
   const words = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), failed = el('input', { type: 'checkbox', id: 'failed', checked: query.has('failed') });
   const region = query.get('region') ?? '', subscription = query.get('subscription') ?? '', list = el('div', { id: 'errors' });
-  const chosen = query.get('by')?.split(',') ?? Object.keys(group);
+  const chosen = query.get('by')?.split(',') ?? usual;
   const by = Object.keys(group).map((key) => [key, el('input', { type: 'checkbox', id: `by-${key}`, checked: chosen.includes(key) })]);
   let answers = [];
   const draw = () => {
     const keys = by.filter(([, box]) => box.checked).map(([key]) => key), wanted = words.value.toLowerCase();
-    keep({ text: words.value, failed: failed.checked && '1', region, subscription, by: keys.length < by.length && (keys.join() || 'none') });
+    keep({ text: words.value, failed: failed.checked && '1', region, subscription, by: keys.join() !== usual.join() && (keys.join() || 'none') });
     const found = answers.filter((a) => (!failed.checked || a.status >= 500) && (!region || a.region === region) && (!subscription || group.subscription(a) === subscription) && (!wanted || Object.values(a).join(' ').toLowerCase().includes(wanted)));
-    show(list, el('p', {}, el('strong', {}, `${found.length} answers`), found.length ? [', from ', when(found.at(-1).time), ' to ', when(found[0].time)] : '', region || subscription ? [' of ', region, nameOr(subscription), ' ', links.link('all', 'errors')] : ''),
-      found.length ? groupsOf(found, keys) : note(answers.length ? 'No answer is like this.' : 'No answer was an error since the start.'));
+    show(list, el('p', {}, el('strong', {}, `${total(found)} answers`), found.length ? [', from ', when(found.at(-1).time), ' to ', when(found[0].time)] : '', region || subscription ? [' of ', region, nameOr(subscription), ' ', links.link('all', 'errors')] : ''),
+      found.length ? groupsOf(found, keys) : note(answers.length ? 'No answer is like this.' : 'No answer was an error in the last day.'));
   };
   for (const control of [words, failed, ...by.map(([, box]) => box)]) control.addEventListener('input', draw);
   body.append(filters(field('Filter: a correlation id, a region, a status, a code', words, true), el('label', { class: 'choice' }, failed, '5xx only'), el('fieldset', {}, el('legend', {}, 'Groups by'), by.map(([key, box]) => el('label', { class: 'choice' }, box, titles[key])))), list);
   every(3000, async () => {
-    answers = (await get('/admin/errors?limit=1000', signal)).value;
+    answers = await all(signal);
     draw();
   });
 }
@@ -40,18 +53,18 @@ function groupsOf(answers, chosen) {
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(a);
   }
-  return el('div', { class: 'groups' }, [...groups].sort(([, a], [, b]) => b.length - a.length).map(([key, found]) => groupOf(key, found, keys)));
+  return el('div', { class: 'groups' }, [...groups].sort(([, a], [, b]) => total(b) - total(a)).map(([key, found]) => groupOf(key, found, keys)));
 }
 
 function groupOf(key, found, keys) {
   const [newest] = found;
   const shown = (k) => (k === 'code' ? [status(newest), ' ', newest.code ?? (newest.cause === 'service' ? 'of the provider' : '')] : k === 'subscription' ? nameOr(group.subscription(newest)) : group[k](newest));
   return el('details', { id: `errors-${key}` },
-    el('summary', {}, el('span', { class: 'count' }, String(found.length)), keys.map((k) => el('span', { class: `by ${k}`, title: titles[k] }, shown(k) || '–')), el('span', { class: 'muted' }, 'last ', when(newest.time))),
-    table(`${found.length} answers, the newest first${found.length > mostListed ? `; ${mostListed} are shown` : ''}`, [
-      ['Time', (a) => when(a.time)], ['Status', status], ['Code', (a) => a.code ?? ''], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
-      ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Correlation id', (a) => links.correlation(a.correlationId)]],
-    found.slice(0, mostListed), { key: (a) => `${a.time} ${a.correlationId} ${a.path}` }));
+    el('summary', {}, el('span', { class: 'count' }, String(total(found))), keys.map((k) => el('span', { class: `by ${k}`, title: titles[k] }, shown(k) || '–')), el('span', { class: 'muted' }, 'last ', when(newest.time))),
+    table(`${total(found)} answers, the newest first${found.length > mostListed ? `; ${mostListed} are shown` : ''}`, [
+      ['Time', (a) => [when(a.time), a.count > 1 ? el('p', { class: 'muted' }, `${a.count} times`) : '']], ['Status', (a) => [status(a), ' ', a.code ?? '']], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
+      ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Caller', (a) => [links.caller(a.caller), el('p', { class: 'muted' }, text(a.replica))]], ['Correlation id', (a) => links.correlation(a.correlationId)]],
+    found.slice(0, mostListed), { key: (a) => `${a.time} ${a.correlationId} ${a.path} ${a.replica}` }));
 }
 
 // answersOf is a table of some answers, on the page of what they are about.

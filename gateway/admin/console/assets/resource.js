@@ -1,6 +1,6 @@
 // One resource, group or subscription: all that is known of it, and where to go on.
 import { call, get } from './api.js';
-import { answersOf } from './errors.js';
+import { all, answersOf } from './errors.js';
 import { el, show } from './dom.js';
 import { knownOf } from './known.js';
 import { link, subscription, subscriptionOf } from './links.js';
@@ -16,8 +16,7 @@ export function start(body, { every, signal, query, title }) {
     const k = await get(`/admin/resource?id=${encodeURIComponent(id)}`, signal);
     show(detail, knownOf(k, k.locks));
     show(top, el('p', { class: 'text' }, k.id), facts([['In', subscription(subscriptionOf(k.id))]]), el('p', { class: 'tools' }, ...elsewhere(k), ...tools(k, refresh)));
-    const { value } = await get('/admin/errors?limit=1000', signal);
-    const found = value.filter((a) => a.path.toLowerCase() === k.id.toLowerCase()).slice(0, 50);
+    const found = (await all(signal)).filter((a) => a.path.toLowerCase() === k.id.toLowerCase()).slice(0, 50);
     show(errors, found.length ? [heading('Its last errors'), answersOf(found)] : '');
   };
   every(5000, refresh);

@@ -1,0 +1,91 @@
+package observed
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"portico/inventory/encryption"
+	"portico/inventory/engine"
+	"portico/inventory/transaction"
+)
+
+// ErrorsKept is how long the errors of a replica are kept that writes none.
+const ErrorsKept = 24 * time.Hour
+
+// noSubscription is the partition of what belongs to none.
+const noSubscription = ""
+
+const (
+	putErrors = `INSERT INTO replica_errors (subscription, replica, written, groups) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, replica) DO UPDATE SET written = excluded.written, groups = excluded.groups`
+	listErrors   = `SELECT replica, groups FROM replica_errors WHERE subscription = ? AND replica <> ? ORDER BY written DESC LIMIT ?`
+	forgetErrors = `DELETE FROM replica_errors WHERE subscription = ? AND written <= ?`
+)
+
+// mostReplicas bounds whose errors are read. A replica has another name after each start.
+const mostReplicas = 50
+
+// Errors are the errors of all replicas that share a database: one text of each.
+type Errors struct {
+	database *transaction.Database
+	shared   bool
+}
+
+// NewErrors returns the errors of a database, which several replicas may share.
+func NewErrors(d *transaction.Database, shared bool) *Errors {
+	return &Errors{database: d, shared: shared}
+}
+
+// Shared reports whether other replicas may read what this one writes.
+func (e *Errors) Shared() bool { return e.shared }
+
+// Put replaces the text of a replica, and forgets those of replicas that have written none
+// for long. It is one round trip, and not flushed: the next one makes up for a lost one.
+func (e *Errors) Put(ctx context.Context, replica string, text []byte) error {
+	return e.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(noSubscription), func(t *transaction.Tx) error {
+		sealed, err := e.database.Cipher.Encrypt(t.Context, errorsOf(replica), text)
+		if err != nil {
+			return err
+		}
+		if err := t.Later(putErrors, noSubscription, replica, engine.Micros(t.Now), sealed); err != nil {
+			return err
+		}
+		return t.Later(forgetErrors, noSubscription, engine.Micros(t.Now.Add(-ErrorsKept)))
+	})
+}
+
+// errorsOf is the place of a replica's text.
+func errorsOf(replica string) []byte { return []byte("errors of " + replica) }
+
+// Others returns the texts of the other replicas, by their names.
+func (e *Errors) Others(ctx context.Context, replica string) (map[string][]byte, error) {
+	texts := map[string][]byte{}
+	if !e.shared {
+		return texts, nil
+	}
+	err := e.database.Read(ctx).Each(func(scan engine.Scanner) error {
+		var name string
+		var sealed []byte
+		if err := scan(&name, &sealed); err != nil {
+			return err
+		}
+		texts[name] = sealed
+		return nil
+	}, listErrors, noSubscription, replica, mostReplicas)
+	if err != nil {
+		return nil, err
+	}
+	for name, sealed := range texts {
+		text, err := e.database.Cipher.Decrypt(ctx, errorsOf(name), sealed)
+		switch {
+		case errors.Is(err, encryption.ErrDecrypt): // the key is gone
+			delete(texts, name)
+		case err != nil:
+			return nil, err
+		default:
+			texts[name] = text
+		}
+	}
+	return texts, nil
+}
