@@ -39,6 +39,7 @@ type CloudData struct {
 	TenantID       string `json:"tenantId,omitempty"`
 	ObjectID       string `json:"objectId,omitempty"`
 	AppID          string `json:"appId,omitempty"`
+	Name           string `json:"name,omitempty"` // of the caller; operators alone see it
 	Correlation    string `json:"correlationId,omitempty"`
 	Job            string `json:"job,omitempty"`
 	MovedFrom      string `json:"movedFrom,omitempty"`

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -248,6 +249,31 @@ func TestAdminLocks(t *testing.T) {
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=x", "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=/subscriptions/"+foreign, "")
 	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=", "")
+}
+
+// Operators see the names that callers had in their tokens beside their ids.
+func TestAdminNames(t *testing.T) {
+	s := newSite(t, setup{tokens: true})
+	s.ok(201, "PUT", inSubscription+"/resourceGroups/g"+own, westus, "Authorization", bearer(secret))
+	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own, "", "Authorization", bearer(secret))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.gateway.Names().Run(ended)
+	who := callers[secret]
+	var errors described.Page[described.ErrorAnswer]
+	must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors", "").text), &errors))
+	if len(errors.Value) != 1 || errors.Value[0].Caller != who.ObjectID || errors.Value[0].Name != who.Name || who.Name == "" {
+		t.Errorf("%+v", errors)
+	}
+	of, _ := pages[described.RoleAssignment](s, "/admin/roles?subscription="+subscription+"&principalId="+who.ObjectID)
+	if len(of) != 1 || of[0].PrincipalName != who.Name {
+		t.Errorf("%+v", of)
+	}
+	for _, query := range []string{"last=1", "resource=" + groupPath("g")} {
+		if page := s.asked(200, "", "GET", "/admin/changes?"+query, ""); !strings.Contains(page.text, `"name":"`+who.Name+`"`) {
+			t.Errorf("%s: %s", query, page.text)
+		}
+	}
 }
 
 func TestAdminRoles(t *testing.T) {

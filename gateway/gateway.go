@@ -107,6 +107,7 @@ type longLived struct {
 	audit    observe.Audit
 	metrics  *observe.Metrics
 	recent   *observe.Recent
+	names    *observe.Names
 	traffic  *observe.Traffic
 	// authorizations count what callers may and may not do.
 	authorizations *authorize.Metrics
@@ -177,6 +178,7 @@ func New(o Options) *Gateway {
 		adminTokens:    new(atomic.Pointer[[]config.AdminToken]),
 	}}
 	g.traffic = observe.NewTraffic(g.metrics)
+	g.names = observe.NewNames(o.Store.Names)
 	g.recent = observe.NewRecent(o.Store.Errors, g.sender)
 	o.Upstream.Audit(g.audit.Call)
 	lists := g.listOptions(o.Config, o.Keys)
@@ -231,7 +233,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
-	g.observer = observe.New(g.metrics, g.recent, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
+	g.observer = observe.New(g.metrics, g.recent, g.names, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.throttle = g.newThrottle()
 	g.batches = g.newBatches()
 }
@@ -342,6 +344,9 @@ func (g *Gateway) Traffic() *observe.Traffic { return g.traffic }
 
 // Recent returns what remembers the last errors. The caller runs it.
 func (g *Gateway) Recent() *observe.Recent { return g.recent }
+
+// Names returns what keeps the names of callers. The caller runs it.
+func (g *Gateway) Names() *observe.Names { return g.names }
 
 // Runner returns what does the durable work alongside the requests. The caller
 // runs it, and ends it before it closes the store.

@@ -19,7 +19,7 @@ func TestObservationAllocatesLittle(t *testing.T) {
 	s := newSite(t, setup{})
 	log, err := logs.New("info", io.Discard)
 	must(t, err)
-	observer := observe.New(s.gateway.metrics, s.gateway.recent, s.gateway.audit, log, s.config.Log, 0)
+	observer := observe.New(s.gateway.metrics, s.gateway.recent, s.gateway.names, s.gateway.audit, log, s.config.Log, 0)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
 	with := chain(empty, exchange.Begin(s.gateway.exchanges), observer.Observe)

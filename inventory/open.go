@@ -109,6 +109,7 @@ type Store struct {
 	Events     *eventlog.Log
 	Sinks      *eventlog.Sinks
 	Errors     *observed.Errors // of all replicas
+	Names      *observed.Names  // of callers
 
 	options  Options
 	engine   *engine.Engine
@@ -143,6 +144,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.Tags = tags.New(s.database, o.Limits.TagNamesPerSubscription)
 	s.Roles = assignments.New(s.database, o.Limits.Roles)
 	s.Sinks = eventlog.NewSinks(s.database)
+	s.Names = observed.NewNames(s.database, observed.MostNames)
 	s.Errors = observed.NewErrors(s.database, o.Driver == engine.Postgres)
 	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {

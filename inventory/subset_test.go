@@ -31,6 +31,8 @@ var acrossSubscriptions = []string{
 	"nextUnnumbered", "unnumberedEvents", "anyUnnumbered", "waitingEvents", "eventsAfter", "oldestEvents", "largestKept",
 	// What a restored database is not gone on with, before any gateway works with it.
 	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified", "allCovered", "forgetCoverage", "uncoverAll", "renewRows", "endFences", "watchNoFences",
+	// Names of callers whose time is over.
+	"passedNames",
 	// What sinks have not taken, by sink.
 	"listSinkEvents", "countSinkEvents", "anySinkEvents", "forgottenSinkDead",
 	// Lists of operators, and of a tenant's subscriptions.

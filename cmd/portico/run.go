@@ -89,6 +89,7 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 	parts.Go(func() { s.live.Gateway().Runner().Run(ctx) })
 	parts.Go(func() { s.live.Gateway().Traffic().Run(ctx) })
 	parts.Go(func() { s.live.Gateway().Recent().Run(ctx) })
+	parts.Go(func() { s.live.Gateway().Names().Run(ctx) })
 	parts.Go(func() { s.followChanges(ctx) })
 	parts.Go(func() { s.upstream.Run(ctx) })
 	parts.Go(func() { s.issuers.Run(ctx) })

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory/eventlog"
 )
 
@@ -60,7 +61,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 			return read, err
 		}
 		for _, e := range found {
-			shown := e.CloudEvent()
+			shown := changeOf(e)
 			wanted, err := l.wants(ctx, q, &e, shown.Type)
 			if err != nil {
 				return read, err
@@ -82,6 +83,13 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 			return read, nil
 		}
 	}
+}
+
+// changeOf is an event as operators see it: with the name of who caused it.
+func changeOf(e events.Event) events.CloudEvent {
+	shown := e.CloudEvent()
+	shown.Data.Name = e.Cause.Name
+	return shown
 }
 
 // latest numbers what has been committed, and returns the number of the last event.

@@ -213,7 +213,7 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 			page.NextLink = nextPage("/admin/changes", query, l.feedToken(found[i-1].Number))
 			break
 		}
-		text, err := json.Marshal(e.CloudEvent())
+		text, err := json.Marshal(changeOf(e))
 		if err != nil {
 			return 0, nil, err
 		}

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,25 +61,52 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
+	var groups []observe.ReplicaGroup
 	switch query.Get("each") {
 	case "":
+		groups = l.Recent.Groups(r.Context())
 	case "true":
-		answers := l.Recent.Answers()
-		return http.StatusOK, listOf(answers[:min(limit, len(answers))], func(a observe.ErrorAnswer) api.ErrorAnswer {
-			return errorAnswerOf(observe.ReplicaGroup{ErrorGroup: observe.ErrorGroup{ErrorAnswer: a, Count: 1, First: a.Time}, Replica: l.Recent.Replica()})
-		}), nil
+		for _, a := range l.Recent.Answers() {
+			groups = append(groups, observe.ReplicaGroup{ErrorGroup: observe.ErrorGroup{ErrorAnswer: a, Count: 1, First: a.Time}, Replica: l.Recent.Replica()})
+		}
 	default:
 		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "each", "it is true, or not there").About("each")
 	}
-	groups := l.Recent.Groups(r.Context())
-	return http.StatusOK, listOf(groups[:min(limit, len(groups))], errorAnswerOf), nil
+	groups = groups[:min(limit, len(groups))]
+	callers := map[string][]string{}
+	for _, g := range groups {
+		callers[g.Caller.TenantID] = append(callers[g.Caller.TenantID], g.Caller.ID)
+	}
+	names := map[string]map[string]string{}
+	for tenant, ids := range callers {
+		names[tenant] = l.namesOf(r.Context(), tenant, ids)
+	}
+	return http.StatusOK, listOf(groups, func(g observe.ReplicaGroup) api.ErrorAnswer {
+		return errorAnswerOf(g, names[g.Caller.TenantID][arm.Fold(g.Caller.ID)])
+	}), nil
 }
 
-func errorAnswerOf(g observe.ReplicaGroup) api.ErrorAnswer {
+// namesTime bounds the search for names, which are shown where they are known.
+const namesTime = 2 * time.Second
+
+// namesOf are the names of callers of a tenant, by their folded ids; none while the store
+// does not answer.
+func (l *listener) namesOf(ctx context.Context, tenant string, ids []string) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, namesTime)
+	defer cancel()
+	slices.Sort(ids)
+	names, err := l.Store.Names.Of(ctx, tenant, slices.Compact(ids))
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+func errorAnswerOf(g observe.ReplicaGroup, name string) api.ErrorAnswer {
 	return api.ErrorAnswer{
 		Time: g.Time, Class: g.Class, Method: g.Method, Path: g.Path, Status: g.Status, Code: g.Code,
 		Cause: cmp.Or(g.Cause, "none"), Region: g.Region, CorrelationID: g.Correlation,
-		Subscription: g.Subscription, TenantID: g.Caller.TenantID, Caller: g.Caller.ID, Replica: g.Replica, Count: g.Count, First: g.First,
+		Subscription: g.Subscription, TenantID: g.Caller.TenantID, Caller: g.Caller.ID, Name: name, Replica: g.Replica, Count: g.Count, First: g.First,
 	}
 }
 

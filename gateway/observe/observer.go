@@ -27,15 +27,16 @@ type Observer struct {
 	audit   Audit
 	access  *accessLog
 	recent  *Recent
+	names   *Names
 	// deliveryTime is how long a client may take for an answer, from its first
 	// byte.
 	deliveryTime time.Duration
 }
 
 // New returns an observer. access takes the lines of the access log, recent the errors
-// that are remembered.
-func New(m *Metrics, recent *Recent, audit Audit, access *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
-	return &Observer{metrics: m, recent: recent, audit: audit, access: newAccessLog(access, settings), deliveryTime: deliveryTime}
+// that are remembered, names those of callers.
+func New(m *Metrics, recent *Recent, names *Names, audit Audit, access *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
+	return &Observer{metrics: m, recent: recent, names: names, audit: audit, access: newAccessLog(access, settings), deliveryTime: deliveryTime}
 }
 
 // Observe is the link of the chain that observes each request.
@@ -91,6 +92,7 @@ func (o *Observer) record(r *http.Request, s *served, broken bool) {
 	s.endSpan()
 	o.access.write(s)
 	o.recent.note(s)
+	o.names.note(&x.Principal, s.ended)
 	if exchange.Changes(r.Method) {
 		o.audit.request(s)
 	}

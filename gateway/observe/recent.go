@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"portico/access"
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory/observed"
@@ -55,8 +56,7 @@ type Caller struct {
 	ID       string // the object id, or that of an application
 }
 
-func callerOf(x *exchange.Exchange) Caller {
-	p := x.Principal
+func callerOf(p *access.Principal) Caller {
 	return Caller{p.TenantID, cmp.Or(p.ObjectID, p.AppID)}
 }
 
@@ -92,7 +92,7 @@ func (r *Recent) note(s *served) {
 	a := ErrorAnswer{
 		Time: s.ended, Class: s.class.String(), Method: Method(s.method), Path: strings.Clone(Path(s.Path)), Status: s.status,
 		Cause: s.Cause, Code: codeOf(s.Exchange), Region: regionLabel(s.Exchange),
-		Subscription: subscriptionOf(s.Exchange), Caller: callerOf(s.Exchange), Correlation: strings.Clone(s.Identity.Correlation),
+		Subscription: subscriptionOf(s.Exchange), Caller: callerOf(&s.Principal), Correlation: strings.Clone(s.Identity.Correlation),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -285,9 +285,9 @@ func changeColumns() []terminal.Column[events.CloudEvent] {
 	}
 }
 
-// callerOf returns the caller that made a change, or the part of Portico that did.
+// callerOf returns the caller that made a change, by its name if that is known, or the part of Portico that did.
 func callerOf(e events.CloudEvent) string {
-	for _, who := range []string{e.Data.ObjectID, e.Data.AppID} {
+	for _, who := range []string{e.Data.Name, e.Data.ObjectID, e.Data.AppID} {
 		if who != "" {
 			return who
 		}

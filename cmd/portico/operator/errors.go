@@ -2,7 +2,9 @@ package operator
 
 import (
 	"cmp"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,7 +25,7 @@ func errorColumns() []terminal.Column[api.ErrorAnswer] {
 		{Title: "CODE", Cell: func(e api.ErrorAnswer) string { return e.Code }, Drop: 2},
 		{Title: "REGION", Cell: func(e api.ErrorAnswer) string { return e.Region }, Drop: 5},
 		{Title: "SUBSCRIPTION", Cell: func(e api.ErrorAnswer) string { return e.Subscription }, Least: 13, Cut: terminal.CutStart, Drop: 1},
-		{Title: "CALLER", Cell: func(e api.ErrorAnswer) string { return e.Caller }, Least: 13, Cut: terminal.CutStart, Drop: 6},
+		{Title: "CALLER", Cell: whoOf, Least: 13, Cut: terminal.CutStart, Drop: 6},
 		{Title: "REPLICA", Cell: func(e api.ErrorAnswer) string { return e.Replica }, Least: 8, Cut: terminal.CutStart, Drop: 7},
 		{Title: "METHOD", Cell: func(e api.ErrorAnswer) string { return e.Method }, Drop: 3},
 		{Title: "PATH", Cell: func(e api.ErrorAnswer) string { return e.Path }, Least: 24, Cut: terminal.CutStart},
@@ -62,7 +64,23 @@ type suffering struct {
 	subscription       string
 	failures, refusals int
 	last               time.Time
+	callers            map[string]int // by name or id
 }
+
+// mostOf is the caller that got the most of them, and how many others there are.
+func (s suffering) mostOf() string {
+	names := slices.SortedFunc(maps.Keys(s.callers), func(a, b string) int { return cmp.Or(cmp.Compare(s.callers[b], s.callers[a]), cmp.Compare(a, b)) })
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %d others", names[0], len(names)-1)
+}
+
+// whoOf is the caller of an answer, by its name if that is known.
+func whoOf(e api.ErrorAnswer) string { return cmp.Or(e.Name, e.Caller) }
 
 // sufferingOf counts the errors of each subscription, those with most failures first.
 func sufferingOf(all []api.ErrorAnswer) []suffering {
@@ -73,12 +91,15 @@ func sufferingOf(all []api.ErrorAnswer) []suffering {
 		n, known := place[name]
 		if !known {
 			n = len(found)
-			place[name], found = n, append(found, suffering{subscription: name})
+			place[name], found = n, append(found, suffering{subscription: name, callers: map[string]int{}})
 		}
 		if e.Status >= http.StatusInternalServerError {
 			found[n].failures += countOf(e)
 		} else {
 			found[n].refusals += countOf(e)
+		}
+		if who := whoOf(e); who != "" {
+			found[n].callers[who] += countOf(e)
 		}
 		if e.Time.After(found[n].last) {
 			found[n].last = e.Time
@@ -95,6 +116,7 @@ func sufferingColumns() []terminal.Column[suffering] {
 		{Title: "SUBSCRIPTION", Cell: func(s suffering) string { return s.subscription }},
 		{Title: "FAILURES", Cell: func(s suffering) string { return strconv.Itoa(s.failures) }, Right: true},
 		{Title: "REFUSALS", Cell: func(s suffering) string { return strconv.Itoa(s.refusals) }, Right: true},
+		{Title: "CALLERS", Cell: suffering.mostOf, Least: 12},
 		{Title: "LAST", Time: func(s suffering) time.Time { return s.last }},
 	}
 }

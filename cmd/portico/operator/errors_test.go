@@ -20,10 +20,10 @@ func TestErrorsOfSubscriptions(t *testing.T) {
 		one(404, "/subscriptions/"+somebody, 0), one(503, someID, time.Minute), one(502, strings.ToUpper(someID), 2*time.Minute), one(409, someGroup, 3*time.Minute), one(400, "/", time.Hour),
 	}}
 	many := one(429, someID, 4*time.Minute)
-	many.Count, many.Caller, many.Replica = 7, somebody, "host-1234"
+	many.Count, many.Caller, many.Name, many.Replica = 7, somebody, "Ada", "host-1234"
 	all["GET /admin/errors"] = api.Page[api.ErrorAnswer]{Value: append(all["GET /admin/errors"].(api.Page[api.ErrorAnswer]).Value, many)}
 	l := startListener(t, all)
-	shows(t, l, "errors", "CALLER", "REPLICA", "7", "429", "host-1234")
+	shows(t, l, "errors", "CALLER", "REPLICA", "7", "429", "Ada", "host-1234")
 	shows(t, l, "errors --each", "host-1234")
 	if got := l.last().URL.Query().Get("each"); got != "true" {
 		t.Errorf("each=%q was asked for", got)
@@ -33,5 +33,5 @@ func TestErrorsOfSubscriptions(t *testing.T) {
 	if text := onTerminal(t, l, 132, "errors"); !strings.Contains(text, "SUBSCRIPTION") || !strings.Contains(text, "000000000001 ") {
 		t.Errorf("on 132 columns:\n%s", text)
 	}
-	shows(t, l, "errors --by-subscription", "SUBSCRIPTION", "FAILURES", "REFUSALS", "LAST", someSubscription, "2", "8", "4m ago", somebody, "0", "1", "3m ago", "-")
+	shows(t, l, "errors --by-subscription", "SUBSCRIPTION", "FAILURES", "REFUSALS", "LAST", someSubscription, "2", "8", "Ada", "4m ago", somebody, "0", "1", "-", "3m ago", "-")
 }

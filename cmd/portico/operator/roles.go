@@ -25,6 +25,7 @@ func rolesListCommand(p Program) *cobra.Command {
 			none: "No role is assigned to this principal itself. It may have rights by its groups or as an owner: portico roles check --principal OBJECTID --group OBJECTID --action ACTION --scope SCOPE says."}},
 		columns: []terminal.Column[api.RoleAssignment]{
 			{Title: "PRINCIPAL", Cell: func(r api.RoleAssignment) string { return r.PrincipalID }},
+			{Title: "NAME", Cell: func(r api.RoleAssignment) string { return r.PrincipalName }, Least: 8, Drop: 2},
 			{Title: "ROLE", Cell: func(r api.RoleAssignment) string { return r.Role }, Least: 12},
 			{Title: "SCOPE", Cell: func(r api.RoleAssignment) string { return r.Scope }, Least: 16, Cut: terminal.CutStart},
 			{Title: "KIND", Cell: func(r api.RoleAssignment) string { return r.PrincipalType }, Drop: 1},

@@ -77,6 +77,7 @@ type ErrorAnswer struct {
 	// Caller is the object id of the caller, or the id of an application, in its tenant;
 	// empty for one that was not authenticated.
 	Caller   string    `json:"caller,omitempty"`
+	Name     string    `json:"name,omitempty"` // that the caller had in its token
 	TenantID string    `json:"tenantId,omitempty"`
 	Replica  string    `json:"replica"`
 	Count    int       `json:"count"` // how many there were

@@ -20,8 +20,9 @@ type RoleAssignment struct {
 	Scope         string `json:"scope"`
 	PrincipalID   string `json:"principalId"`
 	PrincipalType string `json:"principalType,omitempty"`
-	Role          string `json:"role"`            // its name
-	Owner         bool   `json:"owner,omitempty"` // by the configuration
+	PrincipalName string `json:"principalName,omitempty"` // that it had in its token, if that was seen
+	Role          string `json:"role"`                    // its name
+	Owner         bool   `json:"owner,omitempty"`         // by the configuration
 }
 
 // RoleCheck asks whether a caller may do something.

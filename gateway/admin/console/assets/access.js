@@ -29,7 +29,7 @@ export function start(body, { signal, query, keep }) {
 }
 
 const columns = [
-  ['Who', (a) => [links.caller(a.principalId), a.principalType ? el('span', { class: 'muted' }, ` ${a.principalType}`) : '']], ['Role', (a) => text(a.role)], ['At', (a) => links.resource(a.scope)],
+  ['Who', (a) => [links.caller(a.principalId, a.principalName), a.principalType ? el('span', { class: 'muted' }, ` ${a.principalType}`) : '']], ['Role', (a) => text(a.role)], ['At', (a) => links.resource(a.scope)],
   ['By', (a) => (a.owner ? 'the configuration' : code(a.id ?? a.assignment ?? ''))]];
 const key = (a) => `${a.id ?? a.assignment ?? ''} ${a.principalId} ${a.scope} ${a.role}`;
 

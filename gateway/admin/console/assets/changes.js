@@ -23,7 +23,7 @@ export async function past(signal, most = mostShown) {
 
 export const changesOf = (events, caption, options) => table(caption, [
   ['Time', (e) => when(e.time)], ['What', (e) => e.data.operationName], ['Status', (e) => outcome(e.data.status)],
-  ['Resource', (e) => links.resource(e.subject)], ['Who', (e) => (e.data.objectId ? links.caller(e.data.objectId) : e.data.job ? links.job(e.data.job) : 'Portico')],
+  ['Resource', (e) => links.resource(e.subject)], ['Who', (e) => (e.data.objectId ? links.caller(e.data.objectId, e.data.name) : e.data.job ? links.job(e.data.job) : 'Portico')],
   ['Correlation id', (e) => links.correlation(e.data.correlationId)]], events, options);
 
 export function start(body, context) {

@@ -58,12 +58,12 @@ function groupsOf(answers, chosen) {
 
 function groupOf(key, found, keys) {
   const [newest] = found;
-  const shown = (k) => (k === 'code' ? [status(newest), ' ', newest.code ?? (newest.cause === 'service' ? 'of the provider' : '')] : k === 'subscription' ? nameOr(group.subscription(newest)) : group[k](newest));
+  const shown = (k) => (k === 'code' ? [status(newest), ' ', newest.code ?? (newest.cause === 'service' ? 'of the provider' : '')] : k === 'subscription' ? nameOr(group.subscription(newest)) : k === 'caller' ? newest.name ?? newest.caller : group[k](newest));
   return el('details', { id: `errors-${key}` },
     el('summary', {}, el('span', { class: 'count' }, String(total(found))), keys.map((k) => el('span', { class: `by ${k}`, title: titles[k] }, shown(k) || '–')), el('span', { class: 'muted' }, 'last ', when(newest.time))),
     table(`${total(found)} answers, the newest first${found.length > mostListed ? `; ${mostListed} are shown` : ''}`, [
       ['Time', (a) => [when(a.time), a.count > 1 ? el('p', { class: 'muted' }, `${a.count} times`) : '']], ['Status', (a) => [status(a), ' ', a.code ?? '']], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
-      ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Caller', (a) => [links.caller(a.caller), el('p', { class: 'muted' }, text(a.replica))]], ['Correlation id', (a) => links.correlation(a.correlationId)]],
+      ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Caller', (a) => [links.caller(a.caller, a.name), el('p', { class: 'muted' }, text(a.replica))]], ['Correlation id', (a) => links.correlation(a.correlationId)]],
     found.slice(0, mostListed), { key: (a) => `${a.time} ${a.correlationId} ${a.path} ${a.replica}` }));
 }
 

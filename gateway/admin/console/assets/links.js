@@ -23,7 +23,7 @@ export const region = (name, shown = name) => (name && name !== 'none' ? link(sh
 export const job = (id, shown = id) => (id ? link(shown, 'job', { id }) : '');
 export const subscription = (id) => (id ? [nameOf(id) ? [nameOf(id), ' '] : '', link(id, 'resource', { id: `/subscriptions/${id}` })] : '');
 export const correlation = (id) => (id ? link(code(id), 'search', { q: id }) : '');
-export const caller = (id) => (id ? link(id, 'search', { q: id }) : '');
+export const caller = (id, name) => (id ? [name ? [el('span', { class: 'text' }, name), ' '] : '', link(id, 'search', { q: id })] : '');
 export const subscriptionOf = (path) => /^\/subscriptions\/([^/]+)/i.exec(path ?? '')?.[1]?.toLowerCase() ?? '';
 
 // next is where a command of portico shows the same in the console: its page and query.

@@ -34,8 +34,8 @@ async function search(sought, signal) {
     pages('/admin/regions', signal).then(({ value }) => value.filter((r) => `${r.name} ${r.displayName}`.toLowerCase().includes(wanted)).forEach((r) => add('region', r.name, 'region', { name: r.name }))),
     pages('/admin/jobs?limit=1000', signal).then(({ value }) => value.filter((j) => j.id.toLowerCase() === wanted || j.subject.toLowerCase() === wanted).forEach((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }))),
     get(`/admin/jobs/${encodeURIComponent(sought)}`, signal).then((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }), () => {}), // there is no such job
-    all(signal).then((errors) => { found.errors = errors.filter((a) => [a.correlationId, a.caller].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
-    past(signal, mostSearched).then(({ found: changes }) => { found.changes = changes.filter((e) => [e.data.correlationId, e.data.objectId].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
+    all(signal).then((errors) => { found.errors = errors.filter((a) => [a.correlationId, a.caller, a.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
+    past(signal, mostSearched).then(({ found: changes }) => { found.changes = changes.filter((e) => [e.data.correlationId, e.data.objectId, e.data.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
     ...subscriptions.slice(0, mostSubscriptions).flatMap((s) => inside(s, wanted, signal, add)),
   ]);
   return found;
