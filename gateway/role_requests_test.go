@@ -9,6 +9,7 @@ import (
 
 	"portico/access/roles"
 	"portico/config"
+	described "portico/gateway/admin/api"
 	"portico/inventory/assignments"
 )
 
@@ -223,6 +224,61 @@ func TestAdminChecksRoles(t *testing.T) {
 	}
 	for _, body := range []string{`{}`, `{"principalId":"x","action":"a","scope":"/"}`, `{"principalId":"` + tenant + `","scope":"/"}`, `{"principalId":"` + tenant + `","action":"a","scope":"g"}`, `{"principalId":"` + tenant + `","action":"a","scope":"/","tenantId":"x"}`} {
 		s.asked(400, "InvalidRequestContent", "POST", "/admin/roles/check", body)
+	}
+}
+
+// Operators can ask for all who may do something, at once.
+func TestAdminSaysWhoMay(t *testing.T) {
+	s := ofNobody(t, setup{})
+	const write, del = "Contoso.Compute/virtualMachines/write", "Contoso.Compute/virtualMachines/delete"
+	s.ok(201, "PUT", groupPath("other")+own, westus, auth(second)...)
+	one, two := "00000000-0000-0000-0000-0000000000f1", "00000000-0000-0000-0000-0000000000f2"
+	of := s.assign(one, roles.Contributor, groupPath("g"))
+	s.assign(two, roles.Reader, inSubscription)
+	s.assign(two, roles.Contributor, groupPath("other"))
+	custom := two + " " + assignments.ID(inSubscription, s.assign(two, s.define(roles.Permission{Actions: []string{"*/delete"}}), inSubscription))
+	ask := func(action, scope string) (holders []string) {
+		t.Helper()
+		got := decode[described.RoleHolders](t, s.asked(200, "", "POST", "/admin/roles/who", `{"action":"`+action+`","scope":"`+scope+`"}`))
+		for _, h := range got.Value {
+			if h.Grant.Owner != (h.Grant.Assignment == "") {
+				t.Errorf("%+v", h)
+			}
+			holders = append(holders, h.PrincipalID+" "+h.Grant.Assignment)
+		}
+		if got.Everybody || got.Further {
+			t.Errorf("%+v", got)
+		}
+		return holders
+	}
+	owner := callers[second].ObjectID + " "
+	byGroup := one + " " + assignments.ID(groupPath("g"), of)
+	for _, c := range []struct {
+		action, scope string
+		want          []string
+	}{
+		{write, machinePath("G", "m"), []string{owner, byGroup}},
+		{write, inSubscription, []string{owner}},
+		{del, groupPath("g"), []string{owner, custom, byGroup}},
+	} {
+		got := ask(c.action, c.scope)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s at %s: %q, want %q", c.action, c.scope, got, c.want)
+		}
+		for _, holder := range got { // as it is answered for each alone
+			check := decode[described.RoleAnswer](t, s.asked(200, "", "POST", "/admin/roles/check", `{"principalId":"`+holder[:36]+`","action":"`+c.action+`","scope":"`+c.scope+`"}`))
+			if !check.Allowed {
+				t.Errorf("%s at %s: %s may not", c.action, c.scope, holder)
+			}
+		}
+	}
+	for _, body := range []string{`{}`, `{"action":"a","scope":"/"}`, `{"scope":"` + inSubscription + `"}`, `{"action":"a","scope":"g"}`, `{"action":"a","scope":"/","tenantId":"x"}`} {
+		s.asked(400, "InvalidRequestContent", "POST", "/admin/roles/who", body)
+	}
+	s.asked(404, "SubscriptionNotFound", "POST", "/admin/roles/who", `{"action":"a","scope":"/subscriptions/00000000-0000-0000-0000-0000000000d9"}`)
+	free := newSite(t, setup{})
+	if got := decode[described.RoleHolders](t, free.asked(200, "", "POST", "/admin/roles/who", `{"action":"a","scope":"`+inSubscription+`"}`)); !got.Everybody {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -16,6 +16,7 @@ func (l *listener) roleRoutes() []route {
 	return []route{
 		{http.MethodGet, "/admin/roles", l.listRoles},
 		{http.MethodPost, "/admin/roles/check", l.checkRoles},
+		{http.MethodPost, "/admin/roles/who", l.whoMay},
 	}
 }
 
@@ -31,13 +32,8 @@ func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any,
 			return 0, nil, arm.NewError(arm.InvalidRequestContent, "a principal and its groups are GUIDs").About("principalId")
 		}
 	}
-	switch {
-	case sent.TenantID != "" && !arm.ValidGUID(sent.TenantID):
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "a tenant is a GUID").About("tenantId")
-	case sent.Action == "":
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "there is no action").About("action")
-	case !arm.ValidScope(sent.Scope):
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "a scope is /, or the ID of a subscription, a group or a resource").About("scope")
+	if err := checkQuestion(sent.TenantID, sent.Action, sent.Scope); err != nil {
+		return 0, nil, err
 	}
 	who := access.Principal{TenantID: arm.Fold(sent.TenantID), ObjectID: arm.Fold(sent.PrincipalID), Groups: access.GroupsOf(sent.Groups)}
 	visible, err := l.sees(r, &who, sent.Scope)

@@ -134,8 +134,8 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 		"/admin/resource?id=" + url.QueryEscape(vm), "/admin/resource?id=" + url.QueryEscape(w.GroupPath("gone")), "/admin/resource?id=" + url.QueryEscape(w.ResourcePath("rg", "Contoso.Compute/virtualMachines/doubtful")),
 		"/admin/resource?id=" + url.QueryEscape(w.ResourcePath("gone", "Contoso.Compute/virtualMachines/late")),
 		"/admin/jobs", "/admin/jobKinds", "/admin/jobs?kind=follow&limit=1", "/admin/doubts", "/admin/doubts" + of + "&limit=1", "/admin/fences", "/admin/locks" + of, "/admin/locks" + of + "&scope=" + url.QueryEscape(vm),
-		"/admin/roles" + of, "/admin/deleteOrder" + of, "/admin/changes", "/admin/changes?limit=1&wait=1s&type=x", "/admin/changes?resource=" + url.QueryEscape(vm) + "&limit=1", "/admin/sinks", "/admin/sinks/h", "/admin/openapi.json",
-		"/admin/traffic", "/admin/errors", "/admin/errors?limit=1", "/admin/configuration", "/admin/configurations", "/admin/strays",
+		"/admin/roles" + of, "/admin/deleteOrder" + of, "/admin/changes", "/admin/changes?limit=1&wait=1s&type=x", "/admin/changes?last=1", "/admin/changes?resource=" + url.QueryEscape(vm) + "&limit=1", "/admin/sinks", "/admin/sinks/h", "/admin/openapi.json",
+		"/admin/traffic", "/admin/errors", "/admin/errors?limit=1", "/admin/errors?each=true", "/admin/configuration", "/admin/configurations", "/admin/strays",
 	} {
 		d.ask(t, 200, "GET", target, "")
 	}
@@ -169,6 +169,7 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 	for _, action := range []string{"read", "write"} {
 		d.ask(t, 200, "POST", "/admin/roles/check", fmt.Sprintf(check, action))
 	}
+	d.ask(t, 200, "POST", "/admin/roles/who", `{"action":"Contoso.Compute/virtualMachines/write","scope":"`+vm+`"}`)
 	d.ask(t, 200, "POST", "/admin/reload", "")
 	d.ask(t, 200, "POST", "/admin/sinks/h/test", "")
 	var dead []map[string]any

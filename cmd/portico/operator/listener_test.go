@@ -233,7 +233,10 @@ func answers() map[string]any {
 		"GET /admin/sinks/{name}/dead": api.Page[api.DeadLetter]{Value: []api.DeadLetter{
 			{ID: "4700", Failure: "refused", Status: 422, Attempts: 12, Since: at, GivenUp: at, Reason: evil, Event: event}, {ID: "1", Failure: "timeout", Since: at, GivenUp: at},
 		}},
-		"POST /admin/reload":      api.Reloaded{Generation: 5, NeedsRestart: []string{"server.listen"}},
+		"POST /admin/reload": api.Reloaded{Generation: 5, NeedsRestart: []string{"server.listen"}},
+		"POST /admin/roles/who": api.RoleHolders{Value: []api.RoleHolder{
+			{PrincipalID: somebody, PrincipalType: "User", PrincipalName: "Ada" + evil, Grant: api.RoleGrant{Assignment: someID, Scope: someGroup, Role: "Contributor"}}, {PrincipalID: somebody, Grant: api.RoleGrant{Owner: true, Scope: "/", Role: "Owner"}},
+		}},
 		"POST /admin/roles/check": api.RoleAnswer{Reason: "no role", WouldAllow: []string{"Owner"}},
 		"GET /admin/changes":      api.Changes{Value: []api.Change{{RawMessage: json.RawMessage(`{"specversion":"1.0","id":"1","source":"/","type":"Microsoft.Resources.ResourceWriteSuccess","subject":"` + someID + `","time":"2026-01-02T03:04:05Z","data":{"operationName":"Contoso.Compute/virtualMachines/write","status":"Succeeded","origin":"answer","objectId":"` + somebody + `"}}`)}}, Next: "1.0.1"},
 	}

@@ -28,7 +28,7 @@ var commandsOfAll = []string{
 	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "resources show " + someID, "jobs list",
 	"jobs -o json", "sinks", "resources --subscription " + someSubscription, "roles --subscription " + someSubscription,
 	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes", "errors", "errors --by-subscription", "configuration", "configurations",
-	"changes --resource " + someID, "sinks list", "sinks show audit", "sinks retrying audit", "sinks dead audit",
+	"changes --resource " + someID, "roles who --action a --scope " + someID, "sinks list", "sinks show audit", "sinks retrying audit", "sinks dead audit",
 }
 
 // run runs a command line in this process.
@@ -197,7 +197,7 @@ func TestDocumentsAreWhatTheServiceAnswered(t *testing.T) {
 		"resources list --subscription x": "GET /admin/resources", "resources show x": "GET /admin/resource", "jobs list": "GET /admin/jobs", "jobs show x.1": "GET /admin/jobs/{id}",
 		"jobs watch x.1": "GET /admin/jobs/{id}", "jobs cancel x.1": "POST /admin/jobs/{id}/cancel", "locks --subscription x": "GET /admin/locks",
 		"roles list --subscription x": "GET /admin/roles", "fences": "GET /admin/fences", "doubts": "GET /admin/doubts", "reload": "POST /admin/reload",
-		"roles check --principal " + somebody + " --action a --scope s": "POST /admin/roles/check", "changes": "GET /admin/changes",
+		"roles check --principal " + somebody + " --action a --scope s": "POST /admin/roles/check", "roles who --action a --scope s": "POST /admin/roles/who", "changes": "GET /admin/changes",
 		"sinks list": "GET /admin/sinks", "sinks show audit": "GET /admin/sinks/{name}", "sinks retrying audit": "GET /admin/sinks/{name}/retrying",
 		"sinks dead audit": "GET /admin/sinks/{name}/dead", "sinks test audit": "POST /admin/sinks/{name}/test", "sinks replay audit --all": "POST /admin/sinks/{name}/dead/replay",
 	} {

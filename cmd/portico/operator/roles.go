@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 )
 
 func rolesCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{Use: "roles", Short: "Look into who may do what"}, rolesListCommand(p), rolesCheckCommand(p))
+	return lists(&cobra.Command{Use: "roles", Short: "Look into who may do what"}, rolesListCommand(p), rolesCheckCommand(p), rolesWhoCommand(p))
 }
 
 func rolesListCommand(p Program) *cobra.Command {
@@ -76,6 +77,62 @@ Exit status 0: yes. 1: no. 2: nobody knows.`,
 	c.Flags().StringVar(&q.Action, "action", "", "which `ACTION`, such as Contoso.Compute/virtualMachines/write")
 	c.Flags().StringVar(&q.Scope, "scope", "", "`ID` of a subscription, a group or a resource; / for the tenant")
 	return c
+}
+
+func rolesWhoCommand(p Program) *cobra.Command {
+	a := newAsking(p)
+	var q api.RoleQuestion
+	c := &cobra.Command{
+		Use:   "who --action ACTION --scope SCOPE",
+		Short: "Say who may do something, and by which assignments",
+		Long: `Say who may do something, and by which assignments: those at the scope and above, and
+the owners of the configuration. A group stands for its members, whom nobody knows here.
+
+` + findingService,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if q.Action == "" || q.Scope == "" {
+				return errors.New("--action and --scope are needed")
+			}
+			if err := wantGUID(c, "tenant"); err != nil {
+				return err
+			}
+			return a.with(func(service *api.Client) error {
+				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/roles/who", Content: q}, a.writeHolders)
+			})
+		},
+	}
+	a.Flags(c)
+	a.outputFlags(c)
+	c.Flags().StringVar(&q.Action, "action", "", "which `ACTION`, such as Contoso.Compute/virtualMachines/write")
+	c.Flags().StringVar(&q.Scope, "scope", "", "`ID` of a subscription, a group or a resource; / for a tenant")
+	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the tenant, for the scope /")
+	return c
+}
+
+func (a *asking) writeHolders(to io.Writer, h api.RoleHolders) error {
+	none := ""
+	switch {
+	case h.Everybody:
+		none = "Everybody may: roles are not enforced."
+	case len(h.Value) == 0:
+		none = "Nobody has an assignment that allows it."
+	}
+	if none != "" {
+		_, err := fmt.Fprintln(to, none)
+		return err
+	}
+	if h.Further {
+		fmt.Fprintln(a.errs, "There are more assignments than were looked at: ask for one principal, by portico roles check.")
+	}
+	return table(a, []terminal.Column[api.RoleHolder]{
+		{Title: "PRINCIPAL", Cell: func(h api.RoleHolder) string { return h.PrincipalID }},
+		{Title: "NAME", Cell: func(h api.RoleHolder) string { return h.PrincipalName }, Least: 8, Drop: 2},
+		{Title: "ROLE", Cell: func(h api.RoleHolder) string { return h.Grant.Role }, Least: 12},
+		{Title: "SCOPE", Cell: func(h api.RoleHolder) string { return h.Grant.Scope }, Least: 16, Cut: terminal.CutStart},
+		{Title: "KIND", Cell: func(h api.RoleHolder) string { return h.PrincipalType }, Drop: 1},
+		{Title: "BY", Cell: func(h api.RoleHolder) string { return cmp.Or(h.Grant.Assignment, "the configuration") }, Wide: true},
+	}).Write(a.out, to, h.Value)
 }
 
 func (a *asking) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool, err error) {

@@ -12,6 +12,10 @@ var roleOperations = []Operation{
 		Method: http.MethodPost, Path: "/admin/roles/check", Summary: "Checks whether a caller, known only by its ids, may do an action at a scope.",
 		Content: RoleCheck{}, Answer: RoleAnswer{}, Status: http.StatusOK,
 	},
+	{
+		Method: http.MethodPost, Path: "/admin/roles/who", Summary: "Which principals may do an action at a scope, and by which assignments. A group stands for its members.",
+		Content: RoleQuestion{}, Answer: RoleHolders{}, Status: http.StatusOK,
+	},
 }
 
 // RoleAssignment grants a role at a scope.
@@ -51,4 +55,29 @@ type RoleGrant struct {
 	Owner      bool   `json:"owner,omitempty"` // by the configuration
 	Scope      string `json:"scope"`
 	Role       string `json:"role"`
+}
+
+// RoleQuestion asks who may do something.
+type RoleQuestion struct {
+	// TenantID is needed for the scope / alone; else it is that of the subscription.
+	TenantID string `json:"tenantId,omitempty"`
+	Action   string `json:"action"` // such as Contoso.Compute/virtualMachines/write
+	Scope    string `json:"scope"`
+}
+
+// RoleHolders are those who may do something.
+type RoleHolders struct {
+	// Everybody: roles are not enforced.
+	Everybody bool         `json:"everybody,omitempty"`
+	Value     []RoleHolder `json:"value"`
+	// Further: there are more assignments than were looked at.
+	Further bool `json:"further,omitempty"`
+}
+
+// RoleHolder is a principal with a grant; one with several is there for each of them.
+type RoleHolder struct {
+	PrincipalID   string    `json:"principalId"`
+	PrincipalType string    `json:"principalType,omitempty"`
+	PrincipalName string    `json:"principalName,omitempty"` // that it had in its token, if that was seen
+	Grant         RoleGrant `json:"grant"`
 }

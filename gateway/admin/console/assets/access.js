@@ -14,7 +14,7 @@ export function start(body, { signal, query, keep }) {
     keep(asked);
     try {
       const check = asked.action && asked.principal ? await call('POST', '/admin/roles/check', { principalId: asked.principal, action: asked.action, scope: asked.scope }, signal) : undefined;
-      const who = asked.action && !asked.principal ? await whoOf(asked, signal) : undefined;
+      const who = asked.action && !asked.principal ? await call('POST', '/admin/roles/who', { action: asked.action, scope: asked.scope }, signal) : undefined;
       show(answer, check ? answerOf(check) : '', who ? whoTable(who, asked) : await holding(asked, signal));
     } catch (err) {
       if (!signal.aborted) show(answer, el('p', { role: 'alert', class: 'text' }, err.message));
@@ -43,15 +43,11 @@ async function holding({ scope, principal }, signal) {
   return [heading('Assignments that hold here'), table(`${found.length} assignments`, columns, found, { key, empty: 'None holds here.' }), more ? note('There are more; name the caller.') : ''];
 }
 
-// whoOf asks for each principal that has an assignment here whether it may do the action.
-async function whoOf({ scope, action }, signal) {
-  const { value } = await pages(`/admin/roles?${new URLSearchParams({ subscription: links.subscriptionOf(scope), limit: 1000 })}`, signal);
-  const found = value.filter((a) => above(a.scope, scope)), principals = [...new Set(found.map((a) => a.principalId))].slice(0, 100);
-  const answers = await Promise.all(principals.map((principalId) => call('POST', '/admin/roles/check', { principalId, action, scope }, signal)));
-  return principals.flatMap((principalId, i) => (answers[i].allowed ? [{ ...answers[i].grant, principalId, principalType: found.find((a) => a.principalId === principalId)?.principalType }] : []));
+function whoTable({ everybody, value, further }, { action }) {
+  const found = value.map(({ grant, ...who }) => ({ ...who, ...grant }));
+  return [heading('Who can do this here'), everybody ? note('Everybody can: roles are not enforced.') : table(`${found.length} assignments allow ${action}; one of a group allows it its members`, columns, found, { key, empty: 'Nobody has an assignment that allows it.' }),
+    further ? note('There are more assignments than were looked at; name the caller.') : ''];
 }
-
-const whoTable = (who, { action }) => [heading('Who can do this here'), table(`${who.length} can do ${action}, by themselves or through a group of this id`, columns, who, { key, empty: 'Nobody has an assignment that allows it.' })];
 
 function answerOf(a) {
   return el('section', { class: `verdict ${a.allowed ? 'good' : 'bad'}`, 'aria-label': 'Verdict' }, el('p', {}, badge(a.allowed ? 'allowed' : 'not allowed', a.allowed ? 'good' : 'bad'), ' ', text(a.reason)),

@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"portico/access/roles"
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+	"portico/inventory/assignments"
+	"portico/routing"
+)
+
+// mostAssignments bounds how many assignments are looked at for one question.
+const mostAssignments = 5000
+
+// whoMay says which principals may do an action at a scope, and by which assignments: by
+// the store, as the next request would be answered.
+func (l *listener) whoMay(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	var sent api.RoleQuestion
+	if err := readBody(w, r, &sent); err != nil {
+		return 0, nil, err
+	}
+	if err := checkQuestion(sent.TenantID, sent.Action, sent.Scope); err != nil {
+		return 0, nil, err
+	}
+	if !l.Authorizer.Enforced() {
+		return http.StatusOK, api.RoleHolders{Everybody: true, Value: []api.RoleHolder{}}, nil
+	}
+	at, err := l.scopeOf(r.Context(), sent)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer := api.RoleHolders{Value: []api.RoleHolder{}}
+	for _, o := range l.Authorizer.Owners(at.TenantID, sent.Scope, false) {
+		answer.Value = append(answer.Value, api.RoleHolder{PrincipalID: o.PrincipalID, Grant: api.RoleGrant{Owner: true, Scope: o.Scope, Role: "Owner"}})
+	}
+	found, err := l.Store.Roles.Assignments(r.Context(), assignments.Query{Scope: at, Above: true, Limit: mostAssignments + 1})
+	if err != nil {
+		return 0, nil, err
+	}
+	if answer.Further = len(found) > mostAssignments; answer.Further {
+		found = found[:mostAssignments]
+	}
+	holders, err := l.holders(r.Context(), at.TenantID, sent.Action, found)
+	answer.Value = append(answer.Value, holders...)
+	var ids []string
+	for _, h := range answer.Value {
+		ids = append(ids, h.PrincipalID)
+	}
+	known := l.namesOf(r.Context(), at.TenantID, ids)
+	for i, h := range answer.Value {
+		answer.Value[i].PrincipalName = known[arm.Fold(h.PrincipalID)]
+	}
+	return http.StatusOK, answer, err
+}
+
+// checkQuestion refuses what is no question about an action at a scope.
+func checkQuestion(tenant, action, scope string) error {
+	switch {
+	case tenant != "" && !arm.ValidGUID(tenant):
+		return arm.NewError(arm.InvalidRequestContent, "a tenant is a GUID").About("tenantId")
+	case action == "":
+		return arm.NewError(arm.InvalidRequestContent, "there is no action").About("action")
+	case !arm.ValidScope(scope):
+		return arm.NewError(arm.InvalidRequestContent, "a scope is /, or the ID of a subscription, a group or a resource").About("scope")
+	}
+	return nil
+}
+
+// scopeOf is the scope of a question, in the tenant that its subscription has.
+func (l *listener) scopeOf(ctx context.Context, asked api.RoleQuestion) (assignments.Scope, error) {
+	id := routing.SubscriptionOf(asked.Scope)
+	if id == "" {
+		if asked.TenantID == "" {
+			return assignments.Scope{}, arm.NewError(arm.InvalidRequestContent, "a scope outside of subscriptions is one of a tenant").About("tenantId")
+		}
+		return assignments.Scope{TenantID: arm.Fold(asked.TenantID), ID: roles.TenantScope}, nil
+	}
+	s, err := l.Store.Subscription(ctx, arm.Fold(id))
+	switch {
+	case errors.Is(err, inventory.ErrNotFound), err == nil && (s.State == inventory.Deleted || asked.TenantID != "" && !arm.EqualFold(asked.TenantID, s.TenantID)):
+		return assignments.Scope{}, arm.NewError(arm.SubscriptionNotFound, id)
+	case err != nil:
+		return assignments.Scope{}, err
+	}
+	return assignments.Scope{TenantID: s.TenantID, Subscription: s.ID, ID: asked.Scope}, nil
+}
+
+// holders are those assignments whose roles allow an action. One with a condition grants
+// nothing, nor does one of another tenant.
+func (l *listener) holders(ctx context.Context, tenant, action string, in []assignments.Assignment) (all []api.RoleHolder, err error) {
+	known := map[string]*roles.Role{}
+	for _, d := range roles.BuiltIn() {
+		known[d.ID] = roles.Compile(d)
+	}
+	for _, a := range in {
+		if a.Condition != "" || !arm.EqualFold(a.TenantID, tenant) {
+			continue
+		}
+		role := known[a.RoleDefinition]
+		if role == nil {
+			d, err := l.Store.Roles.Definition(ctx, tenant, a.RoleDefinition)
+			if err != nil && !errors.Is(err, inventory.ErrNotFound) {
+				return all, err
+			}
+			role = roles.Compile(d.Definition) // one that is gone allows nothing
+			known[a.RoleDefinition] = role
+		}
+		if role.Allows(action) {
+			all = append(all, api.RoleHolder{
+				PrincipalID: a.PrincipalID, PrincipalType: a.PrincipalType,
+				Grant: api.RoleGrant{Assignment: assignments.ID(a.ScopeID, a.Name), Scope: a.ScopeID, Role: role.Name()},
+			})
+		}
+	}
+	return all, nil
+}
