@@ -152,7 +152,8 @@ func TestUnstickEventsOfASink(t *testing.T) {
 	s.unstickEvent("ask", second) // which has the first one tried
 	s.within("one more", func() bool { r := s.retried(); return len(r) == 2 && r[0].Attempts == 3 })
 
-	s.unstickEvent("giveUp", first)
+	s.asked(200, "", "POST", "/admin/unstick", fmt.Sprintf(`{"sink":"audit","event":%q,"step":"giveUp","dryRun":true}`, first))
+	s.unstickEvent("giveUp", first) // which is still there
 	dead := told[adminapi.Page[adminapi.DeadLetter]](s, "/admin/sinks/audit/dead").Value
 	if len(dead) != 1 || dead[0].ID != first || dead[0].Failure != "failed" || dead[0].Attempts != 3 || dead[0].Reason != "the datacentre burnt down" || dead[0].Event == nil {
 		t.Errorf("%+v", dead)

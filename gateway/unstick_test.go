@@ -19,6 +19,16 @@ func (s *site) unsticks(what, name, step string) adminapi.Unstuck {
 	return decode[adminapi.Unstuck](s.t, s.asked(200, "", "POST", "/admin/unstick", unstickOrder(what, name, step)))
 }
 
+// wouldUnstick has a step only rehearsed, for which no reason is needed.
+func (s *site) wouldUnstick(what, name, step string) adminapi.Unstuck {
+	s.t.Helper()
+	done := decode[adminapi.Unstuck](s.t, s.asked(200, "", "POST", "/admin/unstick", fmt.Sprintf(`{%q:%q,"step":%q,"dryRun":true}`, what, name, step)))
+	if !done.DryRun || done.Outcome == "" {
+		s.t.Errorf("%+v", done)
+	}
+	return done
+}
+
 // stays orders a step that is refused; says is part of why.
 func (s *site) stays(status int, code, what, name, step, says string) seen {
 	s.t.Helper()
@@ -40,6 +50,7 @@ func TestUnstickResource(t *testing.T) {
 	m := s.machine("g", "m", "westus")
 	s.stays(409, "Conflict", "id", m, "forget", "ask first")
 	s.stays(409, "Conflict", "id", m, "giveUp", "ask again")
+	s.asked(409, "Conflict", "POST", "/admin/unstick", `{"id":"`+m+`","step":"giveUp","dryRun":true}`)
 	s.want(500, "ContosoFault", "PUT", m+api, westus, "x-contoso-fault", "status=500")
 	for range 2 {
 		if done := s.unsticks("id", m, "ask"); len(done.Jobs) != 1 || done.Target != m || done.Step != "ask" {
@@ -56,7 +67,16 @@ func TestUnstickResource(t *testing.T) {
 		}
 	}
 	s.expireOpenWrites()
-	s.unsticks("job", job, "forget")
+	orders := strings.Count(s.log.String(), `"msg":"unstick"`)
+	s.wouldUnstick("id", m, "ask")
+	dry := s.wouldUnstick("job", job, "forget")
+	if _, there := s.row(m); !there || strings.Count(s.log.String(), `"msg":"unstick"`) != orders {
+		t.Error("a dry run has done it")
+	}
+	done := s.unsticks("job", job, "forget")
+	if dry.DryRun = false; fmt.Sprint(dry) != fmt.Sprint(done) {
+		t.Errorf("a dry run said %+v, it was %+v", dry, done)
+	}
 	if _, there := s.row(m); there {
 		t.Error("the row stands")
 	}

@@ -16,6 +16,7 @@ import (
 	"portico/gateway/admin/api"
 	"portico/gateway/polling"
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/operations"
 	"portico/routing"
@@ -46,13 +47,27 @@ func (l unsticker) unstick(w http.ResponseWriter, r *http.Request) (int, any, er
 	if err != nil {
 		return 0, nil, err
 	}
+	if sent.DryRun {
+		return l.rehearse(r.Context(), at, sent.Step)
+	}
 	done, err := at.take(r.Context(), sent.Step)
 	l.Audit.Event("unstick", zap.String("client", r.RemoteAddr), zap.String("step", sent.Step), zap.String("target", at.name),
 		zap.String("reason", sent.Reason), zap.Bool("done", err == nil))
+	return l.answer(at, sent.Step, done, err)
+}
+
+// rehearse says what a step would do: it takes the step, of which each write is rolled back.
+func (l unsticker) rehearse(ctx context.Context, at *stuck, step string) (int, any, error) {
+	done, err := at.take(engine.Rehearse(ctx), step)
+	done.DryRun = true
+	return l.answer(at, step, done, err)
+}
+
+func (l unsticker) answer(at *stuck, step string, done api.Unstuck, err error) (int, any, error) {
 	if err != nil {
 		return 0, nil, l.refusal(err, at.name)
 	}
-	done.Step, done.Target = sent.Step, at.name
+	done.Step, done.Target = step, at.name
 	if done.Jobs == nil {
 		done.Jobs = []string{}
 	}
@@ -75,6 +90,8 @@ func checkOrder(o *api.UnstickOrder) error {
 		return arm.NewError(arm.InvalidRequestContent, "region goes with id alone").About("region")
 	case o.Event != "" && o.Sink == "":
 		return arm.NewError(arm.InvalidRequestContent, "event goes with sink alone").About("event")
+	case o.DryRun:
+		return nil
 	case o.Step == api.GiveUp && o.Sink != "" && strings.TrimSpace(o.Reason) == "":
 		return arm.NewError(arm.InvalidRequestContent, "to give up an event needs a reason").About("reason")
 	case o.Step == api.Forget && strings.TrimSpace(o.Reason) == "":

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admin/api"
+	"portico/inventory/engine"
 	"portico/inventory/eventlog"
 	"portico/operations/webhook"
 )
@@ -42,8 +43,15 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	}, nil
 }
 
+// rehearsedOrder is said of an order that whoever delivers to the sink would take, and
+// nobody else can judge.
+var rehearsedOrder = api.Unstuck{Outcome: "Whoever delivers to the sink is told, and says what comes of it."}
+
 // askSink has an event tried now; 0: all that wait.
 func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
+	if engine.Rehearsed(ctx) {
+		return rehearsedOrder, nil
+	}
 	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.AskSink})
 	if err != nil {
 		return done, sinkRefusal(err)
@@ -63,6 +71,9 @@ func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (
 
 // giveUpEvent makes a dead letter of an event.
 func (l unsticker) giveUpEvent(ctx context.Context, s *webhook.Sink, number int64, reason string) (done api.Unstuck, err error) {
+	if engine.Rehearsed(ctx) {
+		return rehearsedOrder, nil
+	}
 	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.GiveUpSink, Reason: reason})
 	if err != nil {
 		return done, sinkRefusal(err)

@@ -159,7 +159,7 @@ func testDeletion(b *tab, at string, w *harness.World, first string) {
 	b.holds("each member leads to its page", `[...document.querySelectorAll('td[data-label="Resource"] a')].some((a) => a.hash.startsWith('#/resource?id='))`)
 	b.holds("its last steps", `[...document.querySelectorAll('.timeline li')].some((s) => s.querySelector('time') && s.textContent.includes('1 of 3 resources are deleted.'))`)
 	b.click("#ask")
-	b.sees("What it does is what it would do then", "Next attempt")
+	b.sees("What it does is what it would do then", "Next attempt", "What it would do")
 	b.keys("\x1b") // nothing is done by mistake
 	b.holds("the question has gone", `!document.querySelector('dialog')`)
 	if strings.Contains(w.Portico.Log(), `"msg":"unstick"`) {

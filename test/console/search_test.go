@@ -47,7 +47,7 @@ func testResource(b *tab, at string, w *harness.World, first string) {
 	b.sees("It waits for", "Its last events", "vm-0")
 	b.holds("the job that it waits for", `document.querySelector('.problems a[href^="#/job?id="]')`)
 	b.click("#ask")
-	b.sees("What waits", "Ask the provider now")
+	b.sees("What waits", "Ask the provider now", "What it would do")
 	b.keys("\x1b")
 	b.holds("the question has gone", `!document.querySelector('dialog')`)
 	b.click("main a[href^='#/changes']")

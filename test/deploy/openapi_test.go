@@ -154,6 +154,7 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 		}
 		d.ask(t, status, "POST", "/admin/explain", question)
 	}
+	d.ask(t, 200, "POST", "/admin/unstick", `{"id":"`+vm+`","step":"ask","dryRun":true}`)
 	d.ask(t, 200, "POST", "/admin/unstick", `{"id":"`+vm+`","step":"ask"}`)
 	d.ask(t, 400, "POST", "/admin/unstick", `{"id":"`+vm+`","step":"forget"}`)
 	ordered := d.ask(t, 202, "POST", "/admin/sweeps", `{"dryRun":true}`)

@@ -22,6 +22,8 @@ func TestUnstickTakesTheEndOfAJobsID(t *testing.T) {
 	if want := "-.00000000000000000000000000001234"; l.sent().Job != want {
 		t.Errorf("the service was asked for %q, want %q", l.sent().Job, want)
 	}
+	l.set("POST /admin/unstick", api.Unstuck{Target: "a job", Outcome: "It goes on now.", DryRun: true})
+	shows(t, l, "unstick 000000001234 --ask --dry-run", "Nothing was done", "It goes on now.")
 	refuses(t, l, "unstick ffffffffffff --ask", "portico jobs list")
 }
 

@@ -44,6 +44,7 @@ func TestUnstickOfSinks(t *testing.T) {
 	l := startListener(t, all)
 	for line, want := range map[string]api.UnstickOrder{
 		"unstick sink/audit/17 --ask":                     {Sink: "audit", Event: "17", Step: api.Ask},
+		"unstick sink/audit/17 --forget --dry-run":        {Sink: "audit", Event: "17", Step: api.Forget, DryRun: true},
 		"unstick sink/audit --ask":                        {Sink: "audit", Step: api.Ask},
 		"unstick sink/audit/17 --give-up --reason r":      {Sink: "audit", Event: "17", Step: api.GiveUp, Reason: "r"},
 		"unstick sink/audit/17 --forget --yes --reason r": {Sink: "audit", Event: "17", Step: api.Forget, Reason: "r"},

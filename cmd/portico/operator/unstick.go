@@ -18,8 +18,8 @@ const sinkPrefix = "sink/"
 
 // unstickOptions are the flags of the command.
 type unstickOptions struct {
-	ask, giveUp, forget, fence, yes bool
-	region, reason                  string
+	ask, giveUp, forget, fence, yes, dryRun bool
+	region, reason                          string
 }
 
 func unstickCommand(p Program) *cobra.Command {
@@ -46,7 +46,8 @@ sink/NAME, for all that wait).
              goes to the audit log, and --yes.
 
 What would not be safe is refused, with until when: nothing is forgotten that a call
-under way, or a write without an answer, may still make. Each can be repeated.
+under way, or a write without an answer, may still make. Each can be repeated. With
+--dry-run nothing is done: it is said what would be, or why it is refused.
 
 ` + findingService + `
 
@@ -70,6 +71,7 @@ Exit status 1: it was refused.`,
 	c.Flags().StringVar(&o.region, "region", "", "the ID is that of a stray in this region")
 	c.Flags().StringVar(&o.reason, "reason", "", "why, for the audit log")
 	c.Flags().BoolVar(&o.yes, "yes", false, "forget without a question")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
 	c.MarkFlagsOneRequired("ask", "give-up", "forget")
 	c.MarkFlagsMutuallyExclusive("ask", "give-up", "forget")
 	c.MarkFlagsMutuallyExclusive("fence", "region")
@@ -78,14 +80,14 @@ Exit status 1: it was refused.`,
 
 // order is what the service is asked for.
 func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) {
-	order.Step, order.Reason, order.Region = api.Ask, o.reason, o.region
+	order.Step, order.Reason, order.Region, order.DryRun = api.Ask, o.reason, o.region, o.dryRun
 	switch {
 	case o.giveUp:
 		order.Step = api.GiveUp
 	case o.forget:
 		order.Step = api.Forget
 	}
-	if o.forget && (!o.yes || o.reason == "") {
+	if o.forget && !o.dryRun && (!o.yes || o.reason == "") {
 		return order, fmt.Errorf("to forget %s needs --reason TEXT and --yes: nothing brings it back", name)
 	}
 	switch folded := strings.ToLower(name); {
@@ -93,7 +95,7 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 		if order.Sink, order.Event, _ = strings.Cut(name[len(sinkPrefix):], "/"); order.Sink == "" {
 			return order, errors.New("an event is named by sink/NAME/EVENT: portico sinks list shows the sinks")
 		}
-		if o.giveUp && o.reason == "" {
+		if o.giveUp && !o.dryRun && o.reason == "" {
 			return order, fmt.Errorf("to give up %s needs --reason TEXT: the dead letter shows it", name)
 		}
 	case strings.HasPrefix(folded, "http://"), strings.HasPrefix(folded, "https://"),
@@ -125,7 +127,11 @@ func (a *asking) unstick(ctx context.Context, order api.UnstickOrder) error {
 
 func writeUnstuck(to io.Writer, done api.Unstuck) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n", done.Target, done.Outcome)
+	fmt.Fprintf(&b, "%s\n", done.Target)
+	if done.DryRun {
+		b.WriteString("Nothing was done. It would be: ")
+	}
+	fmt.Fprintf(&b, "%s\n", done.Outcome)
 	for _, job := range done.Jobs {
 		fmt.Fprintf(&b, "  job %s\n", job)
 	}

@@ -6,6 +6,7 @@ import { isOpen, progress, stateOf } from './jobs.js';
 import * as links from './links.js';
 import { ask, badge, button, code, describe, facts, heading, note, table, text } from './parts.js';
 import { when } from './time.js';
+import { unstick } from './unstick.js';
 
 export function start(body, { every, signal, query, title }) {
   const id = query.get('id') ?? '', path = `/admin/jobs/${encodeURIComponent(id)}`;
@@ -54,14 +55,11 @@ function endOf(j, p) {
 
 function toolsOf(j, refresh) {
   if (!isOpen(j)) return '';
-  const step = async (question, agree, order, options) => {
-    const agreed = await ask(question, agree, options);
-    return agreed ? (await call('POST', '/admin/unstick', { job: j.id, ...order, ...(options?.reason && { reason: agreed }) })).outcome : undefined;
-  };
+  const step = (question, agree, name, options) => unstick({ job: j.id, step: name }, question, agree, options);
   const shown = facts([['Job', `${j.kind} of ${j.on ?? j.subject}`], ['Attempts', j.attempts], ['Next attempt', when(j.due)], ['Tries until', when(j.until)]]);
   return el('p', { class: 'tools' },
-    button('ask', 'Try now', () => step('Try it now, and not wait for the next attempt? What it does is what it would do then.', 'Try now', { step: 'ask' }, { shown }), refresh),
-    button('giveUp', 'Give up', () => step('Give it up now, as its own limit would? What it did stays done; what it did not do is not done.', 'Give it up', { step: 'giveUp' }, { shown, reason: true }), refresh),
+    button('ask', 'Try now', () => step('Try it now, and not wait for the next attempt? What it does is what it would do then.', 'Try now', 'ask', { shown }), refresh),
+    button('giveUp', 'Give up', () => step('Give it up now, as its own limit would? What it did stays done; what it did not do is not done.', 'Give it up', 'giveUp', { shown, reason: true }), refresh),
     j.cancellable ? button(`cancel-${j.id}`, 'Cancel', async () => {
       if (!(await ask(`Cancel the job ${j.kind} of ${j.subject}?`, 'Cancel the job', { shown }))) return undefined;
       await call('POST', `/admin/jobs/${encodeURIComponent(j.id)}/cancel`);

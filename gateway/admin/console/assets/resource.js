@@ -1,11 +1,12 @@
 // One resource, group or subscription: all that is known of it, and where to go on.
-import { call, get } from './api.js';
+import { get } from './api.js';
 import { all, answersOf } from './errors.js';
 import { el, show } from './dom.js';
 import { knownOf } from './known.js';
 import { link, subscription, subscriptionOf } from './links.js';
-import { ask, button, facts, heading, table, text } from './parts.js';
+import { button, facts, heading, table, text } from './parts.js';
 import { when } from './time.js';
+import { unstick } from './unstick.js';
 
 export function start(body, { every, signal, query, title }) {
   const id = query.get('id') ?? '', top = el('section', { 'aria-label': 'Where to go on' }), detail = el('section', { 'aria-label': 'What is known' }), errors = el('section', { 'aria-label': 'Errors' });
@@ -36,12 +37,9 @@ function elsewhere(k) {
 function tools(k, refresh) {
   if (k.waiting.length === 0 && !k.row?.flags.length) return [];
   const shown = table('What waits', [['What', (w) => text(w.message)], ['Last outcome', (w) => text(w.lastOutcome)], ['Next try', (w) => when(w.next)]], k.waiting, { key: (w) => `${w.reason} ${w.job}`, empty: 'The index is not sure of it.' });
-  const step = async (question, agree, order, reason) => {
-    const agreed = await ask(question, agree, { shown, reason });
-    return agreed ? (await call('POST', '/admin/unstick', { id: k.id, ...order, ...(reason && { reason: agreed }) })).outcome : undefined;
-  };
+  const step = (question, agree, name, reason) => unstick({ id: k.id, step: name }, question, agree, { shown, reason });
   return [
-    button('ask', 'Ask now', () => step('Ask the provider now, and not wait for the next attempt?', 'Ask now', { step: 'ask' }), refresh),
-    button('giveUp', 'Give up', () => step('Give up what waits, as its own limit would?', 'Give it up', { step: 'giveUp' }, true), refresh),
-    k.row ? button('forget', 'Forget', () => step('Forget the row: you say that the resource does not exist?', 'Forget it', { step: 'forget' }, true), refresh) : ''];
+    button('ask', 'Ask now', () => step('Ask the provider now, and not wait for the next attempt?', 'Ask now', 'ask'), refresh),
+    button('giveUp', 'Give up', () => step('Give up what waits, as its own limit would?', 'Give it up', 'giveUp', true), refresh),
+    k.row ? button('forget', 'Forget', () => step('Forget the row: you say that the resource does not exist?', 'Forget it', 'forget', true), refresh) : ''];
 }
