@@ -91,6 +91,13 @@ const (
 	throttledBare             = "throttled-bare"
 	throttledWithoutError     = "throttled-without-error"
 	burst500                  = "burst-500"
+	preflightAcceptsAll       = "preflight-accepts-all"
+	preflightRefusesAll       = "preflight-refuses-all"
+	preflightAnswers400       = "preflight-answers-400"
+	preflightCreates          = "preflight-creates"
+	preflightFirstAlone       = "preflight-first-alone"
+	preflightUnknown500       = "preflight-unknown-500"
+	preflightSlow             = "preflight-slow"
 )
 
 // Sections of the contract, as breaks and their readers name them.
@@ -118,6 +125,7 @@ const (
 	sectionRetry        = "addendum, Retrying REST Calls"
 	sectionCreatedFor   = "addendum, Correlating resources created on behalf of customer"
 	sectionHTTPSemantic = "HTTP semantics, HEAD"
+	sectionPreflight    = "preflight"
 )
 
 var breakList = [...]Break{
@@ -196,6 +204,13 @@ var breakList = [...]Break{
 	{throttledBare, sectionRetry, "Too many reads of a resource are 429 without Retry-After."},
 	{throttledWithoutError, sectionRetry, "Too many reads of a resource are 429 without an error."},
 	{burst500, sectionRetry, "Too many reads of a resource are a 500."},
+	{preflightAcceptsAll, sectionPreflight, "A preflight accepts what the PUT refuses for its location."},
+	{preflightRefusesAll, sectionPreflight, "A preflight refuses what is there already."},
+	{preflightAnswers400, sectionPreflight, "A preflight that refuses is answered with 400."},
+	{preflightCreates, sectionPreflight, "A preflight of one resource creates it."},
+	{preflightFirstAlone, sectionPreflight, "A preflight of several resources judges the first alone."},
+	{preflightUnknown500, sectionPreflight, "A preflight of a type that is not served is a 500."},
+	{preflightSlow, sectionPreflight, "A preflight is answered after more than 5 seconds."},
 }
 
 // Breaks lists every deliberate break.

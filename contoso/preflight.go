@@ -6,10 +6,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // preflightVersion is the api-version of the question itself.
 const preflightVersion = "2020-10-01"
+
+// tooSlow is longer than a front door waits.
+const tooSlow = 6 * time.Second
 
 // asksPreflight reports whether a call asks what would become of planned resources.
 func asksPreflight(c *call) bool {
@@ -28,6 +32,15 @@ func (p *Provider) preflight(c *call) (answer, error) {
 	if err := json.Unmarshal(c.body, &asked); err != nil || len(asked.Resources) == 0 {
 		return answer{}, invalidContent("The member 'resources' must be an array of resources.")
 	}
+	if p.breaks[preflightSlow] {
+		select {
+		case <-time.After(tooSlow):
+		case <-p.closing:
+		}
+	}
+	if p.breaks[preflightFirstAlone] {
+		asked.Resources = asked.Resources[:1]
+	}
 	return p.transact(func(x *tx) (answer, error) {
 		var refused []errorDetail
 		for _, text := range asked.Resources {
@@ -37,11 +50,18 @@ func (p *Provider) preflight(c *call) (answer, error) {
 			case err == nil:
 			case !errors.As(err, &f):
 				return answer{}, err
+			case f.code == "InvalidResourceType" && x.breaks[preflightUnknown500]:
+				return answer{}, errBroken
+			case f.code == "LocationNotAvailableForResourceType" && x.breaks[preflightAcceptsAll]:
 			case f.code != parentNotFound: // it may be made before
 				refused = append(refused, errorDetail{Code: f.code, Message: f.message, Target: id, Details: f.details})
 			}
 		}
-		return verdict(refused), nil
+		a := verdict(refused)
+		if len(refused) > 0 && x.breaks[preflightAnswers400] {
+			a.status = http.StatusBadRequest
+		}
+		return a, nil
 	})
 }
 
@@ -88,6 +108,14 @@ func (p *Provider) judgePlanned(c *call, x *tx, text json.RawMessage) (id string
 	if err != nil {
 		return id, err
 	}
-	_, err = p.judge(put, x, t, wanted{body: body.without("apiVersion", "name", "type")}, x.held(put.address))
+	current := x.held(put.address)
+	w, err := p.judge(put, x, t, wanted{body: body.without("apiVersion", "name", "type")}, current)
+	switch {
+	case err != nil:
+	case current != nil && x.breaks[preflightRefusesAll]:
+		err = fail(http.StatusConflict, "ResourceAlreadyExists", "The resource '%s' already exists.", current.ID)
+	case current == nil && x.breaks[preflightCreates]:
+		x.put(w.next.in(stateSucceeded, ""))
+	}
 	return id, err
 }

@@ -1,4 +1,4 @@
-// The smallest resource provider that keeps the profiles core, tracked and tags of the
+// The smallest resource provider that keeps the profiles core, tracked, tags and preflight of the
 // contract: one type, Acme.Stuff/widgets, in one region, with its state in memory. It
 // needs Node and no packages:
 //
@@ -58,6 +58,9 @@ async function route(request) {
 	if (segments.length === 2 && is(0, 'subscriptions') && request.method === 'PUT') {
 		return notice(segments[1].toLowerCase(), await object(request))
 	}
+	if (request.method === 'POST' && is(4, 'providers') && is(5, namespace) && is(6, 'deployments') && is(8, 'preflight')) {
+		return { status: 200, body: judge(segments.slice(0, 4).join('/'), (await object(request)).resources ?? []) }
+	}
 	const version = url.searchParams.get('api-version')
 	if (!version) refuse(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.')
 
@@ -109,20 +112,39 @@ function notice(subscription, { state }) {
 	return { status: 200, body: {} }
 }
 
+// judge says whether the PUTs of planned widgets would be accepted.
+function judge(group, resources) {
+	for (const { name, type: full, apiVersion, ...body } of resources) {
+		try {
+			if (full?.toLowerCase() !== `${namespace}/${type}`.toLowerCase()) refuse(404, 'InvalidResourceType', `The type '${full}' is not served.`)
+			wanted(`/${group}/providers/${namespace}/${type}/${name}`, name, body, {})
+		} catch ({ code = 'InvalidRequestContent', message }) {
+			return { status: 'Failed', error: { code, message } }
+		}
+	}
+	return { status: 'Succeeded' }
+}
+
 function put(id, name, body, written) {
+	const before = widgets.get(id.toLowerCase())
+	const widget = wanted(id, name, body, written)
+	widgets.set(id.toLowerCase(), widget)
+	return { status: before ? 200 : 201, body: widget }
+}
+
+// wanted is what a PUT would make of a widget, unless it is refused.
+function wanted(id, name, body, written) {
 	const before = widgets.get(id.toLowerCase())
 	if (body.location === undefined) refuse(400, 'LocationRequired', 'The location property is required for this definition.')
 	if (place(body.location) !== region) {
 		refuse(400, 'LocationNotAvailableForResourceType', `The location '${body.location}' is not available. It is ${region}.`)
 	}
-	const widget = {
+	return {
 		id, name, type: `${namespace}/${type}`, location: region,
 		tags: tags(body.tags),
 		properties: { ...properties(body.properties ?? {}, before), provisioningState: 'Succeeded' },
 		systemData: { ...before?.systemData, ...(before ? modified(written) : written) },
 	}
-	widgets.set(id.toLowerCase(), widget)
-	return { status: before ? 200 : 201, body: widget }
 }
 
 function patch(id, name, body, written) {

@@ -126,7 +126,7 @@ func (p provider) json() map[string]any {
 		can := d.Capabilities
 		types = append(types, map[string]any{
 			"name": d.Name, "kind": d.Kind.String(), "routing": d.Routing.String(), "apiVersions": d.APIVersions, "locations": d.Locations,
-			"capabilities": map[string]bool{"move": can.Move, "tags": can.Tags, "etags": can.ETags}, "contract": d.exercise,
+			"capabilities": map[string]bool{"move": can.Move, "tags": can.Tags, "etags": can.ETags, "preflight": can.Preflight}, "contract": d.exercise,
 		})
 		if d.at.Right("deletionPolicy") != nil { // without it the suite finds out
 			types[len(types)-1]["deletionPolicy"] = d.DeletionPolicy.String()

@@ -80,6 +80,7 @@ const (
 	operationsList  = "operations list"
 	lifecycle       = "subscription life cycle"
 	httpSemantics   = "HTTP semantics, HEAD"
+	preflights      = "preflight"
 )
 
 // All are the cases, family by family.
@@ -102,7 +103,7 @@ func families() []Case {
 		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), urlCases(), operationCases(), pollerCases(),
 		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
 		moveCases(), createdForCases(), managedCases(), certificateCases(), envelopeCases(),
-		retryCases(), spellingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(),
+		retryCases(), spellingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(), preflightCases(),
 	)
 }
 

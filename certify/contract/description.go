@@ -54,6 +54,8 @@ type Type struct {
 		Move  bool `yaml:"move"`
 		Tags  bool `yaml:"tags"`
 		ETags bool `yaml:"etags"`
+
+		Preflight bool `yaml:"preflight"`
 	} `yaml:"capabilities"`
 	Contract Exercise `yaml:"contract"`
 

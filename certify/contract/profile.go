@@ -18,6 +18,7 @@ const (
 	Subscriptions      Profile = "subscriptions"
 	ResourceCreatedFor Profile = "resourceCreatedFor"
 	Certificates       Profile = "certificates"
+	Preflights         Profile = "preflight"
 )
 
 // ProfileDescription says what a profile holds.
@@ -41,5 +42,6 @@ func Profiles() []ProfileDescription {
 		{Subscriptions, "Notices of the life cycle of subscriptions."},
 		{ResourceCreatedFor, "Resources that a provider makes in its own subscription for those of its users."},
 		{Certificates, "Nobody is served but who shows the front door's client certificate."},
+		{Preflights, "Verdicts on planned resources."},
 	}
 }

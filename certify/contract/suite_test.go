@@ -177,7 +177,7 @@ providers:
       - name: things
         kind: tracked
         apiVersions: ["2021-01-01", "2020-01-01", "2019-01-01"]
-        capabilities: {etags: true, move: true}
+        capabilities: {etags: true, move: true, preflight: true}
         contract:
           withoutETags: ["2019-01-01"]
           body: {properties: {n: 1}}

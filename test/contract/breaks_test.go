@@ -95,6 +95,13 @@ var noticed = map[string][]string{
 	"throttled-bare":              {"throttle/says-when-to-come-again"},
 	"throttled-without-error":     {"throttle/has-an-error"},
 	"burst-500":                   {"throttle/a-burst-of-reads"},
+	"preflight-accepts-all":       {"preflight/refuses-what-the-put-refuses"},
+	"preflight-refuses-all":       {"preflight/accepts-what-the-put-accepts"},
+	"preflight-answers-400":       {"preflight/answers-200"},
+	"preflight-creates":           {"preflight/keeps-nothing"},
+	"preflight-first-alone":       {"preflight/of-several"},
+	"preflight-unknown-500":       {"preflight/of-an-unknown-type"},
+	"preflight-slow":              {"preflight/within-its-time"},
 	"next-link-stale":             {"list/writes-behind-a-page", "list/writes-before-a-page"},
 }
 
