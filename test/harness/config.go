@@ -80,6 +80,9 @@ type Config struct {
 	InsightRegistration string
 	// ComputeTLS and InsightTLS are YAML for the tls of a provider, "" for none.
 	ComputeTLS, InsightTLS string
+	// ComputeSpec is the OpenAPI document of virtual machines, which then judge plans; ""
+	// for none, as earlier versions know neither.
+	ComputeSpec string
 	// InsightInternal are the internal subscriptions of Contoso.Insight.
 	InsightInternal []string
 	// Subscriptions replace the default one.
@@ -285,6 +288,9 @@ providers:
 {{- if .ComputeTLS}}
     tls: {{.ComputeTLS}}
 {{- end}}
+{{- if .ComputeSpec}}
+    spec: [{{.ComputeSpec}}]
+{{- end}}
     headers: {request: [{{steering}}]}
     endpoints:
 {{- range $region, $url := .Endpoints}}
@@ -294,7 +300,7 @@ providers:
       - name: virtualMachines
         kind: tracked
         apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]
-        capabilities: {move: true, tags: true, etags: true}
+        capabilities: {move: true, tags: true, etags: true{{if .ComputeSpec}}, preflight: true{{end}}}
       - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
       - {name: virtualMachines/runCommands, kind: proxyOnly, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
       - {name: virtualMachines/testResults, kind: proxyOnly, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
