@@ -47,7 +47,7 @@ func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Ex
 	if fault := checkQuestion(&q); fault != nil {
 		return adminapi.Explanation{}, fault
 	}
-	request := rehearsed{signsIn: q.Token != "", raw: len(q.Raw) > 0, ask: q.Ask}
+	request := rehearsed{signsIn: q.Token != "", raw: len(q.Raw) > 0, ask: q.Ask, content: q.Content}
 	var fault *arm.Error
 	if request.raw {
 		var unread *adminapi.Explanation
@@ -97,6 +97,7 @@ type rehearsed struct {
 	signsIn bool   // it signs in by what it brings, in place of who
 	raw     bool   // it is as a client sent it: its host counts
 	ask     bool
+	content string // "" also of one whose bytes are given
 }
 
 // explain sends a request through the handlers of a gateway that calls no provider.
@@ -126,7 +127,9 @@ func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
 			return adminapi.Explanation{}, err
 		}
 	}
-	return walked.Explanation(), nil
+	e := walked.Explanation()
+	e.Judges = g.judgesOf(asked, &walked, e.Verdict)
+	return e, nil
 }
 
 // complete gives an ID, of which only the path is known, a method and an api-version.

@@ -17,6 +17,7 @@ import (
 
 	"portico/access/roles"
 	"portico/arm"
+	adminapi "portico/gateway/admin/api"
 )
 
 const (
@@ -317,6 +318,7 @@ func TestShapesOfBodies(t *testing.T) {
 		}
 		s.want(400, "InvalidRequestContent", "PUT", name+api, bad).says(t, sizes)
 		s.want(400, "InvalidRequestContent", "PUT", name+api, `{"location":"westus","properties":{"size":"[reference('x')]"}}`)
+		s.says(adminapi.Question{Method: "PUT", Path: name + api, Content: bad}, adminapi.Refused, "shape", "row", "400 InvalidRequestContent")
 		s.want(409, "InvalidResourceLocation", "PUT", name+api, strings.Replace(bad, "westus", "eastus", 1))
 		s.ok(200, "PATCH", name+api, `{"properties":{"size":"tiny"}}`)
 		if n := s.openWrites("g"); n != 0 {
@@ -447,5 +449,40 @@ func TestProvidersThatDoNotJudge(t *testing.T) {
 	got := s.refused(body)
 	if len(got) != 1 || got[0].Code != "NoRoom" || got[0].Message != "There is no room." || got[0].Target != machinePath("g", "a") || len(got[0].Details) != 1 || got[0].Details[0].Code != "Inner" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// An explanation of a PUT shows the judges in their order, the provider's word only where it
+// is asked for.
+func TestExplainShowsJudges(t *testing.T) {
+	providers := newSite(t, setup{})
+	types := strings.Replace(shaped(t, providers, "preflight"), "tags: true, etags: true}", "tags: true, etags: true, preflight: true}", 1)
+	s := newSite(t, setup{beside: providers, types: types})
+	s.group("g")
+	for _, c := range []struct {
+		location, more, want string
+		ask                  bool
+	}{
+		{"mars", `"properties":{"size":"small"}`, "gateway refuses", true},
+		{"westus", `"properties":{"size":"tiny"}`, "gateway accepts, shape refuses", true},
+		{"westus", `"properties":{"size":"small"}`, "gateway accepts, shape accepts, provider notAsked", false},
+		{"westus", `"properties":{"size":"small"}`, "gateway accepts, shape accepts, provider accepts", true},
+		{"westus", `"properties":{"size":"small"},"kind":"no form"`, "gateway accepts, shape accepts, provider refuses", true},
+	} {
+		var got []string
+		for _, j := range s.explained(adminapi.Question{Method: "PUT", Path: machinePath("g", "m") + api, Content: `{"location":"` + c.location + `",` + c.more + `}`, Ask: c.ask}).Judges {
+			got = append(got, j.Judge+" "+j.Verdict)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s %s: %v, want %s", c.location, c.more, got, c.want)
+		}
+	}
+	if judges := s.explained(adminapi.Question{Method: "PUT", Path: machinePath("g", "m") + api}).Judges; len(judges) > 0 {
+		t.Errorf("without content: %v", judges)
+	}
+	for _, r := range s.at("westus").requests() {
+		if !strings.HasSuffix(r.Path, "/preflight") {
+			t.Errorf("the provider got %s %s", r.Method, r.Path)
+		}
 	}
 }

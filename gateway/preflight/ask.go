@@ -39,6 +39,12 @@ func (q *question) asked() bool {
 	return q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight
 }
 
+// Ask returns why the provider refuses a planned resource, on whose PUT the gateway's word
+// is v; nil: it does not, or does not judge plans.
+func (p *Preflight) Ask(r *http.Request, x *exchange.Exchange, planned *Resource, v Verdict) *arm.Error {
+	return p.askAll(r, x, []question{{planned, v}})[0]
+}
+
 // askAll asks the providers, side by side, and returns the fault of each question; nil:
 // its provider does not refuse. A provider that does not answer in time, or says anything
 // but a clear no, does not.

@@ -214,6 +214,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return p.write(w, r, x, d)
 		case r.Method == http.MethodPut:
 			if fault := p.misshapen(x, d); fault != nil {
+				x.Reach(exchange.AtShape)
 				return fault
 			}
 		}

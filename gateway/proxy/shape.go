@@ -17,7 +17,6 @@ func (p *Proxy) misshapen(x *exchange.Exchange, d *Resolved) *arm.Error {
 	if q.Method != http.MethodPut || p.Planned || q.Provider.Validation != regions.ValidateWrites {
 		return nil
 	}
-	x.Reach(exchange.AtShape)
 	return Misshapen(q, d.content, schema.Literal)
 }
 

@@ -31,6 +31,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		if _, err := p.intend(engine.Rehearse(ctx), x, d); err != nil {
 			return err
 		}
+		x.Reach(exchange.AtShape)
 		return fault
 	}
 	began := time.Now()

@@ -69,7 +69,7 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	c.Flags().StringVar(&o.content, "content", "", "file that holds the request's content; - is standard input")
 	c.Flags().StringVar(&o.bearer, "bearer-file", "", "`FILE` that holds the bearer token of the caller; - is standard input")
 	c.Flags().StringVar(&o.raw, "raw", "", "`FILE` that holds a request as a client sends it; - is standard input")
-	c.Flags().BoolVar(&o.question.Ask, "ask", false, "ask providers where a resource lies that the index does not know, and issuers for keys")
+	c.Flags().BoolVar(&o.question.Ask, "ask", false, "ask providers where a resource lies that the index does not know, and whether they would accept it, and issuers for keys")
 	c.Flags().BoolVar(&o.full, "headers", false, "show also the headers that go out")
 	return c
 }
@@ -207,6 +207,13 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	for _, check := range e.Checks {
 		p.line("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, markOf(e, check), check.Detail), " "))
 	}
+	if len(e.Judges) > 0 {
+		p.line("")
+		p.line("if the body were planned")
+	}
+	for _, judge := range e.Judges {
+		p.line("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-8s  %s", judge.Judge, verdicts[judge.Verdict], judge.Detail), " "))
+	}
 	for _, call := range e.Calls {
 		o.printCall(p, call)
 	}
@@ -216,6 +223,9 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	_, err := io.WriteString(w, p.String())
 	return err
 }
+
+// verdicts are how the verdicts of judges are shown.
+var verdicts = map[string]string{api.Accepts: "accepts", api.Refuses: "REFUSES", api.NotAsked: "-"}
 
 func markOf(e api.Explanation, check api.ExplainedCheck) string {
 	switch {

@@ -60,6 +60,9 @@ type Explanation struct {
 	HeldBy []Waiting `json:"heldBy,omitempty"`
 	// Checks are the steps of the way, in their order, up to the one that ends it.
 	Checks []ExplainedCheck `json:"checks"`
+	// Judges are who would judge the body of a PUT if it were planned, in their order, up to
+	// the one that refuses it; none if the question has no content.
+	Judges []ExplainedJudge `json:"judges,omitempty"`
 	// Locks are the locks on the resource that the request changes, or above it.
 	Locks []Lock `json:"locks,omitempty"`
 	// Place is where the request goes, and why; nil if it goes nowhere.
@@ -146,6 +149,27 @@ type ExplainedCheck struct {
 	// Detail says what was found.
 	Detail string `json:"detail,omitempty"`
 }
+
+// ExplainedJudge is one of those who judge planned resources.
+type ExplainedJudge struct {
+	// Judge is gateway, shape (the provider's documents) or provider.
+	Judge string `json:"judge"`
+	// Verdict is accepts, refuses or notAsked.
+	Verdict string `json:"verdict"`
+	// Detail says why.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Who judges planned resources, and what they say.
+const (
+	GatewayJudges  = "gateway"
+	ShapeJudges    = "shape"
+	ProviderJudges = "provider"
+
+	Accepts  = "accepts"
+	Refuses  = "refuses"
+	NotAsked = "notAsked"
+)
 
 // ExplainedPlace is where a request goes.
 type ExplainedPlace struct {

@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	adminapi "portico/gateway/admin/api"
+	"portico/gateway/exchange"
+	"portico/gateway/explain"
+	"portico/gateway/preflight"
+	"portico/gateway/proxy"
+	"portico/regions"
+	"portico/routing"
+	"portico/schema"
+)
+
+// judgesOf says who would refuse the body of an explained PUT if it were planned.
+func (g *Gateway) judgesOf(asked rehearsed, walked *explain.Walked, gateways adminapi.Verdict) (all []adminapi.ExplainedJudge) {
+	x := walked.Exchange
+	if q := x.Request; asked.content == "" || !walked.Read || q.Method != http.MethodPut || q.Class != routing.Instance || q.Type == nil {
+		return nil
+	}
+	shape := misshapenStep(gateways)
+	if gateways.Outcome == adminapi.Refused && !shape {
+		return []adminapi.ExplainedJudge{{Judge: adminapi.GatewayJudges, Verdict: adminapi.Refuses, Detail: gateways.Summary}}
+	}
+	all = append(all, adminapi.ExplainedJudge{Judge: adminapi.GatewayJudges, Verdict: adminapi.Accepts}, g.shapeJudge(x.Request, asked.content))
+	if all[1].Verdict == adminapi.Refuses {
+		return all
+	}
+	return append(all, g.providerJudge(asked, x))
+}
+
+// misshapenStep reports whether a verdict is that of the provider's documents.
+func misshapenStep(v adminapi.Verdict) bool { return v.Step == string(exchange.AtShape) }
+
+func (g *Gateway) shapeJudge(q *routing.Request, content string) adminapi.ExplainedJudge {
+	j := adminapi.ExplainedJudge{Judge: adminapi.ShapeJudges, Verdict: adminapi.NotAsked}
+	switch {
+	case q.Provider.Validation == regions.ValidateNever:
+		j.Detail = "the provider has validation: off"
+		return j
+	case q.Type.Shape(q.Query.APIVersion) == nil:
+		j.Detail = "the map has no document of this api-version (spec)"
+		return j
+	}
+	j.Verdict, j.Detail = adminapi.Accepts, "PUT requests are held to it too"
+	if q.Provider.Validation == regions.ValidatePlans {
+		j.Detail = "planned bodies alone are held to it"
+	}
+	if fault := proxy.Misshapen(q, []byte(content), schema.Planned); fault != nil {
+		j.Verdict, j.Detail = adminapi.Refuses, string(fault.Code)+": "+fault.Message+" ("+j.Detail+")"
+	}
+	return j
+}
+
+// providerJudge asks the provider, if the question has providers asked.
+func (g *Gateway) providerJudge(asked rehearsed, x *exchange.Exchange) adminapi.ExplainedJudge {
+	j, q := adminapi.ExplainedJudge{Judge: adminapi.ProviderJudges, Verdict: adminapi.NotAsked}, x.Request
+	switch {
+	case !q.Type.Capabilities.Preflight:
+		j.Detail = "it judges no plans (capabilities: preflight)"
+		return j
+	case x.Trail.Decision == nil:
+		j.Detail = "where the resource would lie is not known"
+		return j
+	case !asked.ask:
+		j.Detail = "--ask asks it"
+		return j
+	}
+	planned := &preflight.Resource{ID: q.ID(), APIVersion: q.Query.APIVersion, Type: q.Type.FullName, Name: namesIn(q.Path.LastHop()), Body: []byte(asked.content)}
+	j.Verdict, j.Detail = adminapi.Accepts, "it does not refuse"
+	if fault := g.newPreflight().Ask(asked.Request, x, planned, preflight.Verdict{Request: q, Decision: x.Trail.Decision}); fault != nil {
+		j.Verdict, j.Detail = adminapi.Refuses, string(fault.Code)+": "+fault.Message
+	}
+	return j
+}
+
+// namesIn are the names in a hop, "parent/child".
+func namesIn(hop arm.Hop) string {
+	var names []string
+	for i := 1; i < hop.Len(); i += 2 {
+		names = append(names, hop.Segment(i))
+	}
+	return strings.Join(names, "/")
+}
