@@ -98,6 +98,14 @@ const (
 	preflightFirstAlone       = "preflight-first-alone"
 	preflightUnknown500       = "preflight-unknown-500"
 	preflightSlow             = "preflight-slow"
+	tagsKeptByPut             = "tags-kept-by-put"
+	tenantNotCompared         = "tenant-not-compared"
+	requestIDIsCorrelationID  = "request-id-is-correlation-id"
+	jsonAsText                = "json-as-text"
+	stateNobodyKnows          = "state-nobody-knows"
+	deleteWithoutLocation     = "delete-without-location"
+	anyAPIVersion             = "any-api-version"
+	anyGroupName              = "any-group-name"
 )
 
 // Sections of the contract, as breaks and their readers name them.
@@ -211,6 +219,14 @@ var breakList = [...]Break{
 	{preflightFirstAlone, sectionPreflight, "A preflight of several resources judges the first alone."},
 	{preflightUnknown500, sectionPreflight, "A preflight of a type that is not served is a 500."},
 	{preflightSlow, sectionPreflight, "A preflight is answered after more than 5 seconds."},
+	{tagsKeptByPut, sectionPut, "A PUT without tags leaves those that are there."},
+	{tenantNotCompared, sectionResultRules, "Operations are shown to a caller of the same object id in another tenant."},
+	{requestIDIsCorrelationID, sectionTracing, "x-ms-request-id repeats x-ms-correlation-request-id."},
+	{jsonAsText, sectionGet, "Answers with JSON are text/plain by their Content-Type."},
+	{stateNobodyKnows, sectionState, "A resource where nothing is under way has a provisioningState of the provider's own."},
+	{deleteWithoutLocation, sectionAccepted, "The 202 of a DELETE has no Location."},
+	{anyAPIVersion, sectionArguments, "A request with an api-version that there is not is served as one with another."},
+	{anyGroupName, sectionArguments, "A resource group may have any name."},
 }
 
 // Breaks lists every deliberate break.

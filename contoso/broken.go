@@ -17,6 +17,12 @@ func (b breaks) spoil(a answer) answer {
 		a.header.Set("Content-Type", jsonContent)
 		a.body = encode(map[string]string{"status": "Accepted"})
 	}
+	if b[jsonAsText] && a.header.Get("Content-Type") == jsonContent {
+		a.header.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	if b[stateNobodyKnows] {
+		a.body = bytes.ReplaceAll(a.body, []byte(`"provisioningState":"Succeeded"`), []byte(`"provisioningState":"Ready"`))
+	}
 	return a
 }
 

@@ -22,10 +22,15 @@ func (b breaks) judge(body object) error {
 	return nil
 }
 
-// managed returns the members of a PUT with the managedBy that stays.
-func (b breaks) managed(members object, current *resource) object {
+// staying returns the members of a PUT with the managedBy and the tags that stay.
+func (b breaks) staying(members object, current *resource) object {
 	if current == nil {
 		return members
+	}
+	if tags, there := current.Members.given("tags"); there && b[tagsKeptByPut] {
+		if _, given := members.given("tags"); !given {
+			members = members.with("tags", tags)
+		}
 	}
 	old, was := current.Members.given("managedBy")
 	_, given := members.given("managedBy")

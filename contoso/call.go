@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"portico/contoso/fault"
 	"strings"
+	"time"
 )
 
 // maxBody is the most that a request may carry, as at the front door.
@@ -56,7 +57,10 @@ func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	for k, v := range query {
 		c.query[fold(k)] = append(c.query[fold(k)], v...)
 	}
-	if c.address, err = parseAddress(r.URL.EscapedPath()); err != nil {
+	if c.address, err = parsePath(r.URL.EscapedPath()); err != nil {
+		return nil, err
+	}
+	if err := c.address.checkGroup(); err != nil && !p.breaks[anyGroupName] {
 		return nil, err
 	}
 	c.address = p.breaks.mistake(c.address, p.catalog)
@@ -84,6 +88,9 @@ func (p *Provider) checkVersion(c *call) error {
 		return badRequest("MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required for all requests.")
 	}
 	v, ok := p.knownVersion(given[0])
+	if _, err := time.Parse(time.DateOnly, given[0]); !ok && err == nil && p.breaks[anyAPIVersion] {
+		v, ok = p.versions[0], true
+	}
 	if !ok || len(given) > 1 {
 		return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported versions are '%s'.", strings.Join(given, ","), strings.Join(p.versions, ","))
 	}

@@ -32,7 +32,7 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 			members = append(members, m)
 		}
 	}
-	next := &resource{Location: place, Members: c.breaks.managed(members, current), Properties: properties}
+	next := &resource{Location: place, Members: c.breaks.staying(members, current), Properties: properties}
 	if current != nil {
 		next.SystemData = current.SystemData
 	}

@@ -165,6 +165,9 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if routing := r.Header.Get("x-ms-routing-request-id"); routing != "" && p.breaks[requestIDIsRoutingID] {
 		id = routing
 	}
+	if correlation := r.Header.Get("x-ms-correlation-request-id"); correlation != "" && p.breaks[requestIDIsCorrelationID] {
+		id = correlation
+	}
 	w.Header().Set("x-ms-request-id", id)
 	status, fault := p.serve(w, r)
 	p.log.Info("request",

@@ -27,6 +27,22 @@ type address struct {
 }
 
 func parseAddress(escaped string) (address, error) {
+	a, err := parsePath(escaped)
+	if err != nil {
+		return a, err
+	}
+	return a, a.checkGroup()
+}
+
+func (a *address) checkGroup() error {
+	if a.group != "" && !validGroup(a.group) {
+		return badRequest("InvalidResourceGroup", "The provided resource group name '%s' is invalid.", a.group)
+	}
+	return nil
+}
+
+// parsePath is parseAddress without what is said of a group's name.
+func parsePath(escaped string) (address, error) {
 	var a address
 	text := strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/")
 	if text == "" {
@@ -64,9 +80,6 @@ func (a *address) parseScope() (int, error) {
 		return 2, nil
 	}
 	a.group = s[3]
-	if !validGroup(s[3]) {
-		return 0, badRequest("InvalidResourceGroup", "The provided resource group name '%s' is invalid.", s[3])
-	}
 	return 4, nil
 }
 

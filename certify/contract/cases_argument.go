@@ -44,6 +44,14 @@ func argumentCases() []Case {
 				}
 			},
 		},
+		{
+			ID: "arguments/api-version-is-one-of-the-providers", Profile: Core, Section: arguments, On: isFirst, Once: true,
+			Rule: "a request with an api-version that the provider does not have is refused",
+			Run: func(s *Scene) {
+				s.created()
+				s.get(s.id, at("1999-12-31")).refused()
+			},
+		},
 	}
 	for _, row := range []struct{ what, name string }{
 		{"less-than", "a%3Cb"}, {"greater-than", "a%3Eb"}, {"percent", "a%25b"}, {"ampersand", "a%26b"}, {"colon", "a%3Ab"},
@@ -62,7 +70,7 @@ func argumentCases() []Case {
 		{"final-dot", "group."}, {"space", "a%20group"}, {"star", "a*"}, {"91-characters", strings.Repeat("g", 91)},
 	} {
 		cases = append(cases, Case{
-			ID: "arguments/group-with-" + row.what, Profile: Core, Section: arguments, On: isFirst, Once: true, Side: ThroughOnly,
+			ID: "arguments/group-with-" + row.what, Profile: Core, Section: arguments, On: isFirst, Once: true,
 			Rule:    "a group name has at most 90 letters, digits and -_(). and does not end with a dot",
 			Through: "the gateway refuses it; groups are its own",
 			Run: func(s *Scene) {

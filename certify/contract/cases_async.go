@@ -32,7 +32,23 @@ func stateCases() []Case {
 	}
 	return []Case{
 		{
-			ID: "state/a-matching-one-is-ignored", Profile: Asynchronous, Section: stateProperty, On: writable,
+			ID: "state/ends-in-one-that-clients-know", Profile: Core, Section: stateProperty, On: writable, First: true,
+			Rule: "where nothing is under way, the provisioningState is Succeeded, Failed or Canceled: clients wait for one of these",
+			Run: func(s *Scene) {
+				s.prepare(func() { s.put(s.id, s.body(s.Type)).done() })
+				read := s.get(s.id)
+				for w := s.newWait(); (read.Status != http.StatusOK || !terminal(read.state())) && w.until(read); {
+					read = s.get(s.id)
+				}
+				s.prepare(func() { read.status(http.StatusOK) })
+				if text(read.doc, "properties.provisioningState") == "" {
+					s.leave("the type shows no provisioningState")
+				}
+				read.check(terminal(read.state()), "the provisioningState becomes Succeeded, Failed or Canceled", "after %s: %s", s.Limits.Wait, read.state())
+			},
+		},
+		{
+			ID: "state/a-matching-one-is-ignored", Profile: Core, Section: stateProperty, On: writable,
 			Rule: "a provisioningState that matches the value on the server is ignored",
 			Run: func(s *Scene) {
 				s.created()
@@ -43,7 +59,7 @@ func stateCases() []Case {
 			},
 		},
 		{
-			ID: "state/a-differing-one-is-refused", Profile: Asynchronous, Section: stateProperty, On: writable,
+			ID: "state/a-differing-one-is-refused", Profile: Core, Section: stateProperty, On: writable,
 			Rule: "a provisioningState that does not match the value on the server is 400",
 			Run: func(s *Scene) {
 				s.created()

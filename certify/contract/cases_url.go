@@ -71,5 +71,28 @@ func urlCases() []Case {
 				s.leave("the provider sends no Azure-AsyncOperation, which is optional")
 			}
 		},
+	}, Case{
+		ID: "202/says-where-it-ends", Profile: Core, Section: accepted, On: writable,
+		Rule: "a write that is answered with 202 has a Location, by which its end can be known",
+		Run: func(s *Scene) {
+			tried := false
+			for _, write := range []struct {
+				method string
+				body   any
+			}{{http.MethodPut, s.body(s.Type)}, {http.MethodPatch, s.patchBody()}, {http.MethodDelete, nil}} {
+				a := s.call(write.method, s.id, write.body, s.slowly(write.method))
+				if a.Status == http.StatusMethodNotAllowed {
+					continue
+				}
+				if s.prepare(func() { a.done() }); a.Status == http.StatusAccepted {
+					tried = true
+					a.check(a.Header.Get("Location") != "", a.call.String()+" with 202 has a Location", "none")
+				}
+				s.settled(a, s.id)
+			}
+			if !tried {
+				s.leave("no write was answered with 202")
+			}
+		},
 	})
 }

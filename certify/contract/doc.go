@@ -64,8 +64,7 @@
 //   - the characters of namespaces and type names, plural lowerCamelCase, words
 //     that are reserved: they are about a declaration, and are checked where a
 //     region map is read;
-//   - which milestone suffixes an api-version may have, and what is answered to a
-//     version that the provider does not have: it has those that it has;
+//   - which milestone suffixes an api-version may have: it has those that it has;
 //   - 403 for a client certificate that is not trusted, and for nothing else: without
 //     the front door's certificate the first is not tried. No other case takes a
 //     403 for a right answer;
@@ -77,7 +76,6 @@
 //     provider, and restrictions of the provider's own;
 //   - casing of an id beyond group and name: it may be known in one alone. That it
 //     never makes two resources of one is held;
-//   - names of resource groups, straight: groups are the front door's;
 //   - the very status of a refusal, where the contract names none, and whether
 //     what it says cannot change is refused or ignored;
 //   - that a location is served, straight: the front door knows the locations;

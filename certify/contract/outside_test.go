@@ -175,12 +175,12 @@ func (o *outside) write(w http.ResponseWriter, r *http.Request, status int, body
 }
 
 var (
-	version = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-(preview|alpha|beta|rc|privatepreview))?$`)
-	badName = regexp.MustCompile(`[<>%&:\\?/\x00-\x1f\x7f]`)
+	badName  = regexp.MustCompile(`[<>%&:\\?/\x00-\x1f\x7f]`)
+	badGroup = regexp.MustCompile(`[^A-Za-z0-9_().-]|\.$|^.{91}`)
 )
 
 func (o *outside) serve(w http.ResponseWriter, r *http.Request) {
-	if !version.MatchString(r.URL.Query().Get("api-version")) && !o.is("any-api-version") {
+	if version := r.URL.Query().Get("api-version"); version != "2024-01-01" && version != "2.0" && !o.is("any-api-version") {
 		panic(refuse(400, "BadVersion"))
 	}
 	if r.Method == http.MethodHead && o.noHead {
@@ -193,6 +193,9 @@ func (o *outside) serve(w http.ResponseWriter, r *http.Request) {
 			panic(refuse(400, "BadPath"))
 		}
 		segments[i] = plain
+	}
+	if len(segments) > 3 && badGroup.MatchString(segments[3]) {
+		panic(refuse(400, "BadGroup"))
 	}
 	same := func(i int, word string) bool { return i < len(segments) && strings.EqualFold(segments[i], word) }
 	switch {

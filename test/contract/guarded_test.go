@@ -41,7 +41,7 @@ func tryClusters(t *testing.T, to contract.Reporter, breaks ...string) {
 		Adapter:     contract.Straight(map[string]string{"westus": endpoint}),
 		Description: describeBy(t, "testdata/clusters.yaml"),
 		Claimed:     []contract.Profile{contract.ResourceCreatedFor},
-	})
+	}, breaks)
 }
 
 // tryCertificates checks a provider that demands the front door's certificate.
@@ -58,12 +58,12 @@ func tryCertificates(t *testing.T, to contract.Reporter, breaks ...string) {
 		Adapter:     adapter,
 		Description: describe(t),
 		Claimed:     []contract.Profile{contract.Certificates},
-	})
+	}, breaks)
 }
 
-func try(t *testing.T, to contract.Reporter, target contract.Target) {
+func try(t *testing.T, to contract.Reporter, target contract.Target, breaks []string) {
 	t.Helper()
-	target.Limits = limits
+	target.Limits = limitsOf(breaks)
 	harness.OK(t, contract.Try(t.Context(), target, to))
 }
 
