@@ -28,10 +28,10 @@ type address struct {
 
 func parseAddress(escaped string) (address, error) {
 	a, err := parsePath(escaped)
-	if err != nil {
-		return a, err
+	if err == nil {
+		err = a.checkGroup()
 	}
-	return a, a.checkGroup()
+	return a, err
 }
 
 func (a *address) checkGroup() error {

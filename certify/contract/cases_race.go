@@ -135,6 +135,7 @@ func (s *Scene) atOnce(calls []call) []*Answer {
 		}
 	}
 	s.last = answers[0]
+	s.took(answers...)
 	return answers
 }
 

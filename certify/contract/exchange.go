@@ -70,12 +70,18 @@ const mostOctal = 4 << 10
 
 // curl writes the request as a line for a POSIX shell; body is what was sent.
 func curl(e *Exchange, body []byte) string {
-	words := []string{"curl", "-i", "--path-as-is", "--globoff"}
+	before, options, url := curlWords(e, body)
+	return before + "curl -i --path-as-is --globoff" + joined(append(options, url))
+}
+
+// curlWords are the options of curl that make the request, its URL, and what stands before
+// curl.
+func curlWords(e *Exchange, body []byte) (before string, options []string, url string) {
 	switch {
 	case e.Method == http.MethodHead:
-		words = append(words, "--head")
+		options = append(options, "--head")
 	case e.Method != http.MethodGet || len(body) > 0:
-		words = append(words, "-X", e.Method)
+		options = append(options, "-X "+e.Method)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.RequestHeader)) {
 		for _, value := range e.RequestHeader[name] {
@@ -83,24 +89,23 @@ func curl(e *Exchange, body []byte) string {
 			if value == "" {
 				line = name + ";" // with a colon, curl would leave it out
 			}
-			words = append(words, "-H", quote(line, name == "Authorization"))
+			options = append(options, "-H "+quote(line, name == "Authorization"))
 		}
 	}
 	if len(body) > 0 && e.RequestHeader.Get("Content-Type") == "" {
-		words = append(words, "-H", "'Content-Type:'") // curl would set one of its own
+		options = append(options, "-H 'Content-Type:'") // curl would set one of its own
 	}
-	before := ""
 	switch {
 	case len(body) == 0:
 	case e.RequestBodyNote == "":
-		words = append(words, "--data-raw", quote(e.RequestBody, false))
+		options = append(options, "--data-raw "+quote(e.RequestBody, false))
 	case len(body) <= mostOctal:
 		before = "printf '" + octal(body) + "' | "
-		words = append(words, "--data-binary", "@-")
+		options = append(options, "--data-binary @-")
 	default:
-		words = append(words, "--data-binary", "@request-body")
+		options = append(options, "--data-binary @request-body")
 	}
-	return before + strings.Join(append(words, quote(e.URL, false)), " ")
+	return before, options, quote(e.URL, false)
 }
 
 // octal writes bytes for printf.

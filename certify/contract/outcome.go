@@ -24,18 +24,21 @@ const (
 
 // Result is what a run found out about one case on one resource type.
 type Result struct {
-	Case      string        `json:"case"` // its id
-	Profile   Profile       `json:"profile"`
-	Type      string        `json:"type,omitempty"`      // "" if the case concerns no single type
-	Section   string        `json:"section"`             // of the contract
-	Guideline string        `json:"guideline,omitempty"` // "" where there is none
-	Rule      string        `json:"rule"`                // what the section requires
-	Through   string        `json:"through,omitempty"`   // what a front door changes; "" if nothing
-	Outcome   Outcome       `json:"outcome"`
-	Why       string        `json:"why,omitempty"`    // of an outcome that is neither kept nor broken
-	Faults    []Fault       `json:"faults,omitempty"` // of a broken rule, and of what prevented an unreached one
-	Began     time.Time     `json:"began"`
-	Took      time.Duration `json:"tookNanoseconds"`
+	Case      string  `json:"case"` // its id
+	Profile   Profile `json:"profile"`
+	Type      string  `json:"type,omitempty"`      // "" if the case concerns no single type
+	Section   string  `json:"section"`             // of the contract
+	Guideline string  `json:"guideline,omitempty"` // "" where there is none
+	Rule      string  `json:"rule"`                // what the section requires
+	Through   string  `json:"through,omitempty"`   // what a front door changes; "" if nothing
+	Outcome   Outcome `json:"outcome"`
+	Why       string  `json:"why,omitempty"`    // of an outcome that is neither kept nor broken
+	Faults    []Fault `json:"faults,omitempty"` // of a broken rule, and of what prevented an unreached one
+	// Script makes the calls of a broken case again, in a POSIX shell, from what prepared to
+	// what showed the faults, on a provider that has nothing of what they make.
+	Script string        `json:"script,omitempty"`
+	Began  time.Time     `json:"began"`
+	Took   time.Duration `json:"tookNanoseconds"`
 }
 
 // Fault describes one violation of a rule, without secrets.

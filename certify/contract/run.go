@@ -182,6 +182,9 @@ func (t trial) run(ctx context.Context, target Target) Result {
 	if result.Faults = s.faults; result.Outcome == Unreached {
 		result.Faults = s.obstacles
 	}
+	if result.Outcome == Broken {
+		result.Script = s.script()
+	}
 	result.Took = time.Since(result.Began)
 	return result
 }

@@ -31,6 +31,10 @@ type Scene struct {
 	unreached string  // why the rule could not be tried
 	untried   string  // why there was nothing to try
 	last      *Answer // the latest
+
+	steps   []step        // what was sent, in order
+	paused  time.Duration // since the latest of them
+	showing []*Answer     // those that show faults
 }
 
 // stop ends a scene whose further steps would be meaningless.
@@ -276,6 +280,7 @@ func (s *Scene) do(c call) *Answer {
 			s.fatal(c.String()+" is answered", err.Error())
 		}
 		s.last = a
+		s.took(a)
 		if a.Status != http.StatusTooManyRequests || !waits.until(a) {
 			return a
 		}
@@ -357,6 +362,7 @@ func (s *Scene) fault(expected, got string) { s.faultOf(s.last, expected, got) }
 // faultOf records a broken rule, shown by an answer.
 func (s *Scene) faultOf(a *Answer, expected, got string) {
 	found := s.Adapter.newFault(expected, got, a)
+	s.showing = append(s.showing, a)
 	if s.preparing > 0 {
 		s.obstacles = append(s.obstacles, found)
 		s.unreached = "what the case needs first was not to be had"

@@ -67,6 +67,7 @@ func (w *wait) until(a *Answer) bool {
 		w.s.unlessStopped(w.s.ctx.Err())
 		return false
 	}
+	w.s.paused += pause
 	return true
 }
 

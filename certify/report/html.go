@@ -72,6 +72,7 @@ type pageTrial struct {
 	Outcome   contract.Outcome
 	Guideline *contract.Guideline
 	Faults    []pageFault
+	Script    string
 	Open      bool
 }
 
@@ -222,7 +223,7 @@ func (p *page) group(results []contract.Result) {
 func pageTrialOf(r contract.Result, guidelines map[string]contract.Guideline) pageTrial {
 	t := pageTrial{
 		ID: anchor(r), Case: visible(r.Case), Type: visible(r.Type), Section: visible(r.Section), Rule: visible(r.Rule),
-		Through: visible(r.Through), Why: visible(r.Why), Profile: r.Profile, Outcome: r.Outcome,
+		Through: visible(r.Through), Why: visible(r.Why), Script: visible(r.Script), Profile: r.Profile, Outcome: r.Outcome,
 		Began: r.Began.UTC().Format("15:04:05.000 UTC"), Took: duration(r.Took),
 		Open: r.Outcome == contract.Broken || r.Outcome == contract.Unreached,
 	}

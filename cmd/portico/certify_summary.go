@@ -154,9 +154,9 @@ func writeFault(w io.Writer, screen *terminal.Screen, r contract.Result) {
 	fmt.Fprintf(w, "%s %s\n  %s: %s\n", screen.In(terminal.Red, "broken"), screen.In(terminal.Bold, about(r)), r.Section, r.Rule)
 	for _, f := range r.Faults {
 		fmt.Fprintf(w, "  expected: %s\n  got:      %s\n", terminal.Clean(f.Expected), terminal.Clean(f.Got))
-		if f.Exchange != nil {
-			fmt.Fprintf(w, "  again:    %s\n", terminal.Clean(f.Exchange.Curl))
-		}
+	}
+	for line := range strings.Lines(r.Script) {
+		fmt.Fprintln(w, "    "+terminal.Clean(strings.TrimSuffix(line, "\n")))
 	}
 }
 

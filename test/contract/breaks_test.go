@@ -152,7 +152,8 @@ func TestBreaks(t *testing.T) {
 		}
 		t.Run(b.Name, func(t *testing.T) {
 			t.Parallel()
-			broken, unreached := tryBroken(t, b.Name)
+			broken, unreached, scripts := tryBroken(t, b.Name)
+			showAgain(t, b.Name, broken, scripts)
 			for _, id := range cases {
 				if broken[id] == nil {
 					t.Errorf("the case %s does not notice that %s: %s", id, b.Section, b.Description)
@@ -172,7 +173,7 @@ func TestBreaks(t *testing.T) {
 	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
-		broken, unreached := tryBroken(t)
+		broken, unreached, _ := tryBroken(t)
 		for _, found := range []map[string][]contract.Fault{broken, unreached} {
 			for id, faults := range found {
 				t.Errorf("without a break the case %s fails:\n%s", id, tell(faults))
@@ -204,8 +205,9 @@ func tell(faults []contract.Fault) string {
 }
 
 // tryBroken runs the suite against one endpoint with the breaks, and returns the faults of
-// the cases that are broken, and of those that are not reached, by their ids.
-func tryBroken(t *testing.T, breaks ...string) (broken, unreached map[string][]contract.Fault) {
+// the cases that are broken, and of those that are not reached, by their ids, and the
+// scripts of the former with the endpoint replaced by a variable.
+func tryBroken(t *testing.T, breaks ...string) (broken, unreached map[string][]contract.Fault, scripts map[string]string) {
 	t.Helper()
 	endpoint := serveHere(t, contoso.Options{Region: "westus", Breaks: breaks}, nil)
 	var recorder contract.Recorder
@@ -222,14 +224,17 @@ func tryBroken(t *testing.T, breaks ...string) (broken, unreached map[string][]c
 	}
 	tryClusters(t, &recorder, breaks...)
 	tryCertificates(t, &recorder, breaks...)
-	broken, unreached = map[string][]contract.Fault{}, map[string][]contract.Fault{}
+	broken, unreached, scripts = map[string][]contract.Fault{}, map[string][]contract.Fault{}, map[string]string{}
 	for _, r := range recorder.Results() {
 		switch r.Outcome {
 		case contract.Broken:
 			broken[r.Case] = r.Faults
+			if strings.Contains(r.Script, endpoint) {
+				scripts[r.Case] = strings.ReplaceAll(r.Script, "'"+endpoint, `"$endpoint"'`)
+			}
 		case contract.Unreached:
 			unreached[r.Case] = r.Faults
 		}
 	}
-	return broken, unreached
+	return broken, unreached, scripts
 }

@@ -1,0 +1,180 @@
+package contract
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// step is what a scene sent at one time: a call, or several side by side.
+type step struct {
+	pause   time.Duration // before it
+	answers []*Answer
+}
+
+// took notes what the scene has sent.
+func (s *Scene) took(answers ...*Answer) {
+	s.steps = append(s.steps, step{s.paused, answers})
+	s.paused = 0
+}
+
+// script writes the calls of a scene, from the first one to the latest that shows a fault,
+// for a POSIX shell: run by itself, where nothing of what it makes is there, it shows the
+// fault again. What an answer chooses anew each time is taken from the answer.
+func (s *Scene) script() string {
+	if len(s.showing) == 0 || s.showing[0] == nil || s.showing[0].s == nil {
+		return ""
+	}
+	of, end := s.showing[0].s, -1 // of another scene, where the case judges what others got
+	for i, step := range of.steps {
+		if slices.ContainsFunc(step.answers, func(a *Answer) bool { return slices.Contains(s.showing, a) }) {
+			end = i
+		}
+	}
+	rounds := repeated(of.steps[:end+1])
+	if len(rounds) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	common := commonOptions(rounds)
+	fmt.Fprintf(&b, "again() { answer=$(curl -sS -i --path-as-is --globoff%s \"$@\"); printf '%%s\\n\\n' \"$answer\"; }\n", joined(common))
+	for i := range rounds {
+		rounds[i].write(common)
+	}
+	for i := range rounds {
+		captures := rounds[i].captures(fmt.Sprint(i+1), rounds[i+1:])
+		b.WriteString(rounds[i].text())
+		for _, c := range captures {
+			b.WriteString(c)
+		}
+	}
+	return b.String()
+}
+
+// round is a step that is made one or more times in succession.
+type round struct {
+	step
+	times int
+	lines []string // a line for each of its calls
+}
+
+// repeated are steps, with those that make the same call again as one.
+func repeated(steps []step) []round {
+	var rounds []round
+	for _, s := range steps {
+		if n := len(rounds); n > 0 && len(s.answers) == 1 && len(rounds[n-1].answers) == 1 && sameCall(s.answers[0].call, rounds[n-1].answers[0].call) {
+			pause := max(s.pause, rounds[n-1].pause)
+			rounds[n-1] = round{step: step{pause, s.answers}, times: rounds[n-1].times + 1}
+			continue
+		}
+		rounds = append(rounds, round{step: s, times: 1})
+	}
+	return rounds
+}
+
+func sameCall(a, b call) bool {
+	return a.method == b.method && a.target == b.target && a.caller == b.caller && a.region == b.region &&
+		bytes.Equal(a.body, b.body) && maps.EqualFunc(a.header, b.header, slices.Equal)
+}
+
+// commonOptions are those that each of several calls has.
+func commonOptions(rounds []round) []string {
+	var common []string
+	first := true
+	for _, r := range rounds {
+		for _, a := range r.answers {
+			_, options, _ := curlWords(a.exchange(), a.call.body)
+			if first {
+				common, first = options, false
+			}
+			common = slices.DeleteFunc(slices.Clone(common), func(o string) bool {
+				return !strings.HasPrefix(o, "-H ") || !slices.Contains(options, o)
+			})
+		}
+	}
+	return common
+}
+
+func joined(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return " " + strings.Join(words, " ")
+}
+
+func (r *round) write(common []string) {
+	for _, a := range r.answers {
+		before, options, url := curlWords(a.exchange(), a.call.body)
+		options = slices.DeleteFunc(options, func(o string) bool { return slices.Contains(common, o) })
+		r.lines = append(r.lines, before+"again"+joined(append(options, url)))
+	}
+	alike := func(a *Answer) bool { return sameCall(a.call, r.answers[0].call) }
+	if len(r.answers) > 1 && !slices.ContainsFunc(r.answers, func(a *Answer) bool { return !alike(a) }) {
+		r.times, r.lines = len(r.answers), []string{r.lines[0] + " &"}
+	}
+}
+
+func (r *round) text() string {
+	pause := ""
+	if r.pause > 0 {
+		pause = fmt.Sprintf("sleep %.2f; ", r.pause.Seconds())
+	}
+	switch {
+	case len(r.lines) > 1:
+		return pause + strings.Join(r.lines, " &\n") + " &\nwait\n"
+	case len(r.answers) > 1:
+		return fmt.Sprintf("%sn=0; while [ $n -lt %d ]; do n=$((n+1)); %s done\nwait\n", pause, r.times, r.lines[0])
+	case r.times > 1:
+		return fmt.Sprintf("n=0; while [ $n -lt %d ]; do n=$((n+1)); %s%s; done\n", r.times, pause, r.lines[0])
+	}
+	return pause + r.lines[0] + "\n"
+}
+
+// captures are the lines that keep what later calls repeat of the round's answer. They put
+// variables in the place of that in the lines of these calls.
+func (r *round) captures(number string, later []round) []string {
+	if len(r.answers) != 1 {
+		return nil
+	}
+	a := r.answers[0]
+	const (
+		header  = `$(printf '%%s\n' "$answer" | tr -d '\r' | grep -i '^%s:' | head -n 1 | cut -d ' ' -f 2-%s)`
+		path    = ` | sed 's,^[a-zA-Z]*://[^/]*,,'`
+		segment = path + ` | sed 's,?.*,,; s,.*/,,'`
+	)
+	var lines []string
+	keep := func(name, value, command string) {
+		if len(value) < 8 { // what is shorter stands in a line by chance
+			return
+		}
+		found := false
+		value = strings.ReplaceAll(value, "'", `'\''`)
+		for _, l := range later {
+			for i, line := range l.lines {
+				if strings.Contains(line, value) {
+					l.lines[i], found = strings.ReplaceAll(line, value, `'"$`+name+number+`"'`), true
+				}
+			}
+		}
+		if found {
+			lines = append(lines, name+number+"="+command+"\n")
+		}
+	}
+	for name, of := range map[string]string{"location": "Location", "operation": "Azure-AsyncOperation"} {
+		u, err := url.Parse(a.Header.Get(of))
+		if err != nil {
+			continue
+		}
+		keep(name, u.RequestURI(), fmt.Sprintf(header, of, path))
+		keep(name+"id", nameOf(u.Path), fmt.Sprintf(header, of, segment))
+	}
+	keep("etag", a.Header.Get("ETag"), fmt.Sprintf(header, "ETag", ""))
+	if u, err := url.Parse(text(a.doc, "nextLink")); err == nil {
+		keep("next", u.RequestURI(), `$(printf '%s\n' "$answer" | sed -n 's/.*"nextLink": *"\([^"]*\)".*/\1/p' | sed 's/\\u0026/\&/g'`+path+`)`)
+	}
+	return lines
+}
