@@ -23,20 +23,21 @@ const (
 )
 
 // Clean removes everything created since the ledger began, until nothing is left or ctx
-// ends. It returns the ids of objects that it could not remove, or that it does not know
-// to be gone.
+// ends, but what is spared. It returns the ids of objects that it could not remove, that it
+// does not know to be gone, or that are spared and there.
 func (l *Ledger) Clean(ctx context.Context) (left []string) {
 	l.cleaning.Store(true)
 	things := l.noted(l.mayRemove)
 	l.restoreSubscriptions(ctx, things)
-	resources := ofKind(things, resource)
-	remaining := l.rounds(ctx, resources)
-	remaining = append(remaining, l.rounds(ctx, l.unnamed(ctx, resources))...)
+	known := ofKind(things, resource)
+	things = slices.DeleteFunc(slices.Clone(things), l.isSpared)
+	remaining := l.rounds(ctx, ofKind(things, resource))
+	remaining = append(remaining, l.rounds(ctx, slices.DeleteFunc(l.unnamed(ctx, known), l.isSpared))...)
 	remaining = append(remaining, l.rounds(ctx, ofKind(things, resourceGroup))...)
 	if len(remaining) == 0 {
 		remaining = l.endSubscriptions(ctx, ofKind(things, subscription))
 	}
-	for _, t := range append(remaining, l.foreign(ctx)...) {
+	for _, t := range append(remaining, l.untouched(ctx)...) {
 		if t.certain {
 			left = append(left, unescape(t.path))
 		}
@@ -61,11 +62,24 @@ func (l *Ledger) noted(right func(*entry) bool) []*entry {
 	return all
 }
 
-// foreign are resources that were written outside of the run's groups and are there. No
-// answer says that the run made them, so that they are left as they are.
-func (l *Ledger) foreign(ctx context.Context) []*entry {
+// Spare has Clean leave what these paths name, what is below that, and what it lies in.
+func (l *Ledger) Spare(paths []string) {
+	for _, p := range paths {
+		l.spare = append(l.spare, strings.ToLower(p)+"/")
+	}
+}
+
+func (l *Ledger) isSpared(t *entry) bool {
+	path := strings.ToLower(t.path) + "/"
+	return slices.ContainsFunc(l.spare, func(s string) bool { return strings.HasPrefix(path, s) || strings.HasPrefix(s, path) })
+}
+
+// untouched are resources that are there, and that Clean leaves as they are: those that are
+// spared, and those that were written outside of the run's groups, where no answer says
+// that the run made them.
+func (l *Ledger) untouched(ctx context.Context) []*entry {
 	var there []*entry
-	for _, t := range l.noted(func(t *entry) bool { return t.kind == resource && t.certain && !l.mayRemove(t) }) {
+	for _, t := range l.noted(func(t *entry) bool { return t.kind == resource && t.certain && (!l.mayRemove(t) || l.isSpared(t)) }) {
 		if got, err := l.send(ctx, t, http.MethodGet, ""); err != nil || got.Status != http.StatusNotFound {
 			there = append(there, t)
 		}

@@ -23,6 +23,7 @@ type Ledger struct {
 	limit  time.Duration // of a write
 
 	cleaning atomic.Bool // nothing is noted any more
+	spare    []string    // paths in lower case, each with a slash behind it
 	vacant   bool        // lists have shown that the run's groups held nothing before
 
 	mu      sync.Mutex

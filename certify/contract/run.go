@@ -183,7 +183,7 @@ func (t trial) run(ctx context.Context, target Target) Result {
 		result.Faults = s.obstacles
 	}
 	if result.Outcome == Broken {
-		result.Script = s.script()
+		result.Script, result.Made = s.script(), s.made()
 	}
 	result.Took = time.Since(result.Began)
 	return result

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,6 +21,20 @@ type step struct {
 func (s *Scene) took(answers ...*Answer) {
 	s.steps = append(s.steps, step{s.paused, answers})
 	s.paused = 0
+}
+
+// made are the paths that the scene has PUT.
+func (s *Scene) made() []string {
+	var paths []string
+	for _, step := range s.steps {
+		for _, a := range step.answers {
+			if a.call.method == http.MethodPut {
+				path, _, _ := strings.Cut(a.call.target, "?")
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
 // script writes the calls of a scene, from the first one to the latest that shows a fault,

@@ -20,7 +20,8 @@ type Run struct {
 	Disruptive bool          `json:"disruptive"`
 	// Results has each case once for each type on which it was tried or left out.
 	Results []contract.Result `json:"results"`
-	// Left are the ids of resources and groups that the run made and could not remove.
+	// Left are the ids of resources and groups that the run made and did not remove: it could
+	// not, or was to keep them.
 	Left []string `json:"left"`
 }
 

@@ -33,6 +33,7 @@ type certification struct {
 	profiles       []string
 	cases          []string
 	disruptive     bool
+	keep           bool
 	format         terminal.Format
 
 	limits config.Limits // of the file
@@ -49,7 +50,8 @@ straight at its endpoints as a front door would call them, or through a front do
 docs/certify.md describes FILE.
 
 Everything is made below one resource group, which has to be empty, and removed in the
-end, also on Ctrl-C. What could not be removed is said.
+end, also on Ctrl-C. What could not be removed is said. --keep leaves what the broken cases
+made, to look at it.
 
 --list shows the cases. --compare OLD NEW says what has changed between two results.json.
 
@@ -81,6 +83,7 @@ not to its end.`,
 	flags.StringVar(&run.reports, "report", "", "write report.html, junit.xml and results.json into `DIR`")
 	flags.StringSliceVar(&run.cases, "case", nil, "run these cases alone, by their `IDS`; separated by commas")
 	flags.BoolVar(&run.disruptive, "disruptive", false, "run the cases that may disturb others who use the provider, too")
+	flags.BoolVar(&run.keep, "keep", false, "leave what the broken cases made, to look at it")
 	flags.BoolVar(&list, "list", false, "show the cases, and run none")
 	flags.BoolVar(&compare, "compare", false, "compare the results.json of two runs: certify --compare OLD NEW")
 	flags.VarP(&run.format, "output", "o", "how to write the outcome; json and yaml: as in results.json")
@@ -209,6 +212,11 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 		}
 	}
 	run.Results = found.Results()
+	for _, r := range run.Results {
+		if c.keep {
+			ledger.Spare(r.Made)
+		}
+	}
 	run.Left = c.clean(ctx, ledger)
 	ledger.CloseIdleConnections()
 	return stopped, errors.Join(err, leftBehind(err, run.Left))
@@ -241,7 +249,11 @@ func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
 func (c *certification) clean(ctx context.Context, ledger *contract.Ledger) []string {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.limits.Cleanup)
 	defer cancel()
-	fmt.Fprintln(c.stderr, "removing what was made")
+	but := ""
+	if c.keep {
+		but = ", but for what broken cases made"
+	}
+	fmt.Fprintln(c.stderr, "removing what was made"+but)
 	return ledger.Clean(bounded)
 }
 

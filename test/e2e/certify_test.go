@@ -205,6 +205,20 @@ func TestCertifyCleansUpWhenInterrupted(t *testing.T) {
 	}
 }
 
+// What the broken cases made can be left to look at, and nothing else.
+func TestCertifyKeepsWhatBrokenCasesMade(t *testing.T) {
+	t.Parallel()
+	endpoint := harness.StartContoso(t, "westus", harness.ContosoOptions{Args: []string{"--break", "etag-strong"}})
+	global := harness.StartContoso(t, "global", harness.ContosoOptions{})
+	f := contosoFile(t).only("Contoso.Compute", "virtualMachines").straightAt(endpoint, global)
+	f["profiles"] = []string{"core", "etags"}
+	c := certify(t, f, 1, "--case", "put/creates-with-201,etag/is-weak", "--keep")
+	ids := endpoint.IDs(t)
+	if left := c.results(t).Left; len(ids) != 1 || !slices.Equal(left, ids) || !strings.Contains(c.stdout, "left behind: "+ids[0]+"\n") {
+		t.Errorf("left %q, and the provider has %q:\n%s", left, ids, c.stdout)
+	}
+}
+
 // What a provider does not delete is said.
 func TestCertifySaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
