@@ -129,7 +129,10 @@ func (s *scope) references(_ *expr.Call, args []expr.Value) (expr.Value, error) 
 		return expr.Value{}, err
 	}
 	found := s.find(args[0].Text())
-	if len(found) == 0 && !s.emptyLoop(args[0].Text()) {
+	if s.mayBeBroken(args[0].Text()) {
+		return expr.Value{}, expr.ErrReported
+	}
+	if !s.isLoop(args[0].Text(), found) {
 		return expr.Value{}, expr.Errorf("the template has no loop of resources '%s'", args[0].Text())
 	}
 	answers := make([]expr.Value, len(found))
@@ -139,6 +142,14 @@ func (s *scope) references(_ *expr.Call, args []expr.Value) (expr.Value, error) 
 		}
 	}
 	return expr.ArrayOf(answers...), nil
+}
+
+// isLoop reports whether what a name stands for is a loop of resources.
+func (s *scope) isLoop(name string, found []*declaration) bool {
+	if len(found) == 0 {
+		return s.emptyLoop(name)
+	}
+	return found[0].loop != nil && found[0].loop.Index == 0 && len(found) == found[0].loop.Count
 }
 
 func (s *scope) resourceInfo(_ *expr.Call, args []expr.Value) (expr.Value, error) {

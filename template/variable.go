@@ -49,7 +49,7 @@ func (s *scope) variable(name string) (expr.Value, error) {
 	}
 	return s.settle(slot, "variables('"+slot.name+"')", func() (expr.Value, bool) {
 		f := &frame{}
-		if !s.isLoop(slot) {
+		if !s.isCopied(slot) {
 			return s.evaluate(slot.node, f)
 		}
 		s.frame = f
@@ -59,8 +59,8 @@ func (s *scope) variable(name string) (expr.Value, error) {
 	})
 }
 
-// isLoop reports whether a variable is made by a loop of the variables' own.
-func (s *scope) isLoop(slot *slot) bool {
+// isCopied reports whether a variable is made by a loop of the variables' own.
+func (s *scope) isCopied(slot *slot) bool {
 	loops := s.template.Member("variables").Member("copy")
 	if !isLoops(loops) {
 		return false
