@@ -26,8 +26,8 @@ func (s *scope) env(library expr.Library, f *frame) *expr.Env {
 // walker turns nodes into values.
 type walker struct {
 	*scope
-	env *expr.Env
-	at  *frame
+	env    *expr.Env
+	inside *frame
 }
 
 // value works out a node. Of a node without expressions the value is kept.
@@ -177,11 +177,11 @@ func (w walker) loop(name string, count, input *document.Node) (elements []expr.
 	if !ok {
 		return nil, false
 	}
-	outer := *w.at
-	defer func() { *w.at = outer }()
+	outer := *w.inside
+	defer func() { *w.inside = outer }()
 	elements = make([]expr.Value, 0, n)
 	for i := range n {
-		*w.at = *outer.with(iteration{name: name, index: i})
+		*w.inside = *outer.with(iteration{name: name, index: i})
 		v, fine, _ := w.value(input)
 		if !fine {
 			return nil, false // the others would fail as well

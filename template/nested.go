@@ -1,7 +1,6 @@
 package template
 
 import (
-	"fmt"
 	"strings"
 
 	"portico/template/document"
@@ -209,7 +208,7 @@ func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)
 	for _, a := range u.arguments {
 		v, err := finish(a.Value)
 		if err != nil {
-			return nil, []*document.Fault{a.At.Fault(Code, "%s", fmt.Sprintf("the parameter '%s': %v", a.Name, err))}
+			return nil, []*document.Fault{a.At.Fault(Code, "the parameter '%s': %v", a.Name, err)}
 		}
 		a.Value = v
 		in.Arguments = append(in.Arguments, a)

@@ -1,0 +1,171 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// add notes a resource by all of its names.
+func (s *scope) add(d *declaration) {
+	s.declared = append(s.declared, d)
+	if d.symbol != "" {
+		s.index(d.symbol, d)
+		if d.loop != nil {
+			s.index(fmt.Sprintf("%s[%d]", d.symbol, d.loop.Index), d)
+		}
+	}
+	if d.loop != nil {
+		s.index(d.loop.Name, d)
+	}
+	if d.id == "" && d.name != "" {
+		s.index(d.name, d)
+	}
+	s.nameless = s.nameless || d.name == "" && d.broken
+	if d.id != "" {
+		for _, name := range []string{d.id, d.name, d.kind + "/" + d.name, strings.TrimPrefix(d.path(), "/providers/")} {
+			s.index(name, d)
+		}
+	}
+	if d.skipped || d.broken {
+		return
+	}
+	if !d.existing {
+		if earlier := s.ids[strings.ToLower(d.id)]; earlier != nil {
+			line := earlier.node.Fault(Code, "").Line
+			s.fault(d.node, "the resource '%s' is declared more than once: first at line %d", d.id, line)
+			return
+		}
+		s.ids[strings.ToLower(d.id)] = d
+	}
+	if s.count++; s.count > maxResources {
+		s.fault(s.template.Member("resources"), "the template has more than %d resources", maxResources)
+		s.over = true
+	}
+}
+
+func (s *scope) index(name string, d *declaration) {
+	key := strings.ToLower(name)
+	for _, other := range s.byName[key] {
+		if other == d {
+			return
+		}
+	}
+	s.byName[key] = append(s.byName[key], d)
+}
+
+// named are the resources that a name stands for. A symbol, or a loop, stands before
+// resources that are named so.
+func (s *scope) named(name string) []*declaration {
+	found := s.byName[strings.ToLower(name)]
+	if len(found) < 2 {
+		return found
+	}
+	for _, prefer := range []func(*declaration) bool{
+		func(d *declaration) bool { return strings.EqualFold(d.symbol, name) },
+		func(d *declaration) bool { return d.loop != nil && strings.EqualFold(d.loop.Name, name) },
+		func(d *declaration) bool { return !d.skipped },
+	} {
+		var preferred []*declaration
+		for _, d := range found {
+			if prefer(d) {
+				preferred = append(preferred, d)
+			}
+		}
+		if len(preferred) > 0 {
+			return preferred
+		}
+	}
+	return found
+}
+
+// emptyLoop reports whether a name is that of a loop without resources.
+func (s *scope) emptyLoop(name string) bool {
+	name = strings.ToLower(name)
+	return name != "" && s.loopNames[name] && len(s.byName[name]) == 0
+}
+
+// mayBeBroken reports whether a name may be that of a resource whose fault is reported.
+func (s *scope) mayBeBroken(name string) bool { return s.nameless || s.broken[strings.ToLower(name)] }
+
+// after has d wait for another resource.
+func (d *declaration) after(other *declaration) {
+	if !d.waits[other] {
+		d.waits[other] = true
+		d.dependsOn = append(d.dependsOn, other)
+	}
+}
+
+func (d *declaration) readDependsOn() {
+	n := d.node.Member("dependsOn")
+	if n == nil {
+		return
+	}
+	f := &frame{loops: d.loops}
+	if !n.Is(expr.Array) {
+		d.s.dependOn(d, n, f)
+		return
+	}
+	for _, e := range n.Elements {
+		d.s.dependOn(d, e, f)
+	}
+}
+
+// dependOn reads an element of dependsOn, or an expression that makes all of them.
+func (s *scope) dependOn(d *declaration, n *document.Node, f *frame) {
+	v, ok := s.evaluate(n, f)
+	if !ok {
+		return
+	}
+	names := []expr.Value{v}
+	if v.Is(expr.Array) && n.Is(expr.String) {
+		names = v.Elements()
+	}
+	for _, name := range names {
+		if !name.Is(expr.String) {
+			s.fault(n, "dependsOn has names, IDs or symbols of resources, and this is of kind %s", name.Kind())
+			continue
+		}
+		found := s.named(name.Text())
+		if len(found) == 0 && !s.emptyLoop(name.Text()) && !s.mayBeBroken(name.Text()) {
+			s.fault(n, "the resource '%s' is not in the template%s", name.Text(), s.near(name.Text()))
+		}
+		if len(found) > 1 && !s.loopNames[strings.ToLower(name.Text())] {
+			s.fault(n, "'%s' names %d resources of the template; use a type with the name, or an ID", name.Text(), len(found))
+			continue
+		}
+		for _, other := range found {
+			d.after(other)
+		}
+	}
+}
+
+func (s *scope) near(name string) string {
+	names := make([]string, 0, 2*len(s.declared))
+	for _, d := range s.declared {
+		if d.symbol != "" {
+			names = append(names, d.symbol)
+		}
+		names = append(names, d.name)
+	}
+	return guess(name, names)
+}
+
+// serialize has each batch of a serial loop wait for the one before.
+func (s *scope) serialize() {
+	loops := map[string][]*declaration{}
+	for _, d := range s.declared {
+		if d.loop == nil || d.loop.Batch == 0 || d.skipped {
+			continue
+		}
+		key := d.kind + "\n" + d.loop.Name
+		for _, earlier := range loops[key] {
+			if earlier.loop.Index/d.loop.Batch == d.loop.Index/d.loop.Batch-1 {
+				d.after(earlier)
+			}
+		}
+		loops[key] = append(loops[key], d)
+	}
+}
