@@ -135,7 +135,7 @@ func (c checker) allowed(d definition, v expr.Value, at *document.Node) bool {
 
 func contains(values, v expr.Value) bool {
 	for _, allowed := range values.Elements() {
-		if allowed.Equal(v) {
+		if allowed.Equal(v) || v.Is(expr.String) && strings.EqualFold(allowed.Text(), v.Text()) && v.Text() != "" { // in any casing, as in ARM
 			return true
 		}
 	}

@@ -20,12 +20,9 @@ func (s *scope) add(d *declaration) {
 	if d.loop != nil {
 		s.index(d.loop.Name, d)
 	}
-	if d.id == "" && d.name != "" {
-		s.index(d.name, d)
-	}
 	s.nameless = s.nameless || d.name == "" && d.broken
-	if d.id != "" {
-		for _, name := range []string{d.id, d.name, d.kind + "/" + d.name, strings.TrimPrefix(d.path(), "/providers/")} {
+	if d.name != "" {
+		for _, name := range []string{d.id, d.name, lastSegment(d.name), d.kind + "/" + d.name, strings.TrimPrefix(d.path(), "/providers/")} {
 			s.index(name, d)
 		}
 	}
@@ -47,6 +44,9 @@ func (s *scope) add(d *declaration) {
 }
 
 func (s *scope) index(name string, d *declaration) {
+	if name == "" {
+		return
+	}
 	key := strings.ToLower(name)
 	for _, other := range s.byName[key] {
 		if other == d {
@@ -57,7 +57,7 @@ func (s *scope) index(name string, d *declaration) {
 }
 
 // named are the resources that a name stands for. A symbol, or a loop, stands before
-// resources that are named so.
+// resources that are named so, and those before children whose last segment is the name.
 func (s *scope) named(name string) []*declaration {
 	found := s.byName[strings.ToLower(name)]
 	if len(found) < 2 {
@@ -66,6 +66,7 @@ func (s *scope) named(name string) []*declaration {
 	for _, prefer := range []func(*declaration) bool{
 		func(d *declaration) bool { return strings.EqualFold(d.symbol, name) },
 		func(d *declaration) bool { return d.loop != nil && strings.EqualFold(d.loop.Name, name) },
+		func(d *declaration) bool { return strings.EqualFold(d.name, name) },
 		func(d *declaration) bool { return !d.skipped },
 	} {
 		var preferred []*declaration

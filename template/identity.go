@@ -10,6 +10,10 @@ import (
 func (d *declaration) text(name string, f *frame) (text string, ok bool) {
 	n := d.node.Member(name)
 	if n == nil {
+		if profile := d.s.template.Member("apiProfile"); profile != nil && name == "apiVersion" {
+			d.s.fault(profile, "API profiles are not supported: give each resource its apiVersion")
+			return "", false
+		}
 		d.s.fault(d.node, "the resource lacks its member '%s'", name)
 		return "", false
 	}

@@ -97,7 +97,9 @@ func under(c *expr.Call, scope, kind string, names []string) (expr.Value, error)
 	return expr.StringOf(id.String()), nil
 }
 
-func isGroup(kind string) bool { return strings.EqualFold(kind, "Microsoft.Resources/resourceGroups") }
+func isGroup(kind string) bool {
+	return strings.EqualFold(strings.Trim(kind, "/"), "Microsoft.Resources/resourceGroups")
+}
 
 func subscriptionResourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	before, kind, names, err := typed(args, 1)
