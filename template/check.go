@@ -89,6 +89,10 @@ func (c checker) kind(d definition) (definition, bool) {
 // check reports where a value differs from its definition, and returns it with its
 // secrets marked. What needs an answer is not looked at.
 func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Value, bool) {
+	if err := c.budget.Steps(1); err != nil {
+		c.failed(at, err)
+		return v, false
+	}
 	if d.kind == "securestring" || d.kind == "secureobject" {
 		v = v.AsSecure()
 	}
@@ -320,7 +324,7 @@ func (c checker) discriminate(d definition, v expr.Value, at *document.Node) (de
 	if given && !value.Known() {
 		return definition{kind: d.kind}, true
 	}
-	if given && value.Is(expr.String) && mapping != nil {
+	if given && value.Is(expr.String) && mapping != nil && c.budget.Steps(len(mapping.Members)) == nil {
 		for _, m := range mapping.Members {
 			if m.Name == value.Text() {
 				chosen, ok := c.resolve(m.Node)

@@ -54,11 +54,14 @@ func (d *declaration) unfold() error {
 		d.s.count = declared
 		d.unfolds = &Unfolding{template: t, arguments: d.arguments, name: d.name, scope: d.at, location: location}
 		d.body = d.deferredBody(t)
-		return nil
+		return d.s.budget.Bytes(d.body.Size())
 	}
 	d.nested = nested
 	return nil
 }
+
+// bytesOfNodes is how much more a value takes as nodes.
+const bytesOfNodes = 3
 
 // readTemplate is the nested template, which an expression may make.
 func (d *declaration) readTemplate(n *document.Node) *document.Node {
@@ -67,6 +70,10 @@ func (d *declaration) readTemplate(n *document.Node) *document.Node {
 	}
 	v, ok := d.s.evaluate(n, d.frame())
 	if !ok || !v.Known() {
+		return n
+	}
+	if err := d.s.budget.Bytes(bytesOfNodes * v.Size()); err != nil {
+		d.s.failed(n, err)
 		return n
 	}
 	return n.Holding(v)
@@ -173,7 +180,12 @@ func (d *declaration) deferredBody(t *document.Node) expr.Value {
 	for i, a := range d.arguments {
 		parameters[i] = expr.Member{Name: a.Name, Value: object("value", a.Value)}
 	}
-	return object("properties", object("mode", "Incremental", "template", t.Literal(), "parameters", expr.ObjectOf(parameters...)))
+	literal, known := d.s.literals[t]
+	if !known {
+		literal = t.Literal()
+		d.s.literals[t] = literal
+	}
+	return object("properties", object("mode", "Incremental", "template", literal, "parameters", expr.ObjectOf(parameters...)))
 }
 
 // deploymentValue is what reference says of a nested deployment.

@@ -35,6 +35,9 @@ const (
 // maxFaults are reported; a template with more is given up.
 const maxFaults = 50
 
+// maxRepeated are how often faults are met again, in loops, before a template is given up.
+const maxRepeated = 500
+
 // Input is a template with what it stands in.
 type Input struct {
 	Template *document.Node
@@ -64,7 +67,7 @@ type Argument struct {
 // Expand works out what a template asks for. With faults, there is no plan.
 func Expand(in Input) (*Plan, []*document.Fault) {
 	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
-		constant: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
+		constant: map[*document.Node]expr.Value{}, literals: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
 	s := e.newScope(in.Template, in.Scope, in.Name, in.Location)
 	s.read(in.Arguments)
 	if s.declare(); !e.over {
@@ -87,9 +90,11 @@ type expansion struct {
 	budget   *expr.Budget
 	parsed   map[string]parsed
 	constant map[*document.Node]expr.Value // values without expressions
+	literals map[*document.Node]expr.Value // of nested templates that are sent as they are
 	faults   []*document.Fault
 	seen     map[place]bool
 	plan     *Plan
+	repeated int  // faults met again
 	count    int  // resources declared
 	quiet    bool // faults are not reported
 	over     bool // too much: nothing further is worked out
@@ -117,7 +122,12 @@ func (e *expansion) keyFault(of *document.Node, m document.Member, format string
 }
 
 func (e *expansion) report(p place, fault func(place) *document.Fault) {
-	if e.quiet || e.seen[p] {
+	if e.quiet {
+		return
+	}
+	if e.seen[p] {
+		e.repeated++
+		e.over = e.over || e.repeated >= maxRepeated
 		return
 	}
 	e.seen[p] = true
@@ -150,7 +160,7 @@ func (e *expansion) failed(at *document.Node, err error) {
 		if e.over {
 			return
 		}
-		e.over = true
+		e.over, e.quiet = true, false
 	}
 	fault := &expr.Error{}
 	if !errors.As(err, &fault) {

@@ -28,6 +28,7 @@ type Node struct {
 	Elements []*Node  // of an array
 	Offset   int      // in bytes
 	document *Document
+	index    map[string]int // of many members by their lower-case names
 }
 
 // Member is a member of an object.
@@ -53,12 +54,31 @@ func (n *Node) Member(name string) *Node {
 	if n == nil {
 		return nil
 	}
+	if n.index != nil {
+		if at, ok := n.index[strings.ToLower(name)]; ok {
+			return n.Members[at].Node
+		}
+		return nil
+	}
 	for i := range n.Members {
 		if strings.EqualFold(n.Members[i].Name, name) {
 			return n.Members[i].Node
 		}
 	}
 	return nil
+}
+
+// fewMembers are found by looking at each.
+const fewMembers = 16
+
+func (n *Node) indexMembers() {
+	if len(n.Members) <= fewMembers {
+		return
+	}
+	n.index = make(map[string]int, len(n.Members))
+	for i, m := range n.Members {
+		n.index[strings.ToLower(m.Name)] = i
+	}
 }
 
 // Literal is the node as a value, no expression in it worked out.
@@ -202,6 +222,7 @@ func (n *Node) Holding(v expr.Value) *Node {
 		for _, m := range v.Members() {
 			made.Members = append(made.Members, Member{Name: m.Name, Offset: n.Offset, Node: n.Holding(m.Value)})
 		}
+		made.indexMembers()
 	}
 	return made
 }

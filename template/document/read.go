@@ -278,6 +278,7 @@ func (s *scanner) object(n *Node) *syntaxError {
 	if len(seen) < len(n.Members) {
 		n.Members = slices.DeleteFunc(n.Members, func(m Member) bool { return m.Node == nil })
 	}
+	n.indexMembers()
 	return err
 }
 

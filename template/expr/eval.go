@@ -167,11 +167,17 @@ func (e *evaluation) invocation(n *Invocation, b *bindings) (Value, error) {
 	return e.call(f, n, args)
 }
 
+// stepsOfGuess is what it costs to compare a name with all that there are.
+const stepsOfGuess = 2000
+
 // unknown is the fault of a call whose function does not exist.
 func (e *evaluation) unknown(n *Invocation) error {
 	name := n.Name
 	if n.Namespace != "" {
 		name = n.Namespace + "." + n.Name
+	}
+	if err := e.env.Budget.Steps(stepsOfGuess); err != nil {
+		return err
 	}
 	names := e.env.Library.Names(n.Namespace)
 	if n.Namespace == "" {
