@@ -215,7 +215,7 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, erro
 		if anySecure(args) && fault.cause == nil {
 			return Value{}, errorAt(n.offset, "the template function '%s' refuses an argument that is made of a secret", f.Name)
 		}
-		if fault.Offset < 0 && fault.cause == nil {
+		if fault.Offset < 0 && fault.cause == nil && f.Name != "fail" { // whose message is the template's own
 			fault = &Error{Message: "the template function '" + f.Name + "': " + fault.Message, Offset: n.offset}
 		}
 		return Value{}, fault
