@@ -95,7 +95,11 @@ func (p *Path) Parse(raw string) error {
 	if err != nil {
 		return err
 	}
-	return p.walk(expanded, true)
+	err = p.walk(expanded, true)
+	if err != nil {
+		*p = Path{sub: -1, group: -1} // it has no text that its positions could lie in
+	}
+	return err
 }
 
 // canonicalForm reports whether raw is canonical already: no escape, no empty segment,
