@@ -147,6 +147,7 @@ var otherMeanings = map[string][]string{
 	"events/event.go":               {"sweep"}, // an origin
 	"gateway/admin/api/provider.go": {"registration"},
 	"gateway/admin/doubts.go":       {"verify"}, // a flag of a row
+	"template/context.go":           {"batch"},  // a service of the public cloud
 }
 
 // Whoever adds a kind of job changes three places: its package, the transaction that makes

@@ -107,10 +107,10 @@ func refusalIn(text []byte) *arm.Error {
 		Status string     `json:"status"`
 		Error  *arm.Error `json:"error"`
 	}
-	if json.Unmarshal(text, &said) != nil || !strings.EqualFold(said.Status, "Failed") || said.Error == nil || said.Error.Code == "" {
-		return nil
+	if json.Unmarshal(text, &said) == nil && strings.EqualFold(said.Status, "Failed") && said.Error != nil && said.Error.Code != "" {
+		return said.Error
 	}
-	return said.Error
+	return nil
 }
 
 // content is what the provider is asked: the resource with its place and its body.

@@ -112,7 +112,8 @@ func (c *call) resource(text []byte) (Resource, error) {
 	if own, ok := jsontext.Text(jsontext.Value(r.Body, "location")); ok {
 		r.Location = own
 	}
-	return r, c.place(&r)
+	err := c.place(&r)
+	return r, err
 }
 
 // typeOf is the full type of a resource: its own, or the call's.
