@@ -24,6 +24,7 @@ const (
 	InvalidActionOrNotAction                 Code = "InvalidActionOrNotAction"
 	InvalidAPIVersionParameter               Code = "InvalidApiVersionParameter"
 	InvalidAuthenticationToken               Code = "InvalidAuthenticationToken"
+	InvalidDeployment                        Code = "InvalidDeployment"
 	InvalidGatewayHost                       Code = "InvalidGatewayHost"
 	InvalidPrincipalID                       Code = "InvalidPrincipalId"
 	InvalidProviderResponse                  Code = "InvalidProviderResponse"
@@ -44,6 +45,7 @@ const (
 	InvalidTagNameCharacters                 Code = "InvalidTagNameCharacters"
 	InvalidTagNameLength                     Code = "InvalidTagNameLength"
 	InvalidTagValueLength                    Code = "InvalidTagValueLength"
+	InvalidTemplate                          Code = "InvalidTemplate"
 	LinkedAuthorizationFailed                Code = "LinkedAuthorizationFailed"
 	LinkedInvalidPropertyID                  Code = "LinkedInvalidPropertyId"
 	LocationNotAvailableForGroup             Code = "LocationNotAvailableForResourceGroup"
@@ -138,6 +140,7 @@ var faults = map[Code]fault{
 	HTTPResourceNotFound:       {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},
 	InternalServerError:        {http.StatusInternalServerError, "Encountered internal server error. Diagnostic information: timestamp '%s', subscription id '%s', tracking id '%s', request correlation id '%s'."},
 	InvalidAPIVersionParameter: {http.StatusBadRequest, "The api-version '%s' is invalid. The supported versions are '%s'."},
+	InvalidDeployment:          {http.StatusBadRequest, "The deployment '%s' is invalid: %s."},
 	InvalidGatewayHost:         {http.StatusBadGateway, "Host name resolution failed for '%s'; cannot fulfill the request."},
 	InvalidProviderResponse:    {http.StatusBadGateway, "The resource provider '%s' returned an invalid response: %s."},
 	InvalidQueryParameter:      {http.StatusBadRequest, "The query parameter '%s' is invalid: %s."},
@@ -163,6 +166,7 @@ var faults = map[Code]fault{
 		"The value of the tag '%s' is invalid: a tag value has at most 256 characters."},
 	LinkedAuthorizationFailed: {http.StatusForbidden,
 		"The client '%s' with object id '%s' has permission to perform action '%s' on scope '%s'; however, it does not have permission to perform action '%s' on the linked scope(s) '%s' or the linked scope(s) are invalid."},
+	InvalidTemplate: {http.StatusBadRequest, "Deployment template validation failed: '%s'."},
 	LinkedInvalidPropertyID: {http.StatusBadRequest,
 		"Property id '%s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'."},
 	LocationNotAvailableForGroup: {http.StatusBadRequest,

@@ -1,0 +1,126 @@
+// Package deployments reads what clients send for deployments of templates.
+package deployments
+
+import (
+	"fmt"
+	"strings"
+
+	"portico/arm"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Content is what a client sends for a deployment. Its nodes are places of what was sent.
+type Content struct {
+	Location  string // empty at a resource group
+	Complete  bool   // the mode: what the template lacks is deleted
+	Template  *document.Node
+	Arguments []template.Argument
+}
+
+// longestName is how many characters a deployment's name has at most.
+const longestName = 64
+
+// unsupported are members of a deployment that are refused by name.
+var unsupported = [...]struct{ member, sentence string }{
+	{"templateLink", "links to templates are not supported: send the template itself"},
+	{"parametersLink", "links to parameters are not supported: send the parameters themselves"},
+	{"onErrorDeployment", "going back to an earlier deployment is not supported: deploy its template again"},
+	{"externalInputs", "external inputs are not supported: send the parameters' values"},
+}
+
+// Read reads the content of a deployment of a name to a scope. It is JSON as az sends it:
+// with comments, unquoted names and line breaks in strings. Faults say path, line and
+// column in it.
+func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) {
+	if !validName(name) {
+		return nil, arm.NewError(arm.InvalidDeployment, name,
+			fmt.Sprintf("its name has 1 to %d characters: letters, digits, '-', '_', '.', '(' and ')'", longestName)).About("name")
+	}
+	d, faults := document.Read(content, document.Relaxed, template.Code)
+	if len(faults) > 0 {
+		return nil, Refusal(faults)
+	}
+	if !d.Root.Is(expr.Object) {
+		return nil, refusalAt(d.Root, "a deployment is an object, and this is %s", d.Root.Value.Kind())
+	}
+	properties := d.Root.Member("properties")
+	if !properties.Is(expr.Object) {
+		return nil, refusalAt(d.Root, "a deployment has an object 'properties'")
+	}
+	c := &Content{Location: d.Root.Member("location").Text(), Template: properties.Member("template")}
+	if fault := c.checkLocation(name, scope); fault != nil {
+		return nil, fault
+	}
+	for _, u := range unsupported {
+		if n := properties.Member(u.member); n != nil && !n.Is(expr.Null) {
+			return nil, refusalAt(n, "%s", u.sentence)
+		}
+	}
+	if c.Template == nil {
+		return nil, refusalAt(properties, "a deployment has an object 'template'")
+	}
+	if fault := c.readMode(properties, scope); fault != nil {
+		return nil, fault
+	}
+	if n := properties.Member("parameters"); n != nil && !n.Is(expr.Null) {
+		if c.Arguments, faults = template.ReadArguments(n); len(faults) > 0 {
+			return nil, Refusal(faults)
+		}
+	}
+	return c, nil
+}
+
+func validName(name string) bool {
+	return name != "" && len(name) <= longestName && strings.IndexFunc(name, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.()", c)
+	}) < 0
+}
+
+// checkLocation: a deployment at a subscription has a location, one at a group has the
+// group's.
+func (c *Content) checkLocation(name string, scope expr.Scope) *arm.Error {
+	switch {
+	case scope.Group == "" && c.Location == "":
+		return arm.NewError(arm.InvalidDeployment, name, "at a subscription it has a 'location'").About("location")
+	case scope.Group != "" && c.Location != "":
+		return arm.NewError(arm.InvalidDeployment, name, "at a resource group it has no 'location', as its group has one").About("location")
+	}
+	return nil
+}
+
+func (c *Content) readMode(properties *document.Node, scope expr.Scope) *arm.Error {
+	mode := properties.Member("mode")
+	switch {
+	case mode == nil:
+		return refusalAt(properties, "a deployment has a 'mode': 'Incremental' or 'Complete'")
+	case strings.EqualFold(mode.Text(), "Complete") && scope.Group == "":
+		return refusalAt(mode, "a deployment at a subscription is 'Incremental'")
+	case strings.EqualFold(mode.Text(), "Complete"):
+		c.Complete = true
+	case !strings.EqualFold(mode.Text(), "Incremental"):
+		return refusalAt(mode, "a deployment's mode is 'Incremental' or 'Complete'")
+	}
+	return nil
+}
+
+func refusalAt(n *document.Node, format string, args ...any) *arm.Error {
+	return Refusal([]*document.Fault{n.Fault(template.Code, format, args...)})
+}
+
+// Refusal is the refusal of a deployment for faults of what was sent: the first one is its
+// message, and each a detail if there are several.
+func Refusal(faults []*document.Fault) *arm.Error {
+	refusal := faultOf(faults[0])
+	if len(faults) > 1 {
+		for _, f := range faults {
+			refusal.Details = append(refusal.Details, *faultOf(f))
+		}
+	}
+	return refusal
+}
+
+func faultOf(f *document.Fault) *arm.Error {
+	return arm.NewError(arm.InvalidTemplate, fmt.Sprintf("%s. Path '%s', line %d, column %d", f.Message, f.Path, f.Line, f.Column)).About(f.Path)
+}
