@@ -1,0 +1,275 @@
+// Package plan decides, as a pure value, what a deployment does next: which of its steps
+// are sent, asked for and followed, and how it ends.
+//
+// Nothing is sent before all it depends on has succeeded, and all that can be sent is, within
+// the bounds. A failed step ends those that depend on it, and nothing else. A step of which
+// no answer came is asked for, and sent again only once it cannot land any more.
+package plan
+
+import "time"
+
+// State is how far a step is. The numbers are stored.
+type State uint8
+
+// The states of a step. From Succeeded on they are ends.
+const (
+	Waiting   State = iota // for others, for its time, or for room
+	Sent                   // it may have left, and its answer is not known
+	Accepted               // its provider goes on with it
+	Succeeded              // also a step that was left out by its condition
+	Failed
+	Ended    // by the failure, or the end, of one that it depends on
+	Canceled // before it was sent
+)
+
+var states = [...]string{"Waiting", "Sent", "Accepted", "Succeeded", "Failed", "Ended", "Canceled"}
+
+func (s State) String() string { return states[s] }
+
+// Over reports whether the state is an end.
+func (s State) Over() bool { return s >= Succeeded }
+
+// Act is what is to be done with a step.
+type Act uint8
+
+// The acts.
+const (
+	Send   Act = iota // and record before that it may leave
+	Ask               // whether it has landed
+	Follow            // whether its provider is done
+)
+
+// Order is something to do now. Its outcome is told by [Plan.Settle].
+type Order struct {
+	Step int
+	Act  Act
+}
+
+// Outcome is what became of an order.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Done      Outcome = iota // it has succeeded
+	Refused                  // it has failed for good
+	GoesOn                   // it has landed, and its provider goes on with it
+	Lost                     // it may have landed, or still land: no answer says so
+	Absent                   // it has not landed, and cannot land any more
+	Transient                // tried again, within the budget
+	Throttled                // tried again, however often: the caller has made too many calls
+)
+
+// Limits bound what runs side by side, and for how long transient failures are tried again.
+type Limits struct {
+	PerDeployment int
+	PerEndpoint   int
+	Budget        time.Duration // from a step's first transient failure in a row
+	Pause         time.Duration // between two tries, at least
+}
+
+// Step is a step of a deployment.
+type Step struct {
+	DependsOn []int  // numbers of earlier and later steps
+	Endpoint  string // to which it is sent; empty: it is not bounded by one
+	State     State
+	Due       time.Time // nothing is done with it before
+	Trouble   time.Time // since when its failures are transient ones; zero: they are not
+
+	busy bool // an order of it is under way
+}
+
+// Plan is a deployment under way. It is not safe for concurrent use.
+type Plan struct {
+	Steps    []Step
+	Canceled bool // nothing further is sent
+	limits   Limits
+}
+
+// New returns the plan of a deployment whose steps are as far as their states say. They
+// depend on each other without a cycle.
+func New(steps []Step, limits Limits) *Plan {
+	p := &Plan{Steps: steps, limits: limits}
+	p.spread()
+	return p
+}
+
+// Cancel has nothing further sent. What runs is followed to its end.
+func (p *Plan) Cancel() {
+	p.Canceled = true
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.State == Waiting && !s.busy {
+			s.State = Canceled
+		}
+	}
+}
+
+// Next returns what to do now, in the order of the steps.
+func (p *Plan) Next(now time.Time) (orders []Order) {
+	running, at := p.running()
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.busy || s.State.Over() || s.Due.After(now) {
+			continue
+		}
+		act := Follow
+		switch s.State {
+		case Waiting:
+			if !p.free(s) || running >= p.limits.PerDeployment || s.Endpoint != "" && at[s.Endpoint] >= p.limits.PerEndpoint {
+				continue
+			}
+			running++
+			at[s.Endpoint]++
+			act = Send
+		case Sent:
+			act = Ask
+		}
+		s.busy = true
+		orders = append(orders, Order{i, act})
+	}
+	return orders
+}
+
+// running counts the steps that run: in all, and at each endpoint.
+func (p *Plan) running() (n int, at map[string]int) {
+	at = map[string]int{}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; !s.State.Over() && (s.busy || s.State != Waiting) {
+			n++
+			at[s.Endpoint]++
+		}
+	}
+	return n, at
+}
+
+// free reports whether all that a step depends on has succeeded.
+func (p *Plan) free(s *Step) bool {
+	for _, on := range s.DependsOn {
+		if p.Steps[on].State != Succeeded {
+			return false
+		}
+	}
+	return true
+}
+
+// Settle takes the outcome of an order. Of what is to be done again, after is the pause that
+// was asked for. It returns the steps that ended with this one, by their numbers.
+func (p *Plan) Settle(o Order, outcome Outcome, after time.Duration, now time.Time) (ended []int) {
+	s := &p.Steps[o.Step]
+	s.busy = false
+	s.Due = now.Add(max(after, p.limits.Pause))
+	switch outcome {
+	case Done, Refused, GoesOn:
+		s.State, s.Trouble = landed[outcome], time.Time{}
+	case Lost:
+		s.State = Sent
+		p.trouble(s, now)
+	case Absent:
+		if s.State = Waiting; p.trouble(s, now) {
+			s.State = Failed
+		}
+	case Transient:
+		if p.trouble(s, now) {
+			s.State = Failed
+		}
+	case Throttled:
+	}
+	if s.State == Waiting && p.Canceled {
+		s.State = Canceled
+	}
+	return p.spread()
+}
+
+var landed = map[Outcome]State{Done: Succeeded, Refused: Failed, GoesOn: Accepted}
+
+// trouble notes a failure that may pass, and reports whether the budget is spent.
+func (p *Plan) trouble(s *Step, now time.Time) (spent bool) {
+	if s.Trouble.IsZero() {
+		s.Trouble = now
+	}
+	return now.Sub(s.Trouble) >= p.limits.Budget
+}
+
+// Expire ends a deployment that has taken too long: what runs has failed, the rest is not
+// sent. It returns the steps that ran.
+func (p *Plan) Expire() (ran []int) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State.Over() {
+			continue
+		}
+		if s.busy || s.State != Waiting {
+			s.State, s.busy = Failed, false
+			ran = append(ran, i)
+		} else {
+			s.State = Ended
+		}
+	}
+	return ran
+}
+
+// spread ends what depends on steps that have not succeeded and never will.
+func (p *Plan) spread() (ended []int) {
+	for more := true; more; {
+		more = false
+		for i := range p.Steps {
+			s := &p.Steps[i]
+			if s.State != Waiting || s.busy || !p.hopeless(s) {
+				continue
+			}
+			s.State, more = Ended, true
+			ended = append(ended, i)
+		}
+	}
+	return ended
+}
+
+func (p *Plan) hopeless(s *Step) bool {
+	for _, on := range s.DependsOn {
+		if state := p.Steps[on].State; state.Over() && state != Succeeded {
+			return true
+		}
+	}
+	return false
+}
+
+// Wake is when there is something to do again without an outcome; false: there is not.
+func (p *Plan) Wake(now time.Time) (first time.Time, waits bool) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.busy || s.State.Over() || s.State == Waiting && !p.free(s) || !s.Due.After(now) {
+			continue
+		}
+		if !waits || s.Due.Before(first) {
+			first, waits = s.Due, true
+		}
+	}
+	return first, waits
+}
+
+// Over reports whether nothing is left to do, and how the deployment has ended: Succeeded,
+// Failed or Canceled.
+func (p *Plan) Over() (end State, over bool) {
+	end = Succeeded
+	for i := range p.Steps {
+		switch s := &p.Steps[i]; {
+		case !s.State.Over() || s.busy:
+			return Waiting, false
+		case s.State == Failed && end == Succeeded:
+			end = Failed
+		}
+	}
+	if p.Canceled {
+		end = Canceled
+	}
+	return end, true
+}
+
+// Counts returns how many steps have ended, of how many.
+func (p *Plan) Counts() (done, of int) {
+	for i := range p.Steps {
+		if p.Steps[i].State.Over() {
+			done++
+		}
+	}
+	return done, len(p.Steps)
+}
