@@ -46,6 +46,7 @@ const (
 	InvalidTagNameLength                     Code = "InvalidTagNameLength"
 	InvalidTagValueLength                    Code = "InvalidTagValueLength"
 	InvalidTemplate                          Code = "InvalidTemplate"
+	InvalidTemplateDeployment                Code = "InvalidTemplateDeployment"
 	LinkedAuthorizationFailed                Code = "LinkedAuthorizationFailed"
 	LinkedInvalidPropertyID                  Code = "LinkedInvalidPropertyId"
 	LocationNotAvailableForGroup             Code = "LocationNotAvailableForResourceGroup"
@@ -166,6 +167,8 @@ var faults = map[Code]fault{
 		"The value of the tag '%s' is invalid: a tag value has at most 256 characters."},
 	LinkedAuthorizationFailed: {http.StatusForbidden,
 		"The client '%s' with object id '%s' has permission to perform action '%s' on scope '%s'; however, it does not have permission to perform action '%s' on the linked scope(s) '%s' or the linked scope(s) are invalid."},
+	InvalidTemplateDeployment: {http.StatusBadRequest,
+		"The template deployment '%s' is not valid according to the validation procedure. See inner errors for details."},
 	InvalidTemplate: {http.StatusBadRequest, "Deployment template validation failed: '%s'."},
 	LinkedInvalidPropertyID: {http.StatusBadRequest,
 		"Property id '%s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'."},

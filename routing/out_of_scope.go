@@ -46,6 +46,9 @@ func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 	}
 	for i := range r.Path.Hops() {
 		hop, first := r.Path.Hop(i), ""
+		if rehearsesDeployment(hop) {
+			continue
+		}
 		if hop.Len() > 0 {
 			first = hop.Segment(0)
 		}
@@ -54,6 +57,12 @@ func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 		}
 	}
 	return nil
+}
+
+// rehearsesDeployment reports whether a hop asks what a deployment would do.
+func rehearsesDeployment(hop arm.Hop) bool {
+	return hop.Len() == 3 && arm.EqualFold(hop.Namespace(), "Microsoft.Resources") && arm.EqualFold(hop.Segment(0), "deployments") &&
+		(arm.EqualFold(hop.Segment(2), "validate") || arm.EqualFold(hop.Segment(2), "whatIf"))
 }
 
 // refuseOutOfScope refuses a type unless its provider, nil for one that the map lacks,

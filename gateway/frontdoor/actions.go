@@ -50,6 +50,7 @@ func frontDoorActions() []actionsOf {
 	return []actionsOf{
 		{"Microsoft.Resources", "changes", "change", reads},
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
+		{"Microsoft.Resources", "deployments", "deployment", []string{"validate/action", "whatIf/action"}},
 		{"Microsoft.Resources", "providers", "resource provider", reads},
 		{"Microsoft.Resources", "subscriptions", "subscription", reads},
 		{"Microsoft.Resources", "subscriptions/locations", "location", reads},

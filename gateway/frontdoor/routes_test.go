@@ -7,13 +7,14 @@ import (
 	"portico/config"
 	"portico/gateway/admission"
 	"portico/gateway/batch"
+	"portico/gateway/frontdoor/deployments"
 	"portico/gateway/preflight"
 )
 
 // Each route says which action it needs, or why it needs none.
 func TestEveryRouteNamesItsAction(t *testing.T) {
 	defaults := config.Defaults()
-	o := Options{Config: &defaults, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{})}
+	o := Options{Config: &defaults, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{}), Rehearsals: deployments.Rehearsals{}}
 	verbs := map[string][]string{
 		"GET": {"/read"}, "HEAD": {"/read"}, "PUT": {"/write"}, "PATCH": {"/write"}, "DELETE": {"/delete"}, "POST": {"/action", "/write"},
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"portico/arm"
@@ -67,30 +68,54 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if fault != nil {
 		return fault
 	}
-	if err := p.Charge(r.Context(), x, routing.SubscriptionOf(call.Scope), len(resources)); err != nil {
+	questions, err := p.judgeAll(r, x, routing.SubscriptionOf(call.Scope), resources, call.WithoutWrite)
+	if err != nil {
 		return err
 	}
+	denied := func(q question) bool { return q.Fault != nil && q.Fault.Code == arm.AuthorizationFailed }
+	if !slices.ContainsFunc(questions, func(q question) bool { return !denied(q) }) {
+		return arm.NewError(arm.AuthorizationFailed).Saying("%s", questions[0].Fault.Message)
+	}
+	return answer(w, x, questions, p.askAll(r, x, questions))
+}
+
+// Faults are the refusals of planned resources in their order, by the gateway or by their
+// providers, each as if those before it had been made; nil: nobody refuses it. The call pays
+// for as many reads in the subscription.
+func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource) ([]*arm.Error, error) {
+	questions, err := p.judgeAll(r, x, subscription, resources, false)
+	if err != nil {
+		return nil, err
+	}
+	faults := p.askAll(r, x, questions)
+	for i, q := range questions {
+		if q.Fault != nil {
+			faults[i] = q.Fault
+		}
+	}
+	return faults, nil
+}
+
+// judgeAll has the gateway judge all resources of a call.
+func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource, withoutWrite bool) (questions []question, err error) {
+	if err := p.Charge(r.Context(), x, subscription, len(resources)); err != nil {
+		return nil, err
+	}
 	plan := &Plan{}
-	judge := p.Judge(x, plan, call.WithoutWrite)
-	var questions []question
-	denied := true
+	judge := p.Judge(x, plan, withoutWrite)
 	for i := range resources {
 		planned := &resources[i]
 		p.locate(planned)
 		verdict, err := plan.judge(r.Context(), planned, judge)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if verdict.Fault != nil && verdict.Fault.Code == arm.SubscriptionNotFound {
-			return verdict.Fault
+			return nil, verdict.Fault
 		}
-		denied = denied && verdict.Fault != nil && verdict.Fault.Code == arm.AuthorizationFailed
 		questions = append(questions, question{planned, verdict})
 	}
-	if denied {
-		return arm.NewError(arm.AuthorizationFailed).Saying("%s", questions[0].Fault.Message)
-	}
-	return answer(w, x, questions, p.askAll(r, x, questions))
+	return questions, nil
 }
 
 // answer answers a call by the verdicts of the gateway and the faults that providers found.

@@ -17,6 +17,7 @@ type Content struct {
 	Complete  bool   // the mode: what the template lacks is deleted
 	Template  *document.Node
 	Arguments []template.Argument
+	IDsOnly   bool // of a what-if: it answers no payloads
 }
 
 // longestName is how many characters a deployment's name has at most.
@@ -64,6 +65,7 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	if fault := c.readMode(properties, scope); fault != nil {
 		return nil, fault
 	}
+	c.IDsOnly = strings.EqualFold(properties.Member("whatIfSettings").Member("resultFormat").Text(), "ResourceIdOnly")
 	if n := properties.Member("parameters"); n != nil && !n.Is(expr.Null) {
 		if c.Arguments, faults = template.ReadArguments(n); len(faults) > 0 {
 			return nil, Refusal(faults)

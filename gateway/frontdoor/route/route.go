@@ -54,6 +54,8 @@ type Route struct {
 	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
 	// them, or the store checks them.
 	IgnoresLocks bool
+	// Relaxed: the content need not be JSON as its standard has it. The handler reads it.
+	Relaxed bool
 }
 
 // EndsIn reports whether the last hop of a path is of a type, named without its

@@ -80,15 +80,14 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change 
 	if !stands.Is(expr.Object) {
 		return c
 	}
-	secrets := secretsIn(p.Body)
-	now := Redact(stands, secrets)
-	c.Before = text(withVersion(p.APIVersion, now))
-	s := sides{planned: p.Body, sent: now, answered: now, now: now}
-	if last != nil {
-		s.sent, s.answered = last.Sent, last.Answered
-	}
 	steps := mostSteps
-	d := differ{recorded: last != nil, digest: digest, steps: &steps}
+	d := differ{recorded: last != nil, digest: digest, secrets: secretsIn(p.Body), steps: &steps}
+	shown := Redact(stands, d.secrets)
+	c.Before = text(withVersion(p.APIVersion, shown))
+	s := sides{planned: p.Body, sent: stands, answered: stands, now: stands}
+	if last != nil {
+		s = sides{planned: p.Body, sent: last.Sent, answered: last.Answered, now: shown} // as what was answered
+	}
 	d.members("", s)
 	c.Type, c.Delta = NoChange, d.found
 	if len(d.found) > 0 {

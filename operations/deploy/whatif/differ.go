@@ -28,14 +28,15 @@ func (s sides) before() expr.Value {
 type differ struct {
 	recorded bool
 	digest   Digest
-	inside   bool // an array: paths begin at its element
-	steps    *int // that are left
+	secrets  []string // which are not shown
+	inside   bool     // an array: paths begin at its element
+	steps    *int     // that are left
 	found    []PropertyChange
 }
 
 // inner finds the changes below an array.
 func (d *differ) inner() differ {
-	return differ{recorded: d.recorded, digest: d.digest, inside: true, steps: d.steps}
+	return differ{recorded: d.recorded, digest: d.digest, secrets: d.secrets, inside: true, steps: d.steps}
 }
 
 // identity are the members that say which resource it is, and not what it is like.
@@ -109,7 +110,7 @@ func (d *differ) nest(path string, kind PropertyType, children []PropertyChange)
 }
 
 func (d *differ) leaf(path string, before, after expr.Value) {
-	c := PropertyChange{Path: path, Type: PropertyModify, Before: text(before), After: text(after)}
+	c := PropertyChange{Path: path, Type: PropertyModify, Before: text(Redact(before, d.secrets)), After: text(after)}
 	if after.WhollySecure() && c.Before != nil {
 		c.Before = c.After // what a secret replaces is one
 	}

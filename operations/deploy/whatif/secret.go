@@ -43,6 +43,14 @@ func masked(v expr.Value) expr.Value {
 	})
 }
 
+// Conceal puts an expression in the place of each secret, for those who judge a body that is
+// planned: they know none of its value.
+func Conceal(v expr.Value) expr.Value {
+	return replaced(v, func(v expr.Value) (expr.Value, bool) {
+		return expr.StringOf("[secret]"), v.WhollySecure()
+	})
+}
+
 // Redact hides secrets where they stand in the texts of a value. What a provider answered is
 // kept so: Compare redacts what stands by the secrets of the template.
 func Redact(v expr.Value, secrets []string) expr.Value {

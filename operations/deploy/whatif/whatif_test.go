@@ -181,6 +181,11 @@ func TestSecretsAreComparedAndNotShown(t *testing.T) {
 	if err != nil || strings.Contains(string(all), "second") || strings.Contains(string(all), digest([]byte(`"first"`))) {
 		t.Errorf("%s %v", all, err)
 	}
+	// Without a record, a secret that stands is no change, nor is it shown beside what is.
+	stands = value(t, `{"properties": {"password": "pass", "all": {"key": "k-pass", "url": "x:pass"}}}`)
+	if got := compare(body("pass"), stands, nil); got.Type != whatif.NoChange || strings.Contains(string(got.Before), "pass\"") {
+		t.Errorf("%s %q %s", got.Type, lines(got.Delta), got.Before)
+	}
 	if got := lines(compare(body("new"), value(t, `{"properties": {"all": {}}}`), nil).Delta); len(got) != 2 || strings.Contains(strings.Join(got, ""), "new") {
 		t.Errorf("%q", got)
 	}

@@ -1,0 +1,132 @@
+package deployments
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Rehearsals answer what a deployment would do, and change nothing: validate and whatIf.
+type Rehearsals struct {
+	// Faults are the refusals of resources that a template would send, in their order; nil:
+	// nobody refuses it.
+	Faults func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent) ([]*arm.Error, error)
+	// Get reads a target as the caller of a request.
+	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
+	// Memory keeps room for n bytes of answers until the request ends; the error says that
+	// there is none.
+	Memory func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func())
+}
+
+// Sent is a resource as a template would send it. What needs an answer, or is a secret, is an
+// expression in the body.
+type Sent struct {
+	ID, Path, Type, Name, APIVersion string
+	Body                             []byte
+}
+
+// Routes are those of deployments to groups and subscriptions.
+func (d Rehearsals) Routes() (routes []route.Route) {
+	for _, scope := range []string{"/subscriptions/{s}", "/subscriptions/{s}/resourcegroups/{g}"} {
+		const of = "/providers/microsoft.resources/deployments/{d}/"
+		routes = append(routes,
+			route.Route{Method: http.MethodPost, Path: scope + of + "validate", Action: "Microsoft.Resources/deployments/validate/action", IgnoresLocks: true, Relaxed: true, Handle: d.validate},
+			route.Route{Method: http.MethodPost, Path: scope + of + "whatif", Action: "Microsoft.Resources/deployments/whatIf/action", IgnoresLocks: true, Relaxed: true, Handle: d.whatIf})
+	}
+	return routes
+}
+
+// rehearsal is a deployment that was read and expanded.
+type rehearsal struct {
+	*Content
+	*template.Plan
+	name  string
+	scope expr.Scope
+	now   time.Time
+}
+
+func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Request) (*rehearsal, error) {
+	of := &rehearsal{name: x.Request.Path.LastHop().Segment(1), now: time.Now().UTC()}
+	of.scope = expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
+	var fault *arm.Error
+	if of.Content, fault = Read(req.Content, of.name, of.scope); fault != nil {
+		return nil, fault
+	}
+	in := template.Input{
+		Template: of.Template, Arguments: of.Arguments, Name: of.name, Scope: of.scope, Location: cmp.Or(of.Location, req.Group.Location),
+		Now: of.now, NewGUID: uuid.NewString,
+	}
+	if of.scope.Group != "" { // its tags, which no memory has
+		if group, there, fault := d.read(r, x, of.scope.ID(), groupsVersion); fault == nil && there {
+			in.Group = group
+		}
+	}
+	var faults []*document.Fault
+	if of.Plan, faults = template.Expand(in); len(faults) > 0 {
+		return nil, Refusal(faults)
+	}
+	return of, nil
+}
+
+// groupsVersion is the api-version by which groups and their resources are read.
+const groupsVersion = "2021-04-01"
+
+// read reads what an ID names, as the caller. The fault is why it could not be read.
+func (d Rehearsals) read(r *http.Request, x *exchange.Exchange, id, version string) (v expr.Value, there bool, fault *arm.Error) {
+	v, fault = d.get(r, x, pathOf(id)+"?api-version="+url.QueryEscape(version))
+	if fault != nil && fault.Status == http.StatusNotFound && !unknownType(fault) {
+		return v, false, nil
+	}
+	return v, fault == nil, fault
+}
+
+// unknownType reports whether nothing is found because nobody serves its type.
+func unknownType(fault *arm.Error) bool {
+	return fault.Code == arm.InvalidResourceNamespace || fault.Code == arm.InvalidResourceType
+}
+
+// get reads a target, as the caller. The fault is the answer's error, or that of reading it.
+func (d Rehearsals) get(r *http.Request, x *exchange.Exchange, target string) (v expr.Value, fault *arm.Error) {
+	status, body, fault := d.Get(r, x, target)
+	if fault != nil {
+		return v, fault
+	}
+	if status != http.StatusOK {
+		var refusal struct{ Error *arm.Error }
+		if json.Unmarshal(body, &refusal) != nil || refusal.Error == nil {
+			refusal.Error = arm.NewError(arm.InvalidProviderResponse, target, http.StatusText(status))
+		}
+		return v, refusal.Error.WithStatus(status)
+	}
+	doc, faults := document.Read(body, document.Strict, template.Code)
+	if len(faults) > 0 {
+		return v, arm.NewError(arm.InvalidProviderResponse, target, faults[0].Message)
+	}
+	return doc.Root.Literal(), nil
+}
+
+// pathOf is the path of a request for what an ID names.
+func pathOf(id string) string {
+	segments := strings.Split(id, "/")
+	for i, s := range segments {
+		segments[i] = url.PathEscape(s)
+	}
+	return strings.Join(segments, "/")
+}
+
+// certain reports whether a resource is sent, and it is known where.
+func certain(planned *template.Resource) bool {
+	return !planned.Existing && planned.Unfolds == nil && planned.Condition.Is(expr.Bool)
+}

@@ -1,0 +1,100 @@
+package deployments
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/operations/deploy/whatif"
+)
+
+// validated is the answer for a deployment that nobody refuses.
+type validated struct {
+	ID         string              `json:"id"`
+	Name       string              `json:"name"`
+	Type       string              `json:"type"`
+	Location   string              `json:"location,omitempty"`
+	Properties validatedProperties `json:"properties"`
+}
+
+type validatedProperties struct {
+	Mode              string                    `json:"mode"`
+	ProvisioningState string                    `json:"provisioningState"`
+	Timestamp         time.Time                 `json:"timestamp"`
+	Duration          string                    `json:"duration"`
+	CorrelationID     string                    `json:"correlationId"`
+	Parameters        map[string]validParameter `json:"parameters"`
+	Resources         []validatedResource       `json:"validatedResources"`
+}
+
+// validParameter is a parameter by which the template was expanded; of a secret the type
+// alone.
+type validParameter struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+type validatedResource struct {
+	ID string `json:"id"`
+}
+
+// validate expands a template, and has each resource judged that it would send, as if those
+// before it had been made.
+func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	of, err := d.expand(r, x, req)
+	if err != nil {
+		return err
+	}
+	var sent []Sent
+	for _, planned := range of.Resources {
+		if certain(planned) {
+			sent = append(sent, Sent{
+				ID: planned.ID, Path: pathOf(planned.ID), Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion,
+				Body: whatif.Conceal(planned.Body).AppendJSON(nil),
+			})
+		}
+	}
+	var faults []*arm.Error
+	if len(sent) > 0 {
+		if faults, err = d.Faults(r, x, req.Subscription.ID, sent); err != nil {
+			return err
+		}
+	}
+	refusal := arm.NewError(arm.InvalidTemplateDeployment, of.name)
+	for i, fault := range faults {
+		if fault != nil {
+			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: sent[i].ID, Details: fault.Details})
+		}
+	}
+	if len(refusal.Details) > 0 {
+		return refusal
+	}
+	return x.Answer(w, http.StatusOK, of.answer(x, sent))
+}
+
+func (of *rehearsal) answer(x *exchange.Exchange, sent []Sent) validated {
+	a := validated{
+		ID: of.scope.ID() + "/providers/Microsoft.Resources/deployments/" + of.name, Name: of.name, Type: "Microsoft.Resources/deployments", Location: of.Location,
+		Properties: validatedProperties{
+			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: of.now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
+			Parameters: map[string]validParameter{}, Resources: []validatedResource{},
+		},
+	}
+	if of.Complete {
+		a.Properties.Mode = "Complete"
+	}
+	for _, p := range of.Plan.Parameters {
+		shown := validParameter{Type: p.Type}
+		if !p.Value.Secure() {
+			shown.Value = p.Value.AppendJSON(nil)
+		}
+		a.Properties.Parameters[p.Name] = shown
+	}
+	for _, s := range sent {
+		a.Properties.Resources = append(a.Properties.Resources, validatedResource{s.ID})
+	}
+	return a
+}

@@ -1,0 +1,173 @@
+package deployments
+
+import (
+	"net/http"
+	"net/url"
+	"sync"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/operations/deploy/whatif"
+	"portico/template"
+	"portico/template/expr"
+)
+
+// readsAtOnce is how many resources one what-if reads at a time.
+const readsAtOnce = 8
+
+// whatIfResult is the answer of a what-if, as of an operation that has ended.
+type whatIfResult struct {
+	Status     string `json:"status"`
+	Properties struct {
+		CorrelationID string          `json:"correlationId"`
+		Changes       []whatif.Change `json:"changes"`
+	} `json:"properties"`
+}
+
+// whatIf compares what a template would send with what its caller can read.
+func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	of, err := d.expand(r, x, req)
+	if err != nil {
+		return err
+	}
+	grow, end := d.Memory(r, x)
+	defer end() // when all is sent
+	c := comparing{Rehearsals: d, r: r, x: x, rehearsal: of, grow: grow}
+	result := whatIfResult{Status: "Succeeded"}
+	result.Properties.CorrelationID = x.Identity.Correlation
+	if result.Properties.Changes, err = c.changes(); err != nil {
+		return err
+	}
+	if of.scope.Group != "" {
+		others, err := c.others()
+		if err != nil {
+			return err
+		}
+		result.Properties.Changes = append(result.Properties.Changes, others...)
+	}
+	if of.IDsOnly {
+		for i, change := range result.Properties.Changes {
+			result.Properties.Changes[i] = change.WithoutPayload()
+		}
+	}
+	return x.Answer(w, http.StatusOK, result)
+}
+
+// comparing is a what-if under way.
+type comparing struct {
+	Rehearsals
+	*rehearsal
+	r    *http.Request
+	x    *exchange.Exchange
+	grow func(n int) error
+}
+
+// changes are those of the template's resources, in its order.
+func (c *comparing) changes() ([]whatif.Change, error) {
+	var sent []*template.Resource
+	for _, planned := range c.Resources {
+		if !planned.Existing {
+			sent = append(sent, planned)
+		}
+	}
+	standing := make([]standing, len(sent))
+	var under sync.WaitGroup
+	places := make(chan struct{}, readsAtOnce)
+	for i, planned := range sent {
+		if !certain(planned) {
+			continue
+		}
+		places <- struct{}{}
+		under.Go(func() {
+			standing[i] = c.standing(planned)
+			<-places
+		})
+	}
+	under.Wait()
+	changes := make([]whatif.Change, 0, len(sent))
+	for i, planned := range sent {
+		if standing[i].over != nil {
+			return nil, standing[i].over
+		}
+		changes = append(changes, change(planned, standing[i]))
+	}
+	return changes, nil
+}
+
+// standing is what the caller can read of a resource; null: there is none.
+type standing struct {
+	expr.Value
+	unread *arm.Error
+	over   error // ends the whole what-if
+}
+
+func (c *comparing) standing(planned *template.Resource) (s standing) {
+	var there bool
+	s.Value, there, s.unread = c.read(c.r, c.x, planned.ID, planned.APIVersion)
+	switch {
+	case s.unread != nil && s.unread.Status == http.StatusTooManyRequests:
+		s.over = s.unread
+		return s
+	case !there:
+		s.Value = expr.Value{}
+	}
+	s.over = c.grow(s.Size() + planned.Body.Size())
+	return s
+}
+
+// change compares one resource. One that cannot be compared says why.
+func change(planned *template.Resource, stands standing) whatif.Change {
+	p := whatif.Planned{ID: planned.ID, Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion, Body: planned.Body}
+	switch {
+	case planned.Unfolds != nil:
+		return whatif.NotCompared(&p, "What the nested deployment holds is known only once its parameters are.")
+	case !certain(planned):
+		return whatif.NotCompared(&p, "Whether the resource is deployed is known only once its condition is: "+planned.Condition.JSON())
+	case stands.unread != nil:
+		return whatif.NotCompared(&p, "The resource cannot be read: "+string(stands.unread.Code)+": "+stands.unread.Message)
+	}
+	return whatif.Compare(&p, stands.Value, nil, nil)
+}
+
+// others are the changes of what the group holds and the template does not name: in complete
+// mode it is deleted, unless it is managed by something.
+func (c *comparing) others() (changes []whatif.Change, err error) {
+	named := map[string]bool{}
+	for _, planned := range c.Resources {
+		named[arm.Fold(planned.ID)] = true
+	}
+	target := pathOf(c.scope.ID()) + "/resources?api-version=" + groupsVersion
+	for target != "" {
+		var page []expr.Value
+		var fault error
+		if page, target, fault = c.page(target); fault != nil {
+			return nil, fault
+		}
+		for _, stands := range page {
+			id, _ := stands.Member("id")
+			managedBy, _ := stands.Member("managedBy")
+			if !named[arm.Fold(id.Text())] {
+				changes = append(changes, whatif.Gone(id.Text(), stands, c.Complete && managedBy.Text() == ""))
+			}
+		}
+	}
+	return changes, nil
+}
+
+// page reads a page of a list. The next is "" at its end.
+func (c *comparing) page(target string) (elements []expr.Value, next string, err error) {
+	list, fault := c.get(c.r, c.x, target)
+	if fault != nil {
+		return nil, "", fault
+	}
+	if err := c.grow(list.Size()); err != nil {
+		return nil, "", err
+	}
+	value, _ := list.Member("value")
+	link, _ := list.Member("nextLink")
+	if u, err := url.Parse(link.Text()); err == nil && link.Text() != "" {
+		next = u.RequestURI()
+	}
+	return value.Elements(), next, nil
+}

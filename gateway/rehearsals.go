@@ -1,0 +1,39 @@
+package gateway
+
+import (
+	"net/http"
+	"sync"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/deployments"
+	"portico/gateway/preflight"
+)
+
+// newRehearsals makes what says what deployments would do. Their reads are their caller's,
+// as those of a batch are.
+func (g *Gateway) newRehearsals() deployments.Rehearsals {
+	judged := g.newPreflight()
+	return deployments.Rehearsals{
+		Get: g.batches.Get,
+		Faults: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent) ([]*arm.Error, error) {
+			var planned []preflight.Resource
+			for _, s := range sent {
+				planned = append(planned, preflight.Resource{ID: s.ID, Path: s.Path, Type: s.Type, Name: s.Name, APIVersion: s.APIVersion, Body: s.Body})
+			}
+			return judged.Faults(r, x, subscription, planned)
+		},
+		Memory: func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func()) {
+			memory := g.batchMemory.Reservation(x.Caller(), g.config.Batch.Memory)
+			var turn sync.Mutex // a reservation has one holder
+			return func(n int) error {
+				turn.Lock()
+				defer turn.Unlock()
+				if memory.Grow(r.Context(), int64(n)) != nil {
+					return arm.NewError(arm.ServerBusy, "the answers that batches and what-ifs hold take all the memory that there is for them")
+				}
+				return nil
+			}, memory.Close
+		},
+	}
+}

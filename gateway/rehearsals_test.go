@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/arm"
+	"portico/operations/deploy/whatif"
+)
+
+const deploymentAPI = "?api-version=2022-09-01"
+
+func deploymentPath(scope, action string) string {
+	return scope + "/providers/Microsoft.Resources/deployments/main/" + action + deploymentAPI
+}
+
+// deploymentOf is a deployment's content as az sends it.
+func deploymentOf(mode, rest, resources string) string {
+	return `{"properties": {"mode": "` + mode + `", template: { // as az sends it
+		"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0",
+		"parameters": {"size": {"type": "string", "defaultValue": "s"}, "key": {"type": "securestring", "defaultValue": "hush-hush"}},
+		"resources": [` + resources + `]}` + rest + `}}`
+}
+
+func machineIn(name, rest string) string {
+	return `{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "` + name + `"` + rest + `}`
+}
+
+func TestDeploymentsAreValidated(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	target := deploymentPath(g, "validate")
+	type answer struct {
+		ID         string
+		Properties struct {
+			Mode, ProvisioningState string
+			Parameters              map[string]struct{ Type, Value string }
+			ValidatedResources      []struct{ ID string }
+		}
+	}
+	good := machineIn("a", `, "location": "[resourceGroup().location]", "properties": {"size": "[parameters('size')]", "key": "[parameters('key')]"}`)
+	child := `{"type": "Contoso.Compute/virtualMachines/disks", "apiVersion": "2024-01-01", "name": "a/d", "dependsOn": ["[resourceId('Contoso.Compute/virtualMachines', 'a')]"]}`
+	whole := s.ok(200, "POST", target, deploymentOf("Incremental", "", child+","+good))
+	got := decode[answer](t, whole)
+	if got.ID != g+"/providers/Microsoft.Resources/deployments/main" || got.Properties.ProvisioningState != "Succeeded" || len(got.Properties.ValidatedResources) != 2 ||
+		got.Properties.ValidatedResources[0].ID != machinePath("g", "a") || got.Properties.Parameters["size"].Value != "s" || got.Properties.Parameters["key"].Type != "securestring" {
+		t.Errorf("%s", whole.text)
+	}
+	if strings.Contains(whole.text, "hush") {
+		t.Errorf("the answer tells a secret: %s", whole.text)
+	}
+	for _, c := range []struct{ name, content, code, says string }{
+		{"no template", `{"properties": {"mode": "Incremental", "template": {`, "InvalidTemplate", "line 1, column"},
+		{"an unknown parameter", deploymentOf("Incremental", "", machineIn("[parameters('none')]", "")), "InvalidTemplate", "$.properties.template.resources[0].name"},
+		{"a link", `{"properties": {"mode": "Incremental", "templateLink": {"uri": "https://example/t"}}}`, "InvalidTemplate", "links"},
+		{"a location at a group", `{"location": "westus", "properties": {"mode": "Incremental", "template": {}}}`, "InvalidDeployment", "location"},
+	} {
+		if text := s.want(400, c.code, "POST", target, c.content).text; !strings.Contains(text, c.says) {
+			t.Errorf("%s: %s", c.name, text)
+		}
+	}
+	faulty := good + "," + machineIn("b", `, "location": "nowhere"`) + "," + `{"type": "Contoso.Nothing/at", "apiVersion": "2024-01-01", "name": "all"}`
+	refused := decode[struct{ Error arm.Error }](t, s.want(400, "InvalidTemplateDeployment", "POST", target, deploymentOf("Incremental", "", faulty)))
+	if d := refused.Error.Details; len(d) != 2 || d[0].Target != machinePath("g", "b") || d[0].Code != arm.LocationNotAvailableForResourceType || d[1].Target != g+"/providers/Contoso.Nothing/at/all" {
+		t.Errorf("%+v", d)
+	}
+	s.want(404, "ResourceGroupNotFound", "POST", deploymentPath(groupPath("none"), "validate"), deploymentOf("Incremental", "", good))
+	s.want(404, "ResourceNotFound", "GET", machinePath("g", "a")+api, "")
+	nested := strings.Replace(deploymentOf("Incremental", "", `{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2022-09-01", "name": "new", "location": "westus"}`), "{", `{"location": "westus", `, 1)
+	s.ok(200, "POST", deploymentPath(inSubscription, "validate"), nested)
+	// A deployment itself is made by nobody yet.
+	s.want(400, "ResourceTypeNotSupported", "PUT", g+"/providers/Microsoft.Resources/deployments/main"+deploymentAPI, deploymentOf("Incremental", "", good))
+}
+
+// rehearsedChanges are the changes of a what-if, each as its type and the last part of its ID.
+func rehearsedChanges(t *testing.T, a seen) (told []string, all []whatif.Change) {
+	t.Helper()
+	result := decode[struct {
+		Status     string
+		Properties struct{ Changes []whatif.Change }
+	}](t, a)
+	if result.Status != "Succeeded" {
+		t.Errorf("%s", a.text)
+	}
+	for _, c := range result.Properties.Changes {
+		told = append(told, string(c.Type)+" "+c.ID[strings.LastIndexByte(c.ID, '/')+1:])
+	}
+	return told, result.Properties.Changes
+}
+
+func TestWhatDeploymentsWouldChange(t *testing.T) {
+	s := newSite(t, setup{tokens: true})
+	ann := []string{"Authorization", bearer(secret)}
+	s.ok(201, "PUT", groupPath("g")+own, westus, ann...)
+	for name, body := range map[string]string{"same": `"size": "s"`, "other": `"size": "l", "key": "hush-hush"`, "more": ``} {
+		s.ok(201, "PUT", machinePath("g", name)+api, `{"location": "West US", "tags": {"a": "1"}, "properties": {`+body+`}}`, ann...)
+	}
+	body := `, "location": "westus", "tags": {"a": "1"}, "properties": {"size": "[parameters('size')]"}`
+	resources := machineIn("same", body) + "," + machineIn("new", body) + "," + `{"type": "Contoso.Nothing/at", "apiVersion": "2024-01-01", "name": "all"}` + "," +
+		machineIn("other", `, "location": "westus", "tags": {"a": "2"}, "properties": {"size": "[parameters('size')]", "key": "[parameters('key')]", "of": "[reference('same').size]"}`)
+	target := deploymentPath(groupPath("g"), "whatIf")
+	answer := s.ok(200, "POST", target, deploymentOf("Incremental", "", resources), ann...)
+	told, all := rehearsedChanges(t, answer)
+	slices.Sort(told)
+	if want := []string{"Create new", "Ignore more", "Modify other", "NoChange same", "Unsupported all"}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+	if strings.Contains(answer.text, "hush") {
+		t.Errorf("the answer tells a secret: %s", answer.text)
+	}
+	for _, c := range all {
+		var paths []string
+		for _, p := range c.Delta {
+			paths = append(paths, string(p.Type)+" "+p.Path)
+		}
+		if want := []string{"Modify tags.a", "Modify properties.size"}; c.Type == whatif.Modify && !slices.Equal(paths, want) {
+			t.Errorf("%q, want %q", paths, want)
+		}
+	}
+	brief := s.ok(200, "POST", target, deploymentOf("Complete", `, "whatIfSettings": {"resultFormat": "ResourceIdOnly"}`, resources), ann...)
+	told, all = rehearsedChanges(t, brief)
+	slices.Sort(told)
+	if want := []string{"Create new", "Delete more", "Deploy other", "Deploy same", "Unsupported all"}; !slices.Equal(told, want) || all[0].After != nil {
+		t.Errorf("%q, want %q: %s", told, want, brief.text)
+	}
+	// Callers see what they can read.
+	s.want(404, "SubscriptionNotFound", "POST", target, deploymentOf("Incremental", "", resources), "Authorization", bearer(stranger))
+	s.want(400, "InvalidTemplate", "POST", target, deploymentOf("Incremental", "", `{"name": "x"}`), ann...)
+}
