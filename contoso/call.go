@@ -27,6 +27,7 @@ type call struct {
 	body    []byte
 	fault   fault.Fault
 	breaks  breaks
+	habits  habits
 
 	// known is the subscription's state that judges the call, if that is not the
 	// present one: a call that takes effect late was admitted when it came.
@@ -41,7 +42,7 @@ type call struct {
 // read takes the request's body in, which a fault may let outlive its
 // connection.
 func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
-	c := &call{method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks}
+	c := &call{method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks, habits: p.habits}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return nil, badRequest("InvalidRequestContent", "The request content could not be read.")

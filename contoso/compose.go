@@ -126,7 +126,7 @@ func (r *resource) complete(c *call, a address, t *resourceType) error {
 		a = a.lowered()
 	}
 	r.ID, r.Name, r.Type, r.Scope = a.id(), a.name(), t.name(), a.scopeKey()
-	r.Properties = r.Properties.without("provisioningState")
+	r.Properties = c.habits.object(r.Properties.without("provisioningState"))
 	c.breaks.spoilEnvelope(r)
 	switch {
 	case t.kind == proxyOnly && c.breaks[proxyChildHasTags]:

@@ -32,6 +32,9 @@
 // explains, to show that a conformance suite can fail. A break changes the
 // answers of one rule and no others.
 //
+// Options.Habits has the provider take freedoms with the properties that it is sent,
+// such as defaults that it adds.
+//
 // Where the contract leaves a choice, contoso chose:
 //   - a PUT of a machine creates or replaces the children in its
 //     properties.runCommands; children that it does not name stay;

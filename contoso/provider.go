@@ -28,6 +28,9 @@ type Options struct {
 	// Breaks names rules of the contract that the provider breaks, each from
 	// [Breaks]; an unknown one is an error of New.
 	Breaks []string
+	// Habits are what the provider makes of the properties that it is sent, each by the name
+	// of a constant such as [AddDefaults]; an unknown one is an error of New.
+	Habits []string
 	// Types are further resource types that the endpoint serves, each with its
 	// api-version, as "Namespace/type@2024-01-01": tracked ones, and below those
 	// proxy-only ones. They have no rules of their own.
@@ -51,6 +54,7 @@ type Provider struct {
 	catalog  catalog
 	versions []string // api-versions
 	breaks   breaks
+	habits   habits
 	met      encounters
 	clients  *x509.CertPool
 
@@ -83,13 +87,17 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	habits, err := newHabits(o.Habits)
+	if err != nil {
+		return nil, err
+	}
 	further, versions, err := furtherTypes(o.Types)
 	if err != nil {
 		return nil, err
 	}
 	p := &Provider{
 		region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now,
-		catalog: append(newCatalog(), further...), versions: append(apiVersions[:], versions...), breaks: broken, state: newState(), closing: make(chan struct{}),
+		catalog: append(newCatalog(), further...), versions: append(apiVersions[:], versions...), breaks: broken, habits: habits, state: newState(), closing: make(chan struct{}),
 		clients: o.Clients, frontDoor: o.FrontDoor, outward: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	if p.pageSize == 0 {

@@ -46,7 +46,7 @@ type flags struct {
 	frontDoor, internal, token   string
 	cert, key, clientCA          string
 	pageSize                     int
-	breaks, types                []string
+	breaks, habits, types        []string
 }
 
 func command(stdout, stderr io.Writer) *cobra.Command {
@@ -67,6 +67,7 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().IntVar(&f.pageSize, "page-size", 50, "most resources on a page of a list")
 	c.Flags().StringVar(&f.level, "log-level", "warn", "least level to log: debug, info, warn, error")
 	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by their names; an unknown one lists all")
+	c.Flags().StringSliceVar(&f.habits, "habit", nil, "freedoms to take with properties that are sent, by their names; an unknown one lists all")
 	c.Flags().StringSliceVar(&f.types, "type", nil, "further resource types to serve, each as Namespace/type@api-version")
 	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, through which clusters get their machines")
 	c.Flags().StringVar(&f.internal, "internal-subscription", "", "the provider's own subscription there")
@@ -94,7 +95,7 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Types: f.types, FrontDoor: door, Clients: clients, Log: log})
+	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Habits: f.habits, Types: f.types, FrontDoor: door, Clients: clients, Log: log})
 	if err != nil {
 		return err
 	}

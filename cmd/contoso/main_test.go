@@ -114,11 +114,11 @@ func TestAcknowledgedWritesOutliveAKill(t *testing.T) {
 
 func TestBreaksAreTaken(t *testing.T) {
 	program := build(t)
-	p := start(t, program, "--region", "westus", "--break", "delete-absent-404,etag-strong")
+	p := start(t, program, "--region", "westus", "--break", "delete-absent-404,etag-strong", "--habit", "add-defaults")
 	if status, body := p.do(t, "DELETE", ""); status != http.StatusNotFound {
 		t.Errorf("DELETE: %d %s", status, body)
 	}
-	if _, body := p.do(t, "PUT", `{"location":"westus"}`); strings.Contains(body, "W/") {
+	if _, body := p.do(t, "PUT", `{"location":"westus"}`); strings.Contains(body, "W/") || !strings.Contains(body, `"enabled":true`) {
 		t.Errorf("PUT: %s", body)
 	}
 	out, err := exec.CommandContext(t.Context(), program, "--region", "westus", "--break", "gravity").CombinedOutput()
