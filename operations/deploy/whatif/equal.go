@@ -9,7 +9,7 @@ import (
 
 // mostSteps bounds the comparisons of one resource. When they are spent, arrays are compared
 // in their order.
-const mostSteps = 2_000_000
+const mostSteps = 200_000
 
 // spent charges a step, and reports whether none was left.
 func (d *differ) spent() bool {
