@@ -98,7 +98,7 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 	}
 	body := `, "location": "westus", "tags": {"a": "1"}, "properties": {"size": "[parameters('size')]"}`
 	resources := machineIn("same", body) + "," + machineIn("new", body) + "," + `{"type": "Contoso.Nothing/at", "apiVersion": "2024-01-01", "name": "all"}` + "," +
-		machineIn("other", `, "location": "westus", "tags": {"a": "2"}, "properties": {"size": "[parameters('size')]", "key": "[parameters('key')]", "of": "[reference('same').size]"}`)
+		machineIn("other", `, "location": "westus", "tags": {"a": "2"}, "properties": {"size": "[parameters('size')]", "key": "[parameters('key')]", "of": "[reference('same').size]", "mix": "[concat(parameters('key'), reference('same').size)]"}`)
 	target := deploymentPath(groupPath("g"), "whatIf")
 	answer := s.ok(200, "POST", target, deploymentOf("Incremental", "", resources), ann...)
 	told, all := rehearsedChanges(t, answer)
@@ -123,6 +123,17 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 	slices.Sort(told)
 	if want := []string{"Create new", "Delete more", "Deploy other", "Deploy same", "Unsupported all"}; !slices.Equal(told, want) || all[0].After != nil {
 		t.Errorf("%q, want %q: %s", told, want, brief.text)
+	}
+	// At a subscription, groups are compared as well, and nothing is ignored.
+	groups := `{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2022-09-01", "name": "g", "location": "West US", "tags": {"of": "ann"}},
+		{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2022-09-01", "name": "h", "location": "westus"},
+		{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "inner", "resourceGroup": "g", "properties": {"mode": "Incremental", "template": {
+			"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": [` + machineIn("same", body) + `]}}}`
+	atSubscription := strings.Replace(deploymentOf("Incremental", "", groups), "{", `{"location": "westus", `, 1)
+	told, _ = rehearsedChanges(t, s.ok(200, "POST", deploymentPath(inSubscription, "whatIf"), atSubscription, ann...))
+	slices.Sort(told)
+	if want := []string{"Create h", "Modify g", "NoChange same"}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
 	}
 	// Callers see what they can read.
 	s.want(404, "SubscriptionNotFound", "POST", target, deploymentOf("Incremental", "", resources), "Authorization", bearer(stranger))

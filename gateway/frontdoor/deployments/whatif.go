@@ -123,7 +123,7 @@ func change(planned *template.Resource, stands standing) whatif.Change {
 	case planned.Unfolds != nil:
 		return whatif.NotCompared(&p, "What the nested deployment holds is known only once its parameters are.")
 	case !certain(planned):
-		return whatif.NotCompared(&p, "Whether the resource is deployed is known only once its condition is: "+planned.Condition.JSON())
+		return whatif.NotCompared(&p, "Whether the resource is deployed is known only once its condition is.")
 	case stands.unread != nil:
 		return whatif.NotCompared(&p, "The resource cannot be read: "+string(stands.unread.Code)+": "+stands.unread.Message)
 	}
