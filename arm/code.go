@@ -24,6 +24,14 @@ const (
 	InvalidActionOrNotAction                 Code = "InvalidActionOrNotAction"
 	InvalidAPIVersionParameter               Code = "InvalidApiVersionParameter"
 	InvalidAuthenticationToken               Code = "InvalidAuthenticationToken"
+	DeploymentActive                         Code = "DeploymentActive"
+	DeploymentCanceled                       Code = "DeploymentCanceled"
+	DeploymentFailed                         Code = "DeploymentFailed"
+	DeploymentNotFound                       Code = "DeploymentNotFound"
+	DeploymentNotRunning                     Code = "DeploymentNotRunning"
+	DeploymentOperationNotFound              Code = "DeploymentOperationNotFound"
+	DeploymentOutputEvaluationFailed         Code = "DeploymentOutputEvaluationFailed"
+	ResourceDeploymentFailure                Code = "ResourceDeploymentFailure"
 	InvalidDeployment                        Code = "InvalidDeployment"
 	InvalidGatewayHost                       Code = "InvalidGatewayHost"
 	InvalidPrincipalID                       Code = "InvalidPrincipalId"
@@ -135,20 +143,28 @@ var faults = map[Code]fault{
 	ExpiredAuthenticationToken: {http.StatusUnauthorized, "The access token expiry UTC time '%s' is earlier than current UTC time '%s'."},
 	ExpiredSkipToken: {http.StatusGone,
 		"The skip token can no longer be used: %s. Please begin the list anew."},
-	FeatureNotFound:            {http.StatusNotFound, "The feature '%s' could not be found."},
-	Forbidden:                  {http.StatusForbidden, "%s"},
-	GatewayTimeout:             {http.StatusGatewayTimeout, "The gateway did not receive a response from '%s' within the specified time period."},
-	HTTPResourceNotFound:       {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},
-	InternalServerError:        {http.StatusInternalServerError, "Encountered internal server error. Diagnostic information: timestamp '%s', subscription id '%s', tracking id '%s', request correlation id '%s'."},
-	InvalidAPIVersionParameter: {http.StatusBadRequest, "The api-version '%s' is invalid. The supported versions are '%s'."},
-	InvalidDeployment:          {http.StatusBadRequest, "The deployment '%s' is invalid: %s."},
-	InvalidGatewayHost:         {http.StatusBadGateway, "Host name resolution failed for '%s'; cannot fulfill the request."},
-	InvalidProviderResponse:    {http.StatusBadGateway, "The resource provider '%s' returned an invalid response: %s."},
-	InvalidQueryParameter:      {http.StatusBadRequest, "The query parameter '%s' is invalid: %s."},
-	InvalidRequestContent:      {http.StatusBadRequest, "The request content was invalid and could not be deserialized: '%s'."},
-	InvalidRequestHeader:       {http.StatusBadRequest, "The request header '%s' is invalid: %s."},
-	InvalidRequestURI:          {http.StatusBadRequest, "The request URI is invalid: %s."},
-	InvalidResourceGroup:       {http.StatusBadRequest, "The provided resource group name '%s' has these invalid characters: '%s'. The name can only be a letter, digit, '-', '.', '(', ')' or '_'."},
+	FeatureNotFound:                  {http.StatusNotFound, "The feature '%s' could not be found."},
+	Forbidden:                        {http.StatusForbidden, "%s"},
+	GatewayTimeout:                   {http.StatusGatewayTimeout, "The gateway did not receive a response from '%s' within the specified time period."},
+	HTTPResourceNotFound:             {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},
+	InternalServerError:              {http.StatusInternalServerError, "Encountered internal server error. Diagnostic information: timestamp '%s', subscription id '%s', tracking id '%s', request correlation id '%s'."},
+	InvalidAPIVersionParameter:       {http.StatusBadRequest, "The api-version '%s' is invalid. The supported versions are '%s'."},
+	DeploymentActive:                 {http.StatusConflict, "Unable to edit or replace deployment '%s': the previous deployment from '%s' is still active."},
+	DeploymentCanceled:               {http.StatusConflict, "The deployment '%s' was canceled."},
+	DeploymentFailed:                 {http.StatusConflict, "At least one resource deployment operation failed. Please list deployment operations for details."},
+	DeploymentNotFound:               {http.StatusNotFound, "Deployment '%s' could not be found."},
+	DeploymentNotRunning:             {http.StatusConflict, "The deployment '%s' cannot be canceled: it is not running, its state is '%s'."},
+	DeploymentOperationNotFound:      {http.StatusNotFound, "The deployment operation '%s' could not be found."},
+	DeploymentOutputEvaluationFailed: {http.StatusConflict, "Unable to evaluate the template output '%s': %s."},
+	ResourceDeploymentFailure:        {http.StatusConflict, "The resource write operation failed to complete successfully, because it reached terminal provisioning state '%s'."},
+	InvalidDeployment:                {http.StatusBadRequest, "The deployment '%s' is invalid: %s."},
+	InvalidGatewayHost:               {http.StatusBadGateway, "Host name resolution failed for '%s'; cannot fulfill the request."},
+	InvalidProviderResponse:          {http.StatusBadGateway, "The resource provider '%s' returned an invalid response: %s."},
+	InvalidQueryParameter:            {http.StatusBadRequest, "The query parameter '%s' is invalid: %s."},
+	InvalidRequestContent:            {http.StatusBadRequest, "The request content was invalid and could not be deserialized: '%s'."},
+	InvalidRequestHeader:             {http.StatusBadRequest, "The request header '%s' is invalid: %s."},
+	InvalidRequestURI:                {http.StatusBadRequest, "The request URI is invalid: %s."},
+	InvalidResourceGroup:             {http.StatusBadRequest, "The provided resource group name '%s' has these invalid characters: '%s'. The name can only be a letter, digit, '-', '.', '(', ')' or '_'."},
 	InvalidResourceGroupLocation: {http.StatusConflict,
 		"Invalid resource group location '%s'. The Resource group already exists in location '%s'."},
 	InvalidResourceLocation: {http.StatusConflict,

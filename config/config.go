@@ -42,6 +42,7 @@ type Config struct {
 	Lists         Lists
 	Operations    Operations
 	Batch         Batch
+	Deployments   Deployments
 	Preflight     Preflight
 	GroupDelete   GroupDelete
 	Move          Move
@@ -80,6 +81,7 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 		c.Lists.rows(r, &c.Limits),
 		c.Operations.rows(),
 		c.Batch.rows(&c.Limits),
+		c.Deployments.rows(),
 		c.Preflight.rows(),
 		c.GroupDelete.rows(),
 		c.Move.rows(),

@@ -7,6 +7,7 @@ import (
 	"portico/config"
 	"portico/gateway/frontdoor"
 	"portico/inventory"
+	"portico/inventory/deployments"
 	"portico/inventory/eventlog"
 	"portico/inventory/operations"
 	"portico/jobs"
@@ -62,6 +63,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 			Floor: index.PollFloor, Log: g.log,
 		},
 		operations.BatchJob:       g.batches,
+		deployments.Job:           g.newDeployer(),
 		inventory.MoveJob:         mover,
 		inventory.ValidateMoveJob: move.Validator{Mover: mover},
 		inventory.VerifyJob: reconcile.Verifier{

@@ -126,7 +126,7 @@ func TestDescriptionsOfKinds(t *testing.T) {
 		}
 	}
 	kinds := NotResumed()
-	if got := strings.Join(kinds.Cancelled, " ") + "; " + strings.Join(kinds.Removed, " "); got != "batch group-delete move validate-move; erase notice" {
+	if got := strings.Join(kinds.Cancelled, " ") + "; " + strings.Join(kinds.Removed, " "); got != "batch deployment group-delete move validate-move; erase notice" {
 		t.Errorf("a restored database does not go on with: %s", got)
 	}
 }
@@ -147,7 +147,8 @@ var otherMeanings = map[string][]string{
 	"events/event.go":               {"sweep"}, // an origin
 	"gateway/admin/api/provider.go": {"registration"},
 	"gateway/admin/doubts.go":       {"verify"}, // a flag of a row
-	"template/context.go":           {"batch"},  // a service of the public cloud
+	"gateway/frontdoor/actions.go":  {"deployment"},
+	"template/":                     {"batch", "deployment"}, // of the language
 }
 
 // Whoever adds a kind of job changes three places: its package, the transaction that makes

@@ -69,8 +69,6 @@ func TestDeploymentsAreValidated(t *testing.T) {
 	s.want(404, "ResourceNotFound", "GET", machinePath("g", "a")+api, "")
 	nested := strings.Replace(deploymentOf("Incremental", "", `{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2022-09-01", "name": "new", "location": "westus"}`), "{", `{"location": "westus", `, 1)
 	s.ok(200, "POST", deploymentPath(inSubscription, "validate"), nested)
-	// A deployment itself is made by nobody yet.
-	s.want(400, "ResourceTypeNotSupported", "PUT", g+"/providers/Microsoft.Resources/deployments/main"+deploymentAPI, deploymentOf("Incremental", "", good))
 }
 
 // rehearsedChanges are the changes of a what-if, each as its type and the last part of its ID.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"portico/inventory/deployments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -78,6 +79,8 @@ var erasures = []string{
 	`DELETE FROM deletion_members WHERE subscription = ?`,
 	`DELETE FROM deletion_order WHERE subscription = ?`,
 	`DELETE FROM tag_names WHERE subscription = ?`,
+	`DELETE FROM deployments WHERE subscription = ?`,
+	`DELETE FROM deployment_steps WHERE subscription = ?`,
 	`DELETE FROM turns WHERE subscription = ?`,
 	`DELETE FROM announcements WHERE subscription = ?`,
 	`DELETE FROM sink_events WHERE subscription = ?`,
@@ -214,7 +217,7 @@ func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
 	}
 	t.ChangesScope(sub)
 	for _, statement := range [...]string{
-		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deleteGroup,
+		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup, deleteGroup,
 	} {
 		if _, err := t.Exec(statement, sub, group); err != nil {
 			return "", err

@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
+	"portico/inventory/deployments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/memory"
@@ -261,7 +262,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 		return &GroupNotEmptyError{Intents: creating}
 	}
 	t.ChangesScope(g.Subscription)
-	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions} {
+	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup} {
 		if err := t.Later(statement, g.Subscription, g.Key); err != nil {
 			return err
 		}

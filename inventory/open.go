@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory/assignments"
+	"portico/inventory/deployments"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
 	"portico/inventory/eventlog"
@@ -102,14 +103,15 @@ type Store struct {
 	Locations *memory.Locations  // in front of the index
 	Scopes    *Scopes            // what requests look up first, from memory
 
-	Operations *operations.Records
-	Batches    *operations.Batches
-	Tags       *tags.Tags
-	Roles      *assignments.Roles
-	Events     *eventlog.Log
-	Sinks      *eventlog.Sinks
-	Errors     *observed.Errors // of all replicas
-	Names      *observed.Names  // of callers
+	Operations  *operations.Records
+	Batches     *operations.Batches
+	Deployments *deployments.Deployments
+	Tags        *tags.Tags
+	Roles       *assignments.Roles
+	Events      *eventlog.Log
+	Sinks       *eventlog.Sinks
+	Errors      *observed.Errors // of all replicas
+	Names       *observed.Names  // of callers
 
 	options  Options
 	engine   *engine.Engine
@@ -141,6 +143,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.database, s.Secrets = &transaction.Database{Engine: s.engine}, encryption.Secrets{Engine: s.engine}
 	s.Operations = operations.NewRecords(s.database, o.Limits.LearnedOperations)
 	s.Batches = operations.NewBatches(s.database)
+	s.Deployments = deployments.New(s.database)
 	s.Tags = tags.New(s.database, o.Limits.TagNamesPerSubscription)
 	s.Roles = assignments.New(s.database, o.Limits.Roles)
 	s.Sinks = eventlog.NewSinks(s.database)

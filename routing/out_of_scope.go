@@ -14,8 +14,6 @@ import (
 // that fits counts.
 var outOfScope = [...]struct{ prefix, sentence string }{
 	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before what it begins with
-	{"Microsoft.Resources/deployments", noDeployments},
-	{"/deployments", noDeployments}, // as older clients ask for them, in a group
 	{"Microsoft.Resources/templateSpecs", "Template specs are out of the scope of this service."},
 	{"/exportTemplate", "The export of templates is out of the scope of this service."},
 	{"Microsoft.Authorization/policy", noPolicies},
@@ -30,9 +28,8 @@ var outOfScope = [...]struct{ prefix, sentence string }{
 }
 
 const (
-	noDeployments = "Template deployments are out of the scope of this service: make each resource by a request of its own."
-	noPolicies    = "Policies are out of the scope of this service."
-	noGraph       = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
+	noPolicies = "Policies are out of the scope of this service."
+	noGraph    = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
 )
 
 // OutOfScope refuses a request for something that this service does not have, by the
@@ -46,9 +43,6 @@ func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 	}
 	for i := range r.Path.Hops() {
 		hop, first := r.Path.Hop(i), ""
-		if rehearsesDeployment(hop) {
-			continue
-		}
 		if hop.Len() > 0 {
 			first = hop.Segment(0)
 		}
@@ -56,13 +50,29 @@ func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 			return fault
 		}
 	}
-	return nil
+	return r.deploymentOutOfScope()
 }
 
-// rehearsesDeployment reports whether a hop asks what a deployment would do.
-func rehearsesDeployment(hop arm.Hop) bool {
-	return hop.Len() == 3 && arm.EqualFold(hop.Namespace(), "Microsoft.Resources") && arm.EqualFold(hop.Segment(0), "deployments") &&
-		(arm.EqualFold(hop.Segment(2), "validate") || arm.EqualFold(hop.Segment(2), "whatIf"))
+// deploymentOutOfScope refuses deployments to scopes that have none, and what is not done
+// with those that there are.
+func (r *Request) deploymentOutOfScope() *arm.Error {
+	if r.Path.Hops() == 0 {
+		return nil
+	}
+	hop := r.Path.LastHop()
+	if hop.Len() == 0 || !arm.EqualFold(hop.Namespace(), "Microsoft.Resources") || !arm.EqualFold(hop.Segment(0), "deployments") {
+		return nil
+	}
+	var sentence string
+	switch {
+	case r.Path.Subscription() == "" || r.Path.Hops() > 1:
+		sentence = "Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups."
+	case hop.Len() == 3 && arm.EqualFold(hop.Segment(2), "exportTemplate"):
+		sentence = "The export of templates is out of the scope of this service."
+	default:
+		return nil
+	}
+	return arm.NewError(arm.ResourceTypeNotSupported, sentence).About("resourceType")
 }
 
 // refuseOutOfScope refuses a type unless its provider, nil for one that the map lacks,

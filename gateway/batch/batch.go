@@ -73,7 +73,7 @@ func (b *Batches) post(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	if fault != nil {
 		return fault
 	}
-	caller := newCaller(r, x)
+	caller := NewCaller(r, x)
 	if len(requests) > b.Config.Batch.Immediate {
 		return b.accept(w, r, x, caller, req.Content)
 	}

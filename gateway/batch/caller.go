@@ -23,7 +23,8 @@ type Caller struct {
 // inherited are the headers that the requests of a batch take from it.
 var inherited = []string{"Accept-Language", "User-Agent", tracing.ClientRequestHeader}
 
-func newCaller(r *http.Request, x *exchange.Exchange) *Caller {
+// NewCaller is the caller of a request.
+func NewCaller(r *http.Request, x *exchange.Exchange) *Caller {
 	c := &Caller{
 		Principal: x.Principal, Client: x.Client, Correlation: x.Identity.Correlation, Host: r.Host, Defaults: http.Header{},
 	}

@@ -17,6 +17,16 @@ import (
 // serve has one request answered, and returns the answer as the caller gets it,
 // with its status.
 func (b *Batches) serve(ctx context.Context, caller *Caller, q *Request) (answer []byte, status int) {
+	status, header, text, fault := b.Send(ctx, caller, q)
+	if fault != nil {
+		return encodeError(q.Name, caller, fault), fault.Status
+	}
+	return encode(q.Name, status, header, text), status
+}
+
+// Send has one request answered, and returns the answer as its caller gets it: a fault in
+// its place where there is none that is whole.
+func (b *Batches) Send(ctx context.Context, caller *Caller, q *Request) (status int, header http.Header, body []byte, fault *arm.Error) {
 	limit := b.Config.Limits.AnswerBody
 	w := exchange.Capture(limit)
 	r, fault := b.newRequest(ctx, caller, q)
@@ -30,14 +40,14 @@ func (b *Batches) serve(ctx context.Context, caller *Caller, q *Request) (answer
 		}
 		if err == nil {
 			delete(w.Header(), "Content-Encoding")
-			return encode(q.Name, w.Status, w.Header(), text), w.Status
+			return w.Status, w.Header(), text, nil
 		}
 		fault = arm.NewError(arm.InvalidProviderResponse, r.URL.Path, err.Error())
 		if errors.Is(err, upstream.ErrTooLarge) {
 			fault = w.TooLong(r.URL.Path)
 		}
 	}
-	return encodeError(q.Name, caller, fault), fault.Status
+	return fault.Status, nil, nil, fault
 }
 
 // newRequest makes an HTTP request of a request of a batch.

@@ -50,7 +50,9 @@ func frontDoorActions() []actionsOf {
 	return []actionsOf{
 		{"Microsoft.Resources", "changes", "change", reads},
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
-		{"Microsoft.Resources", "deployments", "deployment", []string{"validate/action", "whatIf/action"}},
+		{"Microsoft.Resources", "deployments", "deployment", append(writes, "cancel/action", "validate/action", "whatIf/action")},
+		{"Microsoft.Resources", "deployments/operationStatuses", "deployment operation status", reads},
+		{"Microsoft.Resources", "deployments/operations", "deployment operation", reads},
 		{"Microsoft.Resources", "providers", "resource provider", reads},
 		{"Microsoft.Resources", "subscriptions", "subscription", reads},
 		{"Microsoft.Resources", "subscriptions/locations", "location", reads},

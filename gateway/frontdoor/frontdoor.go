@@ -37,19 +37,20 @@ import (
 
 // Options are what the resources need.
 type Options struct {
-	Config     *config.Config
-	Store      *inventory.Store
-	Router     *routing.Router
-	Resolver   *admission.Resolver
-	Authorizer *authorize.Authorizer
-	Admission  *admission.Admission
-	Polls      *polling.Operations
-	Lister     *fanout.Lister
-	Batches    Resource
-	Preflight  Resource
-	Rehearsals Resource
-	Jobs       Jobs
-	Proxy      tags.Sender
+	Config      *config.Config
+	Store       *inventory.Store
+	Router      *routing.Router
+	Resolver    *admission.Resolver
+	Authorizer  *authorize.Authorizer
+	Admission   *admission.Admission
+	Polls       *polling.Operations
+	Lister      *fanout.Lister
+	Batches     Resource
+	Preflight   Resource
+	Rehearsals  Resource
+	Deployments Resource
+	Jobs        Jobs
+	Proxy       tags.Sender
 }
 
 // Jobs wakes the workers of a kind of job.
@@ -89,6 +90,7 @@ func (o *Options) resources() []Resource {
 		o.Batches,
 		o.Preflight,
 		o.Rehearsals,
+		o.Deployments,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
 		roles.Definitions{Store: o.Store, Map: regions, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},

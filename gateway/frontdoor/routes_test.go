@@ -14,7 +14,7 @@ import (
 // Each route says which action it needs, or why it needs none.
 func TestEveryRouteNamesItsAction(t *testing.T) {
 	defaults := config.Defaults()
-	o := Options{Config: &defaults, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{}), Rehearsals: deployments.Rehearsals{}}
+	o := Options{Config: &defaults, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{}), Rehearsals: deployments.Rehearsals{}, Deployments: deployments.Deployments{}}
 	verbs := map[string][]string{
 		"GET": {"/read"}, "HEAD": {"/read"}, "PUT": {"/write"}, "PATCH": {"/write"}, "DELETE": {"/delete"}, "POST": {"/action", "/write"},
 	}

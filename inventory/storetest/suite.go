@@ -88,6 +88,7 @@ func Run(t *testing.T, database Database) {
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
 		{"Events", testEvents},
+		{"Deployments", testDeployments},
 		{"Names", testNames},
 		{"SinkEvents", testSinkEvents},
 		{"SinkOrders", testSinkOrders},

@@ -117,7 +117,6 @@ func TestAzSubscription(t *testing.T) {
 		c.play(t, step{command: `group create -n deployed -l westus --query name`, prints: `"deployed"`})
 		const (
 			file         = ` --template-file template.json`
-			noDeployment = `Template deployments are out of the scope of this service: make each resource by a request of its own.`
 			noExport     = `The export of templates is out of the scope of this service.`
 			noSpecs      = `Template specs are out of the scope of this service.`
 			noPolicies   = `Policies are out of the scope of this service.`
@@ -126,11 +125,6 @@ func TestAzSubscription(t *testing.T) {
 		)
 		// Some of them show the code in front, some the whole error.
 		for _, of := range []struct{ command, sentence string }{
-			{`deployment group create -g deployed` + file, noDeployment},
-			{`deployment group validate -g deployed` + file, noDeployment},
-			{`deployment group what-if -g deployed` + file, noDeployment},
-			{`deployment group list -g deployed`, noDeployment},
-			{`deployment sub create -l westus` + file, noDeployment},
 			{`group export -n deployed`, noExport},
 			{`ts create -g deployed -n spec -v 1 -l westus` + file, noSpecs},
 			{`policy assignment list -g deployed`, noPolicies},

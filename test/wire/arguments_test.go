@@ -47,7 +47,7 @@ func testArguments(t *testing.T, w *world) {
 // sends a member without quotes. Neither subscription, group nor api-version matters.
 func testOutOfScope(t *testing.T, w *world) {
 	const (
-		deployments = "Template deployments are out of the scope of this service: make each resource by a request of its own."
+		elsewhere   = "Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups."
 		scripts     = "Deployment scripts are out of the scope of this service."
 		specs       = "Template specs are out of the scope of this service."
 		export      = "The export of templates is out of the scope of this service."
@@ -65,15 +65,9 @@ func testOutOfScope(t *testing.T, w *world) {
 	)
 	var rows []row
 	for _, of := range []struct{ sentence, method, target string }{
-		{deployments, "PUT", group + deploys},
-		{deployments, "GET", S + "/providers/microsoft.resources/DEPLOYMENTS"},
-		{deployments, "HEAD", group + deploys},
-		{deployments, "DELETE", "/subscriptions/none" + deploys},
-		{deployments, "POST", S + deploys + "/validate"},
-		{deployments, "POST", group + deploys + "/whatIf"},
-		{deployments, "POST", group + deploys + "/exportTemplate"},
-		{deployments, "PUT", deploys},
-		{deployments, "GET", group + "/deployments/d/operations"},
+		{export, "POST", group + deploys + "/exportTemplate"},
+		{elsewhere, "PUT", deploys},
+		{elsewhere, "HEAD", vm + deploys},
 		{scripts, "PUT", group + "/providers/Microsoft.Resources/deploymentScripts/s"},
 		{specs, "PUT", group + "/providers/Microsoft.Resources/templateSpecs/s/versions/1"},
 		{export, "POST", strings.ToUpper(group) + "/EXPORTTEMPLATE"},
@@ -104,9 +98,9 @@ func testOutOfScope(t *testing.T, w *world) {
 		}
 		rows = append(rows, row{of.method + " " + of.target, m, expected})
 	}
-	noVersion := message{method: "PUT", target: group + deploys, body: fromAz}
+	noVersion := message{method: "PUT", target: deploys, body: fromAz}
 	rows = append(rows,
-		row{"without an api-version", noVersion, want{status: 400, code: "ResourceTypeNotSupported", text: deployments}},
+		row{"without an api-version", noVersion, want{status: 400, code: "ResourceTypeNotSupported", text: elsewhere}},
 		row{"a type that only begins so in another namespace", message{target: S + "/providers/Microsoft.ManagementPartner/partners?" + V}, want{status: 404, code: "InvalidResourceNamespace"}},
 		row{"a type of the activity log's namespace", message{target: S + "/providers/Microsoft.Insights/components?" + V}, want{status: 404, code: "InvalidResourceNamespace"}},
 	)

@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/batch"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/deployments"
+	"portico/gateway/frontdoor/route"
+	"portico/operations/deploy"
+	deployplan "portico/operations/deploy/plan"
+)
+
+func (g *Gateway) newDeployer() *deploy.Deployer {
+	c := g.config
+	return &deploy.Deployer{
+		Store: g.store, Send: g.sendStep, Limit: c.Deployments.Limit, CallLimit: c.Upstream.CallTimeout + c.Index.CallMargin + 4*c.Index.AskTimeout, Kept: c.Operations.Records,
+		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
+	}
+}
+
+func (g *Gateway) newDeployments() deployments.Deployments {
+	return deployments.Deployments{
+		Store: g.store, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
+		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
+			return json.Marshal(batch.NewCaller(r, x))
+		},
+	}
+}
+
+// sendStep sends a call of a deployment on the way of a batch's request.
+func (g *Gateway) sendStep(ctx context.Context, caller json.RawMessage, c deploy.Call) (deploy.Answer, error) {
+	var by batch.Caller
+	if err := json.Unmarshal(caller, &by); err != nil {
+		return deploy.Answer{}, err
+	}
+	status, header, body, fault := g.batches.Send(ctx, &by, &batch.Request{Method: c.Method, URL: c.Target, Content: c.Content})
+	if fault != nil {
+		return deploy.Answer{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()
+	}
+	if status == arm.StatusClientClosed {
+		return deploy.Answer{}, ctx.Err()
+	}
+	return deploy.Answer{Status: status, Header: header, Body: body}, nil
+}

@@ -1,0 +1,273 @@
+package deployments
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/gateway/polling"
+	"portico/inventory"
+	"portico/inventory/deployments"
+	"portico/inventory/jobrow"
+	"portico/operations/deploy"
+	"portico/routing"
+	"portico/template/expr"
+	"portico/upstream/answers"
+)
+
+// Deployments are the deployments of templates to groups and subscriptions.
+type Deployments struct {
+	Store *inventory.Store
+	Polls *polling.Operations
+	Lists route.Lists
+	// Caller is a request's caller, as the sender of its steps reads it.
+	Caller  func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
+	History int           // how many a scope keeps
+	Running int           // how many of a subscription may be under way
+	Limit   time.Duration // of a deployment
+}
+
+const action = "Microsoft.Resources/deployments/"
+
+// Routes are those of deployments.
+func (d Deployments) Routes() []route.Route {
+	routes := []route.Route{
+		{Method: http.MethodPut, Matches: path(2, ""), Action: action + "write", Relaxed: true, Handle: d.put},
+		{Method: http.MethodGet, Matches: path(2, ""), Action: action + "read", Handle: d.get},
+		{Method: http.MethodHead, Matches: path(2, ""), Action: action + "read", Handle: d.head},
+		{Method: http.MethodDelete, Matches: path(2, ""), Action: action + "delete", Handle: d.delete},
+		{Method: http.MethodGet, Matches: path(1, ""), Action: action + "read", Handle: d.list},
+		{Method: http.MethodPost, Matches: path(3, "cancel"), Action: action + "cancel/action", Handle: d.cancel},
+		{Method: http.MethodGet, Matches: path(4, polling.Statuses), Action: action + "operationStatuses/read", Excused: d.Polls.Began, Handle: d.status},
+		{Method: http.MethodGet, Matches: path(3, "operations"), Action: action + "operations/read", Handle: d.operations},
+		{Method: http.MethodGet, Matches: path(4, "operations"), Action: action + "operations/read", Handle: d.operation},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations", Action: action + "operations/read", Handle: d.operations},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations/{o}", Action: action + "operations/read", Handle: d.operation},
+	}
+	return routes
+}
+
+// path matches paths of deployments in groups and subscriptions that have so many segments,
+// the third of which is word.
+func path(segments int, word string) func(*routing.Request) bool {
+	return func(q *routing.Request) bool {
+		return q.Path.Subscription() != "" && q.Path.Hops() == 1 && route.EndsIn(q, "Microsoft.Resources", "deployments", segments) &&
+			(word == "" || arm.EqualFold(q.Path.LastHop().Segment(2), word))
+	}
+}
+
+// nameOf is the deployment that a request names.
+func nameOf(x *exchange.Exchange) deployments.Name {
+	n := deployments.Name{Subscription: x.Request.Path.Subscription(), Group: x.Request.Path.Group()}
+	if x.Request.Path.Hops() > 0 {
+		n.Name = x.Request.Path.LastHop().Segment(1)
+	} else {
+		n.Name = x.Request.Path.Segment(5)
+	}
+	return n
+}
+
+func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	n := nameOf(x)
+	o, err := d.order(r, x, req, n.Name)
+	if err != nil {
+		return err
+	}
+	planned, _, faults := o.Expand()
+	if len(faults) > 0 {
+		return Refusal(faults)
+	}
+	record := o.Record(planned)
+	begun := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)), History: d.History, Running: d.Running}
+	if begun.Record, err = json.Marshal(record); err != nil {
+		return err
+	}
+	if begun.Content, err = json.Marshal(o); err != nil {
+		return err
+	}
+	id := uuid.NewString()
+	begun.Operation = d.Polls.Record(x, req.Subscription, id)
+	if until := d.Store.Now().Add(2 * d.Limit); begun.Operation.Until.Before(until) {
+		begun.Operation.Until = until
+	}
+	created, err := d.Store.Deployments.Begin(r.Context(), begun)
+	if err != nil {
+		return d.refusal(r.Context(), x, n, err)
+	}
+	link := answers.PublicLink(d.Polls.Public, x.Request.Path.Escaped()+"/"+polling.Statuses+"/"+id, "api-version="+x.Request.Query.APIVersion)
+	w.Header()["Azure-Asyncoperation"] = []string{link}
+	d.Polls.PollAgain(w.Header())
+	return x.Answer(w, route.StatusOf(created), record)
+}
+
+// order is what the job of a deployment needs.
+func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, error) {
+	scope := expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
+	content, fault := Read(req.Content, name, scope)
+	if fault != nil {
+		return nil, fault
+	}
+	if content.Complete {
+		return nil, arm.NewError(arm.InvalidDeployment, name, "the mode 'Complete' is not supported: use 'Incremental'").About("mode")
+	}
+	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Location: content.Location,
+		Correlation: x.Identity.Correlation, Now: d.Store.Now().UTC()}
+	var err error
+	if o.Caller, err = d.Caller(r, x); err != nil {
+		return nil, err
+	}
+	_, _ = rand.Read(o.Seed[:]) // it never fails
+	if scope.Group != "" {
+		o.Location = req.Group.Location
+		tags := req.Group.Tags
+		if tags == nil {
+			tags = map[string]string{}
+		}
+		o.Group, err = json.Marshal(map[string]any{"id": scope.ID(), "name": req.Group.Name, "type": "Microsoft.Resources/resourceGroups",
+			"location": req.Group.Location, "tags": tags, "properties": map[string]string{"provisioningState": "Succeeded"}})
+	}
+	return o, err
+}
+
+func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deployments.Name, err error) error {
+	switch {
+	case errors.Is(err, deployments.ErrTooMany):
+		return arm.NewError(arm.TooManyRequests, "as many deployments of the subscription are under way as may be")
+	case !errors.Is(err, deployments.ErrActive):
+		return admission.Refusal(x, err)
+	}
+	since := ""
+	if current, err := d.Store.Deployments.Deployment(ctx, n); err == nil {
+		since = current.Began.UTC().Format(time.RFC3339)
+	}
+	return arm.NewError(arm.DeploymentActive, n.Name, since)
+}
+
+// find finds the deployment that a request names.
+func (d Deployments) find(r *http.Request, x *exchange.Exchange) (deployments.Deployment, error) {
+	n := nameOf(x)
+	found, err := d.Store.Deployments.Deployment(r.Context(), n)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return found, arm.NewError(arm.DeploymentNotFound, n.Name)
+	}
+	return found, err
+}
+
+// seen is a deployment as clients see it now.
+func seen(d deployments.Deployment) (record deploy.Record, err error) {
+	err = json.Unmarshal(d.Record, &record)
+	if d.State == deployments.Running {
+		record.Properties.ProvisioningState = d.State.String()
+	}
+	return record, err
+}
+
+func (d Deployments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	found, err := d.find(r, x)
+	if err != nil {
+		return err
+	}
+	record, err := seen(found)
+	if err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusOK, record)
+}
+
+func (d Deployments) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	if _, err := d.find(r, x); err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusNoContent, nil)
+}
+
+func (d Deployments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	n := nameOf(x)
+	if _, err := d.Store.Deployments.Delete(r.Context(), n); err != nil {
+		return d.refusal(r.Context(), x, n, err)
+	}
+	return x.Answer(w, http.StatusNoContent, nil)
+}
+
+func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	page, err := d.Lists.Read(x)
+	if err != nil {
+		return err
+	}
+	wanted, err := stateIn(x)
+	if err != nil {
+		return err
+	}
+	var failure error
+	source := route.ListSource[deployments.Named]{
+		Read: func(after string, limit int) ([]deployments.Named, error) {
+			return d.Store.Deployments.List(r.Context(), req.Subscription.ID, req.Group.Name, after, limit)
+		},
+		Key:  func(n deployments.Named) string { return n.Name },
+		Keep: func(n deployments.Named) bool { return wanted == "" || strings.EqualFold(n.State.String(), wanted) },
+		Show: func(n deployments.Named) any {
+			record, err := seen(n.Deployment)
+			failure = cmp.Or(failure, err)
+			return record
+		},
+	}
+	return cmp.Or(source.Answer(w, x, d.Lists, page), failure)
+}
+
+func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	found, err := d.find(r, x)
+	if err != nil {
+		return err
+	}
+	if found.State == deployments.Running {
+		err = d.Store.CancelJob(r.Context(), req.Subscription.ID, found.Job)
+	}
+	if found.State != deployments.Running || errors.Is(err, jobrow.ErrEnded) {
+		return arm.NewError(arm.DeploymentNotRunning, nameOf(x).Name, found.State.String())
+	}
+	if err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusNoContent, nil)
+}
+
+// status answers with the status of a PUT.
+func (d Deployments) status(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	_, job, err := d.Polls.Job(r, x, req.Subscription)
+	if err != nil {
+		return err
+	}
+	status := deploymentStatus{Status: map[jobrow.State]string{jobrow.Done: "Succeeded", jobrow.Failed: "Failed", jobrow.Cancelled: "Canceled"}[job.State]}
+	if status.Status == "" {
+		status.Status = "Running"
+		d.Polls.PollAgain(w.Header())
+		return x.Answer(w, http.StatusOK, status)
+	}
+	if found, err := d.Store.Deployments.Deployment(r.Context(), nameOf(x)); err == nil && found.Job == job.ID {
+		record, err := seen(found)
+		if err != nil {
+			return err
+		}
+		status.Error = record.Properties.Error
+	}
+	if status.Error == nil && job.State != jobrow.Done {
+		status.Error = arm.NewError(arm.DeploymentFailed)
+	}
+	return x.Answer(w, http.StatusOK, status)
+}
+
+type deploymentStatus struct {
+	Status string     `json:"status"`
+	Error  *arm.Error `json:"error,omitempty"`
+}

@@ -1,0 +1,70 @@
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory/deployments"
+	"portico/operations/deploy"
+)
+
+// stateIn reads $filter of the list: a state alone.
+func stateIn(x *exchange.Exchange) (string, error) {
+	text, given := x.Request.Query.Get("$filter")
+	if !given || text == "" {
+		return "", nil
+	}
+	words := strings.Fields(text)
+	if len(words) == 3 && strings.EqualFold(words[0], "provisioningState") && strings.EqualFold(words[1], "eq") {
+		if state := strings.Trim(words[2], "'"); len(state) == len(words[2])-2 {
+			return state, nil
+		}
+	}
+	return "", arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be provisioningState eq '…'").About("$filter")
+}
+
+// operationsOf are what the steps of the deployment that a request names came to so far.
+func (d Deployments) operationsOf(ctx context.Context, r *http.Request, x *exchange.Exchange) ([]deploy.Operation, error) {
+	found, err := d.find(r, x)
+	if err != nil {
+		return nil, err
+	}
+	n := nameOf(x)
+	if found.State == deployments.Running {
+		return deploy.Operations(ctx, d.Store.Deployments, n, found.Job)
+	}
+	text, err := d.Store.Deployments.Operations(ctx, n, found.Job)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	var all []deploy.Operation
+	err = json.Unmarshal(text, &all)
+	return all, err
+}
+
+func (d Deployments) operations(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	all, err := d.operationsOf(r.Context(), r, x)
+	if err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusOK, exchange.ListOf(all, func(o deploy.Operation) deploy.Operation { return o }))
+}
+
+func (d Deployments) operation(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	all, err := d.operationsOf(r.Context(), r, x)
+	if err != nil {
+		return err
+	}
+	id := x.Request.Path.Segment(x.Request.Path.Len() - 1)
+	for _, o := range all {
+		if strings.EqualFold(o.OperationID, id) {
+			return x.Answer(w, http.StatusOK, o)
+		}
+	}
+	return arm.NewError(arm.DeploymentOperationNotFound, id)
+}

@@ -1,0 +1,362 @@
+// Package deployments keeps deployments of templates, each with the job that runs it, and
+// what their steps came to. Secrets among what a deployment was given are in its content
+// alone, which is encrypted, and deleted at its end.
+package deployments
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
+	"portico/inventory/operations"
+	"portico/inventory/transaction"
+)
+
+// Job is the kind of the job that runs a deployment. Its subject is the deployment's ID.
+const Job = "deployment"
+
+// ErrActive refuses to replace or delete a deployment that has not ended.
+var ErrActive = errors.New("inventory: the deployment has not ended")
+
+// ErrTooMany refuses another deployment in a subscription with too many that have not ended.
+var ErrTooMany = errors.New("inventory: the subscription has too many deployments under way")
+
+// State says whether a deployment runs, or how it has ended. The numbers are stored.
+type State uint8
+
+// The states of deployments.
+const (
+	Running State = iota
+	Succeeded
+	Failed
+	Canceled
+)
+
+var states = [...]string{"Running", "Succeeded", "Failed", "Canceled"}
+
+// String names the state as ARM does.
+func (s State) String() string { return states[s] }
+
+// Name is where a deployment lies; case does not count.
+type Name struct {
+	Subscription string
+	Group        string // empty at the subscription
+	Name         string
+}
+
+func (n Name) folded() Name {
+	return Name{arm.Fold(n.Subscription), arm.Fold(n.Group), arm.Fold(n.Name)}
+}
+
+// Deployment is a deployment as clients see it.
+type Deployment struct {
+	Job    [16]byte
+	State  State
+	Began  time.Time
+	Record []byte // in the form of whoever wrote it
+}
+
+// Step is the progress of a step: its state and record, in the form of whoever wrote them.
+type Step struct {
+	State  uint8
+	Record []byte
+}
+
+const (
+	insertDeployment = `INSERT INTO deployments (subscription, grp, name, job, state, began, record, content, operations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	lockDeployment   = `SELECT job, state FROM deployments WHERE subscription = ? AND grp = ? AND name = ?` + engine.ForUpdate
+	selectDeployment = `SELECT job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
+	listDeployments  = `SELECT name, job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name > ? ORDER BY name LIMIT ?`
+	selectContent    = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
+	selectOperations = `SELECT operations FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
+	deleteDeployment = `DELETE FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
+	endDeployment    = `UPDATE deployments SET state = ?, record = ?, operations = ?, content = ? WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
+	countDeployments = `SELECT COUNT(*) FROM deployments WHERE subscription = ? AND grp = ?`
+	countRunning     = `SELECT COUNT(*) FROM deployments WHERE subscription = ? AND state = ?`
+	oldDeployments   = `SELECT name FROM deployments WHERE subscription = ? AND grp = ? AND state <> ? ORDER BY began LIMIT ?`
+
+	putStep = `INSERT INTO deployment_steps (subscription, grp, job, step, state, record) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, grp, job, step) DO UPDATE SET state = excluded.state, record = excluded.record`
+	listSteps   = `SELECT step, state, record FROM deployment_steps WHERE subscription = ? AND grp = ? AND job = ? ORDER BY step`
+	deleteSteps = `DELETE FROM deployment_steps WHERE subscription = ? AND grp = ? AND job = ?`
+
+	// OfGroup forgets the deployments of a group.
+	OfGroup = `DELETE FROM deployments WHERE subscription = ? AND grp = ?`
+	// StepsOfGroup forgets their steps.
+	StepsOfGroup = `DELETE FROM deployment_steps WHERE subscription = ? AND grp = ?`
+)
+
+// Deployments are those of a database.
+type Deployments struct{ database *transaction.Database }
+
+// New returns the deployments of a database.
+func New(d *transaction.Database) *Deployments { return &Deployments{database: d} }
+
+// place binds what is encrypted to where it stands.
+func place(n Name, job [16]byte, what string) []byte {
+	return append([]byte("deployment "+what+" "+n.Subscription+" "+n.Group+" "+n.Name+" "), job[:]...)
+}
+
+// Begun is a deployment that begins.
+type Begun struct {
+	Name
+	ID      string // its whole ID
+	Record  []byte // what clients see while it runs
+	Content []byte // all that its job needs
+	Payload string // of its job
+	// Operation is polled by its caller, who gets the job's ID in Follow.
+	Operation operations.Operation
+	History   int // how many of the scope are kept; the oldest ones that have ended go
+	Running   int // how many of the subscription may be under way
+}
+
+// Begin durably records a deployment with its job, in place of one of its name that has
+// ended: created reports whether there was none. It returns ErrActive if that has not ended,
+// ErrTooMany if as many as may be under way are, and refuses as a lock on its scope would be.
+func (d *Deployments) Begin(ctx context.Context, b Begun) (created bool, err error) {
+	n := b.folded()
+	job := jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
+	record, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "record"), b.Record)
+	if err != nil {
+		return false, err
+	}
+	content, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "content"), b.Content)
+	if err != nil {
+		return false, err
+	}
+	locks := transaction.SubscriptionLocks(n.Subscription)
+	if n.Group != "" {
+		locks = transaction.GroupLocks(n.Subscription, n.Group)
+	}
+	return transaction.Commit(ctx, d.database, engine.Flushed, locks, func(t *transaction.Tx) (created bool, err error) {
+		if n.Group == "" {
+			err = t.Scopes.OpenSubscription(n.Subscription, "", false)
+		} else {
+			err = t.Scopes.OpenGroup(n.Subscription, n.Group, false)
+		}
+		if err != nil {
+			return false, err
+		}
+		found, err := remove(t, n)
+		if err != nil {
+			return false, err
+		}
+		var running int
+		if err := t.One(countRunning, n.Subscription, Running)(&running); err != nil {
+			return false, err
+		}
+		if running >= b.Running {
+			return false, ErrTooMany
+		}
+		if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job.ID[:], Running, engine.Micros(t.Now), record, content, []byte{}); err != nil {
+			return false, err
+		}
+		if err := bound(t, n, b.History); err != nil {
+			return false, err
+		}
+		due := job
+		due.Due = t.Now
+		if _, err := due.Add(t.Tx); err != nil {
+			return false, err
+		}
+		o := b.Operation
+		o.Subscription, o.Follow = n.Subscription, job.ID
+		return !found, o.Put(t)
+	})
+}
+
+// remove deletes a deployment that has ended, and reports whether there was one.
+func remove(t *transaction.Tx, n Name) (found bool, err error) {
+	var job []byte
+	var state State
+	err = t.One(lockDeployment, n.Subscription, n.Group, n.Name)(&job, &state)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case state == Running:
+		return true, ErrActive
+	}
+	_, err = t.Exec(deleteDeployment, n.Subscription, n.Group, n.Name)
+	return true, err
+}
+
+// bound drops the oldest deployments of a scope that has too many.
+func bound(t *transaction.Tx, n Name, history int) error {
+	var kept int
+	if err := t.One(countDeployments, n.Subscription, n.Group)(&kept); err != nil || kept <= history {
+		return err
+	}
+	oldest, err := engine.Collect(t, engine.ScanOne[string], oldDeployments, n.Subscription, n.Group, Running, kept-history)
+	if err != nil {
+		return err
+	}
+	for _, name := range oldest {
+		if err := t.Later(deleteDeployment, n.Subscription, n.Group, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Deployment returns a deployment, or engine.ErrNotFound.
+func (d *Deployments) Deployment(ctx context.Context, name Name) (found Deployment, err error) {
+	n := name.folded()
+	found, err = d.scan(ctx, n, d.database.Read(ctx).One(selectDeployment, n.Subscription, n.Group, n.Name))
+	return found, engine.OrNotFound(err)
+}
+
+func (d *Deployments) scan(ctx context.Context, n Name, scan engine.Scanner, before ...any) (found Deployment, err error) {
+	var (
+		job, record []byte
+		began       int64
+	)
+	if err := scan(append(before, &job, &found.State, &began, &record)...); err != nil {
+		return found, err
+	}
+	copy(found.Job[:], job)
+	found.Began = engine.Moment(began)
+	if len(before) > 0 {
+		n.Name = *before[0].(*string)
+	}
+	found.Record, err = d.database.Cipher.Decrypt(ctx, place(n, found.Job, "record"), record)
+	return found, err
+}
+
+// Named is a deployment of a list, by its folded name.
+type Named struct {
+	Name string
+	Deployment
+}
+
+// List returns deployments of a scope, by their folded names, from behind one on.
+func (d *Deployments) List(ctx context.Context, sub, group, after string, limit int) ([]Named, error) {
+	n := Name{Subscription: sub, Group: group}.folded()
+	return engine.Collect(d.database.Read(ctx), func(scan engine.Scanner) (found Named, err error) {
+		found.Deployment, err = d.scan(ctx, n, scan, &found.Name)
+		return found, err
+	}, listDeployments, n.Subscription, n.Group, after, engine.AtMost(limit))
+}
+
+// Content returns what the job of a deployment needs, or engine.ErrNotFound if the
+// deployment is there no more.
+func (d *Deployments) Content(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
+	return d.part(ctx, selectContent, name, job, "content")
+}
+
+// Operations returns what the steps of a deployment that has ended came to.
+func (d *Deployments) Operations(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
+	return d.part(ctx, selectOperations, name, job, "operations")
+}
+
+func (d *Deployments) part(ctx context.Context, statement string, name Name, job [16]byte, what string) ([]byte, error) {
+	n := name.folded()
+	var text []byte
+	err := d.database.Read(ctx).One(statement, n.Subscription, n.Group, n.Name, job[:])(&text)
+	if err != nil || len(text) == 0 {
+		return nil, engine.OrNotFound(err)
+	}
+	return d.database.Cipher.Decrypt(ctx, place(n, job, what), text)
+}
+
+// Delete durably deletes a deployment that has ended, and reports whether there was one;
+// never its resources.
+func (d *Deployments) Delete(ctx context.Context, name Name) (found bool, err error) {
+	n := name.folded()
+	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) (bool, error) {
+		return remove(t, n)
+	})
+}
+
+// PutStep durably records the progress of a step. The error is jobrow.ErrLeaseLost if the
+// caller no longer holds the job, and engine.ErrNotFound if the deployment is there no more.
+func (d *Deployments) PutStep(ctx context.Context, name Name, j jobrow.Job, step int, s Step) error {
+	n := name.folded()
+	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "step"), s.Record)
+	if err != nil {
+		return err
+	}
+	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
+		if err := d.hold(t, n, &j); err != nil {
+			return err
+		}
+		_, err := t.Exec(putStep, n.Subscription, n.Group, j.ID[:], step, s.State, record)
+		return err
+	})
+}
+
+// hold locks a deployment whose job the caller holds.
+func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) error {
+	if err := j.CheckHeld(t.Tx); err != nil {
+		return err
+	}
+	var job []byte
+	var state State
+	err := t.One(lockDeployment, n.Subscription, n.Group, n.Name)(&job, &state)
+	if err == nil && (!bytes.Equal(job, j.ID[:]) || state != Running) {
+		err = sql.ErrNoRows
+	}
+	return engine.OrNotFound(err)
+}
+
+// Steps returns the recorded steps of a deployment by their numbers, while it runs.
+func (d *Deployments) Steps(ctx context.Context, name Name, job [16]byte) (map[int]Step, error) {
+	n, steps := name.folded(), map[int]Step{}
+	return steps, d.database.Read(ctx).Each(func(scan engine.Scanner) error {
+		var number int
+		var s Step
+		if err := scan(&number, &s.State, &s.Record); err != nil {
+			return err
+		}
+		var err error
+		s.Record, err = d.database.Cipher.Decrypt(ctx, place(n, job, "step"), s.Record)
+		steps[number] = s
+		return err
+	}, listSteps, n.Subscription, n.Group, job[:])
+}
+
+// Ended is how a deployment has ended.
+type Ended struct {
+	State      State
+	Record     []byte // what clients see from now on
+	Operations []byte // what its steps came to
+	Payload    string // of its job
+	Kept       time.Duration
+}
+
+// End durably ends a deployment and its job, and deletes its content and its steps. The
+// error is jobrow.ErrLeaseLost if the caller no longer holds the job. Of a deployment that
+// is there no more, the job alone ends.
+func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
+	n := name.folded()
+	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), e.Record)
+	if err != nil {
+		return err
+	}
+	steps, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "operations"), e.Operations)
+	if err != nil {
+		return err
+	}
+	state := map[State]jobrow.State{Succeeded: jobrow.Done, Failed: jobrow.Failed, Canceled: jobrow.Cancelled}[e.State]
+	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
+		err := d.hold(t, n, &j)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			if _, err := t.Exec(endDeployment, e.State, record, steps, []byte{}, n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
+				return err
+			}
+		}
+		if _, err := t.Exec(deleteSteps, n.Subscription, n.Group, j.ID[:]); err != nil {
+			return err
+		}
+		return j.End(t.Tx, state, e.Payload, t.Now.Add(e.Kept))
+	})
+}

@@ -1,0 +1,106 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"portico/inventory"
+	"portico/inventory/deployments"
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
+	"portico/inventory/operations"
+)
+
+// A deployment runs once under its name, loses its content and its steps at its end, and
+// goes with its group; the oldest go where there are too many, and no more may run than
+// are allowed.
+func testDeployments(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.ok(Seed(b.ctx, b.Store))
+	b.group("g")
+	name := deployments.Name{Subscription: Sub, Group: "G", Name: "D"}
+	begin := func(n deployments.Name) (bool, error) {
+		return b.Deployments.Begin(b.ctx, deployments.Begun{
+			Name: n, ID: "/subscriptions/" + Sub + "/resourceGroups/G/providers/Microsoft.Resources/deployments/" + n.Name,
+			Record: []byte("seen"), Content: []byte("a secret"), Payload: "{}", History: 2, Running: 1,
+			Operation: operations.Operation{Token: "token of " + n.Name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
+		})
+	}
+	claim := func() jobrow.Job {
+		b.Helper()
+		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
+		b.ok(err)
+		equal(b, len(jobs), 1)
+		return jobs[0]
+	}
+	end := func(n deployments.Name, j jobrow.Job) {
+		b.Helper()
+		b.ok(b.Deployments.End(b.ctx, n, j, deployments.Ended{State: deployments.Failed, Record: []byte("ended"), Operations: []byte("steps"), Payload: "{}", Kept: time.Hour}))
+	}
+	created, err := begin(name)
+	b.ok(err)
+	equal(b, created, true)
+	_, err = begin(name)
+	b.is(err, deployments.ErrActive)
+	other := name
+	other.Name = "other"
+	_, err = begin(other)
+	b.is(err, deployments.ErrTooMany)
+	_, err = b.Deployments.Delete(b.ctx, name)
+	b.is(err, deployments.ErrActive)
+	o, err := b.Operations.Operation(b.ctx, Sub, "token of D")
+	b.ok(err)
+
+	j := claim()
+	equal(b, o.Follow, j.ID)
+	content, err := b.Deployments.Content(b.ctx, name, j.ID)
+	b.ok(err)
+	equal(b, string(content), "a secret")
+	b.ok(b.Deployments.PutStep(b.ctx, name, j, 7, deployments.Step{State: 1, Record: []byte("sent")}))
+	b.ok(b.Deployments.PutStep(b.ctx, name, j, 7, deployments.Step{State: 3, Record: []byte("done")}))
+	lost := j
+	lost.Token--
+	b.is(b.Deployments.PutStep(b.ctx, name, lost, 7, deployments.Step{}), jobrow.ErrLeaseLost)
+	steps, err := b.Deployments.Steps(b.ctx, name, j.ID)
+	b.ok(err)
+	equal(b, len(steps), 1)
+	equal(b, steps[7].State, 3)
+	equal(b, string(steps[7].Record), "done")
+
+	end(name, j)
+	found, err := b.Deployments.Deployment(b.ctx, name)
+	b.ok(err)
+	equal(b, found.State, deployments.Failed)
+	equal(b, string(found.Record), "ended")
+	content, err = b.Deployments.Content(b.ctx, name, j.ID)
+	b.ok(err)
+	equal(b, len(content), 0)
+	if steps, err = b.Deployments.Steps(b.ctx, name, j.ID); err != nil || len(steps) > 0 {
+		b.Fatal(steps, err)
+	}
+	text, err := b.Deployments.Operations(b.ctx, name, j.ID)
+	b.ok(err)
+	equal(b, string(text), "steps")
+
+	b.clock.Pass(time.Second)
+	created, err = begin(name)
+	b.ok(err)
+	equal(b, created, false)
+	end(name, claim())
+	for _, next := range []string{"E", "F"} {
+		b.clock.Pass(time.Second)
+		n := name
+		n.Name = next
+		_, err := begin(n)
+		b.ok(err)
+		end(n, claim())
+	}
+	list, err := b.Deployments.List(b.ctx, Sub, "g", "", 10)
+	b.ok(err)
+	if len(list) != 2 || list[0].Name != "e" || list[1].Name != "f" || string(list[1].Record) != "ended" {
+		b.Fatalf("%+v", list)
+	}
+	b.ok(b.DeleteGroup(b.ctx, Sub, "g", inventory.DeleteGroupConditions{}))
+	_, err = b.Deployments.Deployment(b.ctx, deployments.Name{Subscription: Sub, Group: "g", Name: "f"})
+	b.is(err, engine.ErrNotFound)
+}

@@ -1,0 +1,99 @@
+// Package deploy deploys templates: it sends their resources in the order that [plan.Plan]
+// decides, each as its caller's own write, and records what became of each. A job that is
+// taken over goes on where its steps' records say.
+package deploy
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Order is all that a deployment needs. The store keeps it in this form, encrypted.
+type Order struct {
+	Caller     json.RawMessage `json:"caller"` // as the sender reads it
+	CallerName string          `json:"callerName"`
+	// Content is what the client sent, and was checked.
+	Content  []byte     `json:"content"`
+	Name     string     `json:"name"`
+	Scope    expr.Scope `json:"scope"`
+	Location string     `json:"location"` // the deployment's, or its group's
+	// Group and Subscription are what resourceGroup() and subscription() return; empty:
+	// they are made of the scope.
+	Group        json.RawMessage `json:"group,omitempty"`
+	Subscription json.RawMessage `json:"subscription,omitempty"`
+	Correlation  string          `json:"correlation"`
+	// Now and Seed are fixed when the deployment begins, so that whoever takes it over
+	// expands its template to the same.
+	Now  time.Time `json:"now"`
+	Seed [32]byte  `json:"seed"`
+}
+
+// ID is the deployment's.
+func (o *Order) ID() string {
+	return o.Scope.ID() + "/providers/Microsoft.Resources/deployments/" + o.Name
+}
+
+// Expand works out what the order asks for, always the same. Finish completes its values.
+func (o *Order) Expand() (*template.Plan, template.Input, []*document.Fault) {
+	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
+	if len(faults) > 0 {
+		return nil, template.Input{}, faults
+	}
+	properties := d.Root.Member("properties")
+	in := template.Input{Template: properties.Member("template"), Name: o.Name, Scope: o.Scope, Location: o.Location,
+		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Now: o.Now, NewGUID: o.guids()}
+	if n := properties.Member("parameters"); n.Is(expr.Object) {
+		if in.Arguments, faults = template.ReadArguments(n); len(faults) > 0 {
+			return nil, in, faults
+		}
+	}
+	p, faults := template.Expand(in)
+	for _, r := range planned(p) {
+		if r.Unfolds != nil {
+			faults = append(faults, r.At.Fault(template.Code, "the resources of the nested deployment '%s' depend on a provider's answer, which is not supported: give its template's names and conditions values that are known before", r.Name))
+		}
+	}
+	if len(faults) > 0 {
+		return nil, in, faults
+	}
+	return p, in, nil
+}
+
+func planned(p *template.Plan) []*template.Resource {
+	if p == nil {
+		return nil
+	}
+	return p.Resources
+}
+
+// guids makes UUIDs that nobody else can foresee, always the same ones of an order.
+func (o *Order) guids() func() string {
+	n := uint64(0)
+	return func() string {
+		n++
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64(o.Seed[:], n))
+		id := uuid.UUID(sum[:16])
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a random one
+		return id.String()
+	}
+}
+
+// valueOf is JSON as a value; null of none.
+func valueOf(text []byte) expr.Value {
+	if len(text) == 0 {
+		return expr.Value{}
+	}
+	d, faults := document.Read(text, document.Strict, template.Code)
+	if len(faults) > 0 {
+		return expr.Value{}
+	}
+	return d.Root.Literal()
+}

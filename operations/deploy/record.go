@@ -1,0 +1,198 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/inventory/deployments"
+	"portico/operations/deploy/plan"
+	"portico/template/expr"
+)
+
+// deploymentType is that of deployments.
+const deploymentType = "Microsoft.Resources/deployments"
+
+// Record is a deployment as clients see it. There are no secrets in it.
+type Record struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Type       string     `json:"type"`
+	Location   string     `json:"location,omitempty"`
+	Properties Properties `json:"properties"`
+}
+
+// Properties are those of a deployment.
+type Properties struct {
+	TemplateHash      string               `json:"templateHash"`
+	Parameters        map[string]Parameter `json:"parameters"`
+	Mode              string               `json:"mode"`
+	ProvisioningState string               `json:"provisioningState"`
+	Timestamp         time.Time            `json:"timestamp"`
+	Duration          string               `json:"duration"`
+	CorrelationID     string               `json:"correlationId"`
+	Providers         []Provider           `json:"providers"`
+	Dependencies      []Dependency         `json:"dependencies"`
+	Outputs           map[string]Parameter `json:"outputs,omitempty"`
+	OutputResources   []Reference          `json:"outputResources,omitempty"`
+	Error             *arm.Error           `json:"error,omitempty"`
+}
+
+// Parameter is a parameter or an output; a secure one has no value here.
+type Parameter struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Provider is a provider of resources that were deployed.
+type Provider struct {
+	Namespace     string         `json:"namespace"`
+	ResourceTypes []ResourceType `json:"resourceTypes"`
+}
+
+// ResourceType is a type that was deployed, with where.
+type ResourceType struct {
+	ResourceType string   `json:"resourceType"`
+	Locations    []string `json:"locations"`
+}
+
+// Dependency is a resource with what it depends on.
+type Dependency struct {
+	DependsOn []Reference `json:"dependsOn"`
+	Reference
+}
+
+// Reference names a resource.
+type Reference struct {
+	ID           string `json:"id"`
+	ResourceType string `json:"resourceType,omitempty"`
+	ResourceName string `json:"resourceName,omitempty"`
+}
+
+// stepRecord is what is known of a step besides its state.
+type stepRecord struct {
+	Began  time.Time `json:"began,omitzero"` // when it was last sent
+	Ended  time.Time `json:"ended,omitzero"`
+	Status int       `json:"status,omitempty"`
+	// Poll is where its provider says how it goes; empty: the resource itself does.
+	Poll string `json:"poll,omitempty"`
+	// New: the resource was not known when it was sent.
+	New     bool       `json:"new,omitempty"`
+	LeftOut bool       `json:"leftOut,omitempty"` // by its condition
+	Fault   *arm.Error `json:"fault,omitempty"`
+}
+
+// Operation is what clients see of a step.
+type Operation struct {
+	ID          string              `json:"id"`
+	OperationID string              `json:"operationId"`
+	Properties  OperationProperties `json:"properties"`
+}
+
+// OperationProperties are those of an [Operation].
+type OperationProperties struct {
+	ProvisioningOperation string         `json:"provisioningOperation"`
+	ProvisioningState     string         `json:"provisioningState"`
+	Timestamp             time.Time      `json:"timestamp"`
+	Duration              string         `json:"duration"`
+	StatusCode            string         `json:"statusCode,omitempty"`
+	StatusMessage         *StatusMessage `json:"statusMessage,omitempty"`
+	TargetResource        *Reference     `json:"targetResource,omitempty"`
+}
+
+// StatusMessage is why a step has failed.
+type StatusMessage struct {
+	Status string     `json:"status"`
+	Error  *arm.Error `json:"error"`
+}
+
+func shown(kind string, v expr.Value) Parameter {
+	p := Parameter{Type: kind}
+	if !v.Secure() && v.Known() && !strings.HasPrefix(strings.ToLower(kind), "secure") {
+		p.Value = v.AppendJSON(nil)
+	}
+	return p
+}
+
+// secretsIn adds the texts of a value that are secrets.
+func secretsIn(v expr.Value, secure bool, to []string) []string {
+	secure = secure || v.WhollySecure()
+	switch {
+	case v.Is(expr.Array):
+		for _, e := range v.Elements() {
+			to = secretsIn(e, secure, to)
+		}
+	case v.Is(expr.Object):
+		for _, m := range v.Members() {
+			to = secretsIn(m.Value, secure, to)
+		}
+	case secure && v.Is(expr.String) && v.Text() != "":
+		to = append(to, v.Text())
+	case secure && v.Is(expr.Number):
+		to = append(to, v.JSON())
+	}
+	return to
+}
+
+// withoutSecrets is an error in which secrets are replaced, wherever a provider put them.
+func withoutSecrets(fault *arm.Error, secrets []string) *arm.Error {
+	if fault == nil || len(secrets) == 0 {
+		return fault
+	}
+	pairs := make([]string, 0, 4*len(secrets))
+	for _, s := range secrets {
+		pairs = append(pairs, s, "***")
+		if text, err := json.Marshal(s); err == nil && string(text) != `"`+s+`"` {
+			pairs = append(pairs, strings.Trim(string(text), `"`), "***")
+		}
+	}
+	return replaced(fault, strings.NewReplacer(pairs...))
+}
+
+func replaced(fault *arm.Error, r *strings.Replacer) *arm.Error {
+	clean := *fault
+	clean.Code, clean.Message, clean.Target = arm.Code(r.Replace(string(fault.Code))), r.Replace(fault.Message), r.Replace(fault.Target)
+	clean.AdditionalInfo = nil // of any form: nothing in it is known to be no secret
+	clean.Details = make([]arm.Error, len(fault.Details))
+	for i := range fault.Details {
+		clean.Details[i] = *replaced(&fault.Details[i], r)
+	}
+	return &clean
+}
+
+// Operations are the steps so far of a deployment that runs.
+func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte) ([]Operation, error) {
+	content, err := of.Content(ctx, name, job)
+	if err != nil || len(content) == 0 {
+		return nil, err
+	}
+	var o Order
+	if err := json.Unmarshal(content, &o); err != nil {
+		return nil, err
+	}
+	steps, err := of.Steps(ctx, name, job)
+	if err != nil {
+		return nil, err
+	}
+	p, _, faults := o.Expand()
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	var all []Operation
+	for i, r := range p.Resources {
+		var s stepRecord
+		recorded, known := steps[i]
+		if known {
+			err = json.Unmarshal(recorded.Record, &s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !s.Began.IsZero() {
+			all = append(all, o.operation(i, r, plan.State(recorded.State), s))
+		}
+	}
+	return all, nil
+}

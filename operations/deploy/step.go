@@ -1,0 +1,331 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/operations/deploy/plan"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+	"portico/upstream/answers"
+)
+
+// carry carries an order out.
+func (a *attempt) carry(ctx context.Context, o plan.Order, r stepRecord) settled {
+	s := settled{Order: o, record: r}
+	resource := a.planned.Resources[o.Step]
+	if resource.Existing {
+		s.outcome = plan.Done
+		return s
+	}
+	if o.Act == plan.Follow {
+		a.follow(ctx, &s, resource)
+		return s
+	}
+	body, there, err := a.body(ctx, resource)
+	switch {
+	case err != nil:
+		s.take(err, a.secrets(expr.Value{}))
+	case !there:
+		s.record.LeftOut, s.outcome = true, plan.Done
+	case o.Act == plan.Ask:
+		a.ask(ctx, &s, resource, body)
+	default:
+		a.send(ctx, &s, resource, body)
+	}
+	return s
+}
+
+// body works out whether a resource is sent, and what of it.
+func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Value, there bool, err error) {
+	answer := func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) }
+	condition, err := template.Finish(r.Condition, a.input, answer)
+	if err != nil || !condition.Bool() {
+		return body, false, err
+	}
+	body, err = template.Finish(r.Body, a.input, answer)
+	return body, true, err
+}
+
+func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	_, err := a.Store.Resource(ctx, r.Scope.Subscription, arm.Fold(r.ID))
+	s.record.New = errors.Is(err, inventory.ErrNotFound)
+	if err != nil && !s.record.New {
+		s.err = err
+		return
+	}
+	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
+	if s.err = a.record(ctx, s.Step, plan.Sent, s.record); s.err != nil {
+		return
+	}
+	// What has left is seen to its end, so that its answer is known.
+	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
+	defer cancel()
+	answer, err := a.Send(calling, a.order.Caller, Call{http.MethodPut, target(r), body.AppendJSON(nil)})
+	if err != nil {
+		s.outcome = plan.Lost
+		return
+	}
+	s.accept(answer, a.secrets(body))
+}
+
+func target(r *template.Resource) string {
+	u := url.URL{Path: r.ID}
+	return u.EscapedPath() + "?api-version=" + url.QueryEscape(r.APIVersion)
+}
+
+// accept reads the answer to a PUT.
+func (s *settled) accept(answer Answer, secrets []string) {
+	s.record.Status = answer.Status
+	if answer.Status >= http.StatusMultipleChoices {
+		s.refused(answer, secrets)
+		return
+	}
+	s.after = answers.RetryAfter(answer.Header)
+	if s.record.Poll = pollOf(answer); s.record.Poll != "" {
+		s.outcome = plan.GoesOn
+		return
+	}
+	s.state(answer, secrets)
+}
+
+func pollOf(answer Answer) string {
+	link := answer.Header.Get("Azure-AsyncOperation")
+	if link == "" && answer.Status == http.StatusAccepted {
+		link = answer.Header.Get("Location")
+	}
+	u, err := url.Parse(link)
+	if err != nil || u.Path == "" {
+		return ""
+	}
+	return u.RequestURI()
+}
+
+// state reads how far a resource is by itself.
+func (s *settled) state(answer Answer, secrets []string) {
+	var body struct {
+		Properties struct {
+			ProvisioningState string `json:"provisioningState"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(answer.Body, &body) // one without a state is finished
+	switch state := body.Properties.ProvisioningState; {
+	case state == "", strings.EqualFold(state, "Succeeded"):
+		s.outcome = plan.Done
+	case answers.Terminal(state):
+		s.outcome = plan.Refused
+		s.record.Fault = withoutSecrets(arm.NewError(arm.ResourceDeploymentFailure, state), secrets)
+	default:
+		s.outcome = plan.GoesOn
+	}
+}
+
+// refused reads an answer that is an error.
+func (s *settled) refused(answer Answer, secrets []string) {
+	s.after = answers.RetryAfter(answer.Header)
+	s.record.Fault = withoutSecrets(faultOf(answer), secrets)
+	s.outcome = outcomeOf(answer)
+}
+
+func outcomeOf(answer Answer) plan.Outcome {
+	switch {
+	case answer.Status == http.StatusTooManyRequests && answer.Header.Get("X-Ms-Failure-Cause") == "gateway":
+		return plan.Throttled
+	case answer.Status == http.StatusRequestTimeout, answer.Status == http.StatusTooManyRequests, answer.Status >= http.StatusInternalServerError:
+		return plan.Transient
+	}
+	return plan.Refused
+}
+
+// faultOf is the error that an answer holds.
+func faultOf(answer Answer) *arm.Error {
+	if fault := answers.Error(answer.Status, string(answer.Body)); fault != nil {
+		return fault
+	}
+	return arm.NewError(arm.DeploymentFailed).Saying("%s", answers.Text(answer.Status, answer.Body))
+}
+
+// take takes an error of an evaluation: of an answer that it needed, or its own.
+func (s *settled) take(err error, secrets []string) {
+	var refused *answerError
+	if errors.As(err, &refused) {
+		s.refused(refused.Answer, secrets)
+		return
+	}
+	if errors.Is(err, errUnanswered) {
+		s.outcome = plan.Transient
+		return
+	}
+	s.record.Fault = withoutSecrets(arm.NewError(arm.InvalidTemplate, err.Error()), secrets)
+	s.outcome = plan.Refused
+}
+
+func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
+	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
+	defer cancel()
+	return a.Send(calling, a.order.Caller, Call{Method: http.MethodGet, Target: target})
+}
+
+// follow asks how far a resource is: where its provider said, then the resource itself.
+func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) {
+	secrets := a.secrets(r.Body)
+	if s.record.Poll != "" {
+		answer, err := a.get(ctx, s.record.Poll)
+		if err != nil {
+			s.outcome = plan.Transient
+			return
+		}
+		if !s.polled(answer, secrets) {
+			return
+		}
+		s.record.Poll = ""
+	}
+	answer, err := a.get(ctx, target(r))
+	switch {
+	case err != nil, answer.Status == http.StatusNotFound: // it need not show at once
+		s.outcome = plan.Transient
+	case answer.Status >= http.StatusMultipleChoices:
+		s.refused(answer, secrets)
+	default:
+		s.after = answers.RetryAfter(answer.Header)
+		s.state(answer, secrets)
+	}
+}
+
+// polled reads an answer to a poll, and reports whether the resource itself is to be asked
+// next.
+func (s *settled) polled(answer Answer, secrets []string) bool {
+	s.after = answers.RetryAfter(answer.Header)
+	state := answers.State(answer.Body)
+	switch {
+	case answer.Status == http.StatusNotFound, answer.Status == http.StatusGone: // forgotten
+		return true
+	case answer.Status >= http.StatusMultipleChoices:
+		s.refused(answer, secrets)
+		return false
+	case answer.Status == http.StatusAccepted, state != "" && !answers.Terminal(state):
+		s.outcome = plan.GoesOn
+		return false
+	case state == "", strings.EqualFold(state, "Succeeded"):
+		return true
+	}
+	var status struct {
+		Error *arm.Error `json:"error"`
+	}
+	if json.Unmarshal(answer.Body, &status) != nil || status.Error == nil {
+		status.Error = arm.NewError(arm.ResourceDeploymentFailure, state)
+	}
+	s.record.Fault, s.outcome = withoutSecrets(status.Error, secrets), plan.Refused
+	return false
+}
+
+// ask finds out whether a PUT without an answer has landed.
+func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	answer, err := a.get(ctx, target(r))
+	over := a.Store.Now().Sub(s.record.Began) > a.CallLimit
+	s.outcome = plan.Lost
+	switch {
+	case err != nil:
+		s.outcome = plan.Transient
+	case answer.Status < http.StatusMultipleChoices:
+		s.state(answer, a.secrets(body))
+		if s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !holds(answer.Body, body)) {
+			s.outcome, s.record.Fault = plan.Lost, nil // that may be what an earlier PUT has made
+		}
+	case answer.Status != http.StatusNotFound:
+		s.refused(answer, a.secrets(body))
+		return
+	}
+	if s.outcome == plan.Lost && over {
+		s.outcome = plan.Absent
+	}
+}
+
+// holds reports whether a resource has all that was sent of it.
+func holds(resource []byte, sent expr.Value) bool {
+	d, faults := document.Read(resource, document.Strict, template.Code)
+	return len(faults) == 0 && within(sent, d.Root.Literal())
+}
+
+func within(sent, has expr.Value) bool {
+	if !sent.Is(expr.Object) || !has.Is(expr.Object) {
+		return sent.Equal(has)
+	}
+	for _, m := range sent.Members() {
+		v, there := has.Member(m.Name)
+		if !there || !within(m.Value, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// answered are the answers to questions that were asked in this attempt.
+type answered struct {
+	mu    sync.Mutex
+	known map[string]expr.Value
+}
+
+// answerError is an answer to a question that is none.
+type answerError struct{ Answer }
+
+func (e *answerError) Error() string { return faultOf(e.Answer).Error() }
+
+var errUnanswered = errors.New("no answer came")
+
+// answer asks a question of a template, as the deployment's caller.
+func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
+	call := Call{Method: http.MethodGet, Target: (&url.URL{Path: q.ID}).EscapedPath()}
+	if !strings.EqualFold(q.Function, "reference") {
+		call.Method, call.Target = http.MethodPost, call.Target+"/"+url.PathEscape(q.Function)
+		if !q.Values.Is(expr.Null) {
+			call.Content = q.Values.AppendJSON(nil)
+		}
+	}
+	call.Target += "?api-version=" + url.QueryEscape(q.APIVersion)
+	key := call.Method + " " + arm.Fold(call.Target) + " " + string(call.Content)
+	a.answers.mu.Lock()
+	v, known := a.answers.known[key]
+	a.answers.mu.Unlock()
+	if !known {
+		var err error
+		if v, err = a.question(ctx, call); err != nil {
+			return v, err
+		}
+		a.answers.mu.Lock()
+		if a.answers.known == nil {
+			a.answers.known = map[string]expr.Value{}
+		}
+		a.answers.known[key] = v
+		a.answers.mu.Unlock()
+	}
+	if call.Method == http.MethodGet && !q.Full {
+		v, _ = v.Member("properties")
+	}
+	return v, nil
+}
+
+func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err error) {
+	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
+	defer cancel()
+	answer, err := a.Send(calling, a.order.Caller, call)
+	if err != nil {
+		return v, errUnanswered
+	}
+	if answer.Status >= http.StatusMultipleChoices {
+		return v, &answerError{answer}
+	}
+	d, faults := document.Read(answer.Body, document.Strict, template.Code)
+	if len(faults) > 0 {
+		return v, expr.Errorf("the answer of '%s' is no JSON", call.Target)
+	}
+	return d.Root.Literal(), nil
+}

@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// threeMachines depend on each other, by dependsOn and by a reference, over two regions. It
+// is sent as az does: with an unquoted member and comments. %[1]s and %[2]s are the regions.
+const threeMachines = `{"properties": {"mode": "Incremental", "parameters": {"word": {"value": "%[3]s"}}, template: {
+  // three machines
+  "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+  "contentVersion": "1.0.0.0",
+  "parameters": {"word": {"type": "secureString"}, "unique": {"type": "string", "defaultValue": "[newGuid()]"}},
+  "resources": [
+    {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "c", "location": "%[1]s",
+      "tags": {"state": "[reference(resourceId('Contoso.Compute/virtualMachines', 'b')).provisioningState]"}, "properties": {}},
+    {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "b", "location": "%[2]s",
+      "dependsOn": ["[resourceId('Contoso.Compute/virtualMachines', 'a')]"], "properties": {}},
+    {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "a", "location": "%[1]s", "tags": {"unique": "[parameters('unique')]"}, "properties": {}}
+  ],
+  "outputs": {
+    "state": {"type": "string", "value": "[reference(resourceId('Contoso.Compute/virtualMachines', 'c'), '2024-01-01', 'Full').tags.state]"},
+    "secret": {"type": "secureString", "value": "[parameters('word')]"}
+  }}}}`
+
+const hiddenWord = "a-word-that-nobody-is-shown"
+
+type deployment struct {
+	Properties struct {
+		ProvisioningState string
+		Outputs           map[string]struct {
+			Type  string
+			Value any
+		}
+		OutputResources []struct{ ID string }
+		Parameters      map[string]map[string]any
+		CorrelationID   string
+		Error           json.RawMessage
+	}
+}
+
+func deploymentPath(w *harness.World, name string) string {
+	return w.GroupPath("rg") + "/providers/Microsoft.Resources/deployments/" + name
+}
+
+// putDeployment begins a deployment and returns where its status is.
+func putDeployment(t *testing.T, w *harness.World, p *harness.Portico, name, body string, status int) string {
+	t.Helper()
+	a := p.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, name) + "?api-version=2021-04-01", Body: body}).Want(t, status)
+	link, err := url.Parse(a.Header.Get("Azure-AsyncOperation"))
+	harness.OK(t, err)
+	return link.RequestURI()
+}
+
+// deployed polls a deployment to its end, and returns that with its status.
+func deployed(t *testing.T, w *harness.World, p *harness.Portico, name, poll string) (end string, d deployment) {
+	t.Helper()
+	end = eventually(t, "the end of a deployment", func() (string, bool) {
+		var status struct{ Status string }
+		harness.OK(t, json.Unmarshal(p.Do(t, harness.Request{Path: poll}).Want(t, 200).Body, &status))
+		return status.Status, status.Status != "Running" && status.Status != "Accepted"
+	})
+	a := p.Do(t, harness.Request{Path: deploymentPath(w, name) + "?api-version=2021-04-01"}).Want(t, 200)
+	harness.OK(t, json.Unmarshal(a.Body, &d))
+	if strings.Contains(string(a.Body), hiddenWord) {
+		t.Errorf("it shows a secret: %s", a.Body)
+	}
+	if d.Properties.ProvisioningState != end {
+		t.Errorf("%s, and its status is %s", a.Body, end)
+	}
+	return end, d
+}
+
+func TestDeploymentOverRegions(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	regions := harness.RegionNames()
+	body := fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord)
+	end, d := deployed(t, w, w.Portico, "first", putDeployment(t, w, w.Portico, "first", body, 201))
+	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || d.Properties.Outputs["secret"].Value != nil || len(d.Properties.OutputResources) != 3 {
+		t.Errorf("%s: %+v", end, d)
+	}
+	for name, region := range map[string]string{"a": regions[0], "b": regions[1], "c": regions[0]} {
+		w.WantOnlyIn(t, region, w.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+name))
+	}
+	for _, path := range []string{deploymentPath(w, "first") + "/operations", w.GroupPath("rg") + "/deployments/first/operations"} {
+		a := w.Portico.Do(t, harness.Request{Path: path + "?api-version=2021-04-01"}).Want(t, 200)
+		if n := strings.Count(string(a.Body), `"provisioningState":"Succeeded"`); n != 3 || strings.Contains(string(a.Body), hiddenWord) {
+			t.Errorf("%s", a.Body)
+		}
+	}
+	if end, _ := deployed(t, w, w.Portico, "first", putDeployment(t, w, w.Portico, "FIRST", body, 200)); end != "Succeeded" {
+		t.Error(end)
+	}
+	w.Portico.Do(t, harness.Request{Method: http.MethodHead, Path: deploymentPath(w, "first") + "?api-version=2021-04-01"}).Want(t, 204)
+	list := w.Portico.Do(t, harness.Request{Path: strings.TrimSuffix(deploymentPath(w, ""), "/") + "?api-version=2021-04-01"}).Want(t, 200)
+	if strings.Count(string(list.Body), `"Microsoft.Resources/deployments"`) != 1 {
+		t.Errorf("%s", list.Body)
+	}
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: deploymentPath(w, "first") + "?api-version=2021-04-01"}).Want(t, 204)
+	w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "first") + "?api-version=2021-04-01"}).Want(t, 404)
+}
+
+// A failed step ends what depends on it, and says why in its provider's words.
+func TestDeploymentThatFails(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	misbehave(t, w, "PUT", "/virtualMachines/b", "status=400", -1)
+	regions := harness.RegionNames()
+	end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord), 201))
+	if end != "Failed" || !strings.Contains(string(d.Properties.Error), "virtualMachines/b") || len(d.Properties.OutputResources) != 1 {
+		t.Errorf("%s: %+v %s", end, d, d.Properties.Error)
+	}
+	w.Portico.Do(t, harness.Request{Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/c") + "?api-version=" + harness.Version}).Want(t, 404)
+	for name, body := range map[string]string{
+		"InvalidTemplate":   strings.Replace(fmt.Sprintf(threeMachines, "x", "y", "z"), `"$schema"`, `"$scheme"`, 1),
+		"InvalidDeployment": strings.Replace(fmt.Sprintf(threeMachines, "x", "y", "z"), "Incremental", "Complete", 1),
+	} {
+		a := w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "e") + "?api-version=2021-04-01", Body: body}).Want(t, 400)
+		if !strings.Contains(string(a.Body), name) {
+			t.Errorf("%s", a.Body)
+		}
+	}
+}
+
+// A deployment outlives the gateways that run it, which are killed in the middle of it.
+func TestDeploymentOutlivesItsReplicas(t *testing.T) {
+	t.Parallel()
+	postgres := harness.StartPostgres(t)
+	w := harness.NewWorld(t, harness.WorldOptions{
+		Replicas: 2, Config: harness.Config{Postgres: postgres.CreateDatabase(t, "deployment"), Extra: batchSettings},
+	})
+	w.PutGroup(t, "rg")
+	misbehave(t, w, "PUT", "/virtualMachines/", "slow=700ms", -1)
+	regions := harness.RegionNames()
+	poll := putDeployment(t, w, w.Portico, "d", fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord), 201)
+	a := w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Body: fmt.Sprintf(threeMachines, regions[0], regions[1], "x")}).Want(t, 409)
+	if !strings.Contains(string(a.Body), "DeploymentActive") {
+		t.Errorf("%s", a.Body)
+	}
+	for round := range 2 {
+		victim, other := w.Replicas[round%2], w.Replicas[(round+1)%2]
+		soon(t, "a part of the deployment", func() bool { return len(remainingResources(t, w, "rg")) > round })
+		victim.Kill(t)
+		other.Do(t, harness.Request{Path: "/subscriptions?api-version=2020-01-01"}).Want(t, 200)
+		victim.Restart(t)
+	}
+	end, d := deployed(t, w, w.Portico, "d", poll)
+	if end != "Succeeded" || len(d.Properties.OutputResources) != 3 {
+		t.Errorf("%s: %+v %s", end, d, d.Properties.Error)
+	}
+}
