@@ -90,7 +90,10 @@ func (d *Deployer) order(ctx context.Context, job jobrow.Job) (o Order, err erro
 
 // nameOf is the deployment of a job.
 func nameOf(job jobrow.Job) deployments.Name {
-	_, group := arm.GroupOf(arm.Fold(job.Subject))
+	var group string
+	if in, inGroup := strings.CutPrefix(arm.Fold(job.Subject), "/subscriptions/"+job.Subscription+"/resourcegroups/"); inGroup {
+		group, _, _ = strings.Cut(in, "/")
+	}
 	return deployments.Name{Subscription: job.Subscription, Group: group, Name: job.Subject[strings.LastIndexByte(job.Subject, '/')+1:]}
 }
 

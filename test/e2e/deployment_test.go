@@ -159,3 +159,26 @@ func TestDeploymentOutlivesItsReplicas(t *testing.T) {
 		t.Errorf("%s: %+v %s", end, d, d.Properties.Error)
 	}
 }
+
+// At a subscription a deployment makes groups, and what its nested ones put into them.
+func TestDeploymentAtASubscription(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	region := harness.RegionNames()[0]
+	const schema = `"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0"`
+	body := `{"location": "` + region + `", "properties": {"mode": "Incremental", "template": {` + schema + `, "resources": [
+		{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2021-04-01", "name": "made", "location": "` + region + `"},
+		{"type": "Microsoft.Resources/deployments", "apiVersion": "2021-04-01", "name": "inner", "resourceGroup": "made", "dependsOn": ["made"],
+			"properties": {"mode": "Incremental", "template": {` + schema + `, "resources": [
+				{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "a", "location": "` + region + `", "properties": {}}]}}}]}}}`
+	path := w.SubscriptionPath() + "/providers/Microsoft.Resources/deployments/d?api-version=2021-04-01"
+	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: path, Body: body}).Want(t, 201)
+	eventually(t, "the end of a deployment", func() (string, bool) {
+		a := w.Portico.Do(t, harness.Request{Path: path}).Want(t, 200)
+		if strings.Contains(string(a.Body), `"Failed"`) {
+			t.Fatalf("%s", a.Body)
+		}
+		return "", strings.Contains(string(a.Body), `"provisioningState":"Succeeded"`)
+	})
+	w.WantOnlyIn(t, region, w.ResourcePath("made", "Contoso.Compute/virtualMachines/a"))
+}
