@@ -62,10 +62,6 @@ var refused = map[string]string{
 	"managementGroup": "is not supported: deployments stand in groups and subscriptions",
 	"providers":       "is not supported: write api-versions and locations down",
 	"pickZones":       "is not supported: write zones down",
-	"toLogicalZone":   "is not supported: write zones down",
-	"toLogicalZones":  "is not supported: write zones down",
-	"toPhysicalZone":  "is not supported: write zones down",
-	"toPhysicalZones": "is not supported: write zones down",
 	"externalInput":   "is not supported: give the parameter's value",
 	"getSecret":       "is not supported: Key Vault is not asked for secrets",
 }

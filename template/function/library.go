@@ -61,6 +61,7 @@ func families() []family {
 		{"Dates", dateFunctions()},
 		{"Networks", networkFunctions()},
 		{"Resource IDs", resourceFunctions()},
+		{"Zones", zoneFunctions()},
 	}
 }
 
