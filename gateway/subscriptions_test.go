@@ -48,7 +48,7 @@ func TestSubscription(t *testing.T) {
 		t.Errorf("Allow: %s", got.header.Get("Allow"))
 	}
 	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/nothing"+own, "")
-	s.want(400, "ResourceTypeNotSupported", "GET", inSubscription+"/providers/Microsoft.Resources/deployments/d"+own, "")
+	s.want(400, "ResourceTypeNotSupported", "GET", inSubscription+"/providers/Microsoft.Resources/deploymentScripts/d"+own, "")
 	s.want(400, "MissingApiVersionParameter", "GET", inSubscription, "")
 }
 
