@@ -22,7 +22,7 @@ var noticed = map[string][]string{
 	"properties-replaced-on-patch": {"patch/properties-follow-merge-patch"},
 	"sku-patch-clears-rest":        {"patch/sku-alone"},
 	"delete-absent-404":            {"delete/of-what-never-was", "delete/200-then-204"},
-	"put-existing-409":             {"put/overwrites-with-200"},
+	"put-existing-409":             {"put/overwrites-with-200", "preflight/accepts-what-the-put-accepts"},
 	"empty-next-link":              {"list/the-last-page-has-no-nextlink"},
 	"page-loses-item":              {"list/every-page-is-reached"},
 	"next-link-from-host":          {"list/nextlink-is-on-the-host-of-the-referer"},

@@ -13,10 +13,10 @@ import (
 	"portico/test/harness"
 )
 
-// otherwise are the breaks whose faults no request of a script shows: in the handshake, on
-// the wire, or at a provider that needs a front door of its own.
+// otherwise are the breaks whose faults no answer to a script shows: in the handshake, on
+// the wire, in its time, or at a provider that needs a front door of its own.
 var otherwise = []string{
-	"certificate-not-asked", "certificate-any", "certificate-too-late", "head-with-body",
+	"certificate-not-asked", "certificate-any", "certificate-too-late", "head-with-body", "preflight-slow",
 	"created-for-put-untagged", "created-for-patch-untagged", "created-for-shown",
 }
 

@@ -80,7 +80,7 @@ func requestCosts(w *harness.World) []costOf {
 		{"PUT group, existing", cost{3, 8, 1, 1}, []call{putGroup}, putGroup},
 		{"GET group", cost{2, 2, 0, 0}, nil, call{path: group}},
 		{"HEAD group", cost{2, 2, 0, 0}, nil, call{method: http.MethodHead, path: group}},
-		{"DELETE group, empty", cost{4, 20, 1, 1}, []call{putGroup}, call{method: http.MethodDelete, path: ownGroup}},
+		{"DELETE group, empty", cost{4, 22, 1, 1}, []call{putGroup}, call{method: http.MethodDelete, path: ownGroup}},
 		{"list of groups", cost{2, 2, 0, 0}, nil, call{path: w.SubscriptionPath() + "/resourceGroups" + ownVersions}},
 		{"list of resources", cost{2, 3, 0, 0}, nil, call{path: w.GroupPath("rg") + "/resources" + ownVersions}},
 		{"GET subscription", cost{1, 1, 0, 0}, nil, call{path: w.SubscriptionPath() + "?api-version=2020-01-01"}},
