@@ -56,14 +56,7 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 	if position == "" {
 		page.Value = slices.Insert(page.Value, 0, ownersAt(l.Authorizer.Owners(sub.TenantID, scope, true), principal)...)
 	}
-	var ids []string
-	for _, a := range page.Value {
-		ids = append(ids, a.PrincipalID)
-	}
-	known := l.namesOf(r.Context(), sub.TenantID, ids)
-	for i, a := range page.Value {
-		page.Value[i].PrincipalName = known[arm.Fold(a.PrincipalID)]
-	}
+	nameEach(r.Context(), l, sub.TenantID, page.Value, func(a *api.RoleAssignment) (string, *string) { return a.PrincipalID, &a.PrincipalName })
 	return http.StatusOK, page, nil
 }
 

@@ -102,6 +102,20 @@ func (l *listener) namesOf(ctx context.Context, tenant string, ids []string) map
 	return names
 }
 
+// nameEach gives each element of a list the name that is known of its principal.
+func nameEach[T any](ctx context.Context, l *listener, tenant string, list []T, principal func(*T) (id string, name *string)) {
+	var ids []string
+	for i := range list {
+		id, _ := principal(&list[i])
+		ids = append(ids, id)
+	}
+	known := l.namesOf(ctx, tenant, ids)
+	for i := range list {
+		id, name := principal(&list[i])
+		*name = known[arm.Fold(id)]
+	}
+}
+
 func errorAnswerOf(g observe.ReplicaGroup, name string) api.ErrorAnswer {
 	return api.ErrorAnswer{
 		Time: g.Time, Class: g.Class, Method: g.Method, Path: g.Path, Status: g.Status, Code: g.Code,

@@ -45,16 +45,12 @@ func (l *listener) whoMay(w http.ResponseWriter, r *http.Request) (int, any, err
 		found = found[:mostAssignments]
 	}
 	holders, err := l.holders(r.Context(), at.TenantID, sent.Action, found)
+	if err != nil {
+		return 0, nil, err
+	}
 	answer.Value = append(answer.Value, holders...)
-	var ids []string
-	for _, h := range answer.Value {
-		ids = append(ids, h.PrincipalID)
-	}
-	known := l.namesOf(r.Context(), at.TenantID, ids)
-	for i, h := range answer.Value {
-		answer.Value[i].PrincipalName = known[arm.Fold(h.PrincipalID)]
-	}
-	return http.StatusOK, answer, err
+	nameEach(r.Context(), l, at.TenantID, answer.Value, func(h *api.RoleHolder) (string, *string) { return h.PrincipalID, &h.PrincipalName })
+	return http.StatusOK, answer, nil
 }
 
 // checkQuestion refuses what is no question about an action at a scope.

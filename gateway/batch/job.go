@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/config"
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/jobrow"
@@ -125,16 +126,16 @@ func (b *Batches) checkRoom(ctx context.Context, caller *Caller) (*arm.Error, er
 	return nil, nil
 }
 
-// requestLimit is the time after which a request has been answered, or never will be
+// RequestLimit is the time after which a request has been answered, or never will be
 // by the process that sent it.
-func (b *Batches) requestLimit() time.Duration {
-	return b.Config.Upstream.CallTimeout + b.Config.Index.CallMargin + 4*b.Config.Index.AskTimeout
+func RequestLimit(c *config.Config) time.Duration {
+	return c.Upstream.CallTimeout + c.Index.CallMargin + 4*c.Index.AskTimeout
 }
 
 func (b *Batches) newSending(ctx context.Context, job jobrow.Job, caller *Caller, requests []Request) *sending {
 	return &sending{
 		Batches: b, caller: caller, requests: requests, room: b.Config.Batch.Memory,
-		patience: b.requestLimit(), // by then a request that holds some has ended
+		patience: RequestLimit(b.Config), // by then a request that holds some has ended
 		admit:    func() (*arm.Error, error) { return b.checkRoom(ctx, caller) },
 		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
 		end: func(i int, answer []byte) error {
@@ -148,7 +149,7 @@ func (b *Batches) newSending(ctx context.Context, job jobrow.Job, caller *Caller
 			if !q.Reads() {
 				ctx = context.WithoutCancel(ctx)
 			}
-			return context.WithTimeout(ctx, b.requestLimit())
+			return context.WithTimeout(ctx, RequestLimit(b.Config))
 		},
 	}
 }
@@ -181,7 +182,7 @@ func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) error
 		switch {
 		case part.Answered:
 			continue
-		case started && now.Sub(part.Started) < b.requestLimit():
+		case started && now.Sub(part.Started) < RequestLimit(b.Config):
 			continue // conclude waits for it
 		case started:
 			fault = arm.NewError(arm.InternalServerError).Saying("The outcome of the request is unknown: it was sent, and its answer was lost.")
@@ -206,12 +207,12 @@ func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total int) (jobs
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	pause, answered, unknown := b.requestLimit(), 0, 0
+	pause, answered, unknown := RequestLimit(b.Config), 0, 0
 	for _, part := range batch.Parts {
 		switch {
 		case !part.Answered:
-			pause = min(pause, part.Started.Add(b.requestLimit()).Sub(b.Store.Now()))
-		case part.Ended.Sub(part.Started) >= b.requestLimit():
+			pause = min(pause, part.Started.Add(RequestLimit(b.Config)).Sub(b.Store.Now()))
+		case part.Ended.Sub(part.Started) >= RequestLimit(b.Config):
 			unknown++
 		default:
 			answered++

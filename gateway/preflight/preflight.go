@@ -4,8 +4,9 @@
 // The gateway's judge sends each PUT the way of a request of its own, with the caller's
 // rights, and stops it before its provider is called; the package is given that way. A
 // body that passes is held to the provider's documents, and then the provider is asked, if
-// it judges plans. The first of the three that refuses ends a resource. A resource group, or a parent, that does not exist refuses nothing, because plans make
-// them. Nothing is written, and a caller learns no more than by the PUT.
+// it judges plans. The first of the three that refuses ends a resource. A resource group, or
+// a parent, that does not exist refuses nothing, because plans make them. Nothing is written,
+// and a caller learns no more than by the PUT.
 package preflight
 
 import (

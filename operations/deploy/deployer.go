@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -409,7 +410,7 @@ func (o *Order) Record(p *template.Plan) Record {
 		record.Location = o.Location
 	}
 	hash := sha256.Sum256(o.Content)
-	record.Properties = Properties{TemplateHash: fmt.Sprint(uint64(hash[0])<<56 | uint64(hash[1])<<48 | uint64(hash[2])<<40 | uint64(hash[3])<<32 | uint64(hash[4])<<24 | uint64(hash[5])<<16 | uint64(hash[6])<<8 | uint64(hash[7])),
+	record.Properties = Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
 		Parameters: map[string]Parameter{}, Mode: "Incremental", ProvisioningState: "Accepted", Timestamp: o.Now, Duration: duration(0),
 		CorrelationID: o.Correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
 	for _, v := range p.Parameters {

@@ -1,4 +1,5 @@
-// Package deployments reads what clients send for deployments of templates.
+// Package deployments has the routes of deployments of templates: it reads what clients send
+// for one, has a job run it, and says what one would do, with nothing changed.
 package deployments
 
 import (
