@@ -356,7 +356,7 @@ func (a *attempt) outputs(ctx context.Context) (map[string]Parameter, *arm.Error
 			return nil, withoutSecrets(arm.NewError(arm.DeploymentOutputEvaluationFailed, o.Name, err.Error()), a.secrets(expr.Value{}))
 		}
 		if both.Element(0).Bool() {
-			outputs[o.Name] = shown(o.Type, both.Element(1))
+			outputs[o.Name] = Shown(o.Type, both.Element(1))
 		}
 	}
 	return outputs, nil
@@ -414,7 +414,7 @@ func (o *Order) Record(p *template.Plan) Record {
 		Parameters: map[string]Parameter{}, Mode: "Incremental", ProvisioningState: "Accepted", Timestamp: o.Now, Duration: duration(0),
 		CorrelationID: o.Correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
 	for _, v := range p.Parameters {
-		record.Properties.Parameters[v.Name] = shown(v.Type, v.Value)
+		record.Properties.Parameters[v.Name] = Shown(v.Type, v.Value)
 	}
 	for _, r := range p.Resources {
 		if !r.Existing {

@@ -108,7 +108,8 @@ type StatusMessage struct {
 	Error  *arm.Error `json:"error"`
 }
 
-func shown(kind string, v expr.Value) Parameter {
+// Shown is a parameter or an output as clients see it: of a secret the type alone.
+func Shown(kind string, v expr.Value) Parameter {
 	p := Parameter{Type: kind}
 	if !v.Secure() && v.Known() && !strings.HasPrefix(strings.ToLower(kind), "secure") {
 		p.Value = v.AppendJSON(nil)

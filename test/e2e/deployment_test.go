@@ -81,11 +81,12 @@ func deployed(t *testing.T, w *harness.World, p *harness.Portico, name, poll str
 func TestDeploymentOverRegions(t *testing.T) {
 	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
-	w.PutGroup(t, "rg")
+	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: w.GroupPath("rg") + "?api-version=2021-04-01", Body: `{"location":"westus","tags":{"of":"the group"}}`}).Want(t, 201)
 	regions := harness.RegionNames()
 	body := fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord)
+	body = strings.Replace(body, `"outputs": {`, `"outputs": {"tag": {"type": "string", "value": "[resourceGroup().tags.of]"},`, 1)
 	end, d := deployed(t, w, w.Portico, "first", putDeployment(t, w, w.Portico, "first", body, 201))
-	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || d.Properties.Outputs["secret"].Value != nil || len(d.Properties.OutputResources) != 3 {
+	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || d.Properties.Outputs["tag"].Value != "the group" || d.Properties.Outputs["secret"].Value != nil || len(d.Properties.OutputResources) != 3 {
 		t.Errorf("%s: %+v", end, d)
 	}
 	for name, region := range map[string]string{"a": regions[0], "b": regions[1], "c": regions[0]} {

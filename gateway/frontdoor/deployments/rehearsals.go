@@ -68,7 +68,7 @@ func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Requ
 		Template: of.Template, Arguments: of.Arguments, Name: of.name, Scope: of.scope, Location: cmp.Or(of.Location, req.Group.Location),
 		Now: of.now, NewGUID: uuid.NewString,
 	}
-	if of.scope.Group != "" { // its tags, which no memory has
+	if of.scope.Group != "" { // with its tags, if the caller may read them
 		if group, there, fault := d.read(r, x, of.scope.ID(), groupsVersion); fault == nil && there {
 			in.Group = group
 		}

@@ -1,13 +1,13 @@
 package deployments
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
+	"portico/operations/deploy"
 	"portico/operations/deploy/whatif"
 )
 
@@ -21,24 +21,13 @@ type validated struct {
 }
 
 type validatedProperties struct {
-	Mode              string                    `json:"mode"`
-	ProvisioningState string                    `json:"provisioningState"`
-	Timestamp         time.Time                 `json:"timestamp"`
-	Duration          string                    `json:"duration"`
-	CorrelationID     string                    `json:"correlationId"`
-	Parameters        map[string]validParameter `json:"parameters"`
-	Resources         []validatedResource       `json:"validatedResources"`
-}
-
-// validParameter is a parameter by which the template was expanded; of a secret the type
-// alone.
-type validParameter struct {
-	Type  string          `json:"type"`
-	Value json.RawMessage `json:"value,omitempty"`
-}
-
-type validatedResource struct {
-	ID string `json:"id"`
+	Mode              string                      `json:"mode"`
+	ProvisioningState string                      `json:"provisioningState"`
+	Timestamp         time.Time                   `json:"timestamp"`
+	Duration          string                      `json:"duration"`
+	CorrelationID     string                      `json:"correlationId"`
+	Parameters        map[string]deploy.Parameter `json:"parameters"`
+	Resources         []deploy.Reference          `json:"validatedResources"`
 }
 
 // validate expands a template, and has each resource judged that it would send, as if those
@@ -80,21 +69,17 @@ func (of *rehearsal) answer(x *exchange.Exchange, sent []Sent) validated {
 		ID: of.scope.ID() + "/providers/Microsoft.Resources/deployments/" + of.name, Name: of.name, Type: "Microsoft.Resources/deployments", Location: of.Location,
 		Properties: validatedProperties{
 			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: of.now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
-			Parameters: map[string]validParameter{}, Resources: []validatedResource{},
+			Parameters: map[string]deploy.Parameter{}, Resources: []deploy.Reference{},
 		},
 	}
 	if of.Complete {
 		a.Properties.Mode = "Complete"
 	}
 	for _, p := range of.Plan.Parameters {
-		shown := validParameter{Type: p.Type}
-		if !p.Value.Secure() {
-			shown.Value = p.Value.AppendJSON(nil)
-		}
-		a.Properties.Parameters[p.Name] = shown
+		a.Properties.Parameters[p.Name] = deploy.Shown(p.Type, p.Value)
 	}
 	for _, s := range sent {
-		a.Properties.Resources = append(a.Properties.Resources, validatedResource{s.ID})
+		a.Properties.Resources = append(a.Properties.Resources, deploy.Reference{ID: s.ID})
 	}
 	return a
 }
