@@ -13,7 +13,7 @@ import (
 )
 
 func TestReadingABodyCostsLittle(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{alone: true})
 	machine, fault := routing.Classify(s.gateway.router.Map, "PUT", machinePath("g", "m"), "api-version=2024-01-01")
 	if fault != nil {
 		t.Fatal(fault)

@@ -38,7 +38,7 @@ func warmSite(t testing.TB) *site { return warmSiteOf(t, "", "") }
 func warmSiteOf(t testing.TB, settings, role string) *site {
 	t.Helper()
 	const limits = "throttle: {reads: {bucket: 1000000000, perSecond: 1}}\n" // they count, and refuse nothing
-	s := newSite(t, setup{tokens: true, roles: settings, sections: limits, types: fmt.Sprintf(declarations, fmt.Sprintf("westus: [%[1]q], global: [%[1]q]", startPlainProvider(t)))})
+	s := newSite(t, setup{alone: true, tokens: true, roles: settings, sections: limits, types: fmt.Sprintf(declarations, fmt.Sprintf("westus: [%[1]q], global: [%[1]q]", startPlainProvider(t)))})
 	if role != "" {
 		s.assign(callers[secret].ObjectID, role, inSubscription)
 	}

@@ -14,7 +14,7 @@ func TestGroupWhoseResourceComesBack(t *testing.T) {
 }
 
 func comesBack(t *testing.T, open bool) {
-	p := newScripted(t, setup{})
+	p := newScripted(t, setup{alone: open}) // its clock goes on while the job is at work
 	first, second := p.item("first"), p.item("second")
 	if open {
 		p.say("DELETE "+first+api, 503, "")

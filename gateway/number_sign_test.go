@@ -9,7 +9,6 @@ import (
 // it stands plainly: whatever Portico does by IDs meets both.
 func TestNumberSignsInNames(t *testing.T) {
 	s := newSite(t, setup{uncovered: true})
-	s.work()
 	g, to := s.group("G"), s.group("To")
 	old, made := machinePath("G", "old%231"), machinePath("G", "made%232")
 	s.at("eastus").do("PUT", old+api, eastus, 201)
@@ -25,6 +24,7 @@ func TestNumberSignsInNames(t *testing.T) {
 	}
 	s.ok(200, "PUT", made+"/providers/Microsoft.Resources/tags/default"+own, `{"properties":{"tags":{"a":"b"}}}`)
 
+	s.work()
 	s.moves(g, to, machinePath("G", "made#2"))
 	if got := s.names(to + "/resources" + own); got != "made#2 made#2/d#" {
 		t.Errorf("%s", got)

@@ -16,7 +16,7 @@ import (
 
 // Allocations of observation do not depend on noise: they are held to a bound.
 func TestObservationAllocatesLittle(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{alone: true})
 	log, err := logs.New("info", io.Discard)
 	must(t, err)
 	observer := observe.New(s.gateway.metrics, s.gateway.recent, s.gateway.names, s.gateway.audit, log, s.config.Log, 0)

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,6 +89,7 @@ type setup struct {
 	keys        *fanout.Keys  // of skip tokens
 	health      upstream.Health
 	sinks       []*webhook.Sink
+	alone       bool // nothing runs beside its test, which counts what the process allocates, or by the second
 }
 
 // site is a gateway over a real store and real providers in two regions and
@@ -143,6 +145,9 @@ providers:
 
 func newSite(t testing.TB, as setup) *site {
 	t.Helper()
+	if !as.alone {
+		besideOthers(t)
+	}
 	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered, claimed: as.claimed}
 	if s.path == "" {
 		s.path = filepath.Join(t.TempDir(), "portico.db")
@@ -180,6 +185,22 @@ func newSite(t testing.TB, as setup) *site {
 	})
 	return s
 }
+
+// besideOthers has a test run beside others from its first site on: it waits more than it
+// works.
+func besideOthers(t testing.TB) {
+	test, is := t.(*testing.T)
+	if !is {
+		return
+	}
+	if _, already := parallel.LoadOrStore(test, true); !already {
+		test.Cleanup(func() { parallel.Delete(test) })
+		test.Parallel()
+	}
+}
+
+// parallel are the tests that run beside others.
+var parallel sync.Map
 
 func (s *site) configure(as setup) *config.Config {
 	s.t.Helper()

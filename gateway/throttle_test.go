@@ -44,7 +44,7 @@ func (s *site) throttled(method, target string, header ...string) seen {
 }
 
 func TestAnswersSayWhatIsLeft(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: slowly(100)})
+	s := newSite(t, setup{alone: true, tokens: true, sections: slowly(100)})
 	ann := []string{"Authorization", bearer(secret)}
 	for _, c := range []struct {
 		method, target, body string
@@ -81,7 +81,7 @@ func TestAnswersSayWhatIsLeft(t *testing.T) {
 // A caller that sends too many is refused, others are not, and after the pause that the
 // refusal asks for it goes on.
 func TestCallersAreThrottled(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: slowly(5)})
+	s := newSite(t, setup{alone: true, tokens: true, sections: slowly(5)})
 	ann, bob := []string{"Authorization", bearer(secret)}, []string{"Authorization", bearer(second)}
 	target := inSubscription + own
 	got := s.throttled("GET", target, ann...)
@@ -107,7 +107,7 @@ func TestCallersAreThrottled(t *testing.T) {
 // Together the callers of a subscription have what it has as a whole; then the refusal
 // blames none of them.
 func TestSubscriptionsAreThrottled(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: "throttle: {reads: {bucket: 20, perSecond: 1}, subscriptionFactor: 2}\n"})
+	s := newSite(t, setup{alone: true, tokens: true, sections: "throttle: {reads: {bucket: 20, perSecond: 1}, subscriptionFactor: 2}\n"})
 	s.throttled("GET", inSubscription+own, "Authorization", bearer(secret))
 	s.throttled("GET", inSubscription+own, "Authorization", bearer(second))
 	got := s.throttled("GET", inSubscription+own, "Authorization", bearer(third))
@@ -120,7 +120,7 @@ func TestSubscriptionsAreThrottled(t *testing.T) {
 
 // Those who may not see a subscription, or invent one, throttle themselves.
 func TestForeignSubscriptionsThrottleTheirCaller(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: slowly(8)})
+	s := newSite(t, setup{alone: true, tokens: true, sections: slowly(8)})
 	eve := []string{"Authorization", bearer(stranger)}
 	invented := "/subscriptions/00000000-0000-0000-0000-00000000f00%d" + own
 	for i := range 8 {
@@ -164,7 +164,7 @@ func (s *site) paid(of string, do func()) (least, most int) {
 
 // A list costs a token for each region that it asks, and a batch one for each request.
 func TestCostsOfListsAndBatches(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: slowly(1000)})
+	s := newSite(t, setup{alone: true, tokens: true, sections: slowly(1000)})
 	ann := []string{"Authorization", bearer(secret)}
 	s.ok(201, "PUT", groupPath("g")+own, westus, ann...)
 	s.ok(201, "PUT", machinePath("g", "a")+api, westus, ann...)
@@ -192,7 +192,7 @@ func TestCostsOfListsAndBatches(t *testing.T) {
 
 // What a list costs beyond what there is has to be waited for.
 func TestListsMakeDebts(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: slowly(4)})
+	s := newSite(t, setup{alone: true, tokens: true, sections: slowly(4)})
 	ann := []string{"Authorization", bearer(secret)}
 	s.ok(201, "PUT", groupPath("g")+own, westus, ann...)
 	s.ok(201, "PUT", machinePath("g", "a")+api, westus, ann...)
@@ -215,7 +215,7 @@ func TestListsMakeDebts(t *testing.T) {
 
 // In a batch each request is refused for itself.
 func TestThrottledRequestsOfBatches(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: slowly(3)})
+	s := newSite(t, setup{alone: true, tokens: true, sections: slowly(3)})
 	var requests []string
 	for range 10 {
 		requests = append(requests, get(inSubscription+own))
@@ -240,7 +240,7 @@ func TestThrottledRequestsOfBatches(t *testing.T) {
 
 // Another configuration goes on with the levels of the one before.
 func TestReloadKeepsLevels(t *testing.T) {
-	s := newSite(t, setup{tokens: true, sections: slowly(50)})
+	s := newSite(t, setup{alone: true, tokens: true, sections: slowly(50)})
 	s.throttled("GET", inSubscription+own, "Authorization", bearer(secret))
 	next := *s.config
 	next.Throttle.Reads = config.ThrottleRate{Bucket: 51, PerSecond: 1}

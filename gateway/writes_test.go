@@ -231,7 +231,7 @@ func TestClientThatGoesAway(t *testing.T) {
 		ctx, leave := context.WithCancel(context.Background())
 		gone := make(chan error, 1)
 		go func() {
-			answer, err := s.server.Client().Do(request(t, s.server, c.method, m+api, c.body, "Host", "portico.example", "x-contoso-fault", "delay=50ms").WithContext(ctx))
+			answer, err := s.server.Client().Do(request(t, s.server, c.method, m+api, c.body, "Host", "portico.example", "x-contoso-fault", "delay=2s").WithContext(ctx))
 			if err == nil {
 				err = errors.Join(answer.Body.Close(), errors.New("the client did not go away"))
 			} else if errors.Is(err, context.Canceled) {
