@@ -19,12 +19,22 @@ import (
 	"portico/operations/sweep"
 )
 
+// Kinds describes all kinds of durable work, by the names of their jobs, with the limits of no
+// configuration.
+func Kinds() map[string]jobs.Description {
+	kinds := map[string]jobs.Description{}
+	for name, kind := range (&Gateway{config: new(config.Config)}).kinds() {
+		kinds[name] = kind.Describe()
+	}
+	return kinds
+}
+
 // NotResumed names the kinds of jobs that a database which was restored does not go on
 // with.
 func NotResumed() (kinds inventory.NotResumed) {
-	described := (&Gateway{config: new(config.Config)}).kinds() // what becomes of them depends on no configuration
+	described := Kinds()
 	for _, name := range slices.Sorted(maps.Keys(described)) {
-		switch described[name].Describe().AfterRestore {
+		switch described[name].AfterRestore {
 		case jobs.Resumed:
 		case jobs.Cancelled:
 			kinds.Cancelled = append(kinds.Cancelled, name)
