@@ -20,33 +20,11 @@ import (
 // membersAtOnce is the number of members in one read or write.
 const membersAtOnce = 500
 
-// record is the stored record of a member.
-type record struct {
-	State     plan.State `json:"state,omitempty"`
-	Silent    bool       `json:"silent,omitempty"`
-	Due       time.Time  `json:"due,omitzero"`
-	Since     time.Time  `json:"since,omitzero"`
-	Tries     int        `json:"tries,omitempty"`
-	Why       string     `json:"why,omitempty"`
-	Tried     int        `json:"tried,omitempty"`
-	Blind     bool       `json:"blind,omitempty"`
-	RefusedAt int        `json:"refusedAt,omitempty"`
-	Blockers  []string   `json:"blockers,omitempty"`
-}
-
-func recordOf(m *plan.Member) record {
-	return record{m.State, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers}
-}
-
 // restore sets a member's fields from its record. The row shows whether a delete was
 // accepted; for a stray only the record does.
-func restore(m *plan.Member, r record) {
-	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
-	m.Blind, m.RefusedAt = r.Blind, r.RefusedAt
-	switch {
-	case r.State == plan.Parked:
-		m.State, m.Blockers = plan.Parked, r.Blockers
-	case r.State == plan.Accepted && inventory.IsStrayKey(m.Key):
+func restore(m *plan.Member, r plan.Record) {
+	m.Restore(r)
+	if r.State == plan.Accepted && inventory.IsStrayKey(m.Key) {
 		m.State = plan.Accepted
 	}
 }
@@ -63,14 +41,14 @@ func (w *attempt) load(ctx context.Context) error {
 	}
 	w.plan, w.errors, w.came = plan.New(w.limits(), known), map[string]string{}, 0
 	w.gone, w.rechecked = map[string][16]byte{}, map[string][16]byte{}
-	recorded := map[string]record{}
+	recorded := map[string]plan.Record{}
 	for after := ""; ; {
 		page, err := w.Prober.Store.DeletionMembers(ctx, w.claim.Job, after, membersAtOnce)
 		if err != nil {
 			return err
 		}
 		for _, r := range page {
-			var m record
+			var m plan.Record
 			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some records hold only an error
 				recorded[r.Key] = m
 			}
@@ -92,7 +70,7 @@ func (w *attempt) load(ctx context.Context) error {
 
 // find reads the group's resources, adds new ones to the plan, and compares the others
 // with it.
-func (w *attempt) find(ctx context.Context, recorded map[string]record, found func(key string)) error {
+func (w *attempt) find(ctx context.Context, recorded map[string]plan.Record, found func(key string)) error {
 	var fresh []inventory.Resource
 	for after := ""; ; {
 		page, err := w.Prober.Store.Resources(ctx, inventory.ResourceQuery{
@@ -143,7 +121,7 @@ func followed(row inventory.Resource) bool {
 	return row.FollowDelete || row.Phase == index.Deleting
 }
 
-func (w *attempt) addRow(row inventory.Resource, recorded map[string]record) {
+func (w *attempt) addRow(row inventory.Resource, recorded map[string]plan.Record) {
 	m := &plan.Member{Key: row.Key, Type: row.Type, Region: row.Region, Parent: row.Parent, Manager: arm.Fold(row.Details.ManagedBy)}
 	if q, endpoint, err := w.Prober.Target(row); err == nil {
 		m.Endpoint, m.Refuses = nameOf(endpoint), q.Type.DeletionPolicy == regions.Refuse
@@ -168,7 +146,7 @@ func (w *attempt) add(m *plan.Member, since time.Time) {
 	w.plan.Add(m)
 }
 
-func (w *attempt) addStray(stray inventory.Stray, recorded map[string]record) {
+func (w *attempt) addStray(stray inventory.Stray, recorded map[string]plan.Record) {
 	m := &plan.Member{Key: stray.MemberKey(), Type: stray.Type, Region: stray.Region}
 	if _, endpoint, err := w.Prober.Target(stray.Row()); err == nil {
 		m.Endpoint = nameOf(endpoint)
@@ -332,7 +310,7 @@ func (w *attempt) changed() (page []inventory.DeletionMember) {
 		if len(page) == membersAtOnce {
 			break
 		}
-		text, err := json.Marshal(recordOf(m))
+		text, err := json.Marshal(m.Record())
 		if err != nil { // every record has a JSON form
 			continue
 		}

@@ -30,13 +30,13 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 	if job.State.Ended() {
 		return nil, nil
 	}
-	recorded := map[string]record{}
+	recorded := map[string]plan.Record{}
 	page, err := store.DeletionMembers(ctx, job, "", limit)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range page {
-		var m record
+		var m plan.Record
 		if json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
 			recorded[r.Key] = m
 		}
@@ -71,7 +71,7 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 	return all, readReasons(ctx, store, job, all)
 }
 
-func (m *Member) restore(r record) {
+func (m *Member) restore(r plan.Record) {
 	restore(&m.Member, r)
 	if r.State == plan.InFlight {
 		m.State = r.State
