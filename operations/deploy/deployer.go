@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -19,6 +20,8 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/deploy/plan"
+	"portico/regions"
+	"portico/routing"
 	"portico/template"
 	"portico/template/expr"
 )
@@ -46,6 +49,8 @@ type Deployer struct {
 	Store  *inventory.Store
 	Send   Sender
 	Limits plan.Limits
+	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
+	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which
 	// it cannot land any more.
 	Limit, CallLimit time.Duration
@@ -110,6 +115,8 @@ type attempt struct {
 	plan    *plan.Plan
 	records []stepRecord
 	answers answered
+	// removals are the deletions that were sent, by their resources' keys.
+	removals map[string]removal
 }
 
 // Run implements [jobs.Kind].
@@ -122,6 +129,9 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	}
 	if err == nil {
 		err = a.load(ctx)
+	}
+	if err == nil {
+		err = a.resumeRemovals(ctx)
 	}
 	if err != nil {
 		return jobs.Result{}, err
@@ -163,6 +173,7 @@ func (a *attempt) load(ctx context.Context) error {
 		}
 	}
 	a.plan = plan.New(steps, a.Limits)
+	a.plan.Complete = a.order.Complete
 	if a.job.State == jobrow.Cancelling {
 		a.plan.Cancel()
 	}
@@ -215,6 +226,9 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 		if running == 0 {
 			if failure != nil {
 				return jobs.Result{}, failure
+			}
+			if a.plan.Removes() || a.plan.Removal() != nil {
+				return a.remove(ctx)
 			}
 			if end, over := a.plan.Over(); over {
 				return jobs.Result{Recorded: true}, a.finish(ctx, end)
@@ -344,6 +358,13 @@ func (a *attempt) failure() *arm.Error {
 			fault.Details = append(fault.Details, detail)
 		}
 	}
+	for _, r := range a.sentRemovals() {
+		if r.Fault != nil && r.state == plan.Failed {
+			detail := *r.Fault
+			detail.Target = cmp.Or(detail.Target, r.Target.ID)
+			fault.Details = append(fault.Details, detail)
+		}
+	}
 	return fault
 }
 
@@ -376,31 +397,15 @@ func (a *attempt) secrets(v expr.Value) []string {
 // operations are the steps as clients see them.
 func (a *attempt) operations() []Operation {
 	all := make([]Operation, 0, len(a.records))
-	for i, r := range a.planned.Resources {
-		if !a.records[i].Began.IsZero() {
-			all = append(all, a.order.operation(i, r, a.plan.Steps[i].State, a.records[i]))
+	for i := range a.records {
+		if r := &a.records[i]; !r.Began.IsZero() {
+			all = append(all, r.operation(a.order.ID(), a.job.ID, i, a.plan.Steps[i].State))
 		}
 	}
+	for _, r := range a.sentRemovals() {
+		all = append(all, r.operation(a.order.ID(), a.job.ID, r.number, r.state))
+	}
 	return all
-}
-
-func (o *Order) operation(i int, r *template.Resource, state plan.State, s stepRecord) Operation {
-	sum := sha256.Sum256(fmt.Append(o.Seed[:], i))
-	op := Operation{OperationID: fmt.Sprintf("%X", sum[:8])}
-	op.ID = o.ID() + "/operations/" + op.OperationID
-	shown, ended := state.String(), s.Ended
-	if !state.Over() {
-		shown, ended = "Running", s.Began
-	}
-	op.Properties = OperationProperties{ProvisioningOperation: "Create", ProvisioningState: shown, Timestamp: ended, Duration: duration(ended.Sub(s.Began)),
-		TargetResource: &Reference{r.ID, r.Type, r.Name}}
-	if s.Status > 0 {
-		op.Properties.StatusCode = strings.ReplaceAll(http.StatusText(s.Status), " ", "")
-	}
-	if s.Fault != nil {
-		op.Properties.StatusMessage = &StatusMessage{state.String(), s.Fault}
-	}
-	return op
 }
 
 // Record is what clients see of a deployment that begins.
@@ -411,7 +416,7 @@ func (o *Order) Record(p *template.Plan) Record {
 	}
 	hash := sha256.Sum256(o.Content)
 	record.Properties = Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
-		Parameters: map[string]Parameter{}, Mode: "Incremental", ProvisioningState: "Accepted", Timestamp: o.Now, Duration: duration(0),
+		Parameters: map[string]Parameter{}, Mode: o.mode(), ProvisioningState: "Accepted", Timestamp: o.Now, Duration: duration(0),
 		CorrelationID: o.Correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
 	for _, v := range p.Parameters {
 		record.Properties.Parameters[v.Name] = Shown(v.Type, v.Value)

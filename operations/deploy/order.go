@@ -24,7 +24,8 @@ type Order struct {
 	Content  []byte     `json:"content"`
 	Name     string     `json:"name"`
 	Scope    expr.Scope `json:"scope"`
-	Location string     `json:"location"` // the deployment's, or its group's
+	Complete bool       `json:"complete,omitempty"` // what the group holds besides is deleted
+	Location string     `json:"location"`           // the deployment's, or its group's
 	// Group and Subscription are what resourceGroup() and subscription() return; empty:
 	// they are made of the scope.
 	Group        json.RawMessage `json:"group,omitempty"`
@@ -39,6 +40,13 @@ type Order struct {
 // ID is the deployment's.
 func (o *Order) ID() string {
 	return o.Scope.ID() + "/providers/Microsoft.Resources/deployments/" + o.Name
+}
+
+func (o *Order) mode() string {
+	if o.Complete {
+		return "Complete"
+	}
+	return "Incremental"
 }
 
 // Expand works out what the order asks for, always the same. Finish completes its values.

@@ -2,7 +2,12 @@ package deploy
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,9 +78,11 @@ type Reference struct {
 
 // stepRecord is what is known of a step besides its state.
 type stepRecord struct {
-	Began  time.Time `json:"began,omitzero"` // when it was last sent
-	Ended  time.Time `json:"ended,omitzero"`
-	Status int       `json:"status,omitempty"`
+	Target  *Reference `json:"target,omitempty"`  // of one that was sent
+	Removes bool       `json:"removes,omitempty"` // it is a deletion
+	Began   time.Time  `json:"began,omitzero"`    // when it was last sent
+	Ended   time.Time  `json:"ended,omitzero"`
+	Status  int        `json:"status,omitempty"`
 	// Poll is where its provider says how it goes; empty: the resource itself does.
 	Poll string `json:"poll,omitempty"`
 	// New: the resource was not known when it was sent.
@@ -163,37 +170,43 @@ func replaced(fault *arm.Error, r *strings.Replacer) *arm.Error {
 	return &clean
 }
 
-// Operations are the steps so far of a deployment that runs.
-func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte) ([]Operation, error) {
-	content, err := of.Content(ctx, name, job)
-	if err != nil || len(content) == 0 {
-		return nil, err
-	}
-	var o Order
-	if err := json.Unmarshal(content, &o); err != nil {
-		return nil, err
-	}
+// Operations are the steps so far of a deployment that runs, by its ID.
+func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte, id string) ([]Operation, error) {
 	steps, err := of.Steps(ctx, name, job)
 	if err != nil {
 		return nil, err
 	}
-	p, _, faults := o.Expand()
-	if len(faults) > 0 {
-		return nil, faults[0]
-	}
 	var all []Operation
-	for i, r := range p.Resources {
+	for _, number := range slices.Sorted(maps.Keys(steps)) {
 		var s stepRecord
-		recorded, known := steps[i]
-		if known {
-			err = json.Unmarshal(recorded.Record, &s)
-		}
-		if err != nil {
+		if err := json.Unmarshal(steps[number].Record, &s); err != nil {
 			return nil, err
 		}
 		if !s.Began.IsZero() {
-			all = append(all, o.operation(i, r, plan.State(recorded.State), s))
+			all = append(all, s.operation(id, job, number, plan.State(steps[number].State)))
 		}
 	}
 	return all, nil
+}
+
+// operation is a step as clients see it, of the deployment of an ID and a job.
+func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.State) Operation {
+	sum := sha256.Sum256(fmt.Append(job[:], number))
+	op := Operation{OperationID: fmt.Sprintf("%X", sum[:8])}
+	op.ID = id + "/operations/" + op.OperationID
+	shown, ended := state.String(), s.Ended
+	if !state.Over() {
+		shown, ended = "Running", s.Began
+	}
+	op.Properties = OperationProperties{ProvisioningOperation: "Create", ProvisioningState: shown, Timestamp: ended, Duration: duration(ended.Sub(s.Began)), TargetResource: s.Target}
+	if s.Removes {
+		op.Properties.ProvisioningOperation = "Delete"
+	}
+	if s.Status > 0 {
+		op.Properties.StatusCode = strings.ReplaceAll(http.StatusText(s.Status), " ", "")
+	}
+	if s.Fault != nil {
+		op.Properties.StatusMessage = &StatusMessage{state.String(), s.Fault}
+	}
+	return op
 }

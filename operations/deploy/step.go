@@ -63,6 +63,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		return
 	}
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
+	s.record.Target = &Reference{r.ID, r.Type, r.Name}
 	if s.err = a.record(ctx, s.Step, plan.Sent, s.record); s.err != nil {
 		return
 	}

@@ -124,7 +124,7 @@ func TestDeploymentThatFails(t *testing.T) {
 	w.Portico.Do(t, harness.Request{Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/c") + "?api-version=" + harness.Version}).Want(t, 404)
 	for name, body := range map[string]string{
 		"InvalidTemplate":   strings.Replace(fmt.Sprintf(threeMachines, "x", "y", "z"), `"$schema"`, `"$scheme"`, 1),
-		"InvalidDeployment": strings.Replace(fmt.Sprintf(threeMachines, "x", "y", "z"), "Incremental", "Complete", 1),
+		"InvalidDeployment": strings.Replace(fmt.Sprintf(threeMachines, "x", "y", "z"), `{"properties"`, `{"location": "x", "properties"`, 1),
 	} {
 		a := w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "e") + "?api-version=2021-04-01", Body: body}).Want(t, 400)
 		if !strings.Contains(string(a.Body), name) {

@@ -118,10 +118,7 @@ func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Requ
 	if fault != nil {
 		return nil, fault
 	}
-	if content.Complete {
-		return nil, arm.NewError(arm.InvalidDeployment, name, "the mode 'Complete' is not supported: use 'Incremental'").About("mode")
-	}
-	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Location: content.Location,
+	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Complete: content.Complete, Location: content.Location,
 		Correlation: x.Identity.Correlation, Now: d.Store.Now().UTC()}
 	var err error
 	if o.Caller, err = d.Caller(r, x); err != nil {

@@ -35,8 +35,12 @@ func (d Deployments) operationsOf(ctx context.Context, r *http.Request, x *excha
 		return nil, err
 	}
 	n := nameOf(x)
+	record, err := seen(found)
+	if err != nil {
+		return nil, err
+	}
 	if found.State == deployments.Running {
-		return deploy.Operations(ctx, d.Store.Deployments, n, found.Job)
+		return deploy.Operations(ctx, d.Store.Deployments, n, found.Job, record.ID)
 	}
 	text, err := d.Store.Deployments.Operations(ctx, n, found.Job)
 	if err != nil || len(text) == 0 {

@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
+	"portico/operations/deploy"
 	"portico/operations/deploy/whatif"
 	"portico/template"
 	"portico/template/expr"
@@ -131,12 +132,14 @@ func change(planned *template.Resource, stands standing) whatif.Change {
 }
 
 // others are the changes of what the group holds and the template does not name: in complete
-// mode it is deleted, unless it is managed by something.
+// mode it is deleted, unless it is managed by something, or one that stays lies below it.
 func (c *comparing) others() (changes []whatif.Change, err error) {
-	named := map[string]bool{}
+	named, kept := map[string]bool{}, deploy.Kept{}
 	for _, planned := range c.Resources {
 		named[arm.Fold(planned.ID)] = true
+		kept.Add(planned.ID)
 	}
+	var held []expr.Value
 	target := pathOf(c.scope.ID()) + "/resources?api-version=" + groupsVersion
 	for target != "" {
 		var page []expr.Value
@@ -144,15 +147,24 @@ func (c *comparing) others() (changes []whatif.Change, err error) {
 		if page, target, fault = c.page(target); fault != nil {
 			return nil, fault
 		}
-		for _, stands := range page {
-			id, _ := stands.Member("id")
-			managedBy, _ := stands.Member("managedBy")
-			if !named[arm.Fold(id.Text())] {
-				changes = append(changes, whatif.Gone(id.Text(), stands, c.Complete && managedBy.Text() == ""))
-			}
+		held = append(held, page...)
+	}
+	for _, stands := range held {
+		if managedBy, _ := stands.Member("managedBy"); managedBy.Text() != "" {
+			kept.Add(idOf(stands))
+		}
+	}
+	for _, stands := range held {
+		if id := idOf(stands); !named[arm.Fold(id)] {
+			changes = append(changes, whatif.Gone(id, stands, c.Complete && !kept[arm.Fold(id)]))
 		}
 	}
 	return changes, nil
+}
+
+func idOf(resource expr.Value) string {
+	id, _ := resource.Member("id")
+	return id.Text()
 }
 
 // page reads a page of a list. The next is "" at its end.

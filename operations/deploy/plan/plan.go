@@ -3,10 +3,15 @@
 //
 // Nothing is sent before all it depends on has succeeded, and all that can be sent is, within
 // the bounds. A failed step ends those that depend on it, and nothing else. A step of which
-// no answer came is asked for, and sent again only once it cannot land any more.
+// no answer came is asked for, and sent again only once it cannot land any more. In complete
+// mode, what the template lacks is deleted once each step has succeeded, and not before.
 package plan
 
-import "time"
+import (
+	"time"
+
+	deletion "portico/operations/groupdelete/plan"
+)
 
 // State is how far a step is. The numbers are stored.
 type State uint8
@@ -82,7 +87,9 @@ type Step struct {
 type Plan struct {
 	Steps    []Step
 	Canceled bool // nothing further is sent
+	Complete bool // what the template lacks is deleted in the end
 	limits   Limits
+	removal  *deletion.Plan
 }
 
 // New returns the plan of a deployment whose steps are as far as their states say. They
@@ -249,6 +256,16 @@ func (p *Plan) Wake(now time.Time) (first time.Time, waits bool) {
 // Over reports whether nothing is left to do, and how the deployment has ended: Succeeded,
 // Failed or Canceled.
 func (p *Plan) Over() (end State, over bool) {
+	switch end, over = p.stepsOver(); {
+	case over && p.removal != nil:
+		return p.removalOver()
+	case over && p.Removes():
+		return Waiting, false
+	}
+	return end, over
+}
+
+func (p *Plan) stepsOver() (end State, over bool) {
 	end = Succeeded
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
@@ -264,12 +281,17 @@ func (p *Plan) Over() (end State, over bool) {
 	return end, true
 }
 
-// Counts returns how many steps have ended, of how many.
+// Counts returns how many steps and deletions have ended, of how many.
 func (p *Plan) Counts() (done, of int) {
+	of = len(p.Steps)
+	if p.removal != nil {
+		progress := p.removal.Counted()
+		done, of = progress.Deleted+progress.Parked, of+progress.Total
+	}
 	for i := range p.Steps {
 		if p.Steps[i].State.Over() {
 			done++
 		}
 	}
-	return done, len(p.Steps)
+	return done, of
 }

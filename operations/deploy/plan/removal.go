@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"time"
+
+	deletion "portico/operations/groupdelete/plan"
+)
+
+// Removes reports whether the deployment now has to delete what its template lacks: it is in
+// complete mode, and each of its steps has succeeded. Remove then says what that is.
+func (p *Plan) Removes() bool {
+	end, over := p.stepsOver()
+	return p.Complete && p.removal == nil && over && end == Succeeded
+}
+
+// Remove has the deployment delete members, of which so many that are not among them have
+// gone before. In which order they are deleted, and what the refusal of one means for the
+// others, is up to the plan of a group's deletion.
+func (p *Plan) Remove(members []*deletion.Member, gone int, known []deletion.TypeOrder) {
+	p.removal = deletion.New(deletion.Limits{
+		PerEndpoint: p.limits.PerEndpoint, PerJob: p.limits.PerDeployment, Budget: p.limits.Budget, Pause: p.limits.Pause, Longest: longestPause,
+	}, known)
+	for _, m := range members {
+		p.removal.Add(m)
+	}
+	p.removal.Resume(gone+len(members), gone, 0, 0)
+}
+
+// longestPause is how long a deletion that fails for now waits at most, unless its provider
+// asked for more.
+const longestPause = 15 * time.Second
+
+// Removal is the plan of the deletions, for their outcomes; nil before Remove.
+func (p *Plan) Removal() *deletion.Plan { return p.removal }
+
+// NextRemovals returns the members to delete now.
+func (p *Plan) NextRemovals(now time.Time) []*deletion.Member {
+	if p.removal == nil || p.Canceled {
+		return nil
+	}
+	return p.removal.Next(now)
+}
+
+// removalOver is Over of the deletions.
+func (p *Plan) removalOver() (end State, over bool) {
+	switch ended := p.removal.End(); {
+	case p.removal.In(deletion.InFlight)+p.removal.In(deletion.Accepted) > 0:
+		return Waiting, false
+	case p.Canceled:
+		return Canceled, true
+	case ended == deletion.EndEmpty:
+		return Succeeded, true
+	case ended == deletion.EndBlocked:
+		return Failed, true
+	}
+	return Waiting, false
+}

@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// onlyOne has one machine, and one that a false condition leaves out. %s is a region.
+const onlyOne = `{"properties": {"mode": "Complete", "template": {
+  "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+  "contentVersion": "1.0.0.0",
+  "resources": [
+    {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "a", "location": "%[1]s", "properties": {}},
+    {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "off", "condition": false, "location": "%[1]s", "properties": {}}
+  ]}}}`
+
+// deletions are the names of the resources that a deployment deleted, with their states.
+func deletions(t *testing.T, w *harness.World, name string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, o := range deploymentOperations(t, w, name) {
+		if o.Properties.ProvisioningOperation == "Delete" {
+			found[o.Properties.TargetResource.ResourceName] = o.Properties.ProvisioningState
+		}
+	}
+	return found
+}
+
+type deploymentOperation struct {
+	Properties struct {
+		ProvisioningOperation, ProvisioningState, StatusCode string
+		TargetResource                                       struct{ ID, ResourceName, ResourceType string }
+		StatusMessage                                        struct {
+			Error struct{ Code, Message string }
+		}
+	}
+}
+
+func deploymentOperations(t *testing.T, w *harness.World, name string) []deploymentOperation {
+	t.Helper()
+	a := w.Portico.Do(t, harness.Request{Path: deploymentPath(w, name) + "/operations?api-version=2021-04-01"}).Want(t, 200)
+	var list struct{ Value []deploymentOperation }
+	harness.OK(t, json.Unmarshal(a.Body, &list))
+	return list.Value
+}
+
+func lockMachine(t *testing.T, w *harness.World, method, name string) {
+	t.Helper()
+	a := w.Portico.Do(t, harness.Request{
+		Method: method, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+name) + "/providers/Microsoft.Authorization/locks/keep?api-version=2016-09-01",
+		Body: `{"properties":{"level":"CanNotDelete"}}`,
+	})
+	if a.Status >= 300 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+}
+
+// standing are the last two segments of what the providers hold of a group.
+func standing(t *testing.T, w *harness.World) (names []string) {
+	t.Helper()
+	for _, id := range remainingResources(t, w, "rg") {
+		segments := strings.Split(id, "/")
+		names = append(names, strings.Join(segments[len(segments)-2:], "/"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// In complete mode, what the group holds besides is deleted, in the order in which its
+// providers let it go; not what is managed, and not what a lock keeps.
+func TestDeploymentInCompleteMode(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	regions := harness.RegionNames()
+	fill(t, w, "rg", map[string]string{
+		"Contoso.Compute/virtualMachines/off": regions[0], "Contoso.Compute/virtualMachines/user": regions[1], "Contoso.Compute/virtualMachines/used": regions[2],
+		"Contoso.Compute/virtualMachines/locked": regions[2], "Contoso.Insight/workspaces/w": regions[1],
+	})
+	owner := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/a")
+	w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/managed") + "?api-version=" + harness.Version,
+		Body: fmt.Sprintf(`{"location":%q,"managedBy":%q,"properties":{}}`, regions[0], owner),
+	}).Want(t, 201)
+	lockMachine(t, w, http.MethodPut, "locked")
+	misbehave(t, w, "DELETE", "/virtualMachines/used", "refuse-until="+w.ResourcePath("rg", "Contoso.Compute/virtualMachines/user"), -1)
+	misbehave(t, w, "DELETE", "/workspaces/w", "async-fails=location", 1)
+	body := fmt.Sprintf(onlyOne, regions[0])
+
+	end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", body, 201))
+	if end != "Failed" || !strings.Contains(string(d.Properties.Error), "ScopeLocked") || strings.Count(string(d.Properties.Error), `"target"`) != 2 {
+		t.Errorf("%s: %s", end, d.Properties.Error)
+	}
+	if got, want := standing(t, w), []string{"virtualmachines/a", "virtualmachines/locked", "virtualmachines/managed"}; !slices.Equal(got, want) {
+		t.Errorf("%v stand", got)
+	}
+	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[locked:Failed off:Succeeded used:Succeeded user:Succeeded w:Succeeded]" {
+		t.Error(got)
+	}
+
+	lockMachine(t, w, http.MethodDelete, "locked")
+	end, d = deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", body, 200))
+	if got := deletions(t, w, "d"); end != "Succeeded" || fmt.Sprint(got) != "map[locked:Succeeded]" {
+		t.Errorf("%s: %s %v", end, d.Properties.Error, got)
+	}
+	if got, want := standing(t, w), []string{"virtualmachines/a", "virtualmachines/managed"}; !slices.Equal(got, want) {
+		t.Errorf("%v stand", got)
+	}
+}
+
+// A deployment in complete mode whose steps have failed deletes nothing.
+func TestDeploymentInCompleteModeThatFails(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	regions := harness.RegionNames()
+	fill(t, w, "rg", map[string]string{"Contoso.Compute/virtualMachines/stays": regions[1]})
+	misbehave(t, w, "PUT", "/virtualMachines/a", "status=400", -1)
+	end, _ := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", fmt.Sprintf(onlyOne, regions[0]), 201))
+	if got := standing(t, w); end != "Failed" || !slices.Equal(got, []string{"virtualmachines/stays"}) {
+		t.Errorf("%s: %v stand", end, got)
+	}
+	if got := deletions(t, w, "d"); len(got) > 0 {
+		t.Error(got)
+	}
+}
+
+// Deletions go on after a kill, and what is created meanwhile stays.
+func TestDeploymentInCompleteModeOutlivesAKill(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings + "deployments: {perDeployment: 1}\n"}})
+	regions := harness.RegionNames()
+	resources := map[string]string{}
+	for i := range 6 {
+		resources[fmt.Sprintf("Contoso.Compute/virtualMachines/x-%d", i)] = regions[i%3]
+	}
+	fill(t, w, "rg", resources)
+	misbehave(t, w, "DELETE", "/virtualMachines/x-", "slow=200ms", -1)
+	poll := putDeployment(t, w, w.Portico, "d", fmt.Sprintf(onlyOne, regions[0]), 201)
+	for round := range 2 {
+		soon(t, "a part of the deletions", func() bool { return len(standing(t, w)) < 6-2*round })
+		w.Portico.Kill(t)
+		w.Portico.Restart(t)
+	}
+	w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/new") + "?api-version=" + harness.Version, Body: body(regions[1]),
+	}).Want(t, 201)
+	end, d := deployed(t, w, w.Portico, "d", poll)
+	if got := standing(t, w); end != "Succeeded" || !slices.Equal(got, []string{"virtualmachines/a", "virtualmachines/new"}) {
+		t.Errorf("%s: %s: %v stand", end, d.Properties.Error, got)
+	}
+	if got := deletions(t, w, "d"); len(got) != 6 {
+		t.Error(got)
+	}
+}
+
+// A cancellation deletes nothing further, and what is being deleted is seen to its end.
+func TestDeploymentInCompleteModeIsCancelled(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings + "deployments: {perDeployment: 1}\n"}})
+	regions := harness.RegionNames()
+	fill(t, w, "rg", map[string]string{"Contoso.Compute/virtualMachines/x-0": regions[1], "Contoso.Compute/virtualMachines/x-1": regions[1]})
+	misbehave(t, w, "DELETE", "/virtualMachines/x-", "delay=1s", -1)
+	poll := putDeployment(t, w, w.Portico, "d", fmt.Sprintf(onlyOne, regions[0]), 201)
+	soon(t, "a deletion", func() bool { return len(deletions(t, w, "d")) > 0 })
+	w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: deploymentPath(w, "d") + "/cancel?api-version=2021-04-01"}).Want(t, 204)
+	end, _ := deployed(t, w, w.Portico, "d", poll)
+	if got := standing(t, w); end != "Canceled" || !slices.Equal(got, []string{"virtualmachines/a", "virtualmachines/x-1"}) {
+		t.Errorf("%s: %v stand", end, got)
+	}
+	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[x-0:Succeeded]" {
+		t.Error(got)
+	}
+}
