@@ -265,12 +265,17 @@ func (d *Deployments) part(ctx context.Context, statement string, name Name, job
 	return d.database.Cipher.Decrypt(ctx, place(n, job, what), text)
 }
 
-// Delete durably deletes a deployment that has ended, and reports whether there was one;
-// never its resources.
-func (d *Deployments) Delete(ctx context.Context, name Name) (found bool, err error) {
+// Delete durably deletes a deployment that has ended, never its resources, and reports
+// whether there was one: its client then polls o, which is recorded with that.
+func (d *Deployments) Delete(ctx context.Context, name Name, o operations.Operation) (found bool, err error) {
 	n := name.folded()
 	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) (bool, error) {
-		return remove(t, n)
+		found, err := remove(t, n)
+		if err != nil || !found {
+			return found, err
+		}
+		o.Subscription = n.Subscription
+		return true, o.Put(t)
 	})
 }
 

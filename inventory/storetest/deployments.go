@@ -46,8 +46,14 @@ func testDeployments(t *testing.T, database Database) {
 	other.Name = "other"
 	_, err = begin(other)
 	b.is(err, deployments.ErrTooMany)
-	_, err = b.Deployments.Delete(b.ctx, name)
+	deleted := operations.Operation{Token: "token of a deletion", TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)}
+	_, err = b.Deployments.Delete(b.ctx, name, deleted)
 	b.is(err, deployments.ErrActive)
+	there, err := b.Deployments.Delete(b.ctx, other, deleted)
+	b.ok(err)
+	equal(b, there, false)
+	_, err = b.Operations.Operation(b.ctx, Sub, deleted.Token)
+	b.is(err, engine.ErrNotFound)
 	o, err := b.Operations.Operation(b.ctx, Sub, "token of D")
 	b.ok(err)
 
@@ -100,6 +106,12 @@ func testDeployments(t *testing.T, database Database) {
 	if len(list) != 2 || list[0].Name != "e" || list[1].Name != "f" || string(list[1].Record) != "ended" {
 		b.Fatalf("%+v", list)
 	}
+	other.Name = "E"
+	there, err = b.Deployments.Delete(b.ctx, other, deleted)
+	b.ok(err)
+	equal(b, there, true)
+	_, err = b.Operations.Operation(b.ctx, Sub, deleted.Token)
+	b.ok(err)
 	b.ok(b.DeleteGroup(b.ctx, Sub, "g", inventory.DeleteGroupConditions{}))
 	_, err = b.Deployments.Deployment(b.ctx, deployments.Name{Subscription: Sub, Group: "g", Name: "f"})
 	b.is(err, engine.ErrNotFound)

@@ -106,7 +106,7 @@ func TestDeploymentOverRegions(t *testing.T) {
 	if strings.Count(string(list.Body), `"Microsoft.Resources/deployments"`) != 1 {
 		t.Errorf("%s", list.Body)
 	}
-	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: deploymentPath(w, "first") + "?api-version=2021-04-01"}).Want(t, 204)
+	deleteDeployment(t, w, "first")
 	w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "first") + "?api-version=2021-04-01"}).Want(t, 404)
 }
 
@@ -148,6 +148,7 @@ func TestDeploymentOutlivesItsReplicas(t *testing.T) {
 	if !strings.Contains(string(a.Body), "DeploymentActive") {
 		t.Errorf("%s", a.Body)
 	}
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: deploymentPath(w, "d") + "?api-version=2021-04-01"}).Want(t, 409)
 	for round := range 2 {
 		victim, other := w.Replicas[round%2], w.Replicas[(round+1)%2]
 		soon(t, "a part of the deployment", func() bool { return len(remainingResources(t, w, "rg")) > round })
@@ -182,4 +183,21 @@ func TestDeploymentAtASubscription(t *testing.T) {
 		return "", strings.Contains(string(a.Body), `"provisioningState":"Succeeded"`)
 	})
 	w.WantOnlyIn(t, region, w.ResourcePath("made", "Contoso.Compute/virtualMachines/a"))
+}
+
+// deleteDeployment deletes a deployment, and polls that as clients do.
+func deleteDeployment(t *testing.T, w *harness.World, name string) {
+	t.Helper()
+	request := harness.Request{Method: http.MethodDelete, Path: deploymentPath(w, name) + "?api-version=2021-04-01"}
+	a := w.Portico.Do(t, request).Want(t, 202)
+	link, err := url.Parse(a.Header.Get("Location"))
+	harness.OK(t, err)
+	if !strings.HasPrefix(link.Path, w.SubscriptionPath()+"/operationresults/") || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%v", a.Header)
+	}
+	if a := w.Portico.Do(t, harness.Request{Path: link.RequestURI()}).Want(t, 204); len(a.Body) > 0 || a.Header.Get("Location") != "" {
+		t.Errorf("%v %s", a.Header, a.Body)
+	}
+	w.Portico.Do(t, harness.Request{Path: strings.Replace(link.RequestURI(), "operationresults", "operationstatuses", 1)}).Want(t, 200)
+	w.Portico.Do(t, request).Want(t, 204)
 }

@@ -28,9 +28,10 @@ import (
 
 // Deployments are the deployments of templates to groups and subscriptions.
 type Deployments struct {
-	Store *inventory.Store
-	Polls *polling.Operations
-	Lists route.Lists
+	Store     *inventory.Store
+	Admission *admission.Admission
+	Polls     *polling.Operations
+	Lists     route.Lists
 	// Caller is a request's caller, as the sender of its steps reads it.
 	Caller  func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
 	History int           // how many a scope keeps
@@ -94,6 +95,9 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return err
 	}
 	if begun.Content, err = json.Marshal(o); err != nil {
+		return err
+	}
+	if err := d.Admission.CheckOperation(r.Context(), x, &req.Subscription); err != nil {
 		return err
 	}
 	id := uuid.NewString()
@@ -189,12 +193,21 @@ func (d Deployments) head(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	return x.Answer(w, http.StatusNoContent, nil)
 }
 
-func (d Deployments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	n := nameOf(x)
-	if _, err := d.Store.Deployments.Delete(r.Context(), n); err != nil {
-		return d.refusal(r.Context(), x, n, err)
+// delete deletes a deployment within the request. Its clients poll all the same, as ARM has
+// them do.
+func (d Deployments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	if err := d.Admission.CheckOperation(r.Context(), x, &req.Subscription); err != nil {
+		return err
 	}
-	return x.Answer(w, http.StatusNoContent, nil)
+	n, id := nameOf(x), uuid.NewString()
+	found, err := d.Store.Deployments.Delete(r.Context(), n, d.Polls.Record(x, req.Subscription, id))
+	switch {
+	case err != nil:
+		return d.refusal(r.Context(), x, n, err)
+	case !found:
+		return x.Answer(w, http.StatusNoContent, nil)
+	}
+	return d.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
 }
 
 func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {

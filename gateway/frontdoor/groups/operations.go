@@ -17,7 +17,8 @@ import (
 	"portico/regions"
 )
 
-// Operations are what clients poll while a deletion or a move goes on.
+// Operations are what clients poll while a deletion or a move goes on, and once a deployment
+// is deleted.
 type Operations struct {
 	Polls *polling.Operations
 	Map   *regions.Map
@@ -56,6 +57,11 @@ func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Reque
 }
 
 func (j *job) read(m *regions.Map) error {
+	if j.ID == [16]byte{} { // the deletion of a deployment
+		j.success, j.ended = http.StatusNoContent, j.Created
+		j.status = func(head operationHead) any { return head }
+		return nil
+	}
 	if moves, judgesOnly := move.Of(j.Job); moves {
 		p, err := move.ReadPayload(j.Job)
 		if err != nil {
