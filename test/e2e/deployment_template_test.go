@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// content is what a client sends for a deployment of a template with parameters.
+func content(t *testing.T, template string, parameters map[string]any) string {
+	t.Helper()
+	given := map[string]any{}
+	for name, value := range parameters {
+		given[name] = map[string]any{"value": value}
+	}
+	text, err := json.Marshal(map[string]any{"properties": map[string]any{"mode": "Incremental", "template": json.RawMessage(template), "parameters": given}})
+	harness.OK(t, err)
+	return string(text)
+}
+
+// deploy deploys to the group rg, and returns the deployment once it has succeeded.
+func deploy(t *testing.T, w *harness.World, name, content string) deployment {
+	t.Helper()
+	end, d := deployed(t, w, w.Portico, name, putDeployment(t, w, w.Portico, name, content, 201))
+	if end != "Succeeded" {
+		t.Fatalf("%s ends as %s: %s", name, end, d.Properties.Error)
+	}
+	return d
+}
+
+// What compilers write: a network with dependants by copy, what reads it, and modules.
+func TestDeploymentsOfCompiledTemplates(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	w.PutGroup(t, "other")
+	regions := harness.RegionNames()
+
+	network := deploy(t, w, "network", content(t, harness.Template(t, "network"), nil))
+	if machines, _ := network.Properties.Outputs["machines"].Value.([]any); len(machines) != 3 || strings.Count(fmt.Sprint(machines), "Succeeded") != 3 {
+		t.Errorf("%+v", network.Properties.Outputs)
+	}
+	for i, region := range regions {
+		w.WantOnlyIn(t, region, w.ResourcePath("rg", fmt.Sprintf("Contoso.Compute/virtualMachines/corp-%d", i)))
+	}
+	existing := deploy(t, w, "existing", content(t, harness.Template(t, "existing"), nil))
+	if o := existing.Properties.Outputs; o["machineIn"].Value != regions[0] || o["keyName"].Value != "primary" || o["key"].Value != nil || len(existing.Properties.OutputResources) != 2 {
+		t.Errorf("%+v", existing)
+	}
+	modules := deploy(t, w, "modules", content(t, harness.Template(t, "modules"), map[string]any{"otherGroup": "other", "adminPassword": hiddenWord}))
+	if places, _ := modules.Properties.Outputs["places"].Value.([]any); !slices.Equal(places, []any{regions[0], regions[1], regions[2]}) {
+		t.Errorf("%+v", modules.Properties.Outputs)
+	}
+	w.WantOnlyIn(t, regions[2], w.ResourcePath("other", "Contoso.Insight/workspaces/mods-logs"))
+	a := w.Portico.Do(t, harness.Request{Method: http.MethodGet, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/mods-1") + "?api-version=" + harness.Version}).Want(t, 200)
+	if !strings.Contains(string(a.Body), w.ResourcePath("rg", "Contoso.Compute/networkInterfaces/mods")) || !strings.Contains(string(a.Body), `"networkState":"Succeeded"`) {
+		t.Errorf("%s", a.Body)
+	}
+}
