@@ -63,7 +63,7 @@ func TestExplain(t *testing.T) {
 	s.says(put(groupPath("new")+own, westus), adminapi.Answered, "", "", "201")
 	s.says(put(groupPath("g")+own, westus), adminapi.Answered, "", "", "200")
 	s.says(adminapi.Question{Method: "delete", Path: machinePath("g", "none") + api}, adminapi.Answered, "", "", "204: there is nothing to delete")
-	s.says(adminapi.Question{Method: "POST", Path: groupPath("g") + "/providers/Microsoft.Resources/deployments/d/exportTemplate" + own}, adminapi.Refused, "classification", "", "400 ResourceTypeNotSupported")
+	s.says(adminapi.Question{Method: "POST", Path: groupPath("g") + "/exportTemplate" + own}, adminapi.Refused, "classification", "", "400 ResourceTypeNotSupported")
 	s.says(adminapi.Question{Method: "GET", Path: groupPath("g") + "%2f.."}, adminapi.Refused, "classification", "", "400 InvalidRequestUri")
 
 	list := s.says(adminapi.Question{Method: "GET", Path: inSubscription + "/providers/Contoso.Compute/virtualMachines" + api}, adminapi.Forwarded, "", "coverage", "merged of what Contoso.Compute answers in westus")

@@ -15,7 +15,7 @@ import (
 var outOfScope = [...]struct{ prefix, sentence string }{
 	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before what it begins with
 	{"Microsoft.Resources/templateSpecs", "Template specs are out of the scope of this service."},
-	{"/exportTemplate", "The export of templates is out of the scope of this service."},
+	{"/exportTemplate", "The export of groups as templates is out of the scope of this service: export one of their deployments."},
 	{"Microsoft.Authorization/policy", noPolicies},
 	{"Microsoft.Authorization/dataPolicyManifests", noPolicies},
 	{"Microsoft.PolicyInsights/", noPolicies},
@@ -53,8 +53,7 @@ func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 	return r.deploymentOutOfScope()
 }
 
-// deploymentOutOfScope refuses deployments to scopes that have none, and what is not done
-// with those that there are.
+// deploymentOutOfScope refuses deployments to scopes that have none.
 func (r *Request) deploymentOutOfScope() *arm.Error {
 	if r.Path.Hops() == 0 {
 		return nil
@@ -63,16 +62,11 @@ func (r *Request) deploymentOutOfScope() *arm.Error {
 	if hop.Len() == 0 || !arm.EqualFold(hop.Namespace(), "Microsoft.Resources") || !arm.EqualFold(hop.Segment(0), "deployments") {
 		return nil
 	}
-	var sentence string
-	switch {
-	case r.Path.Subscription() == "" || r.Path.Hops() > 1:
-		sentence = "Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups."
-	case hop.Len() == 3 && arm.EqualFold(hop.Segment(2), "exportTemplate"):
-		sentence = "The export of templates is out of the scope of this service."
-	default:
+	if r.Path.Subscription() != "" && r.Path.Hops() == 1 {
 		return nil
 	}
-	return arm.NewError(arm.ResourceTypeNotSupported, sentence).About("resourceType")
+	return arm.NewError(arm.ResourceTypeNotSupported,
+		"Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups.").About("resourceType")
 }
 
 // refuseOutOfScope refuses a type unless its provider, nil for one that the map lacks,

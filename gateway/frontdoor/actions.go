@@ -50,7 +50,7 @@ func frontDoorActions() []actionsOf {
 	return []actionsOf{
 		{"Microsoft.Resources", "changes", "change", reads},
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
-		{"Microsoft.Resources", "deployments", "deployment", append(writes, "cancel/action", "validate/action", "whatIf/action")},
+		{"Microsoft.Resources", "deployments", "deployment", append(writes, "cancel/action", "exportTemplate/action", "validate/action", "whatIf/action")},
 		{"Microsoft.Resources", "deployments/operationStatuses", "deployment operation status", reads},
 		{"Microsoft.Resources", "deployments/operations", "deployment operation", reads},
 		{"Microsoft.Resources", "providers", "resource provider", reads},

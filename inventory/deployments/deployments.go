@@ -1,6 +1,6 @@
 // Package deployments keeps deployments of templates, each with the job that runs it, and
 // what their steps came to. Secrets among what a deployment was given are in its content
-// alone, which is encrypted, and deleted at its end.
+// alone, which is encrypted, and gives way to the template at its end.
 package deployments
 
 import (
@@ -72,7 +72,8 @@ const (
 	lockDeployment   = `SELECT job, state FROM deployments WHERE subscription = ? AND grp = ? AND name = ?` + engine.ForUpdate
 	selectDeployment = `SELECT job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
 	listDeployments  = `SELECT name, job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name > ? ORDER BY name LIMIT ?`
-	selectContent    = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
+	selectContent    = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?`
+	selectTemplate   = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ? AND state <> ?`
 	selectOperations = `SELECT operations FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
 	deleteDeployment = `DELETE FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
 	endDeployment    = `UPDATE deployments SET state = ?, record = ?, operations = ?, content = ? WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
@@ -245,9 +246,14 @@ func (d *Deployments) List(ctx context.Context, sub, group, after string, limit 
 }
 
 // Content returns what the job of a deployment needs, or engine.ErrNotFound if the
-// deployment is there no more.
+// deployment is there no more, or has ended.
 func (d *Deployments) Content(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
-	return d.part(ctx, selectContent, name, job, "content")
+	return d.part(ctx, selectContent, name, job, "content", Running)
+}
+
+// Template returns the template of a deployment that has ended, or engine.ErrNotFound.
+func (d *Deployments) Template(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
+	return d.part(ctx, selectTemplate, name, job, "template", Running)
 }
 
 // Operations returns what the steps of a deployment that has ended came to.
@@ -255,10 +261,10 @@ func (d *Deployments) Operations(ctx context.Context, name Name, job [16]byte) (
 	return d.part(ctx, selectOperations, name, job, "operations")
 }
 
-func (d *Deployments) part(ctx context.Context, statement string, name Name, job [16]byte, what string) ([]byte, error) {
+func (d *Deployments) part(ctx context.Context, statement string, name Name, job [16]byte, what string, state ...any) ([]byte, error) {
 	n := name.folded()
 	var text []byte
-	err := d.database.Read(ctx).One(statement, n.Subscription, n.Group, n.Name, job[:])(&text)
+	err := d.database.Read(ctx).One(statement, append([]any{n.Subscription, n.Group, n.Name, job[:]}, state...)...)(&text)
 	if err != nil || len(text) == 0 {
 		return nil, engine.OrNotFound(err)
 	}
@@ -331,11 +337,13 @@ type Ended struct {
 	State      State
 	Record     []byte // what clients see from now on
 	Operations []byte // what its steps came to
+	Template   []byte
 	Payload    string // of its job
 	Kept       time.Duration
 }
 
-// End durably ends a deployment and its job, and deletes its content and its steps. The
+// End durably ends a deployment and its job, and deletes its content but for the template,
+// and its steps. The
 // error is jobrow.ErrLeaseLost if the caller no longer holds the job. Of a deployment that
 // is there no more, the job alone ends.
 func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
@@ -348,6 +356,10 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 	if err != nil {
 		return err
 	}
+	template, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "template"), e.Template)
+	if err != nil {
+		return err
+	}
 	state := map[State]jobrow.State{Succeeded: jobrow.Done, Failed: jobrow.Failed, Canceled: jobrow.Cancelled}[e.State]
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
 		err := d.hold(t, n, &j)
@@ -355,7 +367,7 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 			return err
 		}
 		if err == nil {
-			if _, err := t.Exec(endDeployment, e.State, record, steps, []byte{}, n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
+			if _, err := t.Exec(endDeployment, e.State, record, steps, template, n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
 				return err
 			}
 		}

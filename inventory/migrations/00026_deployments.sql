@@ -1,8 +1,8 @@
 -- +goose Up
 
 -- Deployments of templates, by the folded name of their group, empty at the subscription.
--- What clients see of one, what its job needs and what its steps came to are encrypted; the
--- content goes at the end, when the steps' rows become operations. A version that does not
+-- What clients see of one, what its job needs and what its steps came to are encrypted; at
+-- the end the content becomes the template, and the steps' rows become operations. A version that does not
 -- know of them leaves them, also where it deletes their group: the next deployment there
 -- replaces them.
 CREATE TABLE deployments (

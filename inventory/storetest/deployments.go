@@ -35,7 +35,7 @@ func testDeployments(t *testing.T, database Database) {
 	}
 	end := func(n deployments.Name, j jobrow.Job) {
 		b.Helper()
-		b.ok(b.Deployments.End(b.ctx, n, j, deployments.Ended{State: deployments.Failed, Record: []byte("ended"), Operations: []byte("steps"), Payload: "{}", Kept: time.Hour}))
+		b.ok(b.Deployments.End(b.ctx, n, j, deployments.Ended{State: deployments.Failed, Record: []byte("ended"), Operations: []byte("steps"), Template: []byte("what was asked for"), Payload: "{}", Kept: time.Hour}))
 	}
 	created, err := begin(name)
 	b.ok(err)
@@ -78,13 +78,15 @@ func testDeployments(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, found.State, deployments.Failed)
 	equal(b, string(found.Record), "ended")
-	content, err = b.Deployments.Content(b.ctx, name, j.ID)
+	_, err = b.Deployments.Content(b.ctx, name, j.ID)
+	b.is(err, engine.ErrNotFound)
+	text, err := b.Deployments.Template(b.ctx, name, j.ID)
 	b.ok(err)
-	equal(b, len(content), 0)
+	equal(b, string(text), "what was asked for")
 	if steps, err = b.Deployments.Steps(b.ctx, name, j.ID); err != nil || len(steps) > 0 {
 		b.Fatal(steps, err)
 	}
-	text, err := b.Deployments.Operations(b.ctx, name, j.ID)
+	text, err = b.Deployments.Operations(b.ctx, name, j.ID)
 	b.ok(err)
 	equal(b, string(text), "steps")
 

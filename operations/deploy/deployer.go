@@ -343,7 +343,9 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	if err != nil {
 		return err
 	}
-	return a.Store.Deployments.End(ctx, a.name, *a.job, deployments.Ended{State: state, Record: text, Operations: operations, Payload: Payload(a.plan.Counts()), Kept: a.Kept})
+	return a.Store.Deployments.End(ctx, a.name, *a.job, deployments.Ended{
+		State: state, Record: text, Operations: operations, Template: a.input.Template.Literal().AppendJSON(nil), Payload: Payload(a.plan.Counts()), Kept: a.Kept,
+	})
 }
 
 // failure is the error of a deployment some of whose steps have failed: a detail for each.

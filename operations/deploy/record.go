@@ -14,6 +14,8 @@ import (
 	"portico/arm"
 	"portico/inventory/deployments"
 	"portico/operations/deploy/plan"
+	"portico/template"
+	"portico/template/document"
 	"portico/template/expr"
 )
 
@@ -187,6 +189,23 @@ func Operations(ctx context.Context, of *deployments.Deployments, name deploymen
 		}
 	}
 	return all, nil
+}
+
+// Template is the template of a deployment that runs.
+func Template(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte) ([]byte, error) {
+	content, err := of.Content(ctx, name, job)
+	if err != nil {
+		return nil, err
+	}
+	var o Order
+	if err := json.Unmarshal(content, &o); err != nil {
+		return nil, err
+	}
+	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return d.Root.Member("properties").Member("template").Literal().AppendJSON(nil), nil
 }
 
 // operation is a step as clients see it, of the deployment of an ID and a job.

@@ -106,6 +106,12 @@ func TestDeploymentOverRegions(t *testing.T) {
 	if strings.Count(string(list.Body), `"Microsoft.Resources/deployments"`) != 1 {
 		t.Errorf("%s", list.Body)
 	}
+	for path, want := range map[string]int{deploymentPath(w, "first"): 200, deploymentPath(w, "none"): 404, w.GroupPath("rg"): 400} {
+		a := w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: path + "/exportTemplate?api-version=2021-04-01", Body: `{}`}).Want(t, want)
+		if want == 200 && (!strings.HasPrefix(string(a.Body), `{"template":{"$schema":"https://`) || !strings.Contains(string(a.Body), `"[newGuid()]"`) || strings.Contains(string(a.Body), hiddenWord)) {
+			t.Errorf("%s", a.Body)
+		}
+	}
 	deleteDeployment(t, w, "first")
 	w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "first") + "?api-version=2021-04-01"}).Want(t, 404)
 }
@@ -149,6 +155,7 @@ func TestDeploymentOutlivesItsReplicas(t *testing.T) {
 		t.Errorf("%s", a.Body)
 	}
 	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: deploymentPath(w, "d") + "?api-version=2021-04-01"}).Want(t, 409)
+	w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: deploymentPath(w, "d") + "/exportTemplate?api-version=2021-04-01"}).Want(t, 200)
 	for round := range 2 {
 		victim, other := w.Replicas[round%2], w.Replicas[(round+1)%2]
 		soon(t, "a part of the deployment", func() bool { return len(remainingResources(t, w, "rg")) > round })

@@ -50,7 +50,7 @@ func testOutOfScope(t *testing.T, w *world) {
 		elsewhere   = "Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups."
 		scripts     = "Deployment scripts are out of the scope of this service."
 		specs       = "Template specs are out of the scope of this service."
-		export      = "The export of templates is out of the scope of this service."
+		export      = "The export of groups as templates is out of the scope of this service: export one of their deployments."
 		policies    = "Policies are out of the scope of this service."
 		management  = "Management groups are out of the scope of this service: its scopes are '/', subscriptions, resource groups and resources."
 		graph       = "Resource Graph is out of the scope of this service: list resources at '/subscriptions/{subscriptionId}/resources'."
@@ -65,7 +65,6 @@ func testOutOfScope(t *testing.T, w *world) {
 	)
 	var rows []row
 	for _, of := range []struct{ sentence, method, target string }{
-		{export, "POST", group + deploys + "/exportTemplate"},
 		{elsewhere, "PUT", deploys},
 		{elsewhere, "HEAD", vm + deploys},
 		{scripts, "PUT", group + "/providers/Microsoft.Resources/deploymentScripts/s"},

@@ -50,6 +50,7 @@ func (d Deployments) Routes() []route.Route {
 		{Method: http.MethodDelete, Matches: path(2, ""), Action: action + "delete", Handle: d.delete},
 		{Method: http.MethodGet, Matches: path(1, ""), Action: action + "read", Handle: d.list},
 		{Method: http.MethodPost, Matches: path(3, "cancel"), Action: action + "cancel/action", Handle: d.cancel},
+		{Method: http.MethodPost, Matches: path(3, "exportTemplate"), Action: action + "exportTemplate/action", IgnoresLocks: true, Handle: d.export},
 		{Method: http.MethodGet, Matches: path(4, polling.Statuses), Action: action + "operationStatuses/read", Excused: d.Polls.Began, Handle: d.status},
 		{Method: http.MethodGet, Matches: path(3, "operations"), Action: action + "operations/read", Handle: d.operations},
 		{Method: http.MethodGet, Matches: path(4, "operations"), Action: action + "operations/read", Handle: d.operation},
@@ -250,6 +251,32 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 		return err
 	}
 	return x.Answer(w, http.StatusNoContent, nil)
+}
+
+// export answers with the template of a deployment, as it was sent: expressions are not
+// worked out, and parameters have no values.
+func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	found, err := d.find(r, x)
+	if err != nil {
+		return err
+	}
+	exported := exportedTemplate{}
+	if n := nameOf(x); found.State == deployments.Running {
+		exported.Template, err = deploy.Template(r.Context(), d.Store.Deployments, n, found.Job)
+	} else {
+		exported.Template, err = d.Store.Deployments.Template(r.Context(), n, found.Job)
+	}
+	if errors.Is(err, inventory.ErrNotFound) { // deleted meanwhile, or begun anew
+		return arm.NewError(arm.DeploymentNotFound, nameOf(x).Name)
+	}
+	if err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusOK, exported)
+}
+
+type exportedTemplate struct {
+	Template json.RawMessage `json:"template"`
 }
 
 // status answers with the status of a PUT.
