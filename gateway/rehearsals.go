@@ -16,12 +16,8 @@ func (g *Gateway) newRehearsals() deployments.Rehearsals {
 	judged := g.newPreflight()
 	return deployments.Rehearsals{
 		Get: g.batches.Get,
-		Faults: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent) ([]*arm.Error, error) {
-			var planned []preflight.Resource
-			for _, s := range sent {
-				planned = append(planned, preflight.Resource{ID: s.ID, Path: s.Path, Type: s.Type, Name: s.Name, APIVersion: s.APIVersion, Body: s.Body})
-			}
-			return judged.Faults(r, x, subscription, planned)
+		Judge: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent) ([]*arm.Error, error) {
+			return judged.Faults(r, x, subscription, plannedOf(sent))
 		},
 		Memory: func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func()) {
 			memory := g.batchMemory.Reservation(x.Caller(), g.config.Batch.Memory)
@@ -36,4 +32,12 @@ func (g *Gateway) newRehearsals() deployments.Rehearsals {
 			}, memory.Close
 		},
 	}
+}
+
+// plannedOf are resources that a template would send, as plans have them.
+func plannedOf(sent []deployments.Sent) (planned []preflight.Resource) {
+	for _, s := range sent {
+		planned = append(planned, preflight.Resource{ID: s.ID, Path: s.Path, Type: s.Type, Name: s.Name, APIVersion: s.APIVersion, Body: s.Body})
+	}
+	return planned
 }

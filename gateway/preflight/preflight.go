@@ -69,7 +69,10 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if fault != nil {
 		return fault
 	}
-	questions, err := p.judgeAll(r, x, routing.SubscriptionOf(call.Scope), resources, call.WithoutWrite)
+	if err := p.Charge(r.Context(), x, routing.SubscriptionOf(call.Scope), len(resources)); err != nil {
+		return err
+	}
+	questions, err := p.judgeAll(r, x, resources, call.WithoutWrite)
 	if err != nil {
 		return err
 	}
@@ -84,24 +87,38 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 // providers, each as if those before it had been made; nil: nobody refuses it. The call pays
 // for as many reads in the subscription.
 func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource) ([]*arm.Error, error) {
-	questions, err := p.judgeAll(r, x, subscription, resources, false)
+	if err := p.Charge(r.Context(), x, subscription, len(resources)); err != nil {
+		return nil, err
+	}
+	questions, err := p.judgeAll(r, x, resources, false)
 	if err != nil {
 		return nil, err
 	}
-	faults := p.askAll(r, x, questions)
+	return merged(questions, p.askAll(r, x, questions)), nil
+}
+
+// GatewayFaults are Faults without those that providers find. Nothing is called, and nothing
+// paid for.
+func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, resources []Resource) ([]*arm.Error, error) {
+	questions, err := p.judgeAll(r, x, resources, false)
+	if err != nil {
+		return nil, err
+	}
+	return merged(questions, make([]*arm.Error, len(questions))), nil
+}
+
+// merged are the faults that providers found with those of the gateway, which win.
+func merged(questions []question, faults []*arm.Error) []*arm.Error {
 	for i, q := range questions {
 		if q.Fault != nil {
 			faults[i] = q.Fault
 		}
 	}
-	return faults, nil
+	return faults
 }
 
 // judgeAll has the gateway judge all resources of a call.
-func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource, withoutWrite bool) (questions []question, err error) {
-	if err := p.Charge(r.Context(), x, subscription, len(resources)); err != nil {
-		return nil, err
-	}
+func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, withoutWrite bool) (questions []question, err error) {
 	plan := &Plan{}
 	judge := p.Judge(x, plan, withoutWrite)
 	for i := range resources {

@@ -56,13 +56,19 @@ func (o *Order) Expand() (*template.Plan, template.Input, []*document.Fault) {
 		return nil, template.Input{}, faults
 	}
 	properties := d.Root.Member("properties")
-	in := template.Input{Template: properties.Member("template"), Name: o.Name, Scope: o.Scope, Location: o.Location,
-		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Now: o.Now, NewGUID: o.guids()}
+	var arguments []template.Argument
 	if n := properties.Member("parameters"); n.Is(expr.Object) {
-		if in.Arguments, faults = template.ReadArguments(n); len(faults) > 0 {
-			return nil, in, faults
+		if arguments, faults = template.ReadArguments(n); len(faults) > 0 {
+			return nil, template.Input{}, faults
 		}
 	}
+	return o.Plan(properties.Member("template"), arguments)
+}
+
+// Plan is Expand of a content that was read.
+func (o *Order) Plan(of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault) {
+	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location,
+		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Now: o.Now, NewGUID: o.guids()}
 	p, faults := template.Expand(in)
 	for _, r := range planned(p) {
 		if r.Unfolds != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,4 +208,52 @@ func deleteDeployment(t *testing.T, w *harness.World, name string) {
 	}
 	w.Portico.Do(t, harness.Request{Path: strings.Replace(link.RequestURI(), "operationresults", "operationstatuses", 1)}).Want(t, 200)
 	w.Portico.Do(t, request).Want(t, 204)
+}
+
+// What is known to be refused is refused before anything is sent, by the PUT and by validate
+// the same; what its own template makes is missing in neither.
+func TestDeploymentIsRefusedAsItsResourcesWouldBe(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	region := harness.RegionNames()[0]
+	of := func(resources string) string {
+		return `{"properties": {"mode": "Incremental", "template": {"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": [` + resources + `]}}}`
+	}
+	resource := func(typ, name, version, more string) string {
+		return fmt.Sprintf(`{"type": %q, "name": %q, "apiVersion": %q, "properties": {}%s}`, typ, name, version, more)
+	}
+	here, machine := `, "location": "`+region+`"`, "Contoso.Compute/virtualMachines"
+	good := resource(machine, "a", "2024-01-01", here)
+	faulty := []string{
+		resource("Contoso.Nothing/at", "all", "2024-01-01", here), resource("Contoso.Compute/nothing", "x", "2024-01-01", here),
+		resource(machine, "b", "2024-01-01", `, "location": "nowhere"`), resource(machine, "c", "1999-01-01", here), resource(machine, "d", "2024-01-01", ""),
+	}
+	want := []string{"InvalidResourceNamespace", "InvalidResourceType", "LocationNotAvailableForResourceType", "NoRegisteredProviderFound", "LocationRequired"}
+	for _, r := range []harness.Request{{Method: http.MethodPost, Path: deploymentPath(w, "d") + "/validate"}, {Method: http.MethodPut, Path: deploymentPath(w, "d")}} {
+		r.Path, r.Body = r.Path+"?api-version=2021-04-01", of(good+","+strings.Join(faulty, ","))
+		var refusal struct {
+			Error struct {
+				Code    string
+				Details []struct{ Code, Target string }
+			}
+		}
+		a := w.Portico.Do(t, r).Want(t, 400)
+		harness.OK(t, json.Unmarshal(a.Body, &refusal))
+		var got []string
+		for _, d := range refusal.Error.Details {
+			got = append(got, d.Code)
+		}
+		if refusal.Error.Code != "InvalidTemplateDeployment" || !slices.Equal(got, want) {
+			t.Errorf("%s: %s", r.Method, a.Body)
+		}
+	}
+	w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "d") + "?api-version=2021-04-01"}).Want(t, 404)
+	if left := remainingResources(t, w, "rg"); len(left) > 0 {
+		t.Errorf("%v", left)
+	}
+	child := resource(machine+"/disks", "a/d", "2024-01-01", here+`, "dependsOn": ["a"]`)
+	if end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", of(child+","+good), 201)); end != "Succeeded" {
+		t.Errorf("%s: %s", end, d.Properties.Error)
+	}
 }

@@ -33,7 +33,10 @@ type Deployments struct {
 	Polls     *polling.Operations
 	Lists     route.Lists
 	// Caller is a request's caller, as the sender of its steps reads it.
-	Caller  func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
+	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
+	// Judge judges what a template sends without a call of its providers, which each get it
+	// right after.
+	Judge   Judge
 	History int           // how many a scope keeps
 	Running int           // how many of a subscription may be under way
 	Limit   time.Duration // of a deployment
@@ -82,13 +85,16 @@ func nameOf(x *exchange.Exchange) deployments.Name {
 
 func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	n := nameOf(x)
-	o, err := d.order(r, x, req, n.Name)
+	o, content, err := d.order(r, x, req, n.Name)
 	if err != nil {
 		return err
 	}
-	planned, _, faults := o.Expand()
+	planned, _, faults := o.Plan(content.Template, content.Arguments)
 	if len(faults) > 0 {
 		return Refusal(faults)
+	}
+	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(planned)); err != nil {
+		return err
 	}
 	record := o.Record(planned)
 	begun := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)), History: d.History, Running: d.Running}
@@ -116,18 +122,18 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return x.Answer(w, route.StatusOf(created), record)
 }
 
-// order is what the job of a deployment needs.
-func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, error) {
+// order is what the job of a deployment needs, with the content as it was read.
+func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, *Content, error) {
 	scope := expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
 	content, fault := Read(req.Content, name, scope)
 	if fault != nil {
-		return nil, fault
+		return nil, nil, fault
 	}
 	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Complete: content.Complete, Location: content.Location,
 		Correlation: x.Identity.Correlation, Now: d.Store.Now().UTC()}
 	var err error
 	if o.Caller, err = d.Caller(r, x); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	_, _ = rand.Read(o.Seed[:]) // it never fails
 	if scope.Group != "" {
@@ -139,7 +145,7 @@ func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Requ
 		o.Group, err = json.Marshal(map[string]any{"id": scope.ID(), "name": req.Group.Name, "type": "Microsoft.Resources/resourceGroups",
 			"location": req.Group.Location, "tags": tags, "properties": map[string]string{"provisioningState": "Succeeded"}})
 	}
-	return o, err
+	return o, content, err
 }
 
 func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deployments.Name, err error) error {

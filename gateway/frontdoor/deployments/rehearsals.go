@@ -20,21 +20,12 @@ import (
 
 // Rehearsals answer what a deployment would do, and change nothing: validate and whatIf.
 type Rehearsals struct {
-	// Faults are the refusals of resources that a template would send, in their order; nil:
-	// nobody refuses it.
-	Faults func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent) ([]*arm.Error, error)
+	Judge Judge
 	// Get reads a target as the caller of a request.
 	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
 	// Memory keeps room for n bytes of answers until the request ends; the error says that
 	// there is none.
 	Memory func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func())
-}
-
-// Sent is a resource as a template would send it. What needs an answer, or is a secret, is an
-// expression in the body.
-type Sent struct {
-	ID, Path, Type, Name, APIVersion string
-	Body                             []byte
 }
 
 // Routes are those of deployments to groups and subscriptions.

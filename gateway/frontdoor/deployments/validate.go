@@ -4,11 +4,9 @@ import (
 	"net/http"
 	"time"
 
-	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/operations/deploy"
-	"portico/operations/deploy/whatif"
 )
 
 // validated is the answer for a deployment that nobody refuses.
@@ -37,29 +35,9 @@ func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
-	var sent []Sent
-	for _, planned := range of.Resources {
-		if certain(planned) {
-			sent = append(sent, Sent{
-				ID: planned.ID, Path: pathOf(planned.ID), Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion,
-				Body: whatif.Conceal(planned.Body).AppendJSON(nil),
-			})
-		}
-	}
-	var faults []*arm.Error
-	if len(sent) > 0 {
-		if faults, err = d.Faults(r, x, req.Subscription.ID, sent); err != nil {
-			return err
-		}
-	}
-	refusal := arm.NewError(arm.InvalidTemplateDeployment, of.name)
-	for i, fault := range faults {
-		if fault != nil {
-			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: sent[i].ID, Details: fault.Details})
-		}
-	}
-	if len(refusal.Details) > 0 {
-		return refusal
+	sent := sentBy(of.Plan)
+	if err := d.Judge.check(r, x, of.scope, of.name, sent); err != nil {
+		return err
 	}
 	return x.Answer(w, http.StatusOK, of.answer(x, sent))
 }

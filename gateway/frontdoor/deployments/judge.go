@@ -1,0 +1,56 @@
+package deployments
+
+import (
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/operations/deploy/whatif"
+	"portico/template"
+	"portico/template/expr"
+)
+
+// Sent is a resource as a template would send it. What needs an answer, or is a secret, is an
+// expression in the body.
+type Sent struct {
+	ID, Path, Type, Name, APIVersion string
+	Body                             []byte
+}
+
+// sentBy are the resources that a template is known to send before it is deployed.
+func sentBy(p *template.Plan) (sent []Sent) {
+	for _, planned := range p.Resources {
+		if certain(planned) {
+			sent = append(sent, Sent{
+				ID: planned.ID, Path: pathOf(planned.ID), Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion,
+				Body: whatif.Conceal(planned.Body).AppendJSON(nil),
+			})
+		}
+	}
+	return sent
+}
+
+// Judge returns the refusals of resources that a template would send, in their order, each as
+// if those before it had been made; nil: nobody refuses it.
+type Judge func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent) ([]*arm.Error, error)
+
+// check refuses a deployment of a name if any of its resources would be refused.
+func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope, name string, sent []Sent) error {
+	if len(sent) == 0 {
+		return nil
+	}
+	faults, err := judge(r, x, scope.Subscription, sent)
+	if err != nil {
+		return err
+	}
+	refusal := arm.NewError(arm.InvalidTemplateDeployment, name)
+	for i, fault := range faults {
+		if fault != nil {
+			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: sent[i].ID, Details: fault.Details})
+		}
+	}
+	if len(refusal.Details) > 0 {
+		return refusal
+	}
+	return nil
+}
