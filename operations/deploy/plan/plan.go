@@ -3,8 +3,9 @@
 //
 // Nothing is sent before all it depends on has succeeded, and all that can be sent is, within
 // the bounds. A failed step ends those that depend on it, and nothing else. A step of which
-// no answer came is asked for, and sent again only once it cannot land any more. In complete
-// mode, what the template lacks is deleted once each step has succeeded, and not before.
+// no answer came is asked for, and sent again only once it cannot land any more. A nested
+// deployment is a step that holds others: it is begun before them, and ends after them. In
+// complete mode, what the template lacks is deleted once each step has succeeded, and not before.
 package plan
 
 import (
@@ -20,7 +21,7 @@ type State uint8
 const (
 	Waiting   State = iota // for others, for its time, or for room
 	Sent                   // it may have left, and its answer is not known
-	Accepted               // its provider goes on with it
+	Accepted               // its provider goes on with it; of a nested deployment: its steps run
 	Succeeded              // also a step that was left out by its condition
 	Failed
 	Ended    // by the failure, or the end, of one that it depends on
@@ -39,9 +40,9 @@ type Act uint8
 
 // The acts.
 const (
-	Send   Act = iota // and record before that it may leave
+	Send   Act = iota // and record before that it may leave; begin a nested deployment
 	Ask               // whether it has landed
-	Follow            // whether its provider is done
+	Follow            // whether its provider is done; end a nested deployment
 )
 
 // Order is something to do now. Its outcome is told by [Plan.Settle].
@@ -55,7 +56,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Done      Outcome = iota // it has succeeded
+	Done      Outcome = iota // it has succeeded; a nested deployment ends as its steps have
 	Refused                  // it has failed for good
 	GoesOn                   // it has landed, and its provider goes on with it
 	Lost                     // it may have landed, or still land: no answer says so
@@ -76,11 +77,15 @@ type Limits struct {
 type Step struct {
 	DependsOn []int  // numbers of earlier and later steps
 	Endpoint  string // to which it is sent; empty: it is not bounded by one
-	State     State
-	Due       time.Time // nothing is done with it before
-	Trouble   time.Time // since when its failures are transient ones; zero: they are not
+	// Nested: it is a nested deployment. It takes no room beside what it Holds.
+	Nested  bool
+	Holds   []int // the steps in it, which depend on each other alone
+	State   State
+	Due     time.Time // nothing is done with it before
+	Trouble time.Time // since when its failures are transient ones; zero: they are not
 
-	busy bool // an order of it is under way
+	busy   bool // an order of it is under way
+	within *int // the nested deployment that holds it
 }
 
 // Plan is a deployment under way. It is not safe for concurrent use.
@@ -96,8 +101,46 @@ type Plan struct {
 // depend on each other without a cycle.
 func New(steps []Step, limits Limits) *Plan {
 	p := &Plan{Steps: steps, limits: limits}
+	p.enclose()
 	p.spread()
 	return p
+}
+
+// enclose has steps know what holds them.
+func (p *Plan) enclose() {
+	for i := range p.Steps {
+		for _, held := range p.Steps[i].Holds {
+			p.Steps[held].within = &i
+		}
+	}
+}
+
+// Grow adds the steps of a nested deployment that is about to begin, which nobody could know
+// before. Their numbers go on behind those of all others.
+func (p *Plan) Grow(nested int, steps []Step, holds []int) {
+	p.Steps = append(p.Steps, steps...)
+	if p.Canceled {
+		p.Cancel()
+	}
+	p.Steps[nested].Holds = holds
+	p.enclose()
+}
+
+// HeldEnd reports whether all that a nested deployment holds has ended, and how: Succeeded,
+// Failed or Canceled.
+func (p *Plan) HeldEnd(nested int) (end State, over bool) {
+	end = Succeeded
+	for _, held := range p.Steps[nested].Holds {
+		switch s := &p.Steps[held]; {
+		case !s.State.Over() || s.busy:
+			return Waiting, false
+		case s.State == Failed:
+			end = Failed
+		case s.State == Canceled && end == Succeeded:
+			end = Canceled
+		}
+	}
+	return end, true
 }
 
 // Cancel has nothing further sent. What runs is followed to its end.
@@ -115,17 +158,19 @@ func (p *Plan) Next(now time.Time) (orders []Order) {
 	running, at := p.running()
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.busy || s.State.Over() || s.Due.After(now) {
+		if s.busy || s.State.Over() || s.Due.After(now) || p.blocked(i) {
 			continue
 		}
 		act := Follow
 		switch s.State {
 		case Waiting:
-			if !p.free(s) || running >= p.limits.PerDeployment || s.Endpoint != "" && at[s.Endpoint] >= p.limits.PerEndpoint {
-				continue
+			if !s.Nested {
+				if running >= p.limits.PerDeployment || s.Endpoint != "" && at[s.Endpoint] >= p.limits.PerEndpoint {
+					continue
+				}
+				running++
+				at[s.Endpoint]++
 			}
-			running++
-			at[s.Endpoint]++
 			act = Send
 		case Sent:
 			act = Ask
@@ -140,7 +185,7 @@ func (p *Plan) Next(now time.Time) (orders []Order) {
 func (p *Plan) running() (n int, at map[string]int) {
 	at = map[string]int{}
 	for i := range p.Steps {
-		if s := &p.Steps[i]; !s.State.Over() && (s.busy || s.State != Waiting) {
+		if s := &p.Steps[i]; !s.Nested && !s.State.Over() && (s.busy || s.State != Waiting) {
 			n++
 			at[s.Endpoint]++
 		}
@@ -148,8 +193,21 @@ func (p *Plan) running() (n int, at map[string]int) {
 	return n, at
 }
 
-// free reports whether all that a step depends on has succeeded.
+// blocked reports whether a step waits for others: for those that it holds, or to be sent.
+func (p *Plan) blocked(i int) bool {
+	s := &p.Steps[i]
+	if s.Nested && s.State == Accepted {
+		_, over := p.HeldEnd(i)
+		return !over
+	}
+	return s.State == Waiting && !p.free(s)
+}
+
+// free reports whether all that a step depends on has succeeded, and what holds it has begun.
 func (p *Plan) free(s *Step) bool {
+	if s.within != nil && p.Steps[*s.within].State != Accepted {
+		return false
+	}
 	for _, on := range s.DependsOn {
 		if p.Steps[on].State != Succeeded {
 			return false
@@ -166,7 +224,13 @@ func (p *Plan) Settle(o Order, outcome Outcome, after time.Duration, now time.Ti
 	s.Due = now.Add(max(after, p.limits.Pause))
 	switch outcome {
 	case Done, Refused, GoesOn:
+		if s.Nested { // nothing is asked of it before its steps have ended
+			s.Due = now
+		}
 		s.State, s.Trouble = landed[outcome], time.Time{}
+		if s.Nested && o.Act == Follow && outcome == Done {
+			s.State, _ = p.HeldEnd(o.Step)
+		}
 	case Lost:
 		s.State = Sent
 		p.trouble(s, now)
@@ -214,7 +278,8 @@ func (p *Plan) Expire() (ran []int) {
 	return ran
 }
 
-// spread ends what depends on steps that have not succeeded and never will.
+// spread ends what depends on steps that have not succeeded and never will, and what is in
+// nested deployments that have ended before it.
 func (p *Plan) spread() (ended []int) {
 	for more := true; more; {
 		more = false
@@ -223,14 +288,22 @@ func (p *Plan) spread() (ended []int) {
 			if s.State != Waiting || s.busy || !p.hopeless(s) {
 				continue
 			}
-			s.State, more = Ended, true
+			if s.State, more = Ended, true; p.leftOut(s) {
+				s.State = Succeeded
+			}
 			ended = append(ended, i)
 		}
 	}
 	return ended
 }
 
+// leftOut reports whether a step is in a nested deployment that was left out.
+func (p *Plan) leftOut(s *Step) bool { return s.within != nil && p.Steps[*s.within].State == Succeeded }
+
 func (p *Plan) hopeless(s *Step) bool {
+	if s.within != nil && p.Steps[*s.within].State.Over() {
+		return true
+	}
 	for _, on := range s.DependsOn {
 		if state := p.Steps[on].State; state.Over() && state != Succeeded {
 			return true
@@ -243,7 +316,7 @@ func (p *Plan) hopeless(s *Step) bool {
 func (p *Plan) Wake(now time.Time) (first time.Time, waits bool) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.busy || s.State.Over() || s.State == Waiting && !p.free(s) || !s.Due.After(now) {
+		if s.busy || s.State.Over() || p.blocked(i) || !s.Due.After(now) {
 			continue
 		}
 		if !waits || s.Due.Before(first) {

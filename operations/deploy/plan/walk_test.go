@@ -20,12 +20,13 @@ type world struct {
 	orders   []Order // under way
 	mayLand  []bool  // it was sent, and may land without an answer
 	canceled bool
+	grows    int // how many steps step 0 turns out to hold
 }
 
 func (w *world) clone() *world {
 	p := *w.plan
 	p.Steps = slices.Clone(p.Steps)
-	return &world{&p, w.now, slices.Clone(w.orders), slices.Clone(w.mayLand), w.canceled}
+	return &world{&p, w.now, slices.Clone(w.orders), slices.Clone(w.mayLand), w.canceled, w.grows}
 }
 
 // key is all that what follows depends on.
@@ -38,7 +39,7 @@ func (w *world) key() string {
 		}
 		fmt.Fprint(&b, s.State, s.busy, max(0, s.Due.Sub(w.now)), trouble, w.mayLand[i], ";")
 	}
-	fmt.Fprint(&b, w.orders, w.canceled)
+	fmt.Fprint(&b, w.orders, w.canceled, w.grows)
 	return b.String()
 }
 
@@ -56,6 +57,39 @@ var outcomes = map[Act][]Outcome{
 	Follow: {Done, Refused, GoesOn, Transient, Throttled},
 }
 
+// nestedOutcomes are those of an act with a nested deployment: no provider has a part in it.
+var nestedOutcomes = map[Act][]Outcome{
+	Send:   {Done, Refused, GoesOn, Transient},
+	Follow: {Done, Refused, Transient},
+}
+
+func (w *world) outcomesOf(o Order) []Outcome {
+	if w.plan.Steps[o.Step].Nested {
+		return nestedOutcomes[o.Act]
+	}
+	return outcomes[o.Act]
+}
+
+// settle takes an outcome. A nested deployment that begins may turn out to hold steps, each of
+// which waits for the one before.
+func (w *world) settle(o Order, outcome Outcome) {
+	if o.Act == Send && o.Step == 0 && outcome == GoesOn && w.grows > 0 {
+		var steps []Step
+		var holds []int
+		for i := range w.grows {
+			s := Step{}
+			if i > 0 {
+				s.DependsOn = []int{len(w.plan.Steps) + i - 1}
+			}
+			steps, holds = append(steps, s), append(holds, len(w.plan.Steps)+i)
+		}
+		w.plan.Grow(0, steps, holds)
+		w.mayLand = append(w.mayLand, make([]bool, w.grows)...)
+		w.grows = 0
+	}
+	w.plan.Settle(o, outcome, 0, w.now)
+}
+
 // explore goes on in every way: each order under way may come to each outcome, the
 // deployment may be canceled, and its process killed.
 func (k *walk) explore(w *world) {
@@ -70,11 +104,12 @@ func (k *walk) explore(w *world) {
 		return
 	}
 	for i, o := range w.orders {
-		for _, outcome := range outcomes[o.Act] {
+		for _, outcome := range w.outcomesOf(o) {
 			next := w.clone()
 			next.orders = slices.Delete(next.orders, i, i+1)
 			next.mayLand[o.Step] = outcome == Lost || o.Act != Send && next.mayLand[o.Step] && (outcome == Transient || outcome == Throttled)
-			next.plan.Settle(o, outcome, 0, next.now)
+			next.settle(o, outcome)
+			k.endsAsItsSteps(next, o)
 			k.explore(next)
 		}
 	}
@@ -97,11 +132,24 @@ func (k *walk) explore(w *world) {
 	k.explore(next)
 }
 
+// endsAsItsSteps holds the end of a nested deployment to what its steps came to.
+func (k *walk) endsAsItsSteps(w *world, o Order) {
+	s := &w.plan.Steps[o.Step]
+	if o.Act != Follow || !s.Nested || s.State != Succeeded {
+		return
+	}
+	for _, held := range s.Holds {
+		if state := w.plan.Steps[held].State; state != Succeeded {
+			k.t.Fatalf("%s: the nested deployment %d has succeeded, and its step %d is %v", k.graph, o.Step, held, state)
+		}
+	}
+}
+
 // killed is a world whose process has died: what it was sending has been recorded as sent.
 func killed(w *world) *world {
 	next := w.clone()
 	for _, o := range next.orders {
-		if o.Act == Send {
+		if o.Act == Send && !next.plan.Steps[o.Step].Nested {
 			next.plan.Steps[o.Step].State, next.mayLand[o.Step] = Sent, true
 		}
 		next.plan.Steps[o.Step].busy = false
@@ -120,6 +168,9 @@ func (k *walk) order(w *world) {
 		if o.Act == Send {
 			k.mayBeSent(w, o.Step)
 		}
+		if _, over := w.plan.HeldEnd(o.Step); !over && o.Act == Follow && w.plan.Steps[o.Step].Nested {
+			k.t.Fatalf("%s: the nested deployment %d is ended before what it holds", k.graph, o.Step)
+		}
 		w.orders = append(w.orders, o)
 	}
 	n, at := w.plan.running()
@@ -133,7 +184,7 @@ func (k *walk) order(w *world) {
 	}
 	for i := range w.plan.Steps {
 		s := &w.plan.Steps[i]
-		room := n < bounds.PerDeployment && (s.Endpoint == "" || at[s.Endpoint] < bounds.PerEndpoint)
+		room := s.Nested || n < bounds.PerDeployment && (s.Endpoint == "" || at[s.Endpoint] < bounds.PerEndpoint)
 		if s.State == Waiting && !s.busy && w.plan.free(s) && !s.Due.After(w.now) && room {
 			k.t.Fatalf("%s: step %d could be sent, and is not: %s", k.graph, i, w.key())
 		}
@@ -145,6 +196,9 @@ func (k *walk) mayBeSent(w *world, step int) {
 		if w.plan.Steps[on].State != Succeeded {
 			k.t.Fatalf("%s: step %d is sent before %d has succeeded", k.graph, step, on)
 		}
+	}
+	if within := w.plan.Steps[step].within; within != nil && w.plan.Steps[*within].State != Accepted {
+		k.t.Fatalf("%s: step %d is sent before the nested deployment that holds it has begun", k.graph, step)
 	}
 	if w.mayLand[step] {
 		k.t.Fatalf("%s: step %d is sent again while it may land: %s", k.graph, step, w.key())
@@ -159,6 +213,15 @@ func (k *walk) finished(w *world, end State) {
 	want := Succeeded
 	for i, s := range w.plan.Steps {
 		lame := slices.ContainsFunc(s.DependsOn, func(on int) bool { return w.plan.Steps[on].State != Succeeded })
+		var leftOut bool
+		if s.within != nil {
+			around := &w.plan.Steps[*s.within]
+			leftOut = around.State == Succeeded
+			lame = lame || around.State != Succeeded
+		}
+		if _, over := w.plan.HeldEnd(i); !over {
+			k.t.Fatalf("%s: the nested deployment %d has ended, and its steps have not", k.graph, i)
+		}
 		switch s.State {
 		case Failed:
 			want = Failed
@@ -171,7 +234,7 @@ func (k *walk) finished(w *world, end State) {
 				k.t.Fatalf("%s: step %d was canceled by nobody", k.graph, i)
 			}
 		case Succeeded:
-			if lame {
+			if lame && !leftOut && s.within == nil {
 				k.t.Fatalf("%s: step %d has succeeded before what it depends on", k.graph, i)
 			}
 		}
@@ -213,6 +276,35 @@ func TestWalk(t *testing.T) {
 		}
 	}
 	t.Logf("%d states", states)
+}
+
+// Nested deployments, and those whose steps are known once they begin, in the same way.
+func TestWalkOfNestedDeployments(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		grows int
+		steps []Step
+	}{
+		{"one holds two, another waits for it", 0, []Step{{Nested: true, Holds: []int{1, 2}}, {}, {DependsOn: []int{1}}, {DependsOn: []int{0}}}},
+		{"one holds two side by side and waits for another", 0, []Step{{Nested: true, Holds: []int{1, 2}, DependsOn: []int{3}}, {Endpoint: "a"}, {Endpoint: "a"}, {}}},
+		{"one in another", 0, []Step{{Nested: true, Holds: []int{1, 2}}, {Nested: true, Holds: []int{3}}, {DependsOn: []int{1}}, {}}},
+		{"one that is empty, and another waits for it", 0, []Step{{Nested: true}, {DependsOn: []int{0}}}},
+		{"one that turns out to hold two, another waits for it", 2, []Step{{Nested: true}, {DependsOn: []int{0}}}},
+		{"one that turns out to hold one, beside another", 1, []Step{{Nested: true, DependsOn: []int{1}}, {}, {}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			k := &walk{t: t, seen: map[string]bool{}, ends: map[State]int{}, graph: c.name}
+			k.explore(&world{plan: New(c.steps, bounds), now: start, mayLand: make([]bool, len(c.steps)), grows: c.grows})
+			for _, end := range []State{Succeeded, Failed, Canceled} {
+				if k.ends[end] == 0 {
+					t.Errorf("no way leads to %v", end)
+				}
+			}
+			t.Logf("%d states", len(k.seen))
+		})
+	}
 }
 
 func TestTransientFailuresEndWithTheBudget(t *testing.T) {
