@@ -78,7 +78,7 @@ const (
 	deleteDeployment = `DELETE FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
 	endDeployment    = `UPDATE deployments SET state = ?, record = ?, operations = ?, content = ? WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
 	countDeployments = `SELECT COUNT(*) FROM deployments WHERE subscription = ? AND grp = ?`
-	countRunning     = `SELECT COUNT(*) FROM deployments WHERE subscription = ? AND state = ?`
+	countRunning     = `SELECT COUNT(DISTINCT job) FROM deployments WHERE subscription = ? AND state = ?` // nested ones have the job of theirs
 	oldDeployments   = `SELECT name FROM deployments WHERE subscription = ? AND grp = ? AND state <> ? ORDER BY began LIMIT ?`
 
 	putStep = `INSERT INTO deployment_steps (subscription, grp, job, step, state, record) VALUES (?, ?, ?, ?, ?, ?)
@@ -130,20 +130,11 @@ func (d *Deployments) Begin(ctx context.Context, b Begun) (created bool, err err
 	if err != nil {
 		return false, err
 	}
-	locks := transaction.SubscriptionLocks(n.Subscription)
-	if n.Group != "" {
-		locks = transaction.GroupLocks(n.Subscription, n.Group)
-	}
-	return transaction.Commit(ctx, d.database, engine.Flushed, locks, func(t *transaction.Tx) (created bool, err error) {
-		if n.Group == "" {
-			err = t.Scopes.OpenSubscription(n.Subscription, "", false)
-		} else {
-			err = t.Scopes.OpenGroup(n.Subscription, n.Group, false)
-		}
-		if err != nil {
+	return transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
+		if err := open(t, n); err != nil {
 			return false, err
 		}
-		found, err := remove(t, n)
+		found, err := remove(t, n, nil)
 		if err != nil {
 			return false, err
 		}
@@ -154,10 +145,7 @@ func (d *Deployments) Begin(ctx context.Context, b Begun) (created bool, err err
 		if running >= b.Running {
 			return false, ErrTooMany
 		}
-		if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job.ID[:], Running, engine.Micros(t.Now), record, content, []byte{}); err != nil {
-			return false, err
-		}
-		if err := bound(t, n, b.History); err != nil {
+		if err := insert(t, n, job.ID, record, content, b.History); err != nil {
 			return false, err
 		}
 		due := job
@@ -171,8 +159,32 @@ func (d *Deployments) Begin(ctx context.Context, b Begun) (created bool, err err
 	})
 }
 
-// remove deletes a deployment that has ended, and reports whether there was one.
-func remove(t *transaction.Tx, n Name) (found bool, err error) {
+// locksOf are the locks of a write that begins a deployment in a scope.
+func locksOf(n Name) engine.LockSet {
+	if n.Group == "" {
+		return transaction.SubscriptionLocks(n.Subscription)
+	}
+	return transaction.GroupLocks(n.Subscription, n.Group)
+}
+
+// open refuses a deployment as a lock on its scope would be.
+func open(t *transaction.Tx, n Name) error {
+	if n.Group == "" {
+		return t.Scopes.OpenSubscription(n.Subscription, "", false)
+	}
+	return t.Scopes.OpenGroup(n.Subscription, n.Group, false)
+}
+
+func insert(t *transaction.Tx, n Name, job [16]byte, record, content []byte, history int) error {
+	if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job[:], Running, engine.Micros(t.Now), record, content, []byte{}); err != nil {
+		return err
+	}
+	return bound(t, n, history)
+}
+
+// remove deletes a deployment that has ended, or is a nested one of the job own, and reports
+// whether there was one.
+func remove(t *transaction.Tx, n Name, own []byte) (found bool, err error) {
 	var job []byte
 	var state State
 	err = t.One(lockDeployment, n.Subscription, n.Group, n.Name)(&job, &state)
@@ -181,7 +193,7 @@ func remove(t *transaction.Tx, n Name) (found bool, err error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case state == Running:
+	case state == Running && !bytes.Equal(job, own):
 		return true, ErrActive
 	}
 	_, err = t.Exec(deleteDeployment, n.Subscription, n.Group, n.Name)
@@ -276,7 +288,7 @@ func (d *Deployments) part(ctx context.Context, statement string, name Name, job
 func (d *Deployments) Delete(ctx context.Context, name Name, o operations.Operation) (found bool, err error) {
 	n := name.folded()
 	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) (bool, error) {
-		found, err := remove(t, n)
+		found, err := remove(t, n, nil)
 		if err != nil || !found {
 			return found, err
 		}

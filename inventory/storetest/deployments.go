@@ -7,6 +7,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/deployments"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/inventory/operations"
 )
@@ -73,6 +74,8 @@ func testDeployments(t *testing.T, database Database) {
 	equal(b, steps[7].State, 3)
 	equal(b, string(steps[7].Record), "done")
 
+	testNested(b, name, j)
+
 	end(name, j)
 	found, err := b.Deployments.Deployment(b.ctx, name)
 	b.ok(err)
@@ -114,7 +117,66 @@ func testDeployments(t *testing.T, database Database) {
 	equal(b, there, true)
 	_, err = b.Operations.Operation(b.ctx, Sub, deleted.Token)
 	b.ok(err)
+	_, err = begin(name)
+	b.ok(err)
+	j = claim()
+	nested := deployments.Nested{Name: deployments.Name{Subscription: Sub, Group: "other", Name: "inner"}, Parent: name, Record: []byte("seen"), History: 2}
+	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
 	b.ok(b.DeleteGroup(b.ctx, Sub, "g", inventory.DeleteGroupConditions{}))
 	_, err = b.Deployments.Deployment(b.ctx, deployments.Name{Subscription: Sub, Group: "g", Name: "f"})
 	b.is(err, engine.ErrNotFound)
+	b.is(b.Deployments.BeginNested(b.ctx, nested, j), engine.ErrNotFound)
+	b.ok(b.Deployments.Abandon(b.ctx, j))
+	found, err = b.Deployments.Deployment(b.ctx, nested.Name)
+	b.ok(err)
+	equal(b, found.State, deployments.Failed)
+}
+
+// testNested: nested deployments of the one of a name, which a job runs, count as deployments
+// of their scope, and not as further ones under way.
+func testNested(b *bench, parent deployments.Name, j jobrow.Job) {
+	b.Helper()
+	b.group("other")
+	nested := deployments.Nested{Name: deployments.Name{Subscription: Sub, Group: "Other", Name: "Inner"}, Parent: parent, Record: []byte("seen"), History: 2}
+	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+	b.ok(b.Deployments.BeginNested(b.ctx, nested, j)) // as after a takeover
+	found, err := b.Deployments.Deployment(b.ctx, nested.Name)
+	b.ok(err)
+	equal(b, found.State, deployments.Running)
+	equal(b, found.Job, j.ID)
+	_, err = b.Deployments.Delete(b.ctx, nested.Name, operations.Operation{})
+	b.is(err, deployments.ErrActive)
+
+	itself, missing, lost := nested, nested, j
+	itself.Name, missing.Group = parent, "missing"
+	lost.Token--
+	b.is(b.Deployments.BeginNested(b.ctx, itself, j), deployments.ErrActive)
+	b.is(b.Deployments.BeginNested(b.ctx, missing, j), index.ErrGroupNotFound)
+	b.is(b.Deployments.BeginNested(b.ctx, nested, lost), jobrow.ErrLeaseLost)
+	ended := deployments.Ended{State: deployments.Succeeded, Record: []byte("ended"), Operations: []byte("steps")}
+	b.is(b.Deployments.EndNested(b.ctx, nested.Name, lost, ended), jobrow.ErrLeaseLost)
+
+	b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended))
+	found, err = b.Deployments.Deployment(b.ctx, nested.Name)
+	b.ok(err)
+	equal(b, found.State, deployments.Succeeded)
+	equal(b, string(found.Record), "ended")
+	text, err := b.Deployments.Operations(b.ctx, nested.Name, j.ID)
+	b.ok(err)
+	equal(b, string(text), "steps")
+	ended.State = deployments.Failed
+	b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended)) // and it stays as it has ended
+	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+	b.ok(b.DeleteGroup(b.ctx, Sub, "other", inventory.DeleteGroupConditions{}))
+	b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended)) // it went with its group
+	b.group("other")
+	for _, name := range []string{"x", "y", "z"} {
+		nested.Name.Name = name
+		b.clock.Pass(time.Second)
+		b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+		b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended))
+	}
+	list, err := b.Deployments.List(b.ctx, Sub, "other", "", 10)
+	b.ok(err)
+	equal(b, len(list), 2)
 }

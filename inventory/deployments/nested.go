@@ -1,0 +1,82 @@
+package deployments
+
+import (
+	"context"
+	"errors"
+
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
+)
+
+const abandonNested = `UPDATE deployments SET state = ? WHERE subscription = ? AND state = ? AND job = ?`
+
+// Nested is a nested deployment that begins: the job of its parent runs it.
+type Nested struct {
+	Name
+	Parent  Name
+	Record  []byte // what clients see while it runs
+	History int    // as of [Begun]
+}
+
+// BeginNested durably records a nested deployment, in place of one of its name that has ended
+// or that the same job began. The errors are those of [Deployments.Begin], jobrow.ErrLeaseLost
+// if the caller no longer holds the job, and engine.ErrNotFound if the parent is there no more.
+func (d *Deployments) BeginNested(ctx context.Context, b Nested, j jobrow.Job) error {
+	n, parent := b.folded(), b.Parent.folded()
+	if n == parent {
+		return ErrActive
+	}
+	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), b.Record)
+	if err != nil {
+		return err
+	}
+	return d.database.Write(ctx, engine.Flushed, locksOf(n), func(t *transaction.Tx) error {
+		if err := d.hold(t, parent, &j); err != nil {
+			return err
+		}
+		if err := open(t, n); err != nil {
+			return err
+		}
+		if _, err := remove(t, n, j.ID[:]); err != nil {
+			return err
+		}
+		return insert(t, n, j.ID, record, []byte{}, b.History)
+	})
+}
+
+// EndNested durably ends a nested deployment. One that is there no more has ended. The error
+// is jobrow.ErrLeaseLost if the caller no longer holds the job.
+func (d *Deployments) EndNested(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
+	n := name.folded()
+	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), e.Record)
+	if err != nil {
+		return err
+	}
+	steps, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "operations"), e.Operations)
+	if err != nil {
+		return err
+	}
+	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
+		err := d.hold(t, n, &j)
+		if err == nil {
+			_, err = t.Exec(endDeployment, e.State, record, steps, []byte{}, n.Subscription, n.Group, n.Name, j.ID[:])
+		}
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Abandon ends the nested deployments of a job in its subscription, whose parent is there no
+// more: they have failed.
+func (d *Deployments) Abandon(ctx context.Context, j jobrow.Job) error {
+	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(j.Subscription), func(t *transaction.Tx) error {
+		if err := j.CheckHeld(t.Tx); err != nil {
+			return err
+		}
+		_, err := t.Exec(abandonNested, Failed, j.Subscription, Running, j.ID[:])
+		return err
+	})
+}
