@@ -228,8 +228,9 @@ func TestDeploymentIsRefusedAsItsResourcesWouldBe(t *testing.T) {
 	faulty := []string{
 		resource("Contoso.Nothing/at", "all", "2024-01-01", here), resource("Contoso.Compute/nothing", "x", "2024-01-01", here),
 		resource(machine, "b", "2024-01-01", `, "location": "nowhere"`), resource(machine, "c", "1999-01-01", here), resource(machine, "d", "2024-01-01", ""),
+		resource(machine, "[format('e{0}', copyIndex())]", "2024-01-01", `, "copy": {"name": "e", "count": 9}, "location": "[if(equals(copyIndex(), 7), 'nowhere', '`+region+`')]"`),
 	}
-	want := []string{"InvalidResourceNamespace", "InvalidResourceType", "LocationNotAvailableForResourceType", "NoRegisteredProviderFound", "LocationRequired"}
+	want := []string{"InvalidResourceNamespace", "InvalidResourceType", "LocationNotAvailableForResourceType", "NoRegisteredProviderFound", "LocationRequired", "LocationNotAvailableForResourceType"}
 	for _, r := range []harness.Request{{Method: http.MethodPost, Path: deploymentPath(w, "d") + "/validate"}, {Method: http.MethodPut, Path: deploymentPath(w, "d")}} {
 		r.Path, r.Body = r.Path+"?api-version=2021-04-01", of(good+","+strings.Join(faulty, ","))
 		var refusal struct {
@@ -244,7 +245,7 @@ func TestDeploymentIsRefusedAsItsResourcesWouldBe(t *testing.T) {
 		for _, d := range refusal.Error.Details {
 			got = append(got, d.Code)
 		}
-		if refusal.Error.Code != "InvalidTemplateDeployment" || !slices.Equal(got, want) {
+		if refusal.Error.Code != "InvalidTemplateDeployment" || !slices.Equal(got, want) || !strings.HasSuffix(refusal.Error.Details[5].Target, "/e7") {
 			t.Errorf("%s: %s", r.Method, a.Body)
 		}
 	}

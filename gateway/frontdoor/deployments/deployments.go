@@ -93,7 +93,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if len(faults) > 0 {
 		return Refusal(faults)
 	}
-	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(planned)); err != nil {
+	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources))); err != nil {
 		return err
 	}
 	record := o.Record(planned)

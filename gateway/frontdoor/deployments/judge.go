@@ -7,6 +7,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/operations/deploy/whatif"
 	"portico/template"
+	"portico/template/document"
 	"portico/template/expr"
 )
 
@@ -18,8 +19,8 @@ type Sent struct {
 }
 
 // sentBy are the resources that a template is known to send before it is deployed.
-func sentBy(p *template.Plan) (sent []Sent) {
-	for _, planned := range p.Resources {
+func sentBy(resources []*template.Resource) (sent []Sent) {
+	for _, planned := range resources {
 		if certain(planned) {
 			sent = append(sent, Sent{
 				ID: planned.ID, Path: pathOf(planned.ID), Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion,
@@ -28,6 +29,26 @@ func sentBy(p *template.Plan) (sent []Sent) {
 		}
 	}
 	return sent
+}
+
+// samples are resources of a template without those that a loop makes in a place where it
+// makes another one: judging one costs half as much as sending it, and by loops they are many.
+func samples(resources []*template.Resource) (chosen []*template.Resource) {
+	type kind struct {
+		at       *document.Node
+		scope    expr.Scope
+		location string
+	}
+	seen := map[kind]bool{}
+	for _, planned := range resources {
+		location, _ := planned.Body.Member("location")
+		k := kind{planned.At, planned.Scope, arm.Location(location.Text())}
+		if !seen[k] {
+			seen[k] = true
+			chosen = append(chosen, planned)
+		}
+	}
+	return chosen
 }
 
 // Judge returns the refusals of resources that a template would send, in their order, each as

@@ -35,7 +35,7 @@ func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
-	sent := sentBy(of.Plan)
+	sent := sentBy(of.Resources)
 	if err := d.Judge.check(r, x, of.scope, of.name, sent); err != nil {
 		return err
 	}
