@@ -61,12 +61,35 @@ func lockMachine(t *testing.T, w *harness.World, method, name string) {
 	}
 }
 
+// foretold are the last two segments of what a what-if deletes.
+func foretold(t *testing.T, w *harness.World, body string) (names []string) {
+	t.Helper()
+	var result struct {
+		Properties struct {
+			Changes []struct{ ResourceID, ChangeType string }
+		}
+	}
+	a := w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: deploymentPath(w, "d") + "/whatIf?api-version=2021-04-01", Body: body}).Want(t, 200)
+	harness.OK(t, json.Unmarshal(a.Body, &result))
+	for _, c := range result.Properties.Changes {
+		if c.ChangeType == "Delete" {
+			names = append(names, lastTwo(strings.ToLower(c.ResourceID)))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func lastTwo(id string) string {
+	segments := strings.Split(id, "/")
+	return strings.Join(segments[len(segments)-2:], "/")
+}
+
 // standing are the last two segments of what the providers hold of a group.
 func standing(t *testing.T, w *harness.World) (names []string) {
 	t.Helper()
 	for _, id := range remainingResources(t, w, "rg") {
-		segments := strings.Split(id, "/")
-		names = append(names, strings.Join(segments[len(segments)-2:], "/"))
+		names = append(names, lastTwo(id))
 	}
 	slices.Sort(names)
 	return names
@@ -82,6 +105,14 @@ func TestDeploymentInCompleteMode(t *testing.T) {
 		"Contoso.Compute/virtualMachines/off": regions[0], "Contoso.Compute/virtualMachines/user": regions[1], "Contoso.Compute/virtualMachines/used": regions[2],
 		"Contoso.Compute/virtualMachines/locked": regions[2], "Contoso.Insight/workspaces/w": regions[1],
 	})
+	fill(t, w, "rg", map[string]string{"Contoso.Compute/networkInterfaces/n": regions[2], "Contoso.Compute/virtualMachines/above": regions[1]})
+	for _, child := range []string{"virtualMachines/used/disks/d", "networkInterfaces/n/ipConfigurations/i", "virtualMachines/above/disks/managed"} {
+		more := ""
+		if strings.HasSuffix(child, "managed") {
+			more = `"managedBy": "` + w.ResourcePath("rg", "Contoso.Compute/virtualMachines/a") + `", `
+		}
+		w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: w.ResourcePath("rg", "Contoso.Compute/"+child) + "?api-version=" + harness.Version, Body: "{" + more + `"properties":{}}`}).Want(t, 201)
+	}
 	owner := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/a")
 	w.Portico.Do(t, harness.Request{
 		Method: http.MethodPut, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/managed") + "?api-version=" + harness.Version,
@@ -91,15 +122,20 @@ func TestDeploymentInCompleteMode(t *testing.T) {
 	misbehave(t, w, "DELETE", "/virtualMachines/used", "refuse-until="+w.ResourcePath("rg", "Contoso.Compute/virtualMachines/user"), -1)
 	misbehave(t, w, "DELETE", "/workspaces/w", "async-fails=location", 1)
 	body := fmt.Sprintf(onlyOne, regions[0])
+	goes := []string{"disks/d", "ipconfigurations/i", "networkinterfaces/n", "virtualmachines/locked", "virtualmachines/off", "virtualmachines/used", "virtualmachines/user", "workspaces/w"}
+	if got := foretold(t, w, body); !slices.Equal(got, goes) {
+		t.Errorf("what-if deletes %v", got)
+	}
 
 	end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", body, 201))
 	if end != "Failed" || !strings.Contains(string(d.Properties.Error), "ScopeLocked") || strings.Count(string(d.Properties.Error), `"target"`) != 2 {
 		t.Errorf("%s: %s", end, d.Properties.Error)
 	}
-	if got, want := standing(t, w), []string{"virtualmachines/a", "virtualmachines/locked", "virtualmachines/managed"}; !slices.Equal(got, want) {
+	stay := []string{"disks/managed", "virtualmachines/a", "virtualmachines/above", "virtualmachines/managed"}
+	if got, want := standing(t, w), slices.Insert(slices.Clone(stay), 3, "virtualmachines/locked"); !slices.Equal(got, want) {
 		t.Errorf("%v stand", got)
 	}
-	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[locked:Failed off:Succeeded used:Succeeded user:Succeeded w:Succeeded]" {
+	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[locked:Failed n:Succeeded n/i:Succeeded off:Succeeded used:Succeeded user:Succeeded w:Succeeded]" {
 		t.Error(got)
 	}
 
@@ -108,7 +144,7 @@ func TestDeploymentInCompleteMode(t *testing.T) {
 	if got := deletions(t, w, "d"); end != "Succeeded" || fmt.Sprint(got) != "map[locked:Succeeded]" {
 		t.Errorf("%s: %s %v", end, d.Properties.Error, got)
 	}
-	if got, want := standing(t, w), []string{"virtualmachines/a", "virtualmachines/managed"}; !slices.Equal(got, want) {
+	if got := standing(t, w); !slices.Equal(got, stay) {
 		t.Errorf("%v stand", got)
 	}
 }
