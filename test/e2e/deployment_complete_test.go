@@ -212,3 +212,32 @@ func TestDeploymentInCompleteModeIsCancelled(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A caller who may write and not delete deletes nothing, also in complete mode.
+func TestDeploymentInCompleteModeAsksForTheRightToDelete(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings, Tokens: []harness.Token{alice, dora}, Owners: []string{alice.ObjectID}}})
+	regions := harness.RegionNames()
+	fill(t, w, "rg", map[string]string{"Contoso.Compute/virtualMachines/stays": regions[1]})
+	const writer = "00000000-0000-0000-0000-00000000d01a"
+	w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: w.SubscriptionPath() + "/providers/Microsoft.Authorization/roleDefinitions/" + writer + "?api-version=2022-04-01",
+		Body: fmt.Sprintf(`{"properties":{"roleName":"Writer","type":"CustomRole","assignableScopes":[%q],"permissions":[{"actions":["*"],"notActions":["*/delete"]}]}}`, w.SubscriptionPath()),
+	}).Want(t, 201)
+	role(t, w.Portico, w.GroupPath("rg"), "00000000-0000-0000-0000-000000000001", writer)
+	a := w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Body: fmt.Sprintf(onlyOne, regions[0]), Header: harness.Header("Authorization", "Bearer "+dora.Raw),
+	}).Want(t, 201)
+	var d deployment
+	eventually(t, "the end of a deployment", func() (string, bool) {
+		a = w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "d") + "?api-version=2021-04-01"}).Want(t, 200)
+		harness.OK(t, json.Unmarshal(a.Body, &d))
+		return "", d.Properties.ProvisioningState != "Running"
+	})
+	if !strings.Contains(string(d.Properties.Error), "AuthorizationFailed") || !strings.Contains(string(d.Properties.Error), "virtualMachines/delete") {
+		t.Errorf("%s", a.Body)
+	}
+	if got := standing(t, w); !slices.Equal(got, []string{"virtualmachines/a", "virtualmachines/stays"}) {
+		t.Errorf("%v stand", got)
+	}
+}
