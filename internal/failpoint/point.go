@@ -84,6 +84,13 @@ const (
 	BatchBeginAfter   Point = "batch.begin.after"
 	BatchAnswerBefore Point = "batch.answer.before"
 	BatchAnswerAfter  Point = "batch.answer.after"
+
+	DeployBeginBefore  Point = "deploy.begin.before"
+	DeployBeginAfter   Point = "deploy.begin.after"
+	DeploySettleBefore Point = "deploy.settle.before"
+	DeploySettleAfter  Point = "deploy.settle.after"
+	DeployEndBefore    Point = "deploy.end.before"
+	DeployEndAfter     Point = "deploy.end.after"
 )
 
 // Description says where a point lies.
@@ -145,6 +152,13 @@ func All() []Description {
 		{BatchBeginAfter, false, "A request of a long batch was recorded as sent, and has not been."},
 		{BatchAnswerBefore, false, "The answer to a request of a long batch is about to be recorded."},
 		{BatchAnswerAfter, false, "The answer to a request of a long batch was recorded."},
+
+		{DeployBeginBefore, false, "A step of a deployment is about to be recorded as sent."},
+		{DeployBeginAfter, false, "A step of a deployment was recorded as sent, and has not been."},
+		{DeploySettleBefore, false, "What became of a step of a deployment is known and is about to be recorded."},
+		{DeploySettleAfter, false, "What became of a step of a deployment was recorded."},
+		{DeployEndBefore, false, "All steps of a deployment have ended and its end is about to be recorded."},
+		{DeployEndAfter, false, "The end of a deployment was recorded."},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/deployments"
 	"portico/inventory/jobrow"
@@ -280,7 +281,8 @@ func (a *attempt) settle(ctx context.Context, s settled) error {
 	now := a.Store.Now()
 	ended := a.plan.Settle(s.Order, s.outcome, s.after, now)
 	a.records[s.Step] = s.record
-	for _, i := range append(ended, s.Step) {
+	failpoint.Pass(failpoint.DeploySettleBefore)
+	for _, i := range append([]int{s.Step}, ended...) { // its own end first: theirs follows from it
 		if a.plan.Steps[i].State.Over() {
 			a.records[i].Ended = now
 		}
@@ -288,6 +290,7 @@ func (a *attempt) settle(ctx context.Context, s settled) error {
 			return err
 		}
 	}
+	failpoint.Pass(failpoint.DeploySettleAfter)
 	return nil
 }
 
@@ -343,9 +346,12 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	if err != nil {
 		return err
 	}
-	return a.Store.Deployments.End(ctx, a.name, *a.job, deployments.Ended{
+	failpoint.Pass(failpoint.DeployEndBefore)
+	err = a.Store.Deployments.End(ctx, a.name, *a.job, deployments.Ended{
 		State: state, Record: text, Operations: operations, Template: a.input.Template.Literal().AppendJSON(nil), Payload: Payload(a.plan.Counts()), Kept: a.Kept,
 	})
+	failpoint.Pass(failpoint.DeployEndAfter)
+	return err
 }
 
 // failure is the error of a deployment some of whose steps have failed: a detail for each.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/internal/failpoint"
 	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/deployments"
@@ -327,10 +328,12 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 	}
 	s.Began, s.Status, s.Poll, s.Fault, s.state = a.Store.Now(), 0, "", nil, plan.Sent
 	s.Target = &Reference{row.ID, row.TypeName, row.Name}
+	failpoint.Pass(failpoint.DeployBeginBefore)
 	if s.err = a.recordRemoval(ctx, s.removal); s.err != nil {
 		s.result.Outcome = deletion.OutcomeUnsent
 		return s
 	}
+	failpoint.Pass(failpoint.DeployBeginAfter)
 	q, _, err := a.Target(row)
 	if err != nil {
 		s.result.Outcome, s.Fault = deletion.OutcomeRefused, arm.NewError(arm.NoRegisteredProviderFound).Saying("%s", err.Error())

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"portico/arm"
+	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/operations/deploy/plan"
 	"portico/template"
@@ -64,9 +65,11 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 	}
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
 	s.record.Target = &Reference{r.ID, r.Type, r.Name}
+	failpoint.Pass(failpoint.DeployBeginBefore)
 	if s.err = a.record(ctx, s.Step, plan.Sent, s.record); s.err != nil {
 		return
 	}
+	failpoint.Pass(failpoint.DeployBeginAfter)
 	// What has left is seen to its end, so that its answer is known.
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
 	defer cancel()

@@ -72,10 +72,11 @@ func (f fault) String() string {
 }
 
 // pointsFor are the failpoints that a kind of fault can be at: those that the
-// clients come to. They move nothing.
+// clients come to. They move and deploy nothing.
 func pointsFor(k kind) (points []failpoint.Point) {
 	for _, d := range failpoint.All() {
-		if !strings.HasPrefix(string(d.Point), "move.") && (d.Fails || k != failAtPoint) {
+		reached := !strings.HasPrefix(string(d.Point), "move.") && !strings.HasPrefix(string(d.Point), "deploy.")
+		if reached && (d.Fails || k != failAtPoint) {
 			points = append(points, d.Point)
 		}
 	}

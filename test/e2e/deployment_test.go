@@ -47,8 +47,13 @@ type deployment struct {
 	}
 }
 
+// deploymentPath is the path of a deployment by its name, in the group rg, or by GROUP/NAME.
 func deploymentPath(w *harness.World, name string) string {
-	return w.GroupPath("rg") + "/providers/Microsoft.Resources/deployments/" + name
+	group, name, given := strings.Cut(name, "/")
+	if !given {
+		group, name = "rg", group
+	}
+	return w.GroupPath(group) + "/providers/Microsoft.Resources/deployments/" + name
 }
 
 // putDeployment begins a deployment and returns where its status is.

@@ -103,6 +103,9 @@ func TestEveryPointIsReached(t *testing.T) {
 	}
 	polled(t, sendBatch(t, p, puts, 202), p)
 
+	regions := harness.RegionNames()
+	deployed(t, w, p, "d", putDeployment(t, w, p, "d", fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord), 201))
+
 	to := group(t, w, harness.SubscriptionID, "to")
 	beginMove(t, p, moveRequest("moveResources", w.GroupPath("rg"), to, machine(w, 0))).end(t, p).Want(t, 200, 204)
 	beginDelete(t, w, p, "rg").gone(t, p)

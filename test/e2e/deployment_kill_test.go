@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/internal/failpoint"
+	"portico/test/harness"
+)
+
+// stepPoints are where a deployment's steps are recorded and sent. Each is struck when it is
+// reached for the second time, that of the end when it is for the first.
+var stepPoints = []failpoint.Point{
+	failpoint.DeployBeginBefore, failpoint.DeployBeginAfter, failpoint.UpstreamSendBefore, failpoint.UpstreamSendAfter,
+	failpoint.DeploySettleBefore, failpoint.DeploySettleAfter, failpoint.DeployEndBefore, failpoint.DeployEndAfter,
+}
+
+// struckAt is a rule for a blow at a point of a deployment.
+func struckAt(at failpoint.Point, action string) string {
+	if at == failpoint.DeployEndBefore || at == failpoint.DeployEndAfter {
+		return action + ",once"
+	}
+	return action + ",once,after=1"
+}
+
+// Wherever the only gateway is killed, a deployment ends as one that nothing disturbs, and
+// no provider gets a PUT twice.
+func TestDeploymentIsKilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings}})
+	for i, at := range stepPoints {
+		group := fmt.Sprintf("rg%d", i)
+		w.PutGroup(t, group)
+		w.Portico.SetPoint(t, at, struckAt(at, "kill"))
+		poll := beginDisturbed(t, w, w.Portico, group)
+		if !w.Portico.EndsWithin(time.Minute) {
+			t.Fatalf("%s: the deployment does not come to it", at)
+		}
+		w.Portico.Restart(t)
+		endsUndisturbed(t, w, w.Portico, group, poll, string(at))
+	}
+}
+
+// The same with two replicas: one is killed, or stands still for longer than its lease while
+// the other goes on, and then goes on itself.
+func TestDeploymentIsTakenOverAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	postgres := harness.StartPostgres(t)
+	w := harness.NewWorld(t, harness.WorldOptions{
+		Replicas: 2, Config: harness.Config{Postgres: postgres.CreateDatabase(t, "deployment"), Failpoints: true, Extra: batchSettings},
+	})
+	for i, at := range stepPoints {
+		for _, action := range []string{"kill", "pause:3s"} { // which is three leases
+			if action != "kill" && (at == failpoint.UpstreamSendBefore || at == failpoint.UpstreamSendAfter) {
+				continue // every write of the gateway stands still there
+			}
+			group := fmt.Sprintf("rg%d-%.4s", i, action)
+			w.PutGroup(t, group)
+			for _, p := range w.Replicas {
+				p.SetPoint(t, at, struckAt(at, action))
+			}
+			poll := beginDisturbed(t, w, w.Portico, group)
+			survivor := struck(t, w, at)
+			endsUndisturbed(t, w, survivor, group, poll, fmt.Sprint(action, " at ", at))
+			for _, p := range w.Replicas {
+				p.ClearPoint(t, at)
+			}
+		}
+	}
+}
+
+// struck waits until one replica was struck at a point, starts it again if it was killed, and
+// returns the other one.
+func struck(t *testing.T, w *harness.World, at failpoint.Point) (survivor *harness.Portico) {
+	t.Helper()
+	return eventually(t, "a blow at "+string(at), func() (*harness.Portico, bool) {
+		for i, p := range w.Replicas {
+			other := w.Replicas[1-i]
+			if p.EndsWithin(time.Millisecond) {
+				other.ClearPoint(t, at)
+				p.Restart(t)
+				return other, true
+			}
+			if points, err := p.TryPoints(t.Context()); err == nil && points[at].Fired > 0 {
+				other.ClearPoint(t, at)
+				return other, true
+			}
+		}
+		return nil, false
+	})
+}
+
+func beginDisturbed(t *testing.T, w *harness.World, p *harness.Portico, group string) (poll string) {
+	t.Helper()
+	regions := harness.RegionNames()
+	for _, region := range regions[:2] {
+		w.Contoso(region).ForgetRequests(t)
+	}
+	return putDeployment(t, w, p, group+"/d", fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord), 201)
+}
+
+// endsUndisturbed holds a deployment to the end of one that nothing disturbed.
+func endsUndisturbed(t *testing.T, w *harness.World, p *harness.Portico, group, poll, blow string) {
+	t.Helper()
+	end, d := deployed(t, w, p, group+"/d", poll)
+	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || len(d.Properties.OutputResources) != 3 {
+		t.Errorf("%s: it ended as %s: %+v %s", blow, end, d, d.Properties.Error)
+	}
+	regions, puts := harness.RegionNames(), map[string]int{}
+	for _, region := range regions[:2] {
+		for _, r := range w.Contoso(region).Requests(t) {
+			if i := strings.Index(r.Path, "/resourceGroups/"+group+"/"); r.Method == http.MethodPut && i > 0 {
+				puts[r.Path[strings.LastIndexByte(r.Path, '/')+1:]]++
+			}
+		}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if puts[name] != 1 {
+			t.Errorf("%s: providers got %d PUTs of %s", blow, puts[name], name)
+		}
+	}
+}
