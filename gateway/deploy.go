@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/deployments"
@@ -17,7 +18,7 @@ import (
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Send: g.sendStep, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
+		Store: g.store, Send: g.sendStep, MayNest: g.mayNest, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }
@@ -33,6 +34,23 @@ func (g *Gateway) newDeployments() deployments.Deployments {
 			return judged.GatewayFaults(r, x, plannedOf(sent))
 		},
 	}
+}
+
+// mayNest returns why the caller of a deployment may not make a nested one.
+func (g *Gateway) mayNest(ctx context.Context, caller json.RawMessage, id string) error {
+	var by batch.Caller
+	if err := json.Unmarshal(caller, &by); err != nil {
+		return err
+	}
+	return g.authorizer.MayStill(ctx, by.Principal, deployments.WriteAction, id)
+}
+
+// scopeRefusal is ARM's refusal of a deployment that the store refuses.
+func scopeRefusal(subscription, group, id string, err error) error {
+	if fault := (admission.Target{Subscription: subscription, Group: group, ID: id}).Refusal(err); fault != nil {
+		return fault
+	}
+	return nil
 }
 
 // sendStep sends a call of a deployment on the way of a batch's request.

@@ -71,8 +71,18 @@ func (s *scope) groupValue() (expr.Value, error) {
 	if !own {
 		location, tags = s.groupMember(id, "location"), s.groupMember(id, "tags")
 	}
-	return object("id", id, "name", s.at.Group, "type", "Microsoft.Resources/resourceGroups", "location", location,
-		"tags", tags, "properties", object("provisioningState", "Succeeded")), nil
+	return groupOf(s.at, location, tags), nil
+}
+
+func groupOf(at expr.Scope, location, tags expr.Value) expr.Value {
+	return object("id", at.ID(), "name", at.Group, "type", "Microsoft.Resources/resourceGroups", "location", location,
+		"tags", tags, "properties", object("provisioningState", "Succeeded"))
+}
+
+// askedOfGroup is a member of a group as the group's own answer has it.
+func askedOfGroup(id, name string) expr.Value {
+	group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
+	return expr.PendingOf(expr.PropertyOf(group, name))
 }
 
 // groupMember is a member of another group: as a template around declares the group, else
@@ -90,8 +100,7 @@ func (s *scope) groupMember(id, name string) expr.Value {
 			}
 		}
 	}
-	group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
-	return expr.PendingOf(expr.PropertyOf(group, name))
+	return askedOfGroup(id, name)
 }
 
 // environmentValue is that of the public cloud, where no other is given: what templates

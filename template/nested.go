@@ -9,11 +9,10 @@ import (
 
 // Unfolding is a nested deployment whose resources are known only once its parameters are.
 type Unfolding struct {
-	template  *document.Node
-	arguments []Argument
-	name      string
-	scope     expr.Scope
-	location  string
+	// Deployment has neither parameters nor outputs: those of the plan that Unfold returns
+	// are its own.
+	Deployment *Deployment
+	arguments  []Argument
 }
 
 // unfold works a nested deployment out, once.
@@ -32,7 +31,7 @@ func (d *declaration) unfold() error {
 		return expr.ErrReported
 	}
 	outer := d.isOuter(properties)
-	location := d.location()
+	location := d.readLocation()
 	nested := d.s.newScope(t, d.at, d.name, location)
 	nested.parent, nested.depth = d, d.s.depth+1
 	if nested.depth > maxNesting {
@@ -52,11 +51,12 @@ func (d *declaration) unfold() error {
 	nested.outputs()
 	if nested.waits {
 		d.s.count = declared
-		d.unfolds = &Unfolding{template: t, arguments: d.arguments, name: d.name, scope: d.at, location: location}
+		d.location, d.template = location, t
+		d.unfolds = &Unfolding{arguments: d.arguments}
 		d.body = d.deferredBody(t)
 		return d.s.budget.Bytes(d.body.Size())
 	}
-	d.nested = nested
+	d.nested, d.location, d.template = nested, location, t
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (d *declaration) isOuter(properties *document.Node) bool {
 	return !made && !strings.EqualFold(scope.Text(), "inner")
 }
 
-func (d *declaration) location() string {
+func (d *declaration) readLocation() string {
 	n := d.node.Member("location")
 	if n == nil {
 		return d.s.location
@@ -206,17 +206,18 @@ func (d *declaration) deploymentValue(full bool) (expr.Value, error) {
 	if !full {
 		return properties, nil
 	}
-	return object("id", d.id, "name", d.name, "type", deploymentType, "location", d.nested.location, "properties", properties), nil
+	return object("id", d.id, "name", d.name, "type", deploymentType, "location", d.location, "properties", properties), nil
 }
 
 // Unfold works out a nested deployment that waited for answers: in is the deployment's own
 // input, finish completes a parameter's value.
 func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)) (*Plan, []*document.Fault) {
-	in.Template, in.Name, in.Arguments = u.template, u.name, nil
-	if !strings.EqualFold(u.scope.ID(), in.Scope.ID()) {
-		in.Group = expr.Value{}
+	of := u.Deployment
+	in.Template, in.Name, in.Arguments = of.Template, of.Name, nil
+	if id := of.Scope.ID(); !strings.EqualFold(id, in.Scope.ID()) {
+		in.Group = groupOf(of.Scope, askedOfGroup(id, "location"), askedOfGroup(id, "tags"))
 	}
-	in.Scope, in.Location = u.scope, u.location
+	in.Scope, in.Location = of.Scope, of.Location
 	for _, a := range u.arguments {
 		v, err := finish(a.Value)
 		if err != nil {

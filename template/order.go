@@ -81,17 +81,24 @@ func (d *declaration) emit(waits []*Resource, within *Deployment) {
 	if d.nested == nil {
 		r := &Resource{ID: d.id, Symbol: d.symbol, Type: d.kind, Name: d.name, APIVersion: d.apiVersion, Scope: d.at, Existing: d.existing,
 			Body: d.body, Condition: d.condition, DependsOn: waits, Loop: d.loop, Within: within, Unfolds: d.unfolds, At: d.node}
+		if d.unfolds != nil {
+			d.unfolds.Deployment = d.deployment(waits, within)
+		}
 		plan.Resources = append(plan.Resources, r)
 		d.leaves = []*Resource{r}
 		return
 	}
-	inner := &Deployment{ID: d.id, Name: d.name, Scope: d.at, Within: within, Condition: d.condition,
-		Parameters: d.nested.parameterValues(), Outputs: d.nested.outputs()}
+	inner := d.deployment(waits, within)
+	inner.Parameters, inner.Outputs = d.nested.parameterValues(), d.nested.outputs()
 	plan.Deployments = append(plan.Deployments, inner)
 	d.conditionNested()
 	if d.leaves = d.nested.emitAll(waits, inner); len(d.leaves) == 0 {
 		d.leaves = waits
 	}
+}
+
+func (d *declaration) deployment(waits []*Resource, within *Deployment) *Deployment {
+	return &Deployment{ID: d.id, Name: d.name, Scope: d.at, Location: d.location, Template: d.template, Within: within, Condition: d.condition, DependsOn: waits}
 }
 
 // conditionNested has a deployment's resources share its condition where that needs an

@@ -52,10 +52,15 @@ type Loop struct {
 
 // Deployment is a nested deployment.
 type Deployment struct {
-	ID     string
-	Name   string
-	Scope  expr.Scope
-	Within *Deployment // nil for one of the template's own
+	ID    string
+	Name  string
+	Scope expr.Scope
+	// Location is its own, or that of the deployment around it.
+	Location string
+	Template *document.Node
+	Within   *Deployment // nil for one of the template's own
+	// DependsOn are the resources that must have succeeded before any of its own is sent.
+	DependsOn []*Resource
 	// Condition is as a resource's: its resources have it as well.
 	Condition  expr.Value
 	Parameters []Parameter

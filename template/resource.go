@@ -31,8 +31,10 @@ type declaration struct {
 
 	isDeployment bool
 	arguments    []Argument // of a nested deployment
-	nested       *scope     // what a nested deployment holds
-	unfolding    int        // untouched, evaluating, finished
+	location     string     // of a nested deployment
+	template     *document.Node
+	nested       *scope // what a nested deployment holds
+	unfolding    int    // untouched, evaluating, finished
 	unfolds      *Unfolding
 
 	visit  int // of the walk that orders resources

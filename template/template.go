@@ -16,9 +16,12 @@ import (
 // Code is the code of all faults, as in ARM.
 const Code = "InvalidTemplate"
 
+// MaxResources is how many resources one deployment has, its nested ones' among them.
+const MaxResources = 800
+
 // ARM's limits.
 const (
-	maxResources  = 800
+	maxResources  = MaxResources
 	maxParameters = 256
 	maxVariables  = 256
 	maxOutputs    = 64

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"portico/arm"
@@ -52,6 +53,11 @@ type Deployer struct {
 	Limits plan.Limits
 	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
+	// MayNest returns why a caller may not make the nested deployment of an ID, and
+	// ScopeRefusal ARM's refusal where the store refuses one; nil: it is another error.
+	MayNest      func(ctx context.Context, caller json.RawMessage, id string) error
+	ScopeRefusal func(subscription, group, id string, err error) error
+	History      int // how many deployments a scope keeps
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which
 	// it cannot land any more.
 	Limit, CallLimit time.Duration
@@ -114,7 +120,11 @@ type attempt struct {
 	input   template.Input
 	planned *template.Plan
 	plan    *plan.Plan
+	steps   []step
 	records []stepRecord
+	given   []template.Parameter // all there are, for the secrets among them
+	room    atomic.Int64         // how many resources more the deployment may have
+	expired []int                // the steps that ran when its time was over
 	answers answered
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
@@ -125,8 +135,8 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job)}
 	var err error
 	a.order, err = d.order(ctx, claim.Job)
-	if errors.Is(err, inventory.ErrNotFound) { // its group has gone, and what it held
-		return jobs.Result{End: jobrow.Failed}, nil
+	if errors.Is(err, inventory.ErrNotFound) {
+		return a.abandon(ctx)
 	}
 	if err == nil {
 		err = a.load(ctx)
@@ -139,9 +149,17 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	}
 	result, err := a.run(ctx)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return jobs.Result{End: jobrow.Failed}, nil
+		return a.abandon(ctx)
 	}
 	return result, err
+}
+
+// abandon ends a deployment whose group has gone, and what it held.
+func (a *attempt) abandon(ctx context.Context) (jobs.Result, error) {
+	if err := a.Store.Deployments.Abandon(ctx, *a.job); err != nil {
+		return jobs.Result{}, err
+	}
+	return jobs.Result{End: jobrow.Failed}, nil
 }
 
 // load works the template out, and finds how far its steps are.
@@ -155,23 +173,26 @@ func (a *attempt) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	number := map[*template.Resource]int{}
-	for i, r := range p.Resources {
-		number[r] = i
+	records := map[int]stepRecord{}
+	for i, s := range recorded {
+		if i >= removalsFrom {
+			continue
+		}
+		var r stepRecord
+		if err := json.Unmarshal(s.Record, &r); err != nil {
+			return err
+		}
+		records[i] = r
 	}
-	steps := make([]plan.Step, len(p.Resources))
-	a.records = make([]stepRecord, len(steps))
-	for i, r := range p.Resources {
-		for _, on := range r.DependsOn {
-			steps[i].DependsOn = append(steps[i].DependsOn, number[on])
-		}
-		steps[i].Endpoint = endpointOf(r)
-		if s, known := recorded[i]; known {
-			steps[i].State = plan.State(s.State)
-			if err := json.Unmarshal(s.Record, &a.records[i]); err != nil {
-				return err
-			}
-		}
+	a.room.Store(template.MaxResources - size(p))
+	a.steps, a.given = stepsOf(p, 0, outermost), parametersOf(p)
+	a.records = make([]stepRecord, len(a.steps))
+	steps, err := a.regrow(records, planned(a.steps, 0))
+	if err != nil {
+		return err
+	}
+	for i, r := range records {
+		a.records[i], steps[i].State = r, plan.State(recorded[i].State)
 	}
 	a.plan = plan.New(steps, a.Limits)
 	a.plan.Complete = a.order.Complete
@@ -181,25 +202,35 @@ func (a *attempt) load(ctx context.Context) error {
 	return nil
 }
 
-// endpointOf stands for the endpoint of a resource: its namespace and location, as far as
-// they are known before it is sent.
-func endpointOf(r *template.Resource) string {
-	namespace, _, _ := strings.Cut(r.Type, "/")
-	return arm.Fold(namespace) + " " + arm.Location(locationOf(r))
+// task is an order with what it takes to carry it out, which nothing that goes on meanwhile
+// changes.
+type task struct {
+	plan.Order
+	step   step
+	record stepRecord
+	steps  []step
+	given  []template.Parameter
+	ending *ending // of a nested deployment whose steps have ended
 }
 
-func locationOf(r *template.Resource) string {
-	v, _ := r.Body.Member("location")
-	return v.Text()
+func (a *attempt) task(o plan.Order) task {
+	t := task{Order: o, step: a.steps[o.Step], record: a.records[o.Step], steps: a.steps, given: a.given}
+	if t.step.nested != nil && o.Act == plan.Follow {
+		t.ending = a.ending(&t)
+	}
+	return t
 }
+
+// secrets are those that the deployment was given, and those in a value.
+func (t *task) secrets(v expr.Value) []string { return secretsOf(t.given, v) }
 
 // settled is what became of an order.
 type settled struct {
-	plan.Order
-	record  stepRecord
+	task
 	outcome plan.Outcome
 	after   time.Duration
-	err     error // the attempt ends
+	grows   *template.Plan // what the nested deployment that began turned out to hold
+	err     error          // the attempt ends
 }
 
 // longestWait is how long an attempt waits with nothing under way before it gives the job
@@ -221,7 +252,8 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 		if failure == nil {
 			for _, o := range a.plan.Next(now) {
 				running++
-				go func() { results <- a.guarded(ctx, o, a.records[o.Step]) }()
+				t := a.task(o)
+				go func() { results <- a.guarded(ctx, t) }()
 			}
 		}
 		if running == 0 {
@@ -266,9 +298,9 @@ func done(ctx context.Context, failure error) <-chan struct{} {
 }
 
 // guarded carries an order out. A panic in it is an error of the attempt.
-func (a *attempt) guarded(ctx context.Context, o plan.Order, r stepRecord) (s settled) {
-	if p := limits.CatchPanic(func() { s = a.carry(ctx, o, r) }); p != nil {
-		return settled{Order: o, record: r, outcome: plan.Lost, err: p}
+func (a *attempt) guarded(ctx context.Context, t task) (s settled) {
+	if p := limits.CatchPanic(func() { s = a.carry(ctx, t) }); p != nil {
+		return settled{task: t, outcome: plan.Lost, err: p}
 	}
 	return s
 }
@@ -279,12 +311,20 @@ func (a *attempt) settle(ctx context.Context, s settled) error {
 		return s.err
 	}
 	now := a.Store.Now()
+	if s.grows != nil && s.outcome == plan.GoesOn {
+		s.record.Unfolded.From = len(a.steps)
+		added, holds := a.grow(s.Step, s.grows)
+		a.plan.Grow(s.Step, added, holds)
+	}
 	ended := a.plan.Settle(s.Order, s.outcome, s.after, now)
 	a.records[s.Step] = s.record
 	failpoint.Pass(failpoint.DeploySettleBefore)
 	for _, i := range append([]int{s.Step}, ended...) { // its own end first: theirs follows from it
 		if a.plan.Steps[i].State.Over() {
 			a.records[i].Ended = now
+		}
+		if i != s.Step && a.plan.Steps[i].State == plan.Succeeded {
+			a.records[i].LeftOut = true // with the nested deployment that holds it
 		}
 		if err := a.record(ctx, i, a.plan.Steps[i].State, a.records[i]); err != nil {
 			return err
@@ -307,37 +347,41 @@ func (a *attempt) record(ctx context.Context, step int, state plan.State, r step
 
 // expire ends a deployment that has taken too long.
 func (a *attempt) expire(now time.Time) {
-	for _, i := range a.plan.Expire() {
+	a.expired = append(a.expired, a.plan.Expire()...)
+	for _, i := range a.expired {
 		a.records[i].Ended = now
-		a.records[i].Fault = arm.NewError(arm.DeploymentFailed).Saying("The resource '%s' had not come to an end when the deployment's time of %s was over.", a.planned.Resources[i].ID, a.Limit.String())
+		a.records[i].Fault = arm.NewError(arm.DeploymentFailed).Saying("The resource '%s' had not come to an end when the deployment's time of %s was over.", a.steps[i].reference().ID, a.Limit.String())
 	}
 }
 
 // finish records how the deployment has ended.
 func (a *attempt) finish(ctx context.Context, end plan.State) error {
+	if err := a.expireNested(ctx); err != nil {
+		return err
+	}
 	now := a.Store.Now()
 	record := a.order.Record(a.planned)
 	p := &record.Properties
 	var fault *arm.Error
 	if end == plan.Succeeded {
-		p.Outputs, fault = a.outputs(ctx)
+		outputs, name, err := a.outputs(ctx, a.planned.Outputs)
+		if err != nil {
+			fault = withoutSecrets(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()), a.secrets(expr.Value{}))
+		}
+		p.Outputs = outputs
 	}
 	switch {
 	case end == plan.Canceled:
 		fault = arm.NewError(arm.DeploymentCanceled, a.order.Name)
 	case end == plan.Failed:
-		fault = a.failure()
+		fault = a.failure(outermost, a.order.ID())
 	}
-	state := map[plan.State]deployments.State{plan.Succeeded: deployments.Succeeded, plan.Failed: deployments.Failed, plan.Canceled: deployments.Canceled}[end]
+	state := ends[end]
 	if fault != nil && state == deployments.Succeeded {
 		state = deployments.Failed
 	}
 	p.Error, p.ProvisioningState, p.Timestamp, p.Duration = fault, state.String(), now, duration(now.Sub(a.order.Now))
-	for i, r := range a.planned.Resources {
-		if a.plan.Steps[i].State == plan.Succeeded && !r.Existing && !a.records[i].LeftOut {
-			p.OutputResources = append(p.OutputResources, Reference{ID: r.ID})
-		}
-	}
+	p.OutputResources = a.outputResources(outermost)
 	text, err := json.Marshal(record)
 	if err != nil {
 		return err
@@ -354,17 +398,31 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	return err
 }
 
+// ends are the states of deployments by those of plans.
+var ends = map[plan.State]deployments.State{plan.Succeeded: deployments.Succeeded, plan.Failed: deployments.Failed, plan.Canceled: deployments.Canceled}
+
+// outputResources are what a deployment has made, also by what is nested in it.
+func (a *attempt) outputResources(within int) (made []Reference) {
+	for _, i := range held(a.steps, within) {
+		if r := a.steps[i].resource; r != nil && a.plan.Steps[i].State == plan.Succeeded && !r.Existing && !a.records[i].LeftOut {
+			made = append(made, Reference{ID: r.ID})
+		}
+	}
+	return made
+}
+
 // failure is the error of a deployment some of whose steps have failed: a detail for each.
-func (a *attempt) failure() *arm.Error {
-	fault := arm.NewError(arm.DeploymentFailed).About(a.order.ID())
+func (a *attempt) failure(within int, id string) *arm.Error {
+	fault := arm.NewError(arm.DeploymentFailed).About(id)
 	for i := range a.records {
-		if f := a.records[i].Fault; f != nil && a.plan.Steps[i].State == plan.Failed {
+		if f := a.records[i].Fault; f != nil && a.steps[i].within == within && a.plan.Steps[i].State == plan.Failed {
 			detail := *f
-			if detail.Target == "" {
-				detail.Target = a.planned.Resources[i].ID
-			}
+			detail.Target = cmp.Or(detail.Target, a.steps[i].reference().ID)
 			fault.Details = append(fault.Details, detail)
 		}
+	}
+	if within != outermost {
+		return fault
 	}
 	for _, r := range a.sentRemovals() {
 		if r.Fault != nil && r.state == plan.Failed {
@@ -376,25 +434,28 @@ func (a *attempt) failure() *arm.Error {
 	return fault
 }
 
-// outputs are the deployment's outputs, of which secure ones have no value.
-func (a *attempt) outputs(ctx context.Context) (map[string]Parameter, *arm.Error) {
-	outputs := map[string]Parameter{}
-	for _, o := range a.planned.Outputs {
+// outputs are the values of outputs, of which secure ones have none. The error is that of the
+// output of a name.
+func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs map[string]Parameter, name string, err error) {
+	outputs = map[string]Parameter{}
+	for _, o := range of {
 		both, err := template.Finish(expr.ArrayOf(o.Condition, o.Value), a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
 		if err != nil {
-			return nil, withoutSecrets(arm.NewError(arm.DeploymentOutputEvaluationFailed, o.Name, err.Error()), a.secrets(expr.Value{}))
+			return nil, o.Name, err
 		}
 		if both.Element(0).Bool() {
 			outputs[o.Name] = Shown(o.Type, both.Element(1))
 		}
 	}
-	return outputs, nil
+	return outputs, "", nil
 }
 
 // secrets are those that the deployment was given, and those in a value.
-func (a *attempt) secrets(v expr.Value) []string {
+func (a *attempt) secrets(v expr.Value) []string { return secretsOf(a.given, v) }
+
+func secretsOf(given []template.Parameter, v expr.Value) []string {
 	var all []string
-	for _, p := range a.planned.Parameters {
+	for _, p := range given {
 		all = secretsIn(p.Value, strings.HasPrefix(strings.ToLower(p.Type), "secure"), all)
 	}
 	all = secretsIn(v, false, all)
@@ -404,14 +465,20 @@ func (a *attempt) secrets(v expr.Value) []string {
 
 // operations are the steps as clients see them.
 func (a *attempt) operations() []Operation {
-	all := make([]Operation, 0, len(a.records))
-	for i := range a.records {
-		if r := &a.records[i]; !r.Began.IsZero() {
-			all = append(all, r.operation(a.order.ID(), a.job.ID, i, a.plan.Steps[i].State))
-		}
-	}
+	all := a.operationsIn(outermost, a.order.ID())
 	for _, r := range a.sentRemovals() {
 		all = append(all, r.operation(a.order.ID(), a.job.ID, r.number, r.state))
+	}
+	return all
+}
+
+// operationsIn are the steps of a deployment of an ID, or of one that is nested in it.
+func (a *attempt) operationsIn(within int, id string) []Operation {
+	all := make([]Operation, 0, len(a.records))
+	for i := range a.records {
+		if r := &a.records[i]; !r.Began.IsZero() && a.steps[i].within == within {
+			all = append(all, r.operation(id, a.job.ID, i, a.plan.Steps[i].State))
+		}
 	}
 	return all
 }
@@ -422,31 +489,42 @@ func (o *Order) Record(p *template.Plan) Record {
 	if o.Scope.Group == "" {
 		record.Location = o.Location
 	}
-	hash := sha256.Sum256(o.Content)
-	record.Properties = Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
-		Parameters: map[string]Parameter{}, Mode: o.mode(), ProvisioningState: "Accepted", Timestamp: o.Now, Duration: duration(0),
-		CorrelationID: o.Correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
-	for _, v := range p.Parameters {
-		record.Properties.Parameters[v.Name] = Shown(v.Type, v.Value)
-	}
-	for _, r := range p.Resources {
-		if !r.Existing {
-			record.add(r)
-		}
-	}
+	record.Properties = newProperties(sha256.Sum256(o.Content), p.Parameters, o.mode(), o.Correlation, o.Now)
+	record.add(stepsOf(p, 0, outermost), outermost)
 	return record
 }
 
-func (record *Record) add(r *template.Resource) {
-	p := &record.Properties
-	if len(r.DependsOn) > 0 {
-		d := Dependency{Reference: Reference{r.ID, r.Type, r.Name}}
-		for _, on := range r.DependsOn {
-			d.DependsOn = append(d.DependsOn, Reference{on.ID, on.Type, on.Name})
-		}
-		p.Dependencies = append(p.Dependencies, d)
+func newProperties(hash [32]byte, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {
+	p := Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
+		Parameters: map[string]Parameter{}, Mode: mode, ProvisioningState: "Accepted", Timestamp: began, Duration: duration(0),
+		CorrelationID: correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
+	for _, v := range parameters {
+		p.Parameters[v.Name] = Shown(v.Type, v.Value)
 	}
-	namespace, name, _ := strings.Cut(r.Type, "/")
+	return p
+}
+
+// add adds what a deployment is made of: its own steps, without those of nested ones.
+func (record *Record) add(steps []step, within int) {
+	p := &record.Properties
+	for i := range steps {
+		s := &steps[i]
+		if s.within != within || s.existing() {
+			continue
+		}
+		if len(s.dependsOn) > 0 {
+			d := Dependency{Reference: s.reference()}
+			for _, on := range s.dependsOn {
+				d.DependsOn = append(d.DependsOn, steps[on].reference())
+			}
+			p.Dependencies = append(p.Dependencies, d)
+		}
+		p.addProvider(s)
+	}
+}
+
+func (p *Properties) addProvider(s *step) {
+	namespace, name, _ := strings.Cut(s.reference().ResourceType, "/")
 	i := slices.IndexFunc(p.Providers, func(known Provider) bool { return arm.EqualFold(known.Namespace, namespace) })
 	if i < 0 {
 		i = len(p.Providers)
@@ -458,7 +536,7 @@ func (record *Record) add(r *template.Resource) {
 		k = len(*types)
 		*types = append(*types, ResourceType{ResourceType: name, Locations: []string{}})
 	}
-	if at := arm.Location(locationOf(r)); at != "" && !slices.Contains((*types)[k].Locations, at) {
+	if at := s.location(); at != "" && !slices.Contains((*types)[k].Locations, at) {
 		(*types)[k].Locations = append((*types)[k].Locations, at)
 	}
 }

@@ -68,32 +68,18 @@ func (o *Order) Expand() (*template.Plan, template.Input, []*document.Fault) {
 // Plan is Expand of a content that was read.
 func (o *Order) Plan(of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault) {
 	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location,
-		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Now: o.Now, NewGUID: o.guids()}
+		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Now: o.Now, NewGUID: o.guids("")}
 	p, faults := template.Expand(in)
-	for _, r := range planned(p) {
-		if r.Unfolds != nil {
-			faults = append(faults, r.At.Fault(template.Code, "the resources of the nested deployment '%s' depend on a provider's answer, which is not supported: give its template's names and conditions values that are known before", r.Name))
-		}
-	}
-	if len(faults) > 0 {
-		return nil, in, faults
-	}
-	return p, in, nil
+	return p, in, faults
 }
 
-func planned(p *template.Plan) []*template.Resource {
-	if p == nil {
-		return nil
-	}
-	return p.Resources
-}
-
-// guids makes UUIDs that nobody else can foresee, always the same ones of an order.
-func (o *Order) guids() func() string {
+// guids makes UUIDs that nobody else can foresee, always the same ones of a part of an order.
+func (o *Order) guids(part string) func() string {
+	seed := append(o.Seed[:], part...)
 	n := uint64(0)
 	return func() string {
 		n++
-		sum := sha256.Sum256(binary.BigEndian.AppendUint64(o.Seed[:], n))
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64(seed, n))
 		id := uuid.UUID(sum[:16])
 		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a random one
 		return id.String()

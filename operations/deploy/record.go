@@ -88,9 +88,12 @@ type stepRecord struct {
 	// Poll is where its provider says how it goes; empty: the resource itself does.
 	Poll string `json:"poll,omitempty"`
 	// New: the resource was not known when it was sent.
-	New     bool       `json:"new,omitempty"`
-	LeftOut bool       `json:"leftOut,omitempty"` // by its condition
-	Fault   *arm.Error `json:"fault,omitempty"`
+	New     bool `json:"new,omitempty"`
+	LeftOut bool `json:"leftOut,omitempty"` // by its condition
+	// Within is one more than the number of the nested deployment's step that holds it.
+	Within   int        `json:"within,omitempty"`
+	Unfolded *unfolding `json:"unfolded,omitempty"`
+	Fault    *arm.Error `json:"fault,omitempty"`
 }
 
 // Operation is what clients see of a step.
@@ -172,8 +175,12 @@ func replaced(fault *arm.Error, r *strings.Replacer) *arm.Error {
 	return &clean
 }
 
-// Operations are the steps so far of a deployment that runs, by its ID.
-func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte, id string) ([]Operation, error) {
+// Operations are the steps so far of a deployment that runs.
+func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte, record Stored) ([]Operation, error) {
+	within := 0
+	if record.Within != nil {
+		name, within = record.Within.Deployment, record.Within.Step+1
+	}
 	steps, err := of.Steps(ctx, name, job)
 	if err != nil {
 		return nil, err
@@ -184,8 +191,8 @@ func Operations(ctx context.Context, of *deployments.Deployments, name deploymen
 		if err := json.Unmarshal(steps[number].Record, &s); err != nil {
 			return nil, err
 		}
-		if !s.Began.IsZero() {
-			all = append(all, s.operation(id, job, number, plan.State(steps[number].State)))
+		if !s.Began.IsZero() && s.Within == within {
+			all = append(all, s.operation(record.ID, job, number, plan.State(steps[number].State)))
 		}
 	}
 	return all, nil

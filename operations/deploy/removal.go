@@ -137,9 +137,9 @@ func (a *attempt) stepsEnded() time.Time {
 // something manages.
 func (a *attempt) kept(rows map[string]inventory.Resource) Kept {
 	kept := Kept{}
-	for i, r := range a.planned.Resources {
+	for i := range a.steps {
 		if !a.records[i].LeftOut {
-			kept.Add(r.ID)
+			kept.Add(a.steps[i].reference().ID)
 		}
 	}
 	for key, row := range rows {
@@ -473,7 +473,7 @@ func (a *attempt) observeRemoval(ctx context.Context, m *deletion.Member, row in
 
 // failedRemoval asks the provider why an accepted deletion has not succeeded.
 func (a *attempt) failedRemoval(ctx context.Context, r *removal) (text string) {
-	s := settled{record: stepRecord{Fault: arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", r.Target.ID)}}
+	s := settled{task: task{record: stepRecord{Fault: arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", r.Target.ID)}}}
 	if r.Poll != "" {
 		if answer, err := a.get(ctx, r.Poll); err == nil {
 			s.polled(answer, a.secrets(expr.Value{}))

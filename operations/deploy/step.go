@@ -20,24 +20,28 @@ import (
 )
 
 // carry carries an order out.
-func (a *attempt) carry(ctx context.Context, o plan.Order, r stepRecord) settled {
-	s := settled{Order: o, record: r}
-	resource := a.planned.Resources[o.Step]
+func (a *attempt) carry(ctx context.Context, t task) settled {
+	s := settled{task: t}
+	if t.step.nested != nil {
+		a.nested(ctx, &s)
+		return s
+	}
+	resource := t.step.resource
 	if resource.Existing {
 		s.outcome = plan.Done
 		return s
 	}
-	if o.Act == plan.Follow {
+	if s.Act == plan.Follow {
 		a.follow(ctx, &s, resource)
 		return s
 	}
 	body, there, err := a.body(ctx, resource)
 	switch {
 	case err != nil:
-		s.take(err, a.secrets(expr.Value{}))
+		s.take(err, s.secrets(expr.Value{}))
 	case !there:
 		s.record.LeftOut, s.outcome = true, plan.Done
-	case o.Act == plan.Ask:
+	case s.Act == plan.Ask:
 		a.ask(ctx, &s, resource, body)
 	default:
 		a.send(ctx, &s, resource, body)
@@ -64,7 +68,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		return
 	}
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
-	s.record.Target = &Reference{r.ID, r.Type, r.Name}
+	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
 	failpoint.Pass(failpoint.DeployBeginBefore)
 	if s.err = a.record(ctx, s.Step, plan.Sent, s.record); s.err != nil {
 		return
@@ -78,7 +82,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		s.outcome = plan.Lost
 		return
 	}
-	s.accept(answer, a.secrets(body))
+	s.accept(answer, s.secrets(body))
 }
 
 func target(r *template.Resource) string {
@@ -180,7 +184,7 @@ func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
 
 // follow asks how far a resource is: where its provider said, then the resource itself.
 func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) {
-	secrets := a.secrets(r.Body)
+	secrets := s.secrets(r.Body)
 	if s.record.Poll != "" {
 		answer, err := a.get(ctx, s.record.Poll)
 		if err != nil {
@@ -240,12 +244,12 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	case err != nil:
 		s.outcome = plan.Transient
 	case answer.Status < http.StatusMultipleChoices:
-		s.state(answer, a.secrets(body))
+		s.state(answer, s.secrets(body))
 		if s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !holds(answer.Body, body)) {
 			s.outcome, s.record.Fault = plan.Lost, nil // that may be what an earlier PUT has made
 		}
 	case answer.Status != http.StatusNotFound:
-		s.refused(answer, a.secrets(body))
+		s.refused(answer, s.secrets(body))
 		return
 	}
 	if s.outcome == plan.Lost && over {
@@ -285,8 +289,8 @@ func (e *answerError) Error() string { return faultOf(e.Answer).Error() }
 
 var errUnanswered = errors.New("no answer came")
 
-// answer asks a question of a template, as the deployment's caller.
-func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
+// callOf is the call that asks a question.
+func callOf(q template.Question) Call {
 	call := Call{Method: http.MethodGet, Target: (&url.URL{Path: q.ID}).EscapedPath()}
 	if !strings.EqualFold(q.Function, "reference") {
 		call.Method, call.Target = http.MethodPost, call.Target+"/"+url.PathEscape(q.Function)
@@ -295,7 +299,24 @@ func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, 
 		}
 	}
 	call.Target += "?api-version=" + url.QueryEscape(q.APIVersion)
-	key := call.Method + " " + arm.Fold(call.Target) + " " + string(call.Content)
+	return call
+}
+
+// key is the same of calls that have the same answer.
+func (c Call) key() string { return c.Method + " " + arm.Fold(c.Target) + " " + string(c.Content) }
+
+// partOf is what a question wants of an answer.
+func partOf(q template.Question, v expr.Value) expr.Value {
+	if strings.EqualFold(q.Function, "reference") && !q.Full {
+		v, _ = v.Member("properties")
+	}
+	return v
+}
+
+// answer asks a question of a template, as the deployment's caller.
+func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
+	call := callOf(q)
+	key := call.key()
 	a.answers.mu.Lock()
 	v, known := a.answers.known[key]
 	a.answers.mu.Unlock()
@@ -311,10 +332,7 @@ func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, 
 		a.answers.known[key] = v
 		a.answers.mu.Unlock()
 	}
-	if call.Method == http.MethodGet && !q.Full {
-		v, _ = v.Member("properties")
-	}
-	return v, nil
+	return partOf(q, v), nil
 }
 
 func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err error) {

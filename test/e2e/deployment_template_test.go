@@ -61,4 +61,15 @@ func TestDeploymentsOfCompiledTemplates(t *testing.T) {
 	if !strings.Contains(string(a.Body), w.ResourcePath("rg", "Contoso.Compute/networkInterfaces/mods")) || !strings.Contains(string(a.Body), `"networkState":"Succeeded"`) {
 		t.Errorf("%s", a.Body)
 	}
+	wantOperations(t, w, "rg", "modules", "deployments machine-0: Succeeded", "deployments machine-1: Succeeded", "deployments machine-2: Succeeded",
+		"deployments network: Succeeded", "deployments workspace: Succeeded")
+	wantOperations(t, w, "rg", "machine-1", "diagnosticSettings logs: Succeeded", "virtualMachines mods-1: Succeeded")
+	machine := nestedDeployment(t, w, "rg", "machine-1")
+	if p := machine.Properties; p.Outputs["location"].Value != regions[1] || p.Parameters["name"]["value"] != "mods-1" || p.Parameters["adminPassword"]["value"] != nil ||
+		p.CorrelationID != modules.Properties.CorrelationID || len(p.OutputResources) != 2 {
+		t.Errorf("%+v", machine)
+	}
+	if own, others := deploymentNames(t, w, "rg"), deploymentNames(t, w, "other"); !slices.Equal(own, []string{"existing", "machine-0", "machine-1", "machine-2", "modules", "network"}) || !slices.Equal(others, []string{"workspace"}) {
+		t.Errorf("%q, %q", own, others)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/operations/deploy"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"
@@ -42,7 +43,7 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	}
 	d, faults := document.Read(content, document.Relaxed, template.Code)
 	if len(faults) > 0 {
-		return nil, Refusal(faults)
+		return nil, deploy.Refusal(faults)
 	}
 	if !d.Root.Is(expr.Object) {
 		return nil, refusalAt(d.Root, "a deployment is an object, and this is %s", d.Root.Value.Kind())
@@ -69,7 +70,7 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	c.IDsOnly = strings.EqualFold(properties.Member("whatIfSettings").Member("resultFormat").Text(), "ResourceIdOnly")
 	if n := properties.Member("parameters"); n != nil && !n.Is(expr.Null) {
 		if c.Arguments, faults = template.ReadArguments(n); len(faults) > 0 {
-			return nil, Refusal(faults)
+			return nil, deploy.Refusal(faults)
 		}
 	}
 	return c, nil
@@ -109,21 +110,5 @@ func (c *Content) readMode(properties *document.Node, scope expr.Scope) *arm.Err
 }
 
 func refusalAt(n *document.Node, format string, args ...any) *arm.Error {
-	return Refusal([]*document.Fault{n.Fault(template.Code, format, args...)})
-}
-
-// Refusal is the refusal of a deployment for faults of what was sent: the first one is its
-// message, and each a detail if there are several.
-func Refusal(faults []*document.Fault) *arm.Error {
-	refusal := faultOf(faults[0])
-	if len(faults) > 1 {
-		for _, f := range faults {
-			refusal.Details = append(refusal.Details, *faultOf(f))
-		}
-	}
-	return refusal
-}
-
-func faultOf(f *document.Fault) *arm.Error {
-	return arm.NewError(arm.InvalidTemplate, fmt.Sprintf("%s. Path '%s', line %d, column %d", f.Message, f.Path, f.Line, f.Column)).About(f.Path)
+	return deploy.Refusal([]*document.Fault{n.Fault(template.Code, format, args...)})
 }

@@ -44,10 +44,13 @@ type Deployments struct {
 
 const action = "Microsoft.Resources/deployments/"
 
+// WriteAction is what the caller of a deployment, and of one nested in it, must be allowed.
+const WriteAction = action + "write"
+
 // Routes are those of deployments.
 func (d Deployments) Routes() []route.Route {
 	routes := []route.Route{
-		{Method: http.MethodPut, Matches: path(2, ""), Action: action + "write", Relaxed: true, Handle: d.put},
+		{Method: http.MethodPut, Matches: path(2, ""), Action: WriteAction, Relaxed: true, Handle: d.put},
 		{Method: http.MethodGet, Matches: path(2, ""), Action: action + "read", Handle: d.get},
 		{Method: http.MethodHead, Matches: path(2, ""), Action: action + "read", Handle: d.head},
 		{Method: http.MethodDelete, Matches: path(2, ""), Action: action + "delete", Handle: d.delete},
@@ -91,13 +94,13 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	}
 	planned, _, faults := o.Plan(content.Template, content.Arguments)
 	if len(faults) > 0 {
-		return Refusal(faults)
+		return deploy.Refusal(faults)
 	}
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources))); err != nil {
 		return err
 	}
 	record := o.Record(planned)
-	begun := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)), History: d.History, Running: d.Running}
+	begun := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)+len(planned.Deployments)), History: d.History, Running: d.Running}
 	if begun.Record, err = json.Marshal(record); err != nil {
 		return err
 	}
@@ -173,11 +176,9 @@ func (d Deployments) find(r *http.Request, x *exchange.Exchange) (deployments.De
 }
 
 // seen is a deployment as clients see it now.
-func seen(d deployments.Deployment) (record deploy.Record, err error) {
+func seen(d deployments.Deployment) (record deploy.Stored, err error) {
 	err = json.Unmarshal(d.Record, &record)
-	if d.State == deployments.Running {
-		record.Properties.ProvisioningState = d.State.String()
-	}
+	record.Properties.ProvisioningState = d.State.String()
 	return record, err
 }
 
@@ -190,7 +191,7 @@ func (d Deployments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return err
 	}
-	return x.Answer(w, http.StatusOK, record)
+	return x.Answer(w, http.StatusOK, record.Record)
 }
 
 func (d Deployments) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
@@ -236,7 +237,7 @@ func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		Show: func(n deployments.Named) any {
 			record, err := seen(n.Deployment)
 			failure = cmp.Or(failure, err)
-			return record
+			return record.Record
 		},
 	}
 	return cmp.Or(source.Answer(w, x, d.Lists, page), failure)
@@ -246,6 +247,14 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 	found, err := d.find(r, x)
 	if err != nil {
 		return err
+	}
+	record, err := seen(found)
+	if err != nil {
+		return err
+	}
+	if around := record.Within; around != nil && found.State == deployments.Running {
+		return arm.NewError(arm.DeploymentNotRunning, nameOf(x).Name, found.State.String()).
+			Saying("The deployment '%s' is a part of the deployment '%s': cancel that one.", nameOf(x).Name, around.Deployment.Name)
 	}
 	if found.State == deployments.Running {
 		err = d.Store.CancelJob(r.Context(), req.Subscription.ID, found.Job)
@@ -265,6 +274,13 @@ func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.
 	found, err := d.find(r, x)
 	if err != nil {
 		return err
+	}
+	record, err := seen(found)
+	if err != nil {
+		return err
+	}
+	if around := record.Within; around != nil {
+		return arm.NewError(arm.ResourceTypeNotSupported).Saying("The template of the nested deployment '%s' is a part of that of the deployment '%s': export that one.", nameOf(x).Name, around.Deployment.Name)
 	}
 	exported := exportedTemplate{}
 	if n := nameOf(x); found.State == deployments.Running {

@@ -40,7 +40,7 @@ func (d Deployments) operationsOf(ctx context.Context, r *http.Request, x *excha
 		return nil, err
 	}
 	if found.State == deployments.Running {
-		return deploy.Operations(ctx, d.Store.Deployments, n, found.Job, record.ID)
+		return deploy.Operations(ctx, d.Store.Deployments, n, found.Job, record)
 	}
 	text, err := d.Store.Deployments.Operations(ctx, n, found.Job)
 	if err != nil || len(text) == 0 {

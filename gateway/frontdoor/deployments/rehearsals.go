@@ -13,6 +13,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
+	"portico/operations/deploy"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"
@@ -66,7 +67,7 @@ func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Requ
 	}
 	var faults []*document.Fault
 	if of.Plan, faults = template.Expand(in); len(faults) > 0 {
-		return nil, Refusal(faults)
+		return nil, deploy.Refusal(faults)
 	}
 	return of, nil
 }

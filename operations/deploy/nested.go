@@ -1,0 +1,278 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"portico/arm"
+	"portico/inventory/deployments"
+	"portico/operations/deploy/plan"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Stored is the record of a deployment as the store keeps it.
+type Stored struct {
+	Record
+	// Within is what runs a nested deployment; nil of others.
+	Within *Within `json:"within,omitempty"`
+}
+
+// Within is a step of the deployment that a nested one is of.
+type Within struct {
+	Deployment deployments.Name `json:"deployment"`
+	Step       int              `json:"step"`
+}
+
+// unfolding is what a nested deployment held once it began, so that it holds the same after a
+// takeover.
+type unfolding struct {
+	From    int                        `json:"from"`    // the number of its first step
+	Answers map[string]json.RawMessage `json:"answers"` // to the questions of its parameters
+}
+
+// nested carries out an order for a nested deployment.
+func (a *attempt) nested(ctx context.Context, s *settled) {
+	if s.Act == plan.Follow {
+		a.endNested(ctx, s)
+		return
+	}
+	s.record.Began, s.record.Fault = a.Store.Now(), nil
+	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
+	condition, err := template.Finish(s.step.nested.Condition, a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
+	switch {
+	case err != nil:
+		s.take(err, s.secrets(expr.Value{}))
+	case !condition.Bool():
+		s.record, s.outcome = stepRecord{LeftOut: true}, plan.Done
+	case s.step.unfolds == nil || a.unfolds(ctx, s):
+		a.beginNested(ctx, s)
+	}
+}
+
+// beginNested records a nested deployment, if its caller may make it.
+func (a *attempt) beginNested(ctx context.Context, s *settled) {
+	d := s.step.nested
+	if err := a.MayNest(ctx, a.order.Caller, d.ID); err != nil {
+		s.refuse(err)
+		return
+	}
+	text, err := json.Marshal(a.nestedRecord(&s.task))
+	if err != nil {
+		s.err = err
+		return
+	}
+	n := nestedName(d)
+	err = a.Store.Deployments.BeginNested(ctx, deployments.Nested{Name: n, Parent: a.name, Record: text, History: a.History}, *a.job)
+	if errors.Is(err, deployments.ErrActive) {
+		err = arm.NewError(arm.DeploymentActive, d.Name, a.since(ctx, n))
+	}
+	if s.outcome = plan.GoesOn; err != nil {
+		s.refuse(cmp.Or(a.ScopeRefusal(n.Subscription, n.Group, d.ID, err), err))
+	}
+}
+
+// refuse ends a step by ARM's refusal; another error ends the attempt.
+func (s *settled) refuse(err error) {
+	fault, refused := errors.AsType[*arm.Error](err)
+	if !refused {
+		s.err = err
+		return
+	}
+	s.record.Fault, s.outcome = withoutSecrets(fault, s.secrets(expr.Value{})), plan.Refused
+}
+
+func (a *attempt) since(ctx context.Context, n deployments.Name) string {
+	found, err := a.Store.Deployments.Deployment(ctx, n)
+	if err != nil {
+		return ""
+	}
+	return found.Began.UTC().Format(time.RFC3339)
+}
+
+func nestedName(d *template.Deployment) deployments.Name {
+	return deployments.Name{Subscription: d.Scope.Subscription, Group: d.Scope.Group, Name: d.Name}
+}
+
+// nestedRecord is what clients see of a nested deployment that runs.
+func (a *attempt) nestedRecord(t *task) Stored {
+	d := t.step.nested
+	record := Record{ID: d.ID, Name: d.Name, Type: deploymentType}
+	if d.Scope.Group == "" {
+		record.Location = d.Location
+	}
+	record.Properties = newProperties(sha256.Sum256(d.Template.Literal().AppendJSON(nil)), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
+	record.add(t.steps, t.Step)
+	return Stored{record, &Within{a.name, t.Step}}
+}
+
+// unfolds finds out what a nested deployment holds, and reports whether it may begin.
+func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
+	s.record.Unfolded = &unfolding{Answers: map[string]json.RawMessage{}}
+	p, faults, err := a.unfold(s.step, s.Step, s.record.Unfolded.Answers, func(c Call) (expr.Value, error) { return a.question(ctx, c) })
+	if err == nil && len(faults) == 0 && a.room.Add(-size(p)) < 0 {
+		faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code, "with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
+	}
+	switch {
+	case err != nil:
+		s.take(err, s.secrets(expr.Value{}))
+	case len(faults) > 0:
+		s.refuse(Refusal(faults))
+	default:
+		s.grows, s.step.nested = p, withPlan(s.step.nested, p)
+		return true
+	}
+	s.record.Unfolded = nil
+	return false
+}
+
+// size is how many resources of its limit a plan takes.
+func size(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deployments)) }
+
+// unfold unfolds a nested deployment by answers, to which those of ask are added. The error
+// is why a question has no answer.
+func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage, ask func(Call) (expr.Value, error)) (*template.Plan, []*document.Fault, error) {
+	in := a.input
+	in.NewGUID = a.order.guids(fmt.Sprint(number))
+	var failure error
+	p, faults := s.unfolds.Unfold(in, func(v expr.Value) (expr.Value, error) {
+		return template.Finish(v, in, func(q template.Question) (expr.Value, error) {
+			call := callOf(q)
+			if _, known := answers[call.key()]; !known {
+				v, err := ask(call)
+				if err != nil {
+					failure = err
+					return v, err
+				}
+				answers[call.key()] = v.AppendJSON(nil)
+			}
+			return partOf(q, valueOf(answers[call.key()])), nil
+		})
+	})
+	return p, faults, failure
+}
+
+var errUnknown = errors.New("the answer to a question is not recorded")
+
+// grow adds what a nested deployment holds to the steps.
+func (a *attempt) grow(number int, p *template.Plan) (added []plan.Step, holds []int) {
+	from := len(a.steps)
+	all := stepsOf(p, from, number)
+	for i := range all {
+		if all[i].within == number {
+			holds = append(holds, from+i)
+		}
+	}
+	a.steps = append(slices.Clone(a.steps), all...) // orders under way have the former ones
+	a.steps[number].nested = withPlan(a.steps[number].nested, p)
+	a.records = append(a.records, make([]stepRecord, len(all))...)
+	a.given = append(a.given, parametersOf(p)...)
+	return planned(all, from), holds
+}
+
+func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
+	unfolded := *d
+	unfolded.Parameters, unfolded.Outputs = p.Parameters, p.Outputs
+	return &unfolded
+}
+
+// regrow adds what nested deployments held when they began, in the order in which they did.
+func (a *attempt) regrow(records map[int]stepRecord, steps []plan.Step) ([]plan.Step, error) {
+	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
+	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })
+	for _, i := range began {
+		p, faults, err := a.unfold(a.steps[i], i, records[i].Unfolded.Answers, func(Call) (expr.Value, error) { return expr.Value{}, errUnknown })
+		if len(faults) > 0 {
+			err = cmp.Or(err, error(faults[0]))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("a nested deployment that had begun: %w", err)
+		}
+		a.room.Add(-size(p))
+		added, holds := a.grow(i, p)
+		steps[i].Holds = holds
+		steps = append(steps, added...)
+	}
+	return steps, nil
+}
+
+// ending is how a nested deployment ends.
+type ending struct {
+	state      plan.State
+	record     Stored
+	operations []Operation
+}
+
+// ending is how the nested deployment of a task ends, as its steps have.
+func (a *attempt) ending(t *task) *ending {
+	e := &ending{record: a.nestedRecord(t), operations: a.operationsIn(t.Step, t.step.nested.ID)}
+	e.state, _ = a.plan.HeldEnd(t.Step)
+	p := &e.record.Properties
+	switch e.state {
+	case plan.Failed:
+		p.Error = a.failure(t.Step, t.step.nested.ID)
+	case plan.Canceled:
+		p.Error = arm.NewError(arm.DeploymentCanceled, t.step.nested.Name)
+	}
+	p.OutputResources = a.outputResources(t.Step)
+	return e
+}
+
+// endNested records how a nested deployment has ended.
+func (a *attempt) endNested(ctx context.Context, s *settled) {
+	e := s.ending
+	p := &e.record.Properties
+	s.outcome = plan.Done
+	if e.state == plan.Succeeded {
+		outputs, name, err := a.outputs(ctx, s.step.nested.Outputs)
+		if err != nil {
+			s.take(err, s.secrets(expr.Value{}))
+			if s.outcome != plan.Refused {
+				return
+			}
+			e.state, p.Error = plan.Failed, withoutSecrets(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()), s.secrets(expr.Value{}))
+		}
+		p.Outputs = outputs
+	}
+	s.record.Fault = p.Error
+	s.err = a.writeEnd(ctx, &s.task)
+}
+
+// writeEnd records the ending of a nested deployment, also while its attempt is ending.
+func (a *attempt) writeEnd(ctx context.Context, t *task) error {
+	e, now := t.ending, a.Store.Now()
+	p := &e.record.Properties
+	p.ProvisioningState, p.Timestamp, p.Duration = ends[e.state].String(), now, duration(now.Sub(t.record.Began))
+	text, err := json.Marshal(e.record)
+	if err != nil {
+		return err
+	}
+	operations, err := json.Marshal(e.operations)
+	if err != nil {
+		return err
+	}
+	return a.Store.Deployments.EndNested(ctx, nestedName(t.step.nested), *a.job, deployments.Ended{State: ends[e.state], Record: text, Operations: operations})
+}
+
+// expireNested ends the nested deployments that had begun when the deployment's time was over.
+func (a *attempt) expireNested(ctx context.Context) error {
+	for _, i := range a.expired {
+		if a.steps[i].nested == nil || a.records[i].Began.IsZero() {
+			continue
+		}
+		t := a.task(plan.Order{Step: i, Act: plan.Follow})
+		t.ending.state, t.ending.record.Properties.Error = plan.Failed, a.records[i].Fault
+		if err := a.writeEnd(ctx, &t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package deploy
+
+import (
+	"fmt"
+
+	"portico/arm"
+	"portico/template/document"
+)
+
+// Refusal is the refusal of a deployment for faults of its template: the first one is its
+// message, and each a detail if there are several.
+func Refusal(faults []*document.Fault) *arm.Error {
+	refusal := faultAt(faults[0])
+	if len(faults) > 1 {
+		for _, f := range faults {
+			refusal.Details = append(refusal.Details, *faultAt(f))
+		}
+	}
+	return refusal
+}
+
+func faultAt(f *document.Fault) *arm.Error {
+	return arm.NewError(arm.InvalidTemplate, fmt.Sprintf("%s. Path '%s', line %d, column %d", f.Message, f.Path, f.Line, f.Column)).About(f.Path)
+}

@@ -1,0 +1,147 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+
+	"portico/arm"
+	"portico/operations/deploy/plan"
+	"portico/template"
+)
+
+// step is a step of a deployment: a resource, or a nested deployment.
+type step struct {
+	resource *template.Resource   // nil of a nested deployment
+	nested   *template.Deployment // nil of a resource
+	// unfolds: what the nested deployment holds is known once it begins.
+	unfolds   *template.Unfolding
+	within    int // the number of the nested deployment's step that holds it, or outermost
+	dependsOn []int
+}
+
+// outermost is what holds the steps of the deployment itself.
+const outermost = -1
+
+func (s *step) reference() Reference {
+	if s.nested != nil {
+		return Reference{s.nested.ID, deploymentType, s.nested.Name}
+	}
+	return Reference{s.resource.ID, s.resource.Type, s.resource.Name}
+}
+
+// location is where it is, as far as that is known before it is sent.
+func (s *step) location() string {
+	if s.nested != nil {
+		return ""
+	}
+	return arm.Location(locationOf(s.resource))
+}
+
+func (s *step) existing() bool { return s.resource != nil && s.resource.Existing }
+
+// around are the nested deployment of the plan that holds the step, and what it depends on.
+func (s *step) around() (within *template.Deployment, dependsOn []*template.Resource) {
+	if s.nested != nil {
+		return s.nested.Within, s.nested.DependsOn
+	}
+	return s.resource.Within, s.resource.DependsOn
+}
+
+// stepsOf are the steps of a plan, numbered from from on, in a nested deployment's step.
+func stepsOf(p *template.Plan, from, within int) []step {
+	steps := make([]step, 0, len(p.Resources)+len(p.Deployments))
+	number := map[any]int{} // of resources and deployments
+	for _, r := range p.Resources {
+		number[r] = from + len(steps)
+		if r.Unfolds != nil {
+			steps = append(steps, step{nested: r.Unfolds.Deployment, unfolds: r.Unfolds})
+		} else {
+			steps = append(steps, step{resource: r})
+		}
+	}
+	for _, d := range p.Deployments {
+		number[d] = from + len(steps)
+		steps = append(steps, step{nested: d})
+	}
+	for i := range steps {
+		s := &steps[i]
+		around, dependsOn := s.around()
+		if s.within = within; around != nil {
+			s.within = number[around]
+		}
+		seen := map[int]bool{}
+		for _, on := range dependsOn {
+			if n, beside := number[directly(on, around)]; beside && !seen[n] {
+				seen[n] = true
+				s.dependsOn = append(s.dependsOn, n)
+			}
+		}
+	}
+	return steps
+}
+
+// directly is what lies directly within a nested deployment, and is a resource or holds it;
+// nil if the resource lies elsewhere: then the nested deployment as a whole waits for it.
+func directly(r *template.Resource, within *template.Deployment) any {
+	var found any = r
+	for d := r.Within; d != within; d = d.Within {
+		if d == nil {
+			return nil
+		}
+		found = d
+	}
+	return found
+}
+
+// planned are steps as the plan has them, numbered from from on.
+func planned(steps []step, from int) []plan.Step {
+	all := make([]plan.Step, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		all[i] = plan.Step{DependsOn: s.dependsOn, Nested: s.nested != nil}
+		if s.resource != nil {
+			all[i].Endpoint = endpointOf(s.resource)
+		}
+	}
+	for i := range steps {
+		if holder := steps[i].within - from; holder >= 0 {
+			all[holder].Holds = append(all[holder].Holds, from+i)
+		}
+	}
+	return all
+}
+
+// endpointOf stands for the endpoint of a resource: its namespace and location, as far as
+// they are known before it is sent.
+func endpointOf(r *template.Resource) string {
+	namespace, _, _ := strings.Cut(r.Type, "/")
+	return arm.Fold(namespace) + " " + arm.Location(locationOf(r))
+}
+
+func locationOf(r *template.Resource) string {
+	v, _ := r.Body.Member("location")
+	return v.Text()
+}
+
+// parametersOf are all parameters of a plan, those of its nested deployments too.
+func parametersOf(p *template.Plan) []template.Parameter {
+	all := slices.Clone(p.Parameters)
+	for _, d := range p.Deployments {
+		all = append(all, d.Parameters...)
+	}
+	return all
+}
+
+// held are the numbers of the steps that one holds, and that those hold, in order.
+func held(steps []step, within int) (all []int) {
+	for i := range steps {
+		around := steps[i].within
+		for around != within && around != outermost {
+			around = steps[around].within
+		}
+		if around == within {
+			all = append(all, i)
+		}
+	}
+	return all
+}
