@@ -150,3 +150,203 @@ func TestNestedDeploymentWhoseAnswersDoNotFit(t *testing.T) {
 		t.Errorf("%q", others)
 	}
 }
+
+// nestedMachines is a template whose nested deployment puts three machines into another group:
+// b behind a, and c. What is behind the nested deployment is the machine last.
+func nestedMachines(t *testing.T) string {
+	t.Helper()
+	machine := func(name, behind string) string {
+		return `{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "` + name + `", "location": "eastus", "dependsOn": [` + behind + `], "properties": {}}`
+	}
+	return content(t, `{`+templateSchema+`, "resources": [
+		{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "inner", "resourceGroup": "other",
+			"properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"}, "template": {`+templateSchema+`, "resources": [`+machine("a", "")+`, `+machine("b", `"a"`)+`, `+machine("c", "")+`],
+			"outputs": {"state": {"type": "string", "value": "[reference('b').provisioningState]"}}}}},
+		`+machine("last", `"inner"`)+`, `+machine("beside", "")+`]}`, nil)
+}
+
+// A nested deployment that fails says why, ends what waits for it, and is a failure of its
+// parent.
+func TestNestedDeploymentThatFails(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	w.PutGroup(t, "other")
+	misbehave(t, w, "PUT", "/virtualMachines/a", "status=400", -1)
+	end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", nestedMachines(t), 201))
+	var fault struct {
+		Code    string
+		Details []struct {
+			Code, Target string
+			Details      []struct{ Target string }
+		}
+	}
+	harness.OK(t, json.Unmarshal(d.Properties.Error, &fault))
+	if end != "Failed" || fault.Code != "DeploymentFailed" || len(fault.Details) != 1 || !strings.HasSuffix(fault.Details[0].Target, "/other/providers/Microsoft.Resources/deployments/inner") ||
+		len(fault.Details[0].Details) != 1 || !strings.HasSuffix(fault.Details[0].Details[0].Target, "/virtualMachines/a") {
+		t.Errorf("%s: %s", end, d.Properties.Error)
+	}
+	wantOperations(t, w, "rg", "d", "deployments inner: Failed", "virtualMachines beside: Succeeded")
+	wantOperations(t, w, "other", "inner", "virtualMachines a: Failed", "virtualMachines c: Succeeded")
+	inner := nestedDeployment(t, w, "other", "inner")
+	if p := inner.Properties; p.ProvisioningState != "Failed" || !strings.Contains(string(p.Error), "/virtualMachines/a") || len(p.OutputResources) != 1 || len(p.Outputs) > 0 {
+		t.Errorf("%+v %s", inner, p.Error)
+	}
+	behave(t, w)
+	if end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", nestedMachines(t), 200)); end != "Succeeded" {
+		t.Errorf("%s: %s", end, d.Properties.Error)
+	}
+	if inner := nestedDeployment(t, w, "other", "inner"); inner.Properties.Outputs["state"].Value != "Succeeded" {
+		t.Errorf("%+v", inner)
+	}
+}
+
+// Who may write what a nested deployment holds, but no deployments there, has it refused.
+func TestNestedDeploymentNeedsRights(t *testing.T) {
+	t.Parallel()
+	carol := harness.Token{Raw: "carol-s-token", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000a3", Name: "carol"}
+	const groups = "/subscriptions/" + harness.SubscriptionID + "/resourceGroups/"
+	var scopes []string
+	for _, name := range []string{"a", "b", "c"} {
+		scopes = append(scopes, groups+"other/providers/Contoso.Compute/virtualMachines/"+name)
+	}
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
+		Extra: batchSettings, Tokens: []harness.Token{alice, carol}, Owners: []string{alice.ObjectID}, OwnersAt: map[string][]string{carol.ObjectID: append(scopes, groups+"rg")},
+	}})
+	w.PutGroup(t, "rg")
+	w.PutGroup(t, "other")
+	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Body: nestedMachines(t), Header: as(carol)}).Want(t, 201)
+	d := eventually(t, "the end of a deployment", func() (d deployment, over bool) {
+		d = nestedDeployment(t, w, "rg", "d")
+		return d, d.Properties.ProvisioningState != "Running"
+	})
+	if fault := string(d.Properties.Error); !strings.Contains(fault, "AuthorizationFailed") || !strings.Contains(fault, "Microsoft.Resources/deployments/write") {
+		t.Errorf("%s", fault)
+	}
+	wantOperations(t, w, "rg", "d", "deployments inner: Failed", "virtualMachines beside: Succeeded")
+	if names := deploymentNames(t, w, "other"); len(names) > 0 || len(remainingResources(t, w, "other")) > 0 {
+		t.Errorf("%q", names)
+	}
+}
+
+// A nested deployment that runs is one in use: it is canceled with its parent alone.
+func TestNestedDeploymentIsCanceledWithItsParent(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	w.PutGroup(t, "other")
+	misbehave(t, w, "PUT", "/virtualMachines/a", "status=503", -1) // tried again and again
+	poll := putDeployment(t, w, w.Portico, "d", nestedMachines(t), 201)
+	soon(t, "a try in the nested deployment", func() bool {
+		return slices.Contains(deploymentNames(t, w, "other"), "inner") && len(operationLines(t, w, "other", "inner")) == 2
+	})
+	if inner := nestedDeployment(t, w, "other", "inner"); inner.Properties.ProvisioningState != "Running" {
+		t.Errorf("%+v", inner)
+	}
+	inner := w.GroupPath("other") + "/providers/Microsoft.Resources/deployments/inner"
+	for _, q := range []harness.Request{
+		{Method: http.MethodPost, Path: inner + "/cancel"}, {Method: http.MethodDelete, Path: inner}, {Method: http.MethodPut, Path: inner, Body: content(t, `{`+templateSchema+`, "resources": []}`, nil)},
+	} {
+		q.Path += "?api-version=2021-04-01"
+		w.Portico.Do(t, q).Want(t, 409)
+	}
+	w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: deploymentPath(w, "d") + "/cancel?api-version=2021-04-01"}).Want(t, 204)
+	if end, d := deployed(t, w, w.Portico, "d", poll); end != "Canceled" {
+		t.Errorf("%s: %+v", end, d)
+	}
+	if inner := nestedDeployment(t, w, "other", "inner"); inner.Properties.ProvisioningState != "Canceled" || !strings.Contains(string(inner.Properties.Error), "DeploymentCanceled") {
+		t.Errorf("%+v %s", inner, inner.Properties.Error)
+	}
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: inner + "?api-version=2021-04-01"}).Want(t, 202)
+}
+
+// What an answer made of a nested deployment stays so, whatever gateways are killed.
+func TestNestedDeploymentOutlivesItsReplicas(t *testing.T) {
+	t.Parallel()
+	postgres := harness.StartPostgres(t)
+	w := harness.NewWorld(t, harness.WorldOptions{
+		Replicas: 2, Config: harness.Config{Postgres: postgres.CreateDatabase(t, "nested"), Extra: batchSettings},
+	})
+	w.PutGroup(t, "rg")
+	w.PutGroup(t, "other")
+	misbehave(t, w, "PUT", "/virtualMachines/", "slow=700ms", -1)
+	poll := putDeployment(t, w, w.Portico, "d", answeredContent(t, "3"), 201)
+	for round := range 2 {
+		victim, other := w.Replicas[round%2], w.Replicas[(round+1)%2]
+		soon(t, "a part of the nested deployment", func() bool { return len(remainingResources(t, w, "other")) > round })
+		victim.Kill(t)
+		other.Do(t, harness.Request{Path: "/subscriptions?api-version=2020-01-01"}).Want(t, 200)
+		victim.Restart(t)
+	}
+	end, d := deployed(t, w, w.Portico, "d", poll)
+	if end != "Succeeded" || d.Properties.Outputs["last"].Value != "of2" || len(d.Properties.OutputResources) != 6 {
+		t.Errorf("%s: %+v %s", end, d, d.Properties.Error)
+	}
+	unique := map[any]bool{}
+	for i := range 3 {
+		a := w.Portico.Do(t, harness.Request{Path: w.ResourcePath("other", fmt.Sprintf("Contoso.Compute/virtualMachines/of%d", i)) + "?api-version=" + harness.Version}).Want(t, 200)
+		var machine struct{ Tags struct{ Unique string } }
+		harness.OK(t, json.Unmarshal(a.Body, &machine))
+		unique[machine.Tags.Unique] = true
+	}
+	if len(unique) != 1 {
+		t.Errorf("newGuid() made %v", unique)
+	}
+	wantOperations(t, w, "other", "later", "deployments inmost: Succeeded", "virtualMachines of0: Succeeded", "virtualMachines of1: Succeeded", "virtualMachines of2: Succeeded")
+}
+
+// A deployment at a subscription makes a group for each region, and its nested deployments put
+// into each what another has made; one of them is at the subscription as well.
+func TestNestedDeploymentsOfASubscription(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	template := `{` + templateSchema + `,
+	  "parameters": {"locations": {"type": "array"}},
+	  "resources": [
+	    {"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2021-04-01", "name": "[concat('in-', parameters('locations')[copyIndex()])]", "location": "[parameters('locations')[copyIndex()]]",
+	      "copy": {"name": "groups", "count": "[length(parameters('locations'))]"}},
+	    {"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "names", "location": "westus",
+	      "properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"}, "template": {` + templateSchema + `, "resources": [],
+	        "outputs": {"machine": {"type": "string", "value": "[concat('machine-', deployment().location)]"}}}}},
+	    {"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "[concat('to-', parameters('locations')[copyIndex()])]", "resourceGroup": "[concat('in-', parameters('locations')[copyIndex()])]",
+	      "copy": {"name": "machines", "count": "[length(parameters('locations'))]"}, "dependsOn": ["groups", "names"],
+	      "properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"}, "parameters": {"name": {"value": "[reference('names').outputs.machine.value]"}},
+	        "template": {` + templateSchema + `, "parameters": {"name": {"type": "string"}}, "resources": [
+	          {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "[parameters('name')]", "location": "[resourceGroup().location]", "properties": {}}],
+	          "outputs": {"at": {"type": "string", "value": "[reference(parameters('name'), '2024-01-01', 'Full').location]"}}}}}],
+	  "outputs": {"first": {"type": "string", "value": "[reference('to-westus').outputs.at.value]"}}}`
+	path := w.SubscriptionPath() + "/providers/Microsoft.Resources/deployments/d?api-version=2021-04-01"
+	body := content(t, template, map[string]any{"locations": harness.RegionNames()})
+	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: path, Body: strings.Replace(body, "{", `{"location": "westus", `, 1)}).Want(t, 201)
+	d := eventually(t, "the end of a deployment", func() (d deployment, over bool) {
+		harness.OK(t, json.Unmarshal(w.Portico.Do(t, harness.Request{Path: path}).Want(t, 200).Body, &d))
+		return d, d.Properties.ProvisioningState != "Running"
+	})
+	if d.Properties.ProvisioningState != "Succeeded" || d.Properties.Outputs["first"].Value != "westus" {
+		t.Fatalf("%+v %s", d, d.Properties.Error)
+	}
+	for _, region := range harness.RegionNames() {
+		w.WantOnlyIn(t, region, w.ResourcePath("in-"+region, "Contoso.Compute/virtualMachines/machine-westus"))
+		if nested := nestedDeployment(t, w, "in-"+region, "to-"+region); nested.Properties.Outputs["at"].Value != region {
+			t.Errorf("%+v", nested)
+		}
+	}
+	a := w.Portico.Do(t, harness.Request{Path: strings.Replace(path, "/d?", "/names?", 1)}).Want(t, 200)
+	if !strings.Contains(string(a.Body), `"location":"westus"`) || !strings.Contains(string(a.Body), `"machine-westus"`) {
+		t.Errorf("%s", a.Body)
+	}
+}
+
+func TestLinkedTemplatesAreRefused(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{})
+	w.PutGroup(t, "rg")
+	body := content(t, `{`+templateSchema+`, "resources": [{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "linked",
+		"properties": {"mode": "Incremental", "templateLink": {"uri": "https://example.com/t.json"}}}]}`, nil)
+	for _, body := range []string{body, `{"properties": {"mode": "Incremental", "templateLink": {"uri": "https://example.com/t.json"}}}`} {
+		a := w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Body: body}).WantError(t, 400, "InvalidTemplate")
+		if !strings.Contains(string(a.Body), "links to templates") {
+			t.Errorf("%s", a.Body)
+		}
+	}
+}
