@@ -63,6 +63,9 @@ func TestExplain(t *testing.T) {
 	s.says(put(groupPath("new")+own, westus), adminapi.Answered, "", "", "201")
 	s.says(put(groupPath("g")+own, westus), adminapi.Answered, "", "", "200")
 	s.says(adminapi.Question{Method: "delete", Path: machinePath("g", "none") + api}, adminapi.Answered, "", "", "204: there is nothing to delete")
+	deployment := groupPath("g") + "/providers/Microsoft.Resources/deployments/d" + own
+	s.says(put(deployment, deploymentOf("Complete", "", machineIn("a", `, "location": "westus"`))), adminapi.Answered, "", "", "201")
+	s.says(put(deployment, deploymentOf("Complete", "", machineIn("a", `, "location": "nowhere"`))), adminapi.Refused, "handler", "", "400 InvalidTemplateDeployment")
 	s.says(adminapi.Question{Method: "POST", Path: groupPath("g") + "/exportTemplate" + own}, adminapi.Refused, "classification", "", "400 ResourceTypeNotSupported")
 	s.says(adminapi.Question{Method: "GET", Path: groupPath("g") + "%2f.."}, adminapi.Refused, "classification", "", "400 InvalidRequestUri")
 
