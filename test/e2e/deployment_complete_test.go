@@ -11,13 +11,18 @@ import (
 	"portico/test/harness"
 )
 
-// onlyOne has one machine, and one that a false condition leaves out. %s is a region.
+// onlyOne has one machine, and two that false conditions leave out: one of these is known
+// only once the machine is there. %s is a region.
 const onlyOne = `{"properties": {"mode": "Complete", "template": {
   "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
   "contentVersion": "1.0.0.0",
   "resources": [
     {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "a", "location": "%[1]s", "properties": {}},
-    {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "off", "condition": false, "location": "%[1]s", "properties": {}}
+    {"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "off", "condition": false, "location": "%[1]s", "properties": {}},
+    {"type": "Microsoft.Resources/deployments", "apiVersion": "2021-04-01", "name": "inner", "properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"},
+      "parameters": {"wanted": {"value": "[equals(reference(resourceId('Contoso.Compute/virtualMachines', 'a')).provisioningState, 'Gone')]"}}, "template": {
+        "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "parameters": {"wanted": {"type": "bool"}},
+        "resources": [{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "late", "condition": "[parameters('wanted')]", "location": "%[1]s", "properties": {}}]}}}
   ]}}}`
 
 // deletions are the names of the resources that a deployment deleted, with their states.
@@ -102,7 +107,7 @@ func TestDeploymentInCompleteMode(t *testing.T) {
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
 	regions := harness.RegionNames()
 	fill(t, w, "rg", map[string]string{
-		"Contoso.Compute/virtualMachines/off": regions[0], "Contoso.Compute/virtualMachines/user": regions[1], "Contoso.Compute/virtualMachines/used": regions[2],
+		"Contoso.Compute/virtualMachines/off": regions[0], "Contoso.Compute/virtualMachines/late": regions[0], "Contoso.Compute/virtualMachines/user": regions[1], "Contoso.Compute/virtualMachines/used": regions[2],
 		"Contoso.Compute/virtualMachines/locked": regions[2], "Contoso.Insight/workspaces/w": regions[1],
 	})
 	fill(t, w, "rg", map[string]string{"Contoso.Compute/networkInterfaces/n": regions[2], "Contoso.Compute/virtualMachines/above": regions[1]})
@@ -135,7 +140,7 @@ func TestDeploymentInCompleteMode(t *testing.T) {
 	if got, want := standing(t, w), slices.Insert(slices.Clone(stay), 3, "virtualmachines/locked"); !slices.Equal(got, want) {
 		t.Errorf("%v stand", got)
 	}
-	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[locked:Failed n:Succeeded n/i:Succeeded off:Succeeded used:Succeeded user:Succeeded w:Succeeded]" {
+	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[late:Succeeded locked:Failed n:Succeeded n/i:Succeeded off:Succeeded used:Succeeded user:Succeeded w:Succeeded]" {
 		t.Error(got)
 	}
 
