@@ -22,6 +22,7 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/deploy/plan"
+	"portico/operations/deploy/secret"
 	"portico/regions"
 	"portico/routing"
 	"portico/template"
@@ -221,8 +222,8 @@ func (a *attempt) task(o plan.Order) task {
 	return t
 }
 
-// secrets are those that the deployment was given, and those in a value.
-func (t *task) secrets(v expr.Value) []string { return secretsOf(t.given, v) }
+// secrets are those that the deployment was given, and those in values.
+func (t *task) secrets(in ...expr.Value) secret.Secrets { return secretsOf(t.given, in) }
 
 // settled is what became of an order.
 type settled struct {
@@ -366,7 +367,7 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	if end == plan.Succeeded {
 		outputs, name, err := a.outputs(ctx, a.planned.Outputs)
 		if err != nil {
-			fault = withoutSecrets(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()), a.secrets(expr.Value{}))
+			fault = a.secrets(a.listed()...).Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
 		}
 		p.Outputs = outputs
 	}
@@ -434,8 +435,9 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 	return fault
 }
 
-// outputs are the values of outputs, of which secure ones have none. The error is that of the
-// output of a name.
+// outputs are the values of outputs, of which secure ones have none. What a list* function
+// answers is shown where the template declares that it is no secret, as in ARM. The error is
+// that of the output of a name.
 func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs map[string]Parameter, name string, err error) {
 	outputs = map[string]Parameter{}
 	for _, o := range of {
@@ -450,17 +452,15 @@ func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs ma
 	return outputs, "", nil
 }
 
-// secrets are those that the deployment was given, and those in a value.
-func (a *attempt) secrets(v expr.Value) []string { return secretsOf(a.given, v) }
+// secrets are those that the deployment was given, and those in values.
+func (a *attempt) secrets(in ...expr.Value) secret.Secrets { return secretsOf(a.given, in) }
 
-func secretsOf(given []template.Parameter, v expr.Value) []string {
-	var all []string
+func secretsOf(given []template.Parameter, in []expr.Value) secret.Secrets {
+	in = slices.Clone(in)
 	for _, p := range given {
-		all = secretsIn(p.Value, strings.HasPrefix(strings.ToLower(p.Type), "secure"), all)
+		in = append(in, p.Value)
 	}
-	all = secretsIn(v, false, all)
-	slices.SortFunc(all, func(x, y string) int { return len(y) - len(x) }) // the longest first, of which others may be parts
-	return slices.Compact(all)
+	return secret.In(in...)
 }
 
 // operations are the steps as clients see them.

@@ -50,7 +50,7 @@ func (a *attempt) nested(ctx context.Context, s *settled) {
 	condition, err := template.Finish(s.step.nested.Condition, a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
 	switch {
 	case err != nil:
-		s.take(err, s.secrets(expr.Value{}))
+		s.take(err)
 	case !condition.Bool():
 		s.record, s.outcome = stepRecord{LeftOut: true}, plan.Done
 	case s.step.unfolds == nil || a.unfolds(ctx, s):
@@ -87,7 +87,7 @@ func (s *settled) refuse(err error) {
 		s.err = err
 		return
 	}
-	s.record.Fault, s.outcome = withoutSecrets(fault, s.secrets(expr.Value{})), plan.Refused
+	s.record.Fault, s.outcome = fault, plan.Refused
 }
 
 func (a *attempt) since(ctx context.Context, n deployments.Name) string {
@@ -123,7 +123,7 @@ func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	}
 	switch {
 	case err != nil:
-		s.take(err, s.secrets(expr.Value{}))
+		s.take(err)
 	case len(faults) > 0:
 		s.refuse(Refusal(faults))
 	default:
@@ -154,7 +154,7 @@ func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage,
 				}
 				answers[call.key()] = v.AppendJSON(nil)
 			}
-			return partOf(q, valueOf(answers[call.key()])), nil
+			return partOf(q, asAnswered(q, valueOf(answers[call.key()]))), nil
 		})
 	})
 	return p, faults, failure
@@ -234,11 +234,11 @@ func (a *attempt) endNested(ctx context.Context, s *settled) {
 	if e.state == plan.Succeeded {
 		outputs, name, err := a.outputs(ctx, s.step.nested.Outputs)
 		if err != nil {
-			s.take(err, s.secrets(expr.Value{}))
+			s.take(err)
 			if s.outcome != plan.Refused {
 				return
 			}
-			e.state, p.Error = plan.Failed, withoutSecrets(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()), s.secrets(expr.Value{}))
+			e.state, p.Error = plan.Failed, s.secrets(a.listed()...).Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
 		}
 		p.Outputs = outputs
 	}

@@ -129,52 +129,6 @@ func Shown(kind string, v expr.Value) Parameter {
 	return p
 }
 
-// secretsIn adds the texts of a value that are secrets.
-func secretsIn(v expr.Value, secure bool, to []string) []string {
-	secure = secure || v.WhollySecure()
-	switch {
-	case v.Is(expr.Array):
-		for _, e := range v.Elements() {
-			to = secretsIn(e, secure, to)
-		}
-	case v.Is(expr.Object):
-		for _, m := range v.Members() {
-			to = secretsIn(m.Value, secure, to)
-		}
-	case secure && v.Is(expr.String) && v.Text() != "":
-		to = append(to, v.Text())
-	case secure && v.Is(expr.Number):
-		to = append(to, v.JSON())
-	}
-	return to
-}
-
-// withoutSecrets is an error in which secrets are replaced, wherever a provider put them.
-func withoutSecrets(fault *arm.Error, secrets []string) *arm.Error {
-	if fault == nil || len(secrets) == 0 {
-		return fault
-	}
-	pairs := make([]string, 0, 4*len(secrets))
-	for _, s := range secrets {
-		pairs = append(pairs, s, "***")
-		if text, err := json.Marshal(s); err == nil && string(text) != `"`+s+`"` {
-			pairs = append(pairs, strings.Trim(string(text), `"`), "***")
-		}
-	}
-	return replaced(fault, strings.NewReplacer(pairs...))
-}
-
-func replaced(fault *arm.Error, r *strings.Replacer) *arm.Error {
-	clean := *fault
-	clean.Code, clean.Message, clean.Target = arm.Code(r.Replace(string(fault.Code))), r.Replace(fault.Message), r.Replace(fault.Target)
-	clean.AdditionalInfo = nil // of any form: nothing in it is known to be no secret
-	clean.Details = make([]arm.Error, len(fault.Details))
-	for i := range fault.Details {
-		clean.Details[i] = *replaced(&fault.Details[i], r)
-	}
-	return &clean
-}
-
 // Operations are the steps so far of a deployment that runs.
 func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte, record Stored) ([]Operation, error) {
 	within := 0
@@ -231,7 +185,7 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.S
 	if s.Status > 0 {
 		op.Properties.StatusCode = strings.ReplaceAll(http.StatusText(s.Status), " ", "")
 	}
-	if s.Fault != nil {
+	if s.Fault != nil && state != plan.Succeeded { // which may have failed before
 		op.Properties.StatusMessage = &StatusMessage{state.String(), s.Fault}
 	}
 	return op

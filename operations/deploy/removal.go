@@ -19,9 +19,9 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/deploy/plan"
+	"portico/operations/deploy/secret"
 	deletion "portico/operations/groupdelete/plan"
 	"portico/regions"
-	"portico/template/expr"
 	"portico/upstream/answers"
 )
 
@@ -346,7 +346,7 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.result = deletion.Result{Outcome: deletion.OutcomeTransient}
 		return s
 	}
-	s.read(answer, a.secrets(expr.Value{}))
+	s.read(answer, a.secrets())
 	if s.result.Outcome == deletion.OutcomeGone {
 		_, there, s.err = a.standing(calling, r.Key)
 		if there { // the index has yet to prove that it is gone
@@ -366,7 +366,7 @@ func (a *attempt) standing(ctx context.Context, key string) (row inventory.Resou
 }
 
 // read reads the answer to a DELETE.
-func (s *removed) read(answer Answer, secrets []string) {
+func (s *removed) read(answer Answer, secrets secret.Secrets) {
 	s.Status, s.result.After = answer.Status, answers.RetryAfter(answer.Header)
 	switch {
 	case answer.Status == http.StatusAccepted:
@@ -377,7 +377,7 @@ func (s *removed) read(answer Answer, secrets []string) {
 		return
 	}
 	s.text = string(answer.Body)
-	s.Fault = withoutSecrets(faultOf(answer), secrets)
+	s.Fault = secrets.Error(faultOf(answer))
 	s.result.Why = s.Fault.Message
 	s.result.Outcome = map[plan.Outcome]deletion.Outcome{
 		plan.Throttled: deletion.OutcomeUnsent, plan.Transient: deletion.OutcomeTransient, plan.Refused: deletion.OutcomeRefused,
@@ -476,11 +476,11 @@ func (a *attempt) failedRemoval(ctx context.Context, r *removal) (text string) {
 	s := settled{task: task{record: stepRecord{Fault: arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", r.Target.ID)}}}
 	if r.Poll != "" {
 		if answer, err := a.get(ctx, r.Poll); err == nil {
-			s.polled(answer, a.secrets(expr.Value{}))
+			s.polled(answer)
 			text = string(answer.Body)
 		}
 	}
-	r.Fault = s.record.Fault
+	r.Fault = a.secrets().Error(s.record.Fault)
 	return text
 }
 

@@ -13,45 +13,90 @@ import (
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/operations/deploy/plan"
+	"portico/operations/deploy/whatif"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"
 	"portico/upstream/answers"
 )
 
-// carry carries an order out.
+// carry carries an order out. Secrets are hidden in the fault that comes of it.
 func (a *attempt) carry(ctx context.Context, t task) settled {
 	s := settled{task: t}
-	if t.step.nested != nil {
-		a.nested(ctx, &s)
-		return s
-	}
-	resource := t.step.resource
-	if resource.Existing {
-		s.outcome = plan.Done
-		return s
-	}
-	if s.Act == plan.Follow {
-		a.follow(ctx, &s, resource)
-		return s
-	}
-	body, there, err := a.body(ctx, resource)
 	switch {
-	case err != nil:
-		s.take(err, s.secrets(expr.Value{}))
-	case !there:
-		s.record.LeftOut, s.outcome = true, plan.Done
-	case s.Act == plan.Ask:
-		a.ask(ctx, &s, resource, body)
+	case t.step.existing():
+		s.outcome = plan.Done
+	case t.step.nested != nil:
+		a.nested(ctx, &s)
+		s.hide(t.record.Fault, a.listed()...)
+	case s.Act == plan.Follow:
+		a.follow(ctx, &s, t.step.resource)
+		if s.record.Fault != t.record.Fault {
+			a.hideSent(ctx, &s, t.step.resource)
+		}
 	default:
-		a.send(ctx, &s, resource, body)
+		in := a.begin(ctx, &s, t.step.resource)
+		s.hide(t.record.Fault, in...)
 	}
 	return s
 }
 
+// begin sends a resource, or finds out whether it was sent. What comes of it may hold the
+// secrets in the values.
+func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (secrets []expr.Value) {
+	body, there, err := a.body(ctx, r)
+	switch {
+	case err != nil:
+		s.take(err)
+		return a.listed()
+	case !there:
+		s.record.LeftOut, s.outcome = true, plan.Done
+	case s.Act == plan.Ask:
+		a.ask(ctx, s, r, body)
+	default:
+		a.send(ctx, s, r, body)
+	}
+	return []expr.Value{body}
+}
+
+// hide hides the secrets in a fault other than the former one, which hides them.
+func (s *settled) hide(former *arm.Error, in ...expr.Value) {
+	if s.record.Fault != former {
+		s.record.Fault = s.secrets(in...).Error(s.record.Fault)
+	}
+}
+
+// hideSent hides in a fault what was secret of a resource that was sent. If that cannot be
+// worked out now, the fault's code alone is shown.
+func (a *attempt) hideSent(ctx context.Context, s *settled, r *template.Resource) {
+	body, fault := r.Body, s.record.Fault
+	if fault != nil && !body.Known() {
+		var err error
+		if body, _, err = a.body(ctx, r); err != nil {
+			fault = (&arm.Error{Status: fault.Status, Code: fault.Code}).Saying("The provider's words are not shown: they may hold a secret, and what was sent of the resource cannot be worked out again.")
+		}
+	}
+	s.record.Fault = s.secrets(body).Error(fault)
+}
+
+// listed is what list* functions have answered so far, as secrets.
+func (a *attempt) listed() (all []expr.Value) {
+	a.answers.mu.Lock()
+	defer a.answers.mu.Unlock()
+	for key, v := range a.answers.known {
+		if strings.HasPrefix(key, http.MethodPost) {
+			all = append(all, v.AsSecure())
+		}
+	}
+	return all
+}
+
 // body works out whether a resource is sent, and what of it.
 func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Value, there bool, err error) {
-	answer := func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) }
+	answer := func(q template.Question) (expr.Value, error) {
+		v, err := a.answer(ctx, q)
+		return asAnswered(q, v), err
+	}
 	condition, err := template.Finish(r.Condition, a.input, answer)
 	if err != nil || !condition.Bool() {
 		return body, false, err
@@ -59,6 +104,16 @@ func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Val
 	body, err = template.Finish(r.Body, a.input, answer)
 	return body, true, err
 }
+
+// asAnswered is an answer as it is sent on: what a list* function answers is a secret.
+func asAnswered(q template.Question, v expr.Value) expr.Value {
+	if isReference(q) {
+		return v
+	}
+	return v.AsSecure()
+}
+
+func isReference(q template.Question) bool { return strings.EqualFold(q.Function, "reference") }
 
 func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
 	_, err := a.Store.Resource(ctx, r.Scope.Subscription, arm.Fold(r.ID))
@@ -82,7 +137,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		s.outcome = plan.Lost
 		return
 	}
-	s.accept(answer, s.secrets(body))
+	s.accept(answer)
 }
 
 func target(r *template.Resource) string {
@@ -91,10 +146,10 @@ func target(r *template.Resource) string {
 }
 
 // accept reads the answer to a PUT.
-func (s *settled) accept(answer Answer, secrets []string) {
+func (s *settled) accept(answer Answer) {
 	s.record.Status = answer.Status
 	if answer.Status >= http.StatusMultipleChoices {
-		s.refused(answer, secrets)
+		s.refused(answer)
 		return
 	}
 	s.after = answers.RetryAfter(answer.Header)
@@ -102,7 +157,7 @@ func (s *settled) accept(answer Answer, secrets []string) {
 		s.outcome = plan.GoesOn
 		return
 	}
-	s.state(answer, secrets)
+	s.state(answer)
 }
 
 func pollOf(answer Answer) string {
@@ -118,7 +173,7 @@ func pollOf(answer Answer) string {
 }
 
 // state reads how far a resource is by itself.
-func (s *settled) state(answer Answer, secrets []string) {
+func (s *settled) state(answer Answer) {
 	var body struct {
 		Properties struct {
 			ProvisioningState string `json:"provisioningState"`
@@ -130,16 +185,16 @@ func (s *settled) state(answer Answer, secrets []string) {
 		s.outcome = plan.Done
 	case answers.Terminal(state):
 		s.outcome = plan.Refused
-		s.record.Fault = withoutSecrets(arm.NewError(arm.ResourceDeploymentFailure, state), secrets)
+		s.record.Fault = arm.NewError(arm.ResourceDeploymentFailure, state)
 	default:
 		s.outcome = plan.GoesOn
 	}
 }
 
 // refused reads an answer that is an error.
-func (s *settled) refused(answer Answer, secrets []string) {
+func (s *settled) refused(answer Answer) {
 	s.after = answers.RetryAfter(answer.Header)
-	s.record.Fault = withoutSecrets(faultOf(answer), secrets)
+	s.record.Fault = faultOf(answer)
 	s.outcome = outcomeOf(answer)
 }
 
@@ -162,17 +217,17 @@ func faultOf(answer Answer) *arm.Error {
 }
 
 // take takes an error of an evaluation: of an answer that it needed, or its own.
-func (s *settled) take(err error, secrets []string) {
+func (s *settled) take(err error) {
 	var refused *answerError
 	if errors.As(err, &refused) {
-		s.refused(refused.Answer, secrets)
+		s.refused(refused.Answer)
 		return
 	}
 	if errors.Is(err, errUnanswered) {
 		s.outcome = plan.Transient
 		return
 	}
-	s.record.Fault = withoutSecrets(arm.NewError(arm.InvalidTemplate, err.Error()), secrets)
+	s.record.Fault = arm.NewError(arm.InvalidTemplate, err.Error())
 	s.outcome = plan.Refused
 }
 
@@ -184,14 +239,13 @@ func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
 
 // follow asks how far a resource is: where its provider said, then the resource itself.
 func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) {
-	secrets := s.secrets(r.Body)
 	if s.record.Poll != "" {
 		answer, err := a.get(ctx, s.record.Poll)
 		if err != nil {
 			s.outcome = plan.Transient
 			return
 		}
-		if !s.polled(answer, secrets) {
+		if !s.polled(answer) {
 			return
 		}
 		s.record.Poll = ""
@@ -201,23 +255,23 @@ func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) 
 	case err != nil, answer.Status == http.StatusNotFound: // it need not show at once
 		s.outcome = plan.Transient
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer, secrets)
+		s.refused(answer)
 	default:
 		s.after = answers.RetryAfter(answer.Header)
-		s.state(answer, secrets)
+		s.state(answer)
 	}
 }
 
 // polled reads an answer to a poll, and reports whether the resource itself is to be asked
 // next.
-func (s *settled) polled(answer Answer, secrets []string) bool {
+func (s *settled) polled(answer Answer) bool {
 	s.after = answers.RetryAfter(answer.Header)
 	state := answers.State(answer.Body)
 	switch {
 	case answer.Status == http.StatusNotFound, answer.Status == http.StatusGone: // forgotten
 		return true
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer, secrets)
+		s.refused(answer)
 		return false
 	case answer.Status == http.StatusAccepted, state != "" && !answers.Terminal(state):
 		s.outcome = plan.GoesOn
@@ -231,7 +285,7 @@ func (s *settled) polled(answer Answer, secrets []string) bool {
 	if json.Unmarshal(answer.Body, &status) != nil || status.Error == nil {
 		status.Error = arm.NewError(arm.ResourceDeploymentFailure, state)
 	}
-	s.record.Fault, s.outcome = withoutSecrets(status.Error, secrets), plan.Refused
+	s.record.Fault, s.outcome = status.Error, plan.Refused
 	return false
 }
 
@@ -244,12 +298,12 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	case err != nil:
 		s.outcome = plan.Transient
 	case answer.Status < http.StatusMultipleChoices:
-		s.state(answer, s.secrets(body))
+		s.state(answer)
 		if s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !holds(answer.Body, body)) {
 			s.outcome, s.record.Fault = plan.Lost, nil // that may be what an earlier PUT has made
 		}
 	case answer.Status != http.StatusNotFound:
-		s.refused(answer, s.secrets(body))
+		s.refused(answer)
 		return
 	}
 	if s.outcome == plan.Lost && over {
@@ -260,20 +314,7 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 // holds reports whether a resource has all that was sent of it.
 func holds(resource []byte, sent expr.Value) bool {
 	d, faults := document.Read(resource, document.Strict, template.Code)
-	return len(faults) == 0 && within(sent, d.Root.Literal())
-}
-
-func within(sent, has expr.Value) bool {
-	if !sent.Is(expr.Object) || !has.Is(expr.Object) {
-		return sent.Equal(has)
-	}
-	for _, m := range sent.Members() {
-		v, there := has.Member(m.Name)
-		if !there || !within(m.Value, v) {
-			return false
-		}
-	}
-	return true
+	return len(faults) == 0 && whatif.Holds(d.Root.Literal(), sent)
 }
 
 // answered are the answers to questions that were asked in this attempt.
@@ -292,7 +333,7 @@ var errUnanswered = errors.New("no answer came")
 // callOf is the call that asks a question.
 func callOf(q template.Question) Call {
 	call := Call{Method: http.MethodGet, Target: (&url.URL{Path: q.ID}).EscapedPath()}
-	if !strings.EqualFold(q.Function, "reference") {
+	if !isReference(q) {
 		call.Method, call.Target = http.MethodPost, call.Target+"/"+url.PathEscape(q.Function)
 		if !q.Values.Is(expr.Null) {
 			call.Content = q.Values.AppendJSON(nil)
@@ -307,7 +348,7 @@ func (c Call) key() string { return c.Method + " " + arm.Fold(c.Target) + " " + 
 
 // partOf is what a question wants of an answer.
 func partOf(q template.Question, v expr.Value) expr.Value {
-	if strings.EqualFold(q.Function, "reference") && !q.Full {
+	if isReference(q) && !q.Full {
 		v, _ = v.Member("properties")
 	}
 	return v

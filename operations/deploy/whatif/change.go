@@ -10,6 +10,7 @@ package whatif
 import (
 	"encoding/json"
 
+	"portico/operations/deploy/secret"
 	"portico/template/expr"
 )
 
@@ -81,8 +82,8 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change 
 		return c
 	}
 	steps := mostSteps
-	d := differ{recorded: last != nil, digest: digest, secrets: secretsIn(p.Body), steps: &steps}
-	shown := Redact(stands, d.secrets)
+	d := differ{recorded: last != nil, digest: digest, secrets: secret.In(p.Body), steps: &steps}
+	shown := d.secrets.Value(stands)
 	c.Before = text(withVersion(p.APIVersion, shown))
 	s := sides{planned: p.Body, sent: stands, answered: stands, now: stands}
 	if last != nil {
@@ -94,6 +95,15 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change 
 		c.Type = Modify
 	}
 	return c
+}
+
+// Holds reports whether what stands has all that was sent, as [Compare] without a record
+// does.
+func Holds(stands, sent expr.Value) bool {
+	steps := mostSteps
+	d := differ{steps: &steps}
+	d.members("", sides{planned: sent, sent: stands, answered: stands, now: stands})
+	return len(d.found) == 0
 }
 
 // Gone is the change of a resource that the template does not name: it is deleted in

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"portico/operations/deploy/secret"
 	"portico/template/expr"
 )
 
@@ -28,9 +29,9 @@ func (s sides) before() expr.Value {
 type differ struct {
 	recorded bool
 	digest   Digest
-	secrets  []string // which are not shown
-	inside   bool     // an array: paths begin at its element
-	steps    *int     // that are left
+	secrets  secret.Secrets // which are not shown
+	inside   bool           // an array: paths begin at its element
+	steps    *int           // that are left
 	found    []PropertyChange
 }
 
@@ -110,7 +111,7 @@ func (d *differ) nest(path string, kind PropertyType, children []PropertyChange)
 }
 
 func (d *differ) leaf(path string, before, after expr.Value) {
-	c := PropertyChange{Path: path, Type: PropertyModify, Before: text(Redact(before, d.secrets)), After: text(after)}
+	c := PropertyChange{Path: path, Type: PropertyModify, Before: text(d.secrets.Value(before)), After: text(after)}
 	if after.WhollySecure() && c.Before != nil {
 		c.Before = c.After // what a secret replaces is one
 	}

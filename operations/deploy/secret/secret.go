@@ -1,0 +1,213 @@
+// Package secret hides the secrets of a deployment wherever others may have put them: in
+// providers' errors, and in the resources that they answer with.
+package secret
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"portico/arm"
+	"portico/template/expr"
+)
+
+// Mask stands for a secret, as in ARM.
+const Mask = "*******"
+
+// shortest is how many bytes a secret has at least to be hidden inside of words. A shorter
+// one is hidden as a word of its own: elsewhere its masks would make a text unreadable, and
+// say what the secret is.
+const shortest = 4
+
+// Secrets are the texts that are hidden. The zero value hides nothing.
+type Secrets struct {
+	anywhere *strings.Replacer // nil: none
+	words    []string
+}
+
+// In are the secrets in values: their texts and numbers that are marked as secrets.
+func In(values ...expr.Value) Secrets {
+	var texts []string
+	for _, v := range values {
+		texts = appendTexts(texts, v)
+	}
+	var forms []string
+	for _, t := range texts {
+		forms = appendForms(forms, t)
+	}
+	slices.SortFunc(forms, func(a, b string) int { // longer ones first, as others may be parts of them
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	forms = slices.Compact(forms)
+	var s Secrets
+	var pairs []string
+	for _, form := range forms {
+		if len(form) < shortest {
+			s.words = append(s.words, form)
+			continue
+		}
+		pairs = append(pairs, form, Mask)
+	}
+	if pairs != nil {
+		s.anywhere = strings.NewReplacer(pairs...)
+	}
+	return s
+}
+
+func appendTexts(to []string, v expr.Value) []string {
+	switch {
+	case !v.Secure():
+	case v.Is(expr.Array):
+		for i := range v.Len() {
+			to = appendTexts(to, v.Element(i))
+		}
+	case v.Is(expr.Object):
+		for _, m := range v.Members() {
+			part, _ := v.Member(m.Name) // which, of a secret, is one
+			to = appendTexts(to, part)
+		}
+	case v.Is(expr.String) && v.Text() != "":
+		to = append(to, v.Text())
+	case v.Is(expr.Number):
+		to = append(to, v.JSON())
+	}
+	return to
+}
+
+// appendForms adds a text as it may stand in another one: as it is, in JSON, in JSON within
+// JSON, in a URL, and in base64 with whatever around it.
+func appendForms(to []string, text string) []string {
+	quoted, forHTML := inJSON(text, false), inJSON(text, true)
+	to = append(to, text, quoted, forHTML, inJSON(quoted, false), inJSON(forHTML, false),
+		url.QueryEscape(text), url.PathEscape(text), lowerEscapes(url.QueryEscape(text)), lowerEscapes(url.PathEscape(text)))
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			// What bytes around it make of its first and last digits is not known.
+			digits := encoding.EncodeToString(append(make([]byte, before), text...))
+			if form := digits[(before*8+5)/6 : (before+len(text))*8/6]; form != "" {
+				to = append(to, form)
+			}
+		}
+	}
+	return to
+}
+
+// inJSON is a text as JSON has it, without its quotes.
+func inJSON(text string, html bool) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	if e.Encode(text) != nil { // never of a text
+		return text
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+}
+
+// lowerEscapes is the text of a URL as clients write it that escape with lower-case digits.
+func lowerEscapes(escaped string) string {
+	b := []byte(escaped)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i:], bytes.ToLower(b[i:i+3]))
+		}
+	}
+	return string(b)
+}
+
+// Text is a text in which the secrets are hidden.
+func (s Secrets) Text(text string) string {
+	if s.anywhere != nil {
+		text = s.anywhere.Replace(text)
+	}
+	for _, word := range s.words {
+		text = replaceWord(text, word)
+	}
+	return text
+}
+
+// replaceWord masks a word where neither a letter nor a digit adjoins it.
+func replaceWord(text, word string) string {
+	var b strings.Builder
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			b.WriteString(text[from:])
+			return b.String()
+		}
+		start, end := from+at, from+at+len(word)
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		b.WriteString(text[from:start])
+		if inWord(before) || inWord(after) {
+			b.WriteString(word)
+		} else {
+			b.WriteString(Mask)
+		}
+		from = end
+	}
+}
+
+func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+// Value is a value in whose texts and numbers the secrets are hidden.
+func (s Secrets) Value(v expr.Value) expr.Value {
+	if s.anywhere == nil && s.words == nil {
+		return v
+	}
+	return Replace(v, func(v expr.Value) (expr.Value, bool) {
+		switch {
+		case v.Is(expr.String):
+			return expr.StringOf(s.Text(v.Text())), true
+		case v.Is(expr.Number) && s.anywhere != nil && s.anywhere.Replace(v.JSON()) != v.JSON():
+			return expr.StringOf(Mask), true
+		}
+		return v, false
+	})
+}
+
+// Error is an error in which the secrets are hidden. Additional information is left out, as
+// it may be of any form.
+func (s Secrets) Error(fault *arm.Error) *arm.Error {
+	if fault == nil {
+		return nil
+	}
+	clean := *fault
+	clean.Code, clean.Message, clean.Target = arm.Code(s.Text(string(fault.Code))), s.Text(fault.Message), s.Text(fault.Target)
+	clean.AdditionalInfo, clean.Details = nil, nil
+	for i := range fault.Details {
+		clean.Details = append(clean.Details, *s.Error(&fault.Details[i]))
+	}
+	return &clean
+}
+
+// Replace is a value in which the replacement of each part, outermost first, stands for it.
+// Where there is none, the part's own parts are replaced.
+func Replace(v expr.Value, by func(expr.Value) (replacement expr.Value, is bool)) expr.Value {
+	if r, is := by(v); is {
+		return r
+	}
+	switch v.Kind() {
+	case expr.Array:
+		elements := make([]expr.Value, 0, v.Len())
+		for i := range v.Len() {
+			elements = append(elements, Replace(v.Element(i), by)) // which, of a secret, is one
+		}
+		return expr.ArrayOf(elements...)
+	case expr.Object:
+		members := make([]expr.Member, 0, v.Len())
+		for _, m := range v.Members() {
+			part, _ := v.Member(m.Name)
+			members = append(members, expr.Member{Name: m.Name, Value: Replace(part, by)})
+		}
+		return expr.ObjectOf(members...)
+	}
+	return v
+}

@@ -1,0 +1,95 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"portico/arm"
+	"portico/operations/deploy/secret"
+	"portico/template/expr"
+)
+
+func of(texts ...string) secret.Secrets {
+	var values []expr.Value
+	for _, t := range texts {
+		values = append(values, expr.StringOf(t).AsSecure())
+	}
+	return secret.In(values...)
+}
+
+func TestSecretsAreHiddenInEachForm(t *testing.T) {
+	t.Parallel()
+	const word = `p<w"d/+?é&ü1`
+	quoted, err := json.Marshal(word)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := json.Marshal(string(quoted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	escaped := url.QueryEscape(word)
+	for name, form := range map[string]string{
+		"plain": word, "JSON": string(quoted), "JSON in JSON": string(twice), "query": escaped, "path": url.PathEscape(word),
+		"lower-case escapes": strings.NewReplacer("%3C", "%3c", "%2F", "%2f", "%2B", "%2b", "%3F", "%3f", "%C3", "%c3", "%A9", "%a9", "%BC", "%bc").Replace(escaped),
+	} {
+		if got := of(word).Text("x" + form + "y"); !strings.Contains(got, secret.Mask) || strings.Contains(got, "w") || !strings.HasPrefix(got, "x") || !strings.HasSuffix(got, "y") {
+			t.Errorf("%s: %s becomes %s", name, form, got)
+		}
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		for _, around := range []string{"", "u:", "us:", "use:"} {
+			got := of(word).Text(encoding.EncodeToString([]byte(around + word + around)))
+			if !strings.Contains(got, secret.Mask) || len(got) > len(secret.Mask)+2*len("use:")*4/3+4 {
+				t.Errorf("%s", got)
+			}
+		}
+	}
+}
+
+func TestShortSecretsAreHiddenAsWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ secret, text, want string }{
+		{"a", "a bad name: 'a', a-b", "******* bad name: '*******', *******-b"},
+		{"1", "line 1, column 11", "line *******, column 11"},
+		{"é", "é née", "******* née"},
+		{"!", "no!", "no!"},
+		{"!", "no: !", "no: *******"},
+		{"abc", "abcd abc", "abcd *******"},
+		{"abcd", "abcde", "*******e"},
+	} {
+		if got := of(c.secret).Text(c.text); got != c.want {
+			t.Errorf("%q of %q: %q", c.secret, c.text, got)
+		}
+	}
+	if got := of().Text("as it is"); got != "as it is" {
+		t.Error(got)
+	}
+}
+
+func TestSecretsOfValues(t *testing.T) {
+	t.Parallel()
+	part := expr.ObjectOf(expr.Member{Name: "pin", Value: expr.IntOf(482910)}, expr.Member{Name: "on", Value: expr.BoolOf(true)},
+		expr.Member{Name: "words", Value: expr.ArrayOf(expr.StringOf("hidden"), expr.StringOf("hidden-more"))})
+	s := secret.In(expr.ObjectOf(expr.Member{Name: "open", Value: expr.StringOf("shown")}, expr.Member{Name: "of", Value: part.AsSecure()}))
+	v := expr.ArrayOf(expr.IntOf(482910), expr.IntOf(48), expr.BoolOf(true), expr.ObjectOf(expr.Member{Name: "m", Value: expr.StringOf("shown hidden-more hidden 482910")}))
+	if got := s.Value(v).JSON(); got != `["*******",48,true,{"m":"shown ******* ******* *******"}]` {
+		t.Error(got)
+	}
+}
+
+func TestSecretsOfErrors(t *testing.T) {
+	t.Parallel()
+	fault := &arm.Error{Status: 400, Code: "hidden", Message: "of hidden", Target: "hidden", AdditionalInfo: []arm.AdditionalInfo{{Type: "x", Info: json.RawMessage(`"hidden"`)}},
+		Details: []arm.Error{{Code: "C", Message: "hidden", Details: []arm.Error{{Target: "hidden"}}}}}
+	got := of("hidden").Error(fault)
+	if text, err := json.Marshal(got); err != nil || strings.Contains(string(text), "hidden") || got.Status != 400 || len(got.Details) != 1 || fault.Details[0].Message != "hidden" {
+		t.Errorf("%s %v", text, err)
+	}
+	if of("x").Error(nil) != nil {
+		t.Error("no error becomes one")
+	}
+}
