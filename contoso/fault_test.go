@@ -3,12 +3,14 @@ package contoso
 import (
 	"bufio"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +26,11 @@ func faulty(f string) string { return "x-contoso-fault: " + f }
 func TestFaultsThatRefuse(t *testing.T) {
 	s := newSite(t, "westus")
 	s.refused(503, "ContosoFault", "PUT", vm+version, westVM, faulty("status=503"))
+	for _, form := range []string{westVM, base64.StdEncoding.EncodeToString([]byte(westVM)), url.QueryEscape(westVM)} {
+		if a := s.do(400, "PUT", vm+version, westVM, faulty("quote")); !strings.Contains(fmt.Sprint(a.at("error", "message")), form) {
+			t.Errorf("%s", a.body)
+		}
+	}
 	if a := s.do(429, "PUT", vm+version, westVM, faulty("throttle=7")); a.header.Get("Retry-After") != "7" || a.at("error", "code") != "TooManyRequests" {
 		t.Errorf("%v %s", a.header, a.body)
 	}

@@ -2,13 +2,16 @@ package contoso
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"portico/contoso/fault"
+	"net/url"
 	"strconv"
 	"time"
+
+	"portico/contoso/fault"
 )
 
 // misbehave answers the call as its fault demands, properly if it has none, and returns
@@ -57,6 +60,8 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 			return emptyAnswer(f.Number), true
 		}
 		return failed(fail(f.Number, "ContosoFault", "The request was answered with %d as asked.", f.Number)), true
+	case fault.Quote:
+		return failed(badRequest("ContosoQuote", "The content '%s' cannot be used ('%s', '%s').", c.body, base64.StdEncoding.EncodeToString(c.body), url.QueryEscape(string(c.body)))), true
 	case fault.Throttle:
 		a := failed(fail(http.StatusTooManyRequests, "TooManyRequests", "The request was throttled as asked."))
 		a.header.Set("Retry-After", strconv.Itoa(f.Number))

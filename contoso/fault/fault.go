@@ -5,6 +5,8 @@
 // These refuse the request without applying it:
 //
 //	status=N           answer N with an error body
+//	quote              400 with an error that quotes the request's content: as it is, in
+//	                   base64, and escaped for a URL
 //	throttle=N         429 with Retry-After: N
 //	reset-before       reset the connection
 //	html               200 with a page of HTML
@@ -70,6 +72,7 @@ import (
 // The names of faults; the package comment says what each does.
 const (
 	Status          = "status"
+	Quote           = "quote"
 	Throttle        = "throttle"
 	ResetBefore     = "reset-before"
 	HTML            = "html"
@@ -144,7 +147,7 @@ func Parse(text string) (Fault, bool) {
 	f := Fault{Name: name}
 	ok, err := !hasArg, error(nil)
 	switch name {
-	case "", ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ForeignLocation, OwnLocation, ForeignElements, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
+	case "", Quote, ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ForeignLocation, OwnLocation, ForeignElements, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
 	case Overlook:
 		f.Number, ok = http.StatusNoContent, !hasArg || arg == "404"
 		if hasArg {
