@@ -355,9 +355,9 @@ type Ended struct {
 }
 
 // End durably ends a deployment and its job, and deletes its content but for the template,
-// and its steps. The
-// error is jobrow.ErrLeaseLost if the caller no longer holds the job. Of a deployment that
-// is there no more, the job alone ends.
+// and its steps. Of its nested ones in the subscription, those that have not ended have
+// failed. The error is jobrow.ErrLeaseLost if the caller no longer holds the job. Of a
+// deployment that is there no more, the job alone ends.
 func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
 	n := name.folded()
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), e.Record)
@@ -380,6 +380,9 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 		}
 		if err == nil {
 			if _, err := t.Exec(endDeployment, e.State, record, steps, template, n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
+				return err
+			}
+			if _, err := t.Exec(abandonNested, Failed, n.Subscription, Running, j.ID[:]); err != nil {
 				return err
 			}
 		}

@@ -74,10 +74,13 @@ func testDeployments(t *testing.T, database Database) {
 	equal(b, steps[7].State, 3)
 	equal(b, string(steps[7].Record), "done")
 
-	testNested(b, name, j)
+	nested := testNested(b, name, j)
 
 	end(name, j)
-	found, err := b.Deployments.Deployment(b.ctx, name)
+	found, err := b.Deployments.Deployment(b.ctx, nested.Name)
+	b.ok(err)
+	equal(b, found.State, deployments.Failed)
+	found, err = b.Deployments.Deployment(b.ctx, name)
 	b.ok(err)
 	equal(b, found.State, deployments.Failed)
 	equal(b, string(found.Record), "ended")
@@ -120,7 +123,6 @@ func testDeployments(t *testing.T, database Database) {
 	_, err = begin(name)
 	b.ok(err)
 	j = claim()
-	nested := deployments.Nested{Name: deployments.Name{Subscription: Sub, Group: "other", Name: "inner"}, Parent: name, Record: []byte("seen"), History: 2}
 	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
 	b.ok(b.DeleteGroup(b.ctx, Sub, "g", inventory.DeleteGroupConditions{}))
 	_, err = b.Deployments.Deployment(b.ctx, deployments.Name{Subscription: Sub, Group: "g", Name: "f"})
@@ -133,8 +135,8 @@ func testDeployments(t *testing.T, database Database) {
 }
 
 // testNested: nested deployments of the one of a name, which a job runs, count as deployments
-// of their scope, and not as further ones under way.
-func testNested(b *bench, parent deployments.Name, j jobrow.Job) {
+// of their scope, and not as further ones under way. The one that it returns has not ended.
+func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nested {
 	b.Helper()
 	b.group("other")
 	nested := deployments.Nested{Name: deployments.Name{Subscription: Sub, Group: "Other", Name: "Inner"}, Parent: parent, Record: []byte("seen"), History: 2}
@@ -179,4 +181,6 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) {
 	list, err := b.Deployments.List(b.ctx, Sub, "other", "", 10)
 	b.ok(err)
 	equal(b, len(list), 2)
+	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+	return nested
 }

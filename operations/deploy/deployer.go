@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -126,6 +127,8 @@ type attempt struct {
 	given   []template.Parameter // all there are, for the secrets among them
 	room    atomic.Int64         // how many resources more the deployment may have
 	expired []int                // the steps that ran when its time was over
+	hashes  sync.Map             // of the nested deployments' templates
+	places  chan struct{}        // of questions side by side: nested deployments take no room of the plan
 	answers answered
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
@@ -133,7 +136,7 @@ type attempt struct {
 
 // Run implements [jobs.Kind].
 func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
-	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job)}
+	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job), places: make(chan struct{}, d.Limits.PerDeployment)}
 	var err error
 	a.order, err = d.order(ctx, claim.Job)
 	if errors.Is(err, inventory.ErrNotFound) {

@@ -109,9 +109,19 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	if d.Scope.Group == "" {
 		record.Location = d.Location
 	}
-	record.Properties = newProperties(sha256.Sum256(d.Template.Literal().AppendJSON(nil)), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
+	record.Properties = newProperties(a.hashOf(d.Template), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
 	record.add(t.steps, t.Step)
 	return Stored{record, &Within{a.name, t.Step}}
+}
+
+// hashOf is the hash of a template, which the nested deployments of a loop share.
+func (a *attempt) hashOf(of *document.Node) [sha256.Size]byte {
+	hash, known := a.hashes.Load(of)
+	if !known {
+		hash = sha256.Sum256(of.Literal().AppendJSON(nil))
+		a.hashes.Store(of, hash)
+	}
+	return hash.([sha256.Size]byte)
 }
 
 // unfolds finds out what a nested deployment holds, and reports whether it may begin.

@@ -152,10 +152,10 @@ func Operations(ctx context.Context, of *deployments.Deployments, name deploymen
 	return all, nil
 }
 
-// Template is the template of a deployment that runs; empty for a nested one.
+// Template is the template of a deployment that runs, and is no nested one.
 func Template(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte) ([]byte, error) {
 	content, err := of.Content(ctx, name, job)
-	if err != nil || len(content) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	var o Order

@@ -377,6 +377,12 @@ func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, 
 }
 
 func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err error) {
+	select {
+	case a.places <- struct{}{}:
+		defer func() { <-a.places }()
+	case <-ctx.Done():
+		return v, errUnanswered
+	}
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()
 	answer, err := a.Send(calling, a.order.Caller, call)

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"portico/internal/failpoint"
 	"portico/test/harness"
 )
 
@@ -347,6 +349,43 @@ func TestLinkedTemplatesAreRefused(t *testing.T) {
 		a := w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Body: body}).WantError(t, 400, "InvalidTemplate")
 		if !strings.Contains(string(a.Body), "links to templates") {
 			t.Errorf("%s", a.Body)
+		}
+	}
+}
+
+// Wherever its gateway is killed, each step of a nested deployment ends as it would have.
+func TestNestedDeploymentIsKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	w.PutGroup(t, "other")
+	for steps := 1; steps <= 8; steps++ { // behind first, later, of0, of1, inmost, its logs, inmost and later
+		for _, region := range harness.RegionNames() {
+			w.Contoso(region).ForgetRequests(t)
+		}
+		name := fmt.Sprint("killed-at-", steps)
+		w.Portico.SetPoint(t, []failpoint.Point{failpoint.DeploySettleBefore, failpoint.DeploySettleAfter}[steps%2], fmt.Sprint("kill,once,after=", steps))
+		poll := putDeployment(t, w, w.Portico, name, answeredContent(t, "2"), 201)
+		if !w.Portico.EndsWithin(time.Minute) {
+			t.Fatalf("%d steps: the deployment does not come to it", steps)
+		}
+		w.Portico.Restart(t)
+		end, d := deployed(t, w, w.Portico, name, poll)
+		if end != "Succeeded" || d.Properties.Outputs["last"].Value != "of1" || len(d.Properties.OutputResources) != 5 {
+			t.Errorf("%s: %s: %+v %s", name, end, d, d.Properties.Error)
+		}
+		wantOperations(t, w, "rg", name, "deployments later: Succeeded", "virtualMachines behind: Succeeded", "virtualMachines first: Succeeded")
+		wantOperations(t, w, "other", "later", "deployments inmost: Succeeded", "virtualMachines of0: Succeeded", "virtualMachines of1: Succeeded")
+		wantOperations(t, w, "other", "inmost", "workspaces of-logs: Succeeded")
+		unique := map[string]bool{}
+		for i := range 2 {
+			a := w.Portico.Do(t, harness.Request{Path: w.ResourcePath("other", fmt.Sprintf("Contoso.Compute/virtualMachines/of%d", i)) + "?api-version=" + harness.Version}).Want(t, 200)
+			var machine struct{ Tags struct{ Unique string } }
+			harness.OK(t, json.Unmarshal(a.Body, &machine))
+			unique[machine.Tags.Unique] = true
+		}
+		if len(unique) != 1 {
+			t.Errorf("%s: newGuid() made %v", name, unique)
 		}
 	}
 }

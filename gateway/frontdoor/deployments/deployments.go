@@ -291,9 +291,6 @@ func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.
 	if errors.Is(err, inventory.ErrNotFound) { // deleted meanwhile, or begun anew
 		return arm.NewError(arm.DeploymentNotFound, nameOf(x).Name)
 	}
-	if err == nil && len(exported.Template) == 0 {
-		err = arm.NewError(arm.ResourceTypeNotSupported, "The template of a nested deployment is a part of the one that holds it: export that.")
-	}
 	if err != nil {
 		return err
 	}
