@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -87,7 +88,7 @@ func (s *settled) refuse(err error) {
 		s.err = err
 		return
 	}
-	s.record.Fault, s.outcome = fault, plan.Refused
+	s.record.Status, s.record.Fault, s.outcome = fault.Status, fault, plan.Refused
 }
 
 func (a *attempt) since(ctx context.Context, n deployments.Name) string {
@@ -252,7 +253,9 @@ func (a *attempt) endNested(ctx context.Context, s *settled) {
 		}
 		p.Outputs = outputs
 	}
-	s.record.Fault = p.Error
+	if s.record.Status, s.record.Fault = http.StatusOK, p.Error; p.Error != nil {
+		s.record.Status = http.StatusConflict // as in ARM
+	}
 	s.err = a.writeEnd(ctx, &s.task)
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -189,6 +190,11 @@ func TestNestedDeploymentThatFails(t *testing.T) {
 		t.Errorf("%s: %s", end, d.Properties.Error)
 	}
 	wantOperations(t, w, "rg", "d", "deployments inner: Failed", "virtualMachines beside: Succeeded")
+	for _, o := range deploymentOperations(t, w, "d") {
+		if p := o.Properties; p.TargetResource.ResourceName == "inner" && p.StatusCode != "Conflict" {
+			t.Errorf("%+v", p)
+		}
+	}
 	wantOperations(t, w, "other", "inner", "virtualMachines a: Failed", "virtualMachines c: Succeeded")
 	inner := nestedDeployment(t, w, "other", "inner")
 	if p := inner.Properties; p.ProvisioningState != "Failed" || !strings.Contains(string(p.Error), "/virtualMachines/a") || len(p.OutputResources) != 1 || len(p.Outputs) > 0 {
@@ -291,7 +297,7 @@ func TestNestedDeploymentOutlivesItsReplicas(t *testing.T) {
 		harness.OK(t, json.Unmarshal(a.Body, &machine))
 		unique[machine.Tags.Unique] = true
 	}
-	if len(unique) != 1 {
+	if len(unique) != 1 || unique[any("")] {
 		t.Errorf("newGuid() made %v", unique)
 	}
 	wantOperations(t, w, "other", "later", "deployments inmost: Succeeded", "virtualMachines of0: Succeeded", "virtualMachines of1: Succeeded", "virtualMachines of2: Succeeded")
@@ -339,6 +345,26 @@ func TestNestedDeploymentsOfASubscription(t *testing.T) {
 	}
 }
 
+// A nested deployment may be in a group of another subscription.
+func TestNestedDeploymentInAnotherSubscription(t *testing.T) {
+	t.Parallel()
+	const second = "00000000-0000-0000-0000-0000000000e2"
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings, Subscriptions: []harness.Subscription{
+		{ID: harness.SubscriptionID, TenantID: harness.TenantID, DisplayName: "Demo", State: "Enabled"}, {ID: second, TenantID: harness.TenantID, DisplayName: "Second", State: "Enabled"},
+	}}})
+	w.PutGroup(t, "rg")
+	group := "/subscriptions/" + second + "/resourceGroups/far"
+	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: group + "?api-version=2021-04-01", Body: `{"location":"eastus"}`}).Want(t, 201)
+	body := strings.Replace(nestedMachines(t), `"resourceGroup":"other"`, `"subscriptionId":"`+second+`","resourceGroup":"far"`, 1)
+	if d := deploy(t, w, "d", body); len(d.Properties.OutputResources) != 5 {
+		t.Errorf("%+v", d)
+	}
+	a := w.Portico.Do(t, harness.Request{Path: group + "/providers/Microsoft.Resources/deployments/inner?api-version=2021-04-01"}).Want(t, 200)
+	if !strings.Contains(string(a.Body), `"provisioningState":"Succeeded"`) || !strings.Contains(string(a.Body), `"state":{`) {
+		t.Errorf("%s", a.Body)
+	}
+}
+
 func TestLinkedTemplatesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
@@ -353,39 +379,51 @@ func TestLinkedTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// Wherever its gateway is killed, each step of a nested deployment ends as it would have.
+// Wherever its gateway is killed, each step of a nested deployment ends as it would have, and
+// no provider gets a PUT twice.
 func TestNestedDeploymentIsKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings}})
 	w.PutGroup(t, "rg")
 	w.PutGroup(t, "other")
-	for steps := 1; steps <= 8; steps++ { // behind first, later, of0, of1, inmost, its logs, inmost and later
+	for steps := 1; steps <= 9; steps++ { // behind first, later, of0, of1, of2, inmost, its logs, inmost and later
 		for _, region := range harness.RegionNames() {
 			w.Contoso(region).ForgetRequests(t)
 		}
 		name := fmt.Sprint("killed-at-", steps)
 		w.Portico.SetPoint(t, []failpoint.Point{failpoint.DeploySettleBefore, failpoint.DeploySettleAfter}[steps%2], fmt.Sprint("kill,once,after=", steps))
-		poll := putDeployment(t, w, w.Portico, name, answeredContent(t, "2"), 201)
+		poll := putDeployment(t, w, w.Portico, name, answeredContent(t, "3"), 201)
 		if !w.Portico.EndsWithin(time.Minute) {
 			t.Fatalf("%d steps: the deployment does not come to it", steps)
 		}
 		w.Portico.Restart(t)
 		end, d := deployed(t, w, w.Portico, name, poll)
-		if end != "Succeeded" || d.Properties.Outputs["last"].Value != "of1" || len(d.Properties.OutputResources) != 5 {
+		if end != "Succeeded" || d.Properties.Outputs["last"].Value != "of2" || len(d.Properties.OutputResources) != 6 {
 			t.Errorf("%s: %s: %+v %s", name, end, d, d.Properties.Error)
 		}
 		wantOperations(t, w, "rg", name, "deployments later: Succeeded", "virtualMachines behind: Succeeded", "virtualMachines first: Succeeded")
-		wantOperations(t, w, "other", "later", "deployments inmost: Succeeded", "virtualMachines of0: Succeeded", "virtualMachines of1: Succeeded")
+		wantOperations(t, w, "other", "later", "deployments inmost: Succeeded", "virtualMachines of0: Succeeded", "virtualMachines of1: Succeeded", "virtualMachines of2: Succeeded")
 		wantOperations(t, w, "other", "inmost", "workspaces of-logs: Succeeded")
 		unique := map[string]bool{}
-		for i := range 2 {
+		for i := range 3 {
 			a := w.Portico.Do(t, harness.Request{Path: w.ResourcePath("other", fmt.Sprintf("Contoso.Compute/virtualMachines/of%d", i)) + "?api-version=" + harness.Version}).Want(t, 200)
 			var machine struct{ Tags struct{ Unique string } }
 			harness.OK(t, json.Unmarshal(a.Body, &machine))
 			unique[machine.Tags.Unique] = true
 		}
-		if len(unique) != 1 {
+		if len(unique) != 1 || unique[""] {
 			t.Errorf("%s: newGuid() made %v", name, unique)
+		}
+		puts := map[string]int{}
+		for _, region := range harness.RegionNames() {
+			for _, r := range w.Contoso(region).Requests(t) {
+				if r.Method == http.MethodPut {
+					puts[r.Path[strings.LastIndexByte(r.Path, '/')+1:]]++
+				}
+			}
+		}
+		if want := map[string]int{"first": 1, "of0": 1, "of1": 1, "of2": 1, "of-logs": 1, "behind": 1}; !maps.Equal(puts, want) {
+			t.Errorf("%s: providers got PUTs: %v", name, puts)
 		}
 	}
 }
