@@ -394,7 +394,10 @@ func (a *attempt) settleRemoval(ctx context.Context, s removed) error {
 		return s.err
 	}
 	a.removals[s.Key] = s.removal
-	return a.noteRemoval(ctx, s.Key)
+	failpoint.Pass(failpoint.DeploySettleBefore)
+	err := a.noteRemoval(ctx, s.Key)
+	failpoint.Pass(failpoint.DeploySettleAfter)
+	return err
 }
 
 // blockers are the resources that have to go first, as a refusal says.
