@@ -81,6 +81,7 @@ var erasures = []string{
 	`DELETE FROM tag_names WHERE subscription = ?`,
 	`DELETE FROM deployments WHERE subscription = ?`,
 	`DELETE FROM deployment_steps WHERE subscription = ?`,
+	`DELETE FROM deployed WHERE subscription = ?`,
 	`DELETE FROM turns WHERE subscription = ?`,
 	`DELETE FROM announcements WHERE subscription = ?`,
 	`DELETE FROM sink_events WHERE subscription = ?`,
@@ -217,7 +218,7 @@ func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
 	}
 	t.ChangesScope(sub)
 	for _, statement := range [...]string{
-		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup, deleteGroup,
+		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup, deleteGroup,
 	} {
 		if _, err := t.Exec(statement, sub, group); err != nil {
 			return "", err

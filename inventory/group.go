@@ -262,7 +262,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 		return &GroupNotEmptyError{Intents: creating}
 	}
 	t.ChangesScope(g.Subscription)
-	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup} {
+	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup} {
 		if err := t.Later(statement, g.Subscription, g.Key); err != nil {
 			return err
 		}

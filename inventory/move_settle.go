@@ -6,6 +6,7 @@ import (
 
 	"portico/events"
 	"portico/inventory/assignments"
+	"portico/inventory/deployments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -139,6 +140,9 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 		return err
 	}
 	if err := t.ChangeOne(deleteResource, row.Subscription, row.Key, row.Generation[:]); err != nil {
+		return err
+	}
+	if err := t.Later(deployments.ForgetDeployed, row.Subscription, row.Key); err != nil {
 		return err
 	}
 	if err := moved.insertNew(t); err != nil {

@@ -3,6 +3,7 @@ package inventory
 import (
 	"slices"
 
+	"portico/inventory/deployments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/tags"
@@ -132,6 +133,9 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 			return err
 		}
 		if err := dropLocksAt(t, h.subscription, h.key); err != nil {
+			return err
+		}
+		if err := t.Later(deployments.ForgetDeployed, h.subscription, h.key); err != nil {
 			return err
 		}
 		if err := t.unassigned.Add(&t.Tx, h.subscription, h.key); err != nil {

@@ -65,6 +65,7 @@ type Deployment struct {
 type Step struct {
 	State  uint8
 	Record []byte
+	Made   *Deployed // what it has made, with its end; nil: nothing, or nothing that is kept
 }
 
 const (
@@ -302,6 +303,10 @@ func (d *Deployments) Delete(ctx context.Context, name Name, o operations.Operat
 func (d *Deployments) PutStep(ctx context.Context, name Name, j jobrow.Job, step int, s Step) error {
 	n := name.folded()
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "step"), s.Record)
+	made := func(*transaction.Tx) error { return nil }
+	if err == nil && s.Made != nil {
+		made, err = s.Made.put(ctx, d)
+	}
 	if err != nil {
 		return err
 	}
@@ -309,8 +314,10 @@ func (d *Deployments) PutStep(ctx context.Context, name Name, j jobrow.Job, step
 		if err := d.hold(t, n, &j); err != nil {
 			return err
 		}
-		_, err := t.Exec(putStep, n.Subscription, n.Group, j.ID[:], step, s.State, record)
-		return err
+		if _, err := t.Exec(putStep, n.Subscription, n.Group, j.ID[:], step, s.State, record); err != nil {
+			return err
+		}
+		return made(t)
 	})
 }
 
@@ -387,6 +394,9 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 			}
 		}
 		if _, err := t.Exec(deleteSteps, n.Subscription, n.Group, j.ID[:]); err != nil {
+			return err
+		}
+		if err := t.Later(boundDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept); err != nil {
 			return err
 		}
 		return j.End(t.Tx, state, e.Payload, t.Now.Add(e.Kept))

@@ -234,7 +234,9 @@ type settled struct {
 	outcome plan.Outcome
 	after   time.Duration
 	grows   *template.Plan // what the nested deployment that began turned out to hold
-	err     error          // the attempt ends
+	answer  []byte         // in which the resource is finished
+	made    *deployments.Deployed
+	err     error // the attempt ends
 }
 
 // longestWait is how long an attempt waits with nothing under way before it gives the job
@@ -330,7 +332,11 @@ func (a *attempt) settle(ctx context.Context, s settled) error {
 		if i != s.Step && a.plan.Steps[i].State == plan.Succeeded {
 			a.records[i].LeftOut = true // with the nested deployment that holds it
 		}
-		if err := a.record(ctx, i, a.plan.Steps[i].State, a.records[i]); err != nil {
+		var made *deployments.Deployed
+		if i == s.Step {
+			made = s.made
+		}
+		if err := a.record(ctx, i, a.plan.Steps[i].State, a.records[i], made); err != nil {
 			return err
 		}
 	}
@@ -339,14 +345,14 @@ func (a *attempt) settle(ctx context.Context, s settled) error {
 }
 
 // record durably records the progress of a step, also while its attempt is ending.
-func (a *attempt) record(ctx context.Context, step int, state plan.State, r stepRecord) error {
+func (a *attempt) record(ctx context.Context, step int, state plan.State, r stepRecord, made *deployments.Deployed) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
 	defer cancel()
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return a.Store.Deployments.PutStep(ctx, a.name, *a.job, step, deployments.Step{State: uint8(state), Record: text})
+	return a.Store.Deployments.PutStep(ctx, a.name, *a.job, step, deployments.Step{State: uint8(state), Record: text, Made: made})
 }
 
 // expire ends a deployment that has taken too long.

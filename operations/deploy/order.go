@@ -88,12 +88,6 @@ func (o *Order) guids(part string) func() string {
 
 // valueOf is JSON as a value; null of none.
 func valueOf(text []byte) expr.Value {
-	if len(text) == 0 {
-		return expr.Value{}
-	}
-	d, faults := document.Read(text, document.Strict, template.Code)
-	if len(faults) > 0 {
-		return expr.Value{}
-	}
-	return d.Root.Literal()
+	v, _ := contentOf(text)
+	return v
 }

@@ -12,10 +12,10 @@ import (
 	"portico/arm"
 	"portico/internal/failpoint"
 	"portico/inventory"
+	"portico/inventory/deployments"
 	"portico/operations/deploy/plan"
 	"portico/operations/deploy/whatif"
 	"portico/template"
-	"portico/template/document"
 	"portico/template/expr"
 	"portico/upstream/answers"
 )
@@ -33,6 +33,10 @@ func (a *attempt) carry(ctx context.Context, t task) settled {
 		a.follow(ctx, &s, t.step.resource)
 		if s.record.Fault != t.record.Fault {
 			a.hideSent(ctx, &s, t.step.resource)
+		}
+		if s.outcome == plan.Done {
+			body, _, err := a.body(ctx, t.step.resource)
+			s.keep(t.step.resource, body, err == nil)
 		}
 	default:
 		in := a.begin(ctx, &s, t.step.resource)
@@ -56,7 +60,19 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (
 	default:
 		a.send(ctx, s, r, body)
 	}
+	if s.outcome == plan.Done && there {
+		s.keep(r, body, true)
+	}
 	return []expr.Value{body}
+}
+
+// keep has it recorded with the end of a step what was sent of its resource, if that is known,
+// and what was answered then.
+func (s *settled) keep(r *template.Resource, body expr.Value, known bool) {
+	s.made = &deployments.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
+	if known {
+		s.made.Record = deployedOf(body, s.answer)
+	}
 }
 
 // hide hides the secrets in a fault other than the former one, which hides them.
@@ -125,7 +141,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
 	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
 	failpoint.Pass(failpoint.DeployBeginBefore)
-	if s.err = a.record(ctx, s.Step, plan.Sent, s.record); s.err != nil {
+	if s.err = a.record(ctx, s.Step, plan.Sent, s.record, nil); s.err != nil {
 		return
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)
@@ -182,7 +198,7 @@ func (s *settled) state(answer Answer) {
 	_ = json.Unmarshal(answer.Body, &body) // one without a state is finished
 	switch state := body.Properties.ProvisioningState; {
 	case state == "", strings.EqualFold(state, "Succeeded"):
-		s.outcome = plan.Done
+		s.outcome, s.answer = plan.Done, answer.Body
 	case answers.Terminal(state):
 		s.outcome = plan.Refused
 		s.record.Fault = arm.NewError(arm.ResourceDeploymentFailure, state)
@@ -313,8 +329,8 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 
 // holds reports whether a resource has all that was sent of it.
 func holds(resource []byte, sent expr.Value) bool {
-	d, faults := document.Read(resource, document.Strict, template.Code)
-	return len(faults) == 0 && whatif.Holds(d.Root.Literal(), sent)
+	has, is := contentOf(resource)
+	return is && whatif.Holds(has, sent)
 }
 
 // answered are the answers to questions that were asked in this attempt.
@@ -392,9 +408,9 @@ func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err er
 	if answer.Status >= http.StatusMultipleChoices {
 		return v, &answerError{answer}
 	}
-	d, faults := document.Read(answer.Body, document.Strict, template.Code)
-	if len(faults) > 0 {
+	v, is := contentOf(answer.Body)
+	if !is {
 		return v, expr.Errorf("the answer of '%s' is no JSON", call.Target)
 	}
-	return d.Root.Literal(), nil
+	return v, nil
 }

@@ -2,6 +2,7 @@ package deployments
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -24,6 +25,8 @@ type Rehearsals struct {
 	Judge Judge
 	// Get reads a target as the caller of a request.
 	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
+	// Deployed are the records of resources that deployments have made, by their folded IDs.
+	Deployed func(ctx context.Context, subscription string, ids []string) (map[string][]byte, error)
 	// Memory keeps room for n bytes of answers until the request ends; the error says that
 	// there is none.
 	Memory func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func())

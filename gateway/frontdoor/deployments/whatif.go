@@ -72,6 +72,10 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 			sent = append(sent, planned)
 		}
 	}
+	records, err := c.records(sent)
+	if err != nil {
+		return nil, err
+	}
 	standing := make([]standing, len(sent))
 	var under sync.WaitGroup
 	places := make(chan struct{}, readsAtOnce)
@@ -82,6 +86,7 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 		places <- struct{}{}
 		under.Go(func() {
 			standing[i] = c.standing(planned)
+			standing[i].last = records[arm.Fold(planned.ID)]
 			<-places
 		})
 	}
@@ -96,9 +101,42 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 	return changes, nil
 }
 
+// lastSent is what a deployment sent last of a resource; without a record, none did.
+type lastSent struct {
+	record *whatif.Record
+	digest whatif.Digest
+}
+
+// records are what deployments sent last of resources, by their folded IDs.
+func (c *comparing) records(sent []*template.Resource) (map[string]lastSent, error) {
+	of := map[string][]string{}
+	for _, planned := range sent {
+		of[planned.Scope.Subscription] = append(of[planned.Scope.Subscription], planned.ID)
+	}
+	records := map[string]lastSent{}
+	for subscription, ids := range of {
+		some, err := c.Deployed(c.r.Context(), subscription, ids)
+		if err != nil {
+			return nil, err
+		}
+		for id, record := range some {
+			if err := c.grow(len(record)); err != nil {
+				return nil, err
+			}
+			var last lastSent
+			if last.record, last.digest, err = deploy.Last(record); err != nil {
+				return nil, err
+			}
+			records[id] = last
+		}
+	}
+	return records, nil
+}
+
 // standing is what the caller can read of a resource; null: there is none.
 type standing struct {
 	expr.Value
+	last   lastSent
 	unread *arm.Error
 	over   error // ends the whole what-if
 }
@@ -128,7 +166,7 @@ func change(planned *template.Resource, stands standing) whatif.Change {
 	case stands.unread != nil:
 		return whatif.NotCompared(&p, "The resource cannot be read: "+string(stands.unread.Code)+": "+stands.unread.Message)
 	}
-	return whatif.Compare(&p, stands.Value, nil, nil)
+	return whatif.Compare(&p, stands.Value, stands.last.record, stands.last.digest)
 }
 
 // others are the changes of what the group holds and the template does not name: in complete

@@ -84,11 +84,11 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change 
 	steps := mostSteps
 	d := differ{recorded: last != nil, digest: digest, secrets: secret.In(p.Body), steps: &steps}
 	shown := d.secrets.Value(stands)
-	c.Before = text(withVersion(p.APIVersion, shown))
 	s := sides{planned: p.Body, sent: stands, answered: stands, now: stands}
 	if last != nil {
 		s = sides{planned: p.Body, sent: last.Sent, answered: last.Answered, now: shown} // as what was answered
 	}
+	c.Before = text(withVersion(p.APIVersion, hidden(shown, s.sent)))
 	d.members("", s)
 	c.Type, c.Delta = NoChange, d.found
 	if len(d.found) > 0 {

@@ -87,11 +87,11 @@ func (d *differ) value(path, name string, s sides, owned bool) {
 	switch {
 	case s.planned.Is(expr.Null):
 		if gone := d.recorded && !s.sent.Is(expr.Null); (gone || owned) && !before.Is(expr.Null) {
-			d.leaf(path, before, s.planned)
+			d.leaf(path, s)
 		}
 	case s.planned.WhollySecure():
 		if !d.covers(name, s.planned, before) {
-			d.leaf(path, before, s.planned)
+			d.leaf(path, s)
 		}
 	case s.planned.Is(expr.Object) && before.Is(expr.Object):
 		d.members(path, s)
@@ -100,7 +100,7 @@ func (d *differ) value(path, name string, s sides, owned bool) {
 		elements.array(name, s)
 		d.nest(path, PropertyArray, elements.found)
 	case !d.covers(name, s.planned, before):
-		d.leaf(path, before, s.planned)
+		d.leaf(path, s)
 	}
 }
 
@@ -110,7 +110,8 @@ func (d *differ) nest(path string, kind PropertyType, children []PropertyChange)
 	}
 }
 
-func (d *differ) leaf(path string, before, after expr.Value) {
+func (d *differ) leaf(path string, s sides) {
+	before, after := hidden(s.before(), s.sent), s.planned
 	c := PropertyChange{Path: path, Type: PropertyModify, Before: text(d.secrets.Value(before)), After: text(after)}
 	if after.WhollySecure() && c.Before != nil {
 		c.Before = c.After // what a secret replaces is one

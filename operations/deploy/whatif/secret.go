@@ -1,6 +1,8 @@
 package whatif
 
 import (
+	"slices"
+
 	"portico/operations/deploy/secret"
 	"portico/template/expr"
 )
@@ -36,6 +38,54 @@ func masked(v expr.Value) expr.Value {
 		}
 		return v, false
 	})
+}
+
+// hidden hides the parts of what stands that are secrets in what was sent of them.
+func hidden(stands, sent expr.Value) expr.Value {
+	if _, is := digestIn(sent); is && !stands.Is(expr.Null) {
+		return expr.StringOf(secret.Mask)
+	}
+	switch {
+	case stands.Is(expr.Object) && sent.Is(expr.Object):
+		members := make([]expr.Member, 0, stands.Len())
+		for _, m := range stands.Members() {
+			of, _ := sent.Member(m.Name)
+			members = append(members, expr.Member{Name: m.Name, Value: hidden(m.Value, of)})
+		}
+		return expr.ObjectOf(members...)
+	case stands.Is(expr.Array) && sent.Is(expr.Array):
+		return hiddenElements(stands, sent)
+	}
+	return stands
+}
+
+// hiddenElements is hidden for arrays. A provider keeps them in an order of its own: what is a
+// secret in one element that was sent may stand in any.
+func hiddenElements(stands, sent expr.Value) expr.Value {
+	secrets := slices.DeleteFunc(slices.Clone(sent.Elements()), func(e expr.Value) bool { return !holdsDigest(e) })
+	if len(secrets) == 0 {
+		return stands
+	}
+	if len(secrets)*stands.Len() > mostSteps {
+		return expr.StringOf(secret.Mask)
+	}
+	elements := slices.Clone(stands.Elements())
+	for i := range elements {
+		for _, of := range secrets {
+			elements[i] = hidden(elements[i], of)
+		}
+	}
+	return expr.ArrayOf(elements...)
+}
+
+func holdsDigest(v expr.Value) (holds bool) {
+	secret.Replace(v, func(v expr.Value) (expr.Value, bool) {
+		if _, is := digestIn(v); is {
+			holds = true
+		}
+		return v, holds
+	})
+	return holds
 }
 
 // Conceal puts an expression in the place of each secret, for those who judge a body that is

@@ -191,3 +191,29 @@ func TestSecretsAreComparedAndNotShown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A secret that was sent before is not shown where the provider shows it, also when the
+// template now has another, or none.
+func TestSecretsOfBeforeAreHidden(t *testing.T) {
+	t.Parallel()
+	digest := func(secret []byte) string { return "digest of " + string(secret) }
+	secret := func(text string) expr.Value { return expr.StringOf(text).AsSecure() }
+	object := func(name string, v expr.Value) expr.Value { return expr.ObjectOf(expr.Member{Name: name, Value: v}) }
+	users := func(names ...expr.Value) expr.Value {
+		var all []expr.Value
+		for _, n := range names {
+			all = append(all, object("key", n))
+		}
+		return object("properties", object("users", expr.ArrayOf(all...)))
+	}
+	sent := users(expr.StringOf("open"), secret("hush"))
+	stands := users(expr.StringOf("hush"), expr.StringOf("open"))
+	last := &whatif.Record{Sent: whatif.Keep(sent, digest), Answered: stands}
+	for name, planned := range map[string]expr.Value{"another": users(expr.StringOf("open"), secret("new")), "none": users(expr.StringOf("open"), expr.StringOf("plain"))} {
+		c := whatif.Compare(&whatif.Planned{ID: "/x", Body: planned}, stands, last, digest)
+		text, err := json.Marshal(c)
+		if err != nil || strings.Contains(string(text), "hush") || len(c.Delta) == 0 {
+			t.Errorf("%s: %s %v", name, text, err)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package deploy
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+
+	"portico/operations/deploy/secret"
+	"portico/operations/deploy/whatif"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// deployed is what is kept of a resource that a deployment has made, for the next what-if.
+// Nobody is shown it. Of a secret that was sent it has a digest, whose key is one of its own:
+// equal secrets of two resources cannot be told from their records.
+type deployed struct {
+	Key      []byte          `json:"key"`
+	Sent     json.RawMessage `json:"sent"`
+	Answered json.RawMessage `json:"answered"`
+}
+
+// deployedOf is the record of a resource that was sent, and of the answer that says that it is
+// finished; nil where that cannot be compared with later ones.
+func deployedOf(sent expr.Value, answer []byte) []byte {
+	stands, is := contentOf(answer)
+	if !is {
+		return nil
+	}
+	record := deployed{Key: make([]byte, sha256.Size)}
+	_, _ = rand.Read(record.Key) // never fails
+	record.Sent = whatif.Keep(sent, digestBy(record.Key)).AppendJSON(nil)
+	record.Answered = secret.In(sent).Value(stands).AppendJSON(nil) // as what stands is compared
+	text, _ := json.Marshal(record)                                 // of JSON
+	return text
+}
+
+// Last reads the record of a resource that a deployment has made: what it sent, and what its
+// provider answered in the end, with the digest that stands for secrets in it.
+func Last(record []byte) (*whatif.Record, whatif.Digest, error) {
+	var r deployed
+	if err := json.Unmarshal(record, &r); err != nil {
+		return nil, nil, err
+	}
+	return &whatif.Record{Sent: valueOf(r.Sent), Answered: valueOf(r.Answered)}, digestBy(r.Key), nil
+}
+
+func digestBy(key []byte) whatif.Digest {
+	return func(secret []byte) string {
+		h := hmac.New(sha256.New, key)
+		h.Write(secret)
+		return base64.RawStdEncoding.EncodeToString(h.Sum(nil))
+	}
+}
+
+// contentOf reads an answer's content, if it is JSON.
+func contentOf(content []byte) (v expr.Value, is bool) {
+	d, faults := document.Read(content, document.Strict, template.Code)
+	if len(faults) > 0 {
+		return v, false
+	}
+	return d.Root.Literal(), true
+}
