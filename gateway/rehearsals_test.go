@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/arm"
 	"portico/operations/deploy/whatif"
@@ -136,4 +138,27 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 	// Callers see what they can read.
 	s.want(404, "SubscriptionNotFound", "POST", target, deploymentOf("Incremental", "", resources), "Authorization", bearer(stranger))
 	s.want(400, "InvalidTemplate", "POST", target, deploymentOf("Incremental", "", `{"name": "x"}`), ann...)
+}
+
+// Providers that do not answer do not make the caller of a what-if wait for all of them.
+func TestAWhatIfEndsInTime(t *testing.T) {
+	s := newSite(t, setup{sections: "upstream: {callTimeout: 1s}", callTimeout: time.Second})
+	s.ok(201, "PUT", groupPath("g")+own, westus)
+	var resources []string
+	for i := range 2*8 + 1 {
+		name := fmt.Sprint("m", i)
+		s.ok(201, "PUT", machinePath("g", name)+api, westus)
+		resources = append(resources, machineIn(name, `, "location": "westus"`))
+		s.at("westus").fault("GET", "/virtualMachines/m", "stall")
+	}
+	_, all := rehearsedChanges(t, s.ok(200, "POST", deploymentPath(groupPath("g"), "whatIf"), deploymentOf("Incremental", "", strings.Join(resources, ","))))
+	if len(all) != len(resources) {
+		t.Fatalf("%+v", all)
+	}
+	for i, c := range all {
+		unread, late := strings.Contains(c.Reason, "GatewayTimeout"), strings.Contains(c.Reason, "was not read")
+		if unread == late || i < 8 && late || i == 2*8 && unread {
+			t.Errorf("%d: %s: %s", i, c.ID, c.Reason)
+		}
+	}
 }

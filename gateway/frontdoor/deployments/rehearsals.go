@@ -27,6 +27,8 @@ type Rehearsals struct {
 	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
 	// Deployed are the records of resources that deployments have made, by their folded IDs.
 	Deployed func(ctx context.Context, subscription string, ids []string) (map[string][]byte, error)
+	// Reading is how long a what-if begins reads for: its caller waits for the answer.
+	Reading time.Duration
 	// Memory keeps room for n bytes of answers until the request ends; the error says that
 	// there is none.
 	Memory func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func())

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
@@ -26,7 +27,9 @@ type whatIfResult struct {
 	} `json:"properties"`
 }
 
-// whatIf compares what a template would send with what its caller can read.
+// whatIf compares what a template would send with what its caller can read. Clients take 200
+// for the end of an operation that they would poll if it were accepted, so nothing of it has to
+// be kept.
 func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	of, err := d.expand(r, x, req)
 	if err != nil {
@@ -34,7 +37,7 @@ func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.E
 	}
 	grow, end := d.Memory(r, x)
 	defer end() // when all is sent
-	c := comparing{Rehearsals: d, r: r, x: x, rehearsal: of, grow: grow}
+	c := comparing{Rehearsals: d, r: r, x: x, rehearsal: of, grow: grow, until: time.Now().Add(d.Reading)}
 	result := whatIfResult{Status: "Succeeded"}
 	result.Properties.CorrelationID = x.Identity.Correlation
 	if result.Properties.Changes, err = c.changes(); err != nil {
@@ -59,9 +62,10 @@ func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.E
 type comparing struct {
 	Rehearsals
 	*rehearsal
-	r    *http.Request
-	x    *exchange.Exchange
-	grow func(n int) error
+	r     *http.Request
+	x     *exchange.Exchange
+	grow  func(n int) error
+	until time.Time // when the last read begins
 }
 
 // changes are those of the template's resources, in its order.
@@ -84,6 +88,10 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 			continue
 		}
 		places <- struct{}{}
+		if late := time.Now().After(c.until); late {
+			standing[i].late, _ = late, <-places
+			continue
+		}
 		under.Go(func() {
 			standing[i] = c.standing(planned)
 			standing[i].last = records[arm.Fold(planned.ID)]
@@ -96,7 +104,7 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 		if standing[i].over != nil {
 			return nil, standing[i].over
 		}
-		changes = append(changes, change(planned, standing[i]))
+		changes = append(changes, c.change(planned, standing[i]))
 	}
 	return changes, nil
 }
@@ -138,6 +146,7 @@ type standing struct {
 	expr.Value
 	last   lastSent
 	unread *arm.Error
+	late   bool  // it was not read
 	over   error // ends the whole what-if
 }
 
@@ -156,13 +165,15 @@ func (c *comparing) standing(planned *template.Resource) (s standing) {
 }
 
 // change compares one resource. One that cannot be compared says why.
-func change(planned *template.Resource, stands standing) whatif.Change {
+func (c *comparing) change(planned *template.Resource, stands standing) whatif.Change {
 	p := whatif.Planned{ID: planned.ID, Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion, Body: planned.Body}
 	switch {
 	case planned.Unfolds != nil:
 		return whatif.NotCompared(&p, "What the nested deployment holds is known only once its parameters are.")
 	case !certain(planned):
 		return whatif.NotCompared(&p, "Whether the resource is deployed is known only once its condition is.")
+	case stands.late:
+		return whatif.NotCompared(&p, "The resource was not read: what comes before it had taken "+c.Reading.String()+".")
 	case stands.unread != nil:
 		return whatif.NotCompared(&p, "The resource cannot be read: "+string(stands.unread.Code)+": "+stands.unread.Message)
 	}
