@@ -117,7 +117,8 @@ func wantNoSecretTold(t *testing.T, w *harness.World, p *harness.Portico, secret
 // it has failed for a provider that quotes all that it was sent.
 func TestSecretsOfDeploymentsAreHidden(t *testing.T) {
 	t.Parallel()
-	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings}})
+	collector := harness.StartCollector(t)
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings + traced(collector)}})
 	w.PutGroup(t, "rg")
 	regions, p := harness.RegionNames(), w.Portico
 	const word, deep, pin = `p<w"d/+?é&w1`, "deep-in-an-object", "918273645"
@@ -172,6 +173,8 @@ func TestSecretsOfDeploymentsAreHidden(t *testing.T) {
 	}
 	wantNoSecretTold(t, w, p, secrets...)
 	wantNoSecretKept(t, p, secrets...)
+	soon(t, "the spans of both deployments", func() bool { return len(named(collector.Spans(), "job deployment")) >= 2 })
+	wantNoSecret(t, "a span", fmt.Sprint(collector.Spans()), secrets...)
 	secrets = secrets[:len(secrets)-1] // the key is an output that the template declares to be no secret
 	answers()
 }
