@@ -161,7 +161,16 @@ func headline(claimed []pageProfile, c Counts) (outcome contract.Outcome, words,
 	case with(contract.LeftOut) != "":
 		return contract.LeftOut, "Not tried: " + with(contract.LeftOut), "No rule was found broken, but nothing of these claimed profiles was tried."
 	}
-	return contract.Kept, "All claimed profiles are kept", fmt.Sprintf("All %d trials found the rules of the contract kept.", c.Kept)
+	words, explanation = "All claimed profiles are kept", fmt.Sprintf("All %d trials found the rules of the contract kept.", c.Kept)
+	var untried, all int
+	for _, v := range claimed {
+		untried, all = untried+v.LeftOut, all+v.All()
+	}
+	if untried > 0 {
+		words += fmt.Sprintf("; %d of %d not tried", untried, all)
+		explanation = fmt.Sprintf("The %d trials that were made found the rules of the contract kept. What was left out, and why, is below.", c.Kept)
+	}
+	return contract.Kept, words, explanation
 }
 
 func facts(r Run) []pageFact {

@@ -132,7 +132,12 @@ func TestHeadline(t *testing.T) {
 		outcome contract.Outcome
 		words   string
 	}{
+		// What was left out of profiles that are not claimed is not the headline's.
 		{claimed(contract.Kept, contract.Kept), Counts{Kept: 3, LeftOut: 4}, contract.Kept, "All claimed profiles are kept"},
+		{
+			[]pageProfile{{Verdict: Verdict{Outcome: contract.Kept, Counts: Counts{Kept: 75, LeftOut: 8}}}, {Verdict: Verdict{Outcome: contract.Kept, Counts: Counts{LeftOut: 1}}}},
+			Counts{Kept: 75, LeftOut: 20}, contract.Kept, "All claimed profiles are kept; 9 of 84 not tried",
+		},
 		{claimed(contract.Broken, contract.Unreached, contract.Broken), Counts{Broken: 3}, contract.Broken, "Not kept: a, c"},
 		{claimed(contract.Kept, contract.Unreached), Counts{Kept: 1, Unreached: 1}, contract.Unreached, "Not shown: b"},
 		{claimed(contract.Kept, contract.LeftOut), Counts{Kept: 1}, contract.LeftOut, "Not tried: b"},
