@@ -129,6 +129,12 @@ type fault struct {
 // It is for the log and the metrics: no client reads the answer.
 const StatusClientClosed = 499
 
+// Known reports whether a code is one that this package has an error for.
+func (c Code) Known() bool {
+	_, known := faults[c]
+	return known
+}
+
 // faults holds each code's status and ARM's wording. If ARM has several wordings for a
 // code, the others are in wordings.
 var faults = map[Code]fault{

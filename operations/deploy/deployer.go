@@ -64,6 +64,8 @@ type Deployer struct {
 	// it cannot land any more.
 	Limit, CallLimit time.Duration
 	Kept             time.Duration // of its job
+
+	metrics *metrics
 }
 
 // Describe implements [jobs.Kind].
@@ -136,6 +138,7 @@ type attempt struct {
 
 // Run implements [jobs.Kind].
 func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	defer d.metrics.forget(claim.Job.ID)
 	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job), places: make(chan struct{}, d.Limits.PerDeployment)}
 	var err error
 	a.order, err = d.order(ctx, claim.Job)
@@ -262,6 +265,7 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 				go func() { results <- a.guarded(ctx, t) }()
 			}
 		}
+		a.measure()
 		if running == 0 {
 			if failure != nil {
 				return jobs.Result{}, failure
@@ -339,6 +343,9 @@ func (a *attempt) settle(ctx context.Context, s settled) error {
 		if err := a.record(ctx, i, a.plan.Steps[i].State, a.records[i], made); err != nil {
 			return err
 		}
+		if a.plan.Steps[i].State.Over() {
+			a.metrics.endStep(a.plan.Steps[i].State, &a.records[i])
+		}
 	}
 	failpoint.Pass(failpoint.DeploySettleAfter)
 	return nil
@@ -361,6 +368,7 @@ func (a *attempt) expire(now time.Time) {
 	for _, i := range a.expired {
 		a.records[i].Ended = now
 		a.records[i].Fault = arm.NewError(arm.DeploymentFailed).Saying("The resource '%s' had not come to an end when the deployment's time of %s was over.", a.steps[i].reference().ID, a.Limit.String())
+		a.metrics.endStep(plan.Failed, &a.records[i])
 	}
 }
 
@@ -405,6 +413,9 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 		State: state, Record: text, Operations: operations, Template: a.input.Template.Literal().AppendJSON(nil), Payload: Payload(a.plan.Counts()), Kept: a.Kept,
 	})
 	failpoint.Pass(failpoint.DeployEndAfter)
+	if err == nil {
+		a.metrics.end(fault, now.Sub(a.order.Now))
+	}
 	return err
 }
 

@@ -1,0 +1,120 @@
+package deploy
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/arm"
+	"portico/internal/meter"
+	"portico/jobs"
+	"portico/operations/deploy/plan"
+)
+
+// metrics are labelled by the names of states and ends, and by ARM's codes.
+type metrics struct {
+	ends, stepEnds, failures *prometheus.CounterVec
+	seconds, stepSeconds     prometheus.Histogram
+	steps                    *prometheus.GaugeVec
+
+	mu   sync.Mutex
+	seen map[[16]byte]standing // of the deployments that this replica works on
+}
+
+// standing counts the steps of a deployment that have not ended.
+type standing struct{ waiting, running int }
+
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := &metrics{
+		seen: map[[16]byte]standing{},
+		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_deployments_total", Help: "Deployments that have ended, by how: Succeeded, or the code of the error.",
+		}, []string{"end"}),
+		stepEnds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_deployment_steps_total", Help: "Steps of deployments that have ended, by how: Succeeded, Failed, Ended (by what they depend on), Canceled. Deletions of complete mode are not among them.",
+		}, []string{"end"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_deployment_failures_total", Help: "Steps of deployments that have failed, by ARM's code of the error; other: a code that only the provider knows.",
+		}, []string{"code"}),
+		seconds:     prometheus.NewHistogram(meter.Long("portico_deployment_seconds", "Time from the PUT of a deployment to its end.")),
+		stepSeconds: prometheus.NewHistogram(meter.Long("portico_deployment_step_seconds", "Time from a step's last sending to its end.")),
+		steps: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_deployment_steps", Help: "Steps of the deployments that this replica works on at the moment: waiting, running (sent, and not ended).",
+		}, []string{"state"}),
+	}
+	registry.MustRegister(m.ends, m.stepEnds, m.failures, m.seconds, m.stepSeconds, m.steps)
+	return m
+}
+
+// Start implements [jobs.Lasting].
+func (d *Deployer) Start(registry prometheus.Registerer) { d.metrics = newMetrics(registry) }
+
+// Succeed implements [jobs.Lasting].
+func (d *Deployer) Succeed(before jobs.Kind) { d.metrics = before.(*Deployer).metrics }
+
+// end counts a deployment that has ended.
+func (m *metrics) end(fault *arm.Error, took time.Duration) {
+	end := plan.Succeeded.String()
+	if fault != nil {
+		end = codeOf(fault)
+	}
+	m.ends.WithLabelValues(end).Inc()
+	m.seconds.Observe(took.Seconds())
+}
+
+// endStep counts a step that has ended.
+func (m *metrics) endStep(state plan.State, r *stepRecord) {
+	m.stepEnds.WithLabelValues(state.String()).Inc()
+	if state == plan.Failed {
+		m.failures.WithLabelValues(codeOf(r.Fault)).Inc()
+	}
+	if !r.Began.IsZero() {
+		m.stepSeconds.Observe(r.Ended.Sub(r.Began).Seconds())
+	}
+}
+
+// codeOf is the code of an error if it is one of ARM's: providers write others as they like.
+func codeOf(fault *arm.Error) string {
+	if fault == nil || !fault.Code.Known() {
+		return "other"
+	}
+	return string(fault.Code)
+}
+
+// measure shows how many steps of the attempt's deployment wait and run.
+func (a *attempt) measure() {
+	var s standing
+	for i := range a.plan.Steps {
+		switch state := a.plan.Steps[i].State; {
+		case state == plan.Waiting:
+			s.waiting++
+		case !state.Over():
+			s.running++
+		}
+	}
+	a.metrics.show(a.job.ID, s)
+}
+
+func (m *metrics) show(id [16]byte, s standing) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[id] = s
+	m.sum()
+}
+
+func (m *metrics) forget(id [16]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.seen, id)
+	m.sum()
+}
+
+func (m *metrics) sum() {
+	var all standing
+	for _, s := range m.seen {
+		all.waiting, all.running = all.waiting+s.waiting, all.running+s.running
+	}
+	m.steps.WithLabelValues("waiting").Set(float64(all.waiting))
+	m.steps.WithLabelValues("running").Set(float64(all.running))
+}
