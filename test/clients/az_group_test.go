@@ -27,6 +27,7 @@ func TestAz(t *testing.T) {
 		"operations":         operations,
 		"failing operations": failingOperations,
 		"raw requests":       rawRequests,
+		"deployments":        deployments,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

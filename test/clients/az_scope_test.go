@@ -117,7 +117,7 @@ func TestAzSubscription(t *testing.T) {
 		c.play(t, step{command: `group create -n deployed -l westus --query name`, prints: `"deployed"`})
 		const (
 			file         = ` --template-file template.json`
-			noExport     = `The export of templates is out of the scope of this service.`
+			noExport     = `The export of groups as templates is out of the scope of this service: export one of their deployments.`
 			noSpecs      = `Template specs are out of the scope of this service.`
 			noPolicies   = `Policies are out of the scope of this service.`
 			noManagement = `Management groups are out of the scope of this service: its scopes are '/', subscriptions, resource groups and resources.`
