@@ -236,7 +236,7 @@ func testExplain(b *tab, at string, w *harness.World) {
 	b.fill("#path", w.ResourcePath("rg", "Contoso.Compute/virtualMachines/other")+"?api-version="+harness.Version)
 	b.fill("#content", `{"location":"northeurope"}`)
 	b.click("form button:not([type])")
-	b.sees("goes to Contoso.Compute in northeurope")
+	b.sees("goes to Contoso.Compute in northeurope", "If the body were planned", "the map has no document of this api-version (spec)", "it judges no plans (capabilities: preflight)")
 	b.holds("the address has no body", `location.hash.includes('path=') && !location.hash.includes('northeurope')`)
 	b.open(at + "/#/explain")
 	b.fill("#path", locked)

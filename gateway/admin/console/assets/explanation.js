@@ -11,8 +11,18 @@ const roles = { enforced: 'roles count', ignored: 'roles do not count: the confi
 export function explanationOf(e) {
   return [verdictOf(e), waitingOf('What refuses or delays it', e.heldBy ?? []), signInOf(e.signIn), heading('Steps'), table('The steps of the way, up to the one that ends it', [
     ['Step', (c) => c.step], ['Outcome', (c) => (c.passed ? badge('passed', 'good') : badge(e.verdict.outcome === 'open' ? 'open' : 'refused', e.verdict.outcome === 'open' ? 'warn' : 'bad'))], ['What was found', (c) => text(c.detail)]], e.checks, { key: (c) => c.step }),
-  e.locks ? [heading('Locks'), table('Locks at or above what the request changes', lockColumns, e.locks)] : '',
+  judgesOf(e.judges), e.locks ? [heading('Locks'), table('Locks at or above what the request changes', lockColumns, e.locks)] : '',
   placeOf(e.place), (e.calls ?? []).map(callOf), e.known ? known(e.known, e.locks ? [] : e.known.locks) : ''];
+}
+
+const judges = { gateway: 'Portico', shape: 'The shape of the type', provider: 'The provider' };
+const says = { accepts: ['accepts', 'good'], refuses: ['refuses', 'bad'], notAsked: ['not asked'] };
+
+// judgesOf says who would refuse the body if it were planned, in their order.
+function judgesOf(all) {
+  if (!all) return '';
+  return [heading('If the body were planned'), table('Who judges the body, up to the one that refuses it', [
+    ['Judge', (j) => judges[j.judge]], ['Verdict', (j) => badge(...says[j.verdict])], ['What was found', (j) => text(j.detail ?? '')]], all, { key: (j) => j.judge })];
 }
 
 function verdictOf({ verdict: v, request: r, caller: c }) {
