@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,9 +63,10 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	var groups []observe.ReplicaGroup
+	alone := false
 	switch query.Get("each") {
 	case "":
-		groups = l.Recent.Groups(r.Context())
+		groups, alone = l.Recent.Groups(r.Context())
 	case "true":
 		for _, a := range l.Recent.Answers() {
 			groups = append(groups, observe.ReplicaGroup{ErrorGroup: observe.ErrorGroup{ErrorAnswer: a, Count: 1, First: a.Time}, Replica: l.Recent.Replica()})
@@ -81,9 +83,13 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 	for tenant, ids := range callers {
 		names[tenant] = l.namesOf(r.Context(), tenant, ids)
 	}
-	return http.StatusOK, listOf(groups, func(g observe.ReplicaGroup) api.ErrorAnswer {
+	answer := api.ErrorAnswers{Page: listOf(groups, func(g observe.ReplicaGroup) api.ErrorAnswer {
 		return errorAnswerOf(g, names[g.Caller.TenantID][arm.Fold(g.Caller.ID)])
-	}), nil
+	})}
+	if alone {
+		answer.Note = fmt.Sprintf("These are the errors of one replica alone, %s: the store is away.", l.Recent.Replica())
+	}
+	return http.StatusOK, answer, nil
 }
 
 // namesTime bounds the search for names, which are shown where they are known.

@@ -55,13 +55,12 @@ func (r *Recent) share(ctx context.Context, written uint64) uint64 {
 }
 
 // Groups are those of all replicas, the newest first. While the store does not answer
-// they are those of this one alone.
-func (r *Recent) Groups(ctx context.Context) []ReplicaGroup {
+// they are those of this one alone, which is reported.
+func (r *Recent) Groups(ctx context.Context) (all []ReplicaGroup, alone bool) {
 	now := time.Now()
 	r.mu.Lock()
 	own := r.groups.newestFirst(now)
 	r.mu.Unlock()
-	var all []ReplicaGroup
 	add := func(replica string, groups []ErrorGroup) {
 		for _, g := range groups {
 			if now.Sub(g.Time) < groupsKept {
@@ -73,18 +72,16 @@ func (r *Recent) Groups(ctx context.Context) []ReplicaGroup {
 	ctx, cancel := context.WithTimeout(ctx, shareTime)
 	defer cancel()
 	others, err := r.shared.Others(ctx, r.replica)
-	if err == nil {
-		for name, text := range others {
-			groups, err := unpackGroups(text)
-			if err == nil { // a later version may write another form
-				add(name, groups)
-			}
+	for name, text := range others {
+		groups, err := unpackGroups(text)
+		if err == nil { // a later version may write another form
+			add(name, groups)
 		}
 	}
 	slices.SortFunc(all, func(a, b ReplicaGroup) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Replica, b.Replica), cmp.Compare(a.Correlation, b.Correlation))
 	})
-	return all
+	return all, err != nil && r.shared.Shared()
 }
 
 // Replica is the name of this replica.

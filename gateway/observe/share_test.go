@@ -24,7 +24,8 @@ func openErrors(t *testing.T, o inventory.Options) *observed.Errors {
 // A replica shows the errors of the others, which they write when there are new ones.
 func TestErrorsAreShared(t *testing.T) {
 	t.Parallel()
-	dsn := harness.StartPostgres(t, "fsync=off").CreateDatabase(t, "portico")
+	postgres := harness.StartPostgres(t, "fsync=off")
+	dsn := postgres.CreateDatabase(t, "portico")
 	a := NewRecent(openErrors(t, inventory.Options{Driver: engine.Postgres, DSN: dsn}), "a")
 	b := NewRecent(openErrors(t, inventory.Options{Driver: engine.Postgres, DSN: dsn}), "b")
 	fail := func(r *Recent, region string, age time.Duration) {
@@ -34,21 +35,32 @@ func TestErrorsAreShared(t *testing.T) {
 	fail(a, "east", time.Second)
 	written := a.share(t.Context(), 0)
 	fail(b, "west", time.Hour)
-	got := b.Groups(t.Context())
-	if len(got) != 2 || got[0].Replica != "a" || got[0].Count != 2 || got[0].Region != "east" || got[0].Caller != (Caller{"t", "c"}) || got[0].Path != "/p" || got[1].Replica != "b" {
+	got, alone := b.Groups(t.Context())
+	if alone || len(got) != 2 || got[0].Replica != "a" || got[0].Count != 2 || got[0].Region != "east" || got[0].Caller != (Caller{"t", "c"}) || got[0].Path != "/p" || got[1].Replica != "b" {
 		t.Errorf("%+v", got)
 	}
-	if own := a.Groups(t.Context()); len(own) != 1 {
+	if own, _ := a.Groups(t.Context()); len(own) != 1 {
 		t.Errorf("what was not written is read: %+v", own)
 	}
 	harness.OK(t, a.shared.Put(t.Context(), "a", []byte("of a later version")))
-	if again := a.share(t.Context(), written); again != written || len(b.Groups(t.Context())) != 1 {
+	if again := a.share(t.Context(), written); again != written || shownBy(t, b) != 1 {
 		t.Error("it was written though nothing changed")
 	}
 	fail(a, "east", 0)
-	if a.share(t.Context(), written) == written || len(b.Groups(t.Context())) != 2 {
+	if a.share(t.Context(), written) == written || shownBy(t, b) != 2 {
 		t.Error("what came was not written")
 	}
+	postgres.Stop(t)
+	if got, alone := b.Groups(t.Context()); !alone || len(got) != 1 || got[0].Replica != "b" {
+		t.Errorf("while the store is away: alone %t, %+v", alone, got)
+	}
+}
+
+// shownBy is how many groups a replica shows.
+func shownBy(t *testing.T, r *Recent) int {
+	t.Helper()
+	all, _ := r.Groups(t.Context())
+	return len(all)
 }
 
 // One replica alone writes nothing.
@@ -57,7 +69,7 @@ func TestErrorsOfOneReplica(t *testing.T) {
 	r := NewRecent(openErrors(t, inventory.Options{DSN: filepath.Join(t.TempDir(), "test.db")}), "a")
 	r.groups.add(ErrorAnswer{Time: time.Now(), Status: 503})
 	r.Run(t.Context()) // returns
-	if got := r.Groups(t.Context()); len(got) != 1 || got[0].Replica != "a" {
+	if got, alone := r.Groups(t.Context()); alone || len(got) != 1 || got[0].Replica != "a" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -34,4 +34,8 @@ func TestErrorsOfSubscriptions(t *testing.T) {
 		t.Errorf("on 132 columns:\n%s", text)
 	}
 	shows(t, l, "errors --by-subscription", "SUBSCRIPTION", "FAILURES", "REFUSALS", "LAST", someSubscription, "2", "8", "Ada", "4m ago", somebody, "0", "1", "-", "3m ago", "-")
+
+	all["GET /admin/errors"] = api.ErrorAnswers{Note: "One replica alone."}
+	l = startListener(t, all)
+	shows(t, l, "errors", "No answer was an error in the last day.", "One replica alone.")
 }

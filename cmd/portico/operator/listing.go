@@ -111,7 +111,21 @@ func (l listing[T, R]) query(c *cobra.Command) url.Values {
 	return query
 }
 
+// draw shows the list, and below it what it lacks.
 func (l listing[T, R]) draw(ctx context.Context, a *asking, c *api.Client, to io.Writer, query url.Values, limit int) error {
+	lacks := ""
+	c.Noted = func(note string) { lacks = note }
+	if err := l.drawAll(ctx, a, c, to, query, limit); err != nil || lacks == "" {
+		return err
+	}
+	if a.format.ForPrograms() {
+		to = a.errs
+	}
+	_, err := fmt.Fprintln(to, terminal.Clean(lacks))
+	return err
+}
+
+func (l listing[T, R]) drawAll(ctx context.Context, a *asking, c *api.Client, to io.Writer, query url.Values, limit int) error {
 	size := largestPage
 	if limit > 0 {
 		size = min(size, limit)

@@ -38,6 +38,10 @@ type ClientOptions struct {
 // proxy, follows no redirect, and takes no link to another host. Answers are bounded, and
 // an error says which kind it is: *UnreachableError, *Refusal or *NotAdminError.
 type Client struct {
+	// Noted is given what a page of a list says that it lacks; nil: no one is. It is set
+	// before the first call.
+	Noted func(note string)
+
 	base, token string
 	http        *http.Client
 }

@@ -14,10 +14,13 @@ import (
 func (c *Client) Pages(ctx context.Context, path string, query url.Values) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for {
-			page, err := Get[Page[json.RawMessage]](ctx, c, path, query)
+			page, err := Get[notedPage](ctx, c, path, query)
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if page.Note != "" && c.Noted != nil {
+				c.Noted(page.Note)
 			}
 			for _, element := range page.Value {
 				if !yield(element, nil) {
@@ -35,6 +38,12 @@ func (c *Client) Pages(ctx context.Context, path string, query url.Values) iter.
 			query = next
 		}
 	}
+}
+
+// notedPage is a page of any list.
+type notedPage struct {
+	Page[json.RawMessage]
+	Note string `json:"note"`
 }
 
 // ownLink reads the link to the next page of a list. One to elsewhere, or to the same page,

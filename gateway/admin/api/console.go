@@ -16,7 +16,7 @@ var consoleOperations = []Operation{
 		Method: http.MethodGet, Path: "/admin/errors",
 		Summary: "Answers that were errors, of all replicas in the last day, by status, code, region, subscription, caller and replica; of each group the newest one. The newest first.",
 		Query:   append([]Parameter{{"each", "true: each of the last answers of this replica alone"}}, paging[:1]...),
-		Answer:  Page[ErrorAnswer]{}, Status: http.StatusOK,
+		Answer:  ErrorAnswers{}, Status: http.StatusOK,
 	},
 	{Method: http.MethodGet, Path: "/admin/configuration", Summary: "The settings in use, without secrets.", Answer: ConfigurationInUse{}, Status: http.StatusOK},
 	{
@@ -59,6 +59,14 @@ type Flow struct {
 type RegionFlow struct {
 	Region string `json:"region"`
 	Flow
+}
+
+// ErrorAnswers are a list of answers with errors.
+type ErrorAnswers struct {
+	Page[ErrorAnswer]
+	// Note says what the list lacks: while the store is away it has the errors of one
+	// replica alone.
+	Note string `json:"note,omitempty"`
 }
 
 // ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico; the newest of those

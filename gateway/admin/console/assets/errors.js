@@ -10,14 +10,16 @@ const titles = { code: 'Code', region: 'Region', subscription: 'Subscription', c
 const usual = ['code', 'region', 'subscription', 'caller'];
 const mostListed = 100; // answers of a group
 
-// all are the errors of all replicas, the newest first: each of the last ones of the replica
-// that answers, and one for all others that are alike.
-export async function all(signal) {
-  const { value: groups } = await get('/admin/errors?limit=1000', signal), { value: each } = await get('/admin/errors?each=true&limit=1000', signal);
+export const all = async (signal) => (await read(signal)).answers;
+
+// read reads the errors of all replicas, the newest first: each of the last ones of the
+// replica that answers, and one for all others that are alike. The note says what they lack.
+async function read(signal) {
+  const { value: groups, note: lacks } = await get('/admin/errors?limit=1000', signal), { value: each } = await get('/admin/errors?each=true&limit=1000', signal);
   const kind = (a) => [a.replica, a.status, a.code, a.cause, a.region, a.subscription, a.tenantId, a.caller].join('|'), known = new Map();
   for (const a of each) known.set(kind(a), (known.get(kind(a)) ?? 0) + 1);
   const others = groups.map((g) => (known.has(kind(g)) ? { ...g, count: g.count - known.get(kind(g)), time: g.first, path: '', correlationId: '' } : g)).filter((g) => g.count > 0);
-  return [...each, ...others].sort((a, b) => new Date(b.time) - new Date(a.time));
+  return { answers: [...each, ...others].sort((a, b) => new Date(b.time) - new Date(a.time)), lacks };
 }
 
 const total = (answers) => answers.reduce((n, a) => n + a.count, 0);
@@ -27,18 +29,18 @@ export function start(body, { every, signal, query, keep }) {
   const region = query.get('region') ?? '', subscription = query.get('subscription') ?? '', list = el('div', { id: 'errors' });
   const chosen = query.get('by')?.split(',') ?? usual;
   const by = Object.keys(group).map((key) => [key, el('input', { type: 'checkbox', id: `by-${key}`, checked: chosen.includes(key) })]);
-  let answers = [];
+  let answers = [], lacks;
   const draw = () => {
     const keys = by.filter(([, box]) => box.checked).map(([key]) => key), wanted = words.value.toLowerCase();
     keep({ text: words.value, failed: failed.checked && '1', region, subscription, by: keys.join() !== usual.join() && (keys.join() || 'none') });
     const found = answers.filter((a) => (!failed.checked || a.status >= 500) && (!region || a.region === region) && (!subscription || group.subscription(a) === subscription) && (!wanted || Object.values(a).join(' ').toLowerCase().includes(wanted)));
-    show(list, el('p', {}, el('strong', {}, `${total(found)} answers`), found.length ? [', from ', when(found.at(-1).time), ' to ', when(found[0].time)] : '', region || subscription ? [' of ', region, nameOr(subscription), ' ', links.link('all', 'errors')] : ''),
+    show(list, lacks ? el('p', { class: 'verdict warn', id: 'lacks' }, lacks) : '', el('p', {}, el('strong', {}, `${total(found)} answers`), found.length ? [', from ', when(found.at(-1).time), ' to ', when(found[0].time)] : '', region || subscription ? [' of ', region, nameOr(subscription), ' ', links.link('all', 'errors')] : ''),
       found.length ? groupsOf(found, keys) : note(answers.length ? 'No answer is like this.' : 'No answer was an error in the last day.'));
   };
   for (const control of [words, failed, ...by.map(([, box]) => box)]) control.addEventListener('input', draw);
   body.append(filters(field('Filter: a correlation id, a region, a status, a code', words, true), el('label', { class: 'choice' }, failed, '5xx only'), el('fieldset', {}, el('legend', {}, 'Groups by'), by.map(([key, box]) => el('label', { class: 'choice' }, box, titles[key])))), list);
   every(3000, async () => {
-    answers = await all(signal);
+    ({ answers, lacks } = await read(signal));
     draw();
   });
 }
