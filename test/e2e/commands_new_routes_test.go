@@ -62,7 +62,7 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	})
 	wants(show(0, "regions"), "down")
 	wants(show(0, "errors"), "BadGatewayConnection", w.SubscriptionID)
-	wants(show(0, "errors", "--by-subscription"), "FAILURES", w.SubscriptionID)
+	wants(show(0, "errors", "--by-subscription"), "NAME", "FAILURES", w.SubscriptionID, "Demo")
 }
 
 // Who names the public listener is told so, whether or not that wants a token.

@@ -2,10 +2,13 @@ package operator
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -42,9 +45,11 @@ func errorsCommand(p Program) *cobra.Command {
 		params: []param{{name: "each", flag: "each", usage: "show each of the last answers of one replica: 250 failures and 250 refusals", none: "This replica has answered without an error."}},
 	}
 	bySubscription := false
-	l.text = func(a *asking, to io.Writer, all []api.ErrorAnswer) error {
+	l.text = func(ctx context.Context, a *asking, c *api.Client, to io.Writer, all []api.ErrorAnswer) error {
 		if bySubscription {
-			return table(a, sufferingColumns()).Write(a.out, to, sufferingOf(all))
+			found := sufferingOf(all)
+			nameThem(ctx, c, found)
+			return table(a, sufferingColumns()).Write(a.out, to, found)
 		}
 		return table(a, errorColumns()).Write(a.out, to, all)
 	}
@@ -61,7 +66,7 @@ BadGatewayConnection. The correlation id finds the request in the logs of both.`
 
 // suffering is what a subscription got.
 type suffering struct {
-	subscription       string
+	subscription, name string
 	failures, refusals int
 	last               time.Time
 	callers            map[string]int // by name or id
@@ -111,9 +116,28 @@ func sufferingOf(all []api.ErrorAnswer) []suffering {
 	return found
 }
 
+// mostNamed bounds how many subscriptions are looked up.
+const mostNamed = 100
+
+// nameThem gives the names of the first subscriptions. A subscription that there is not has
+// none, and none has one while the store does not answer.
+func nameThem(ctx context.Context, c *api.Client, found []suffering) {
+	for i := range found[:min(len(found), mostNamed)] {
+		if found[i].subscription == "" {
+			continue
+		}
+		s, err := api.Get[api.Subscription](ctx, c, "/admin/subscriptions/"+url.PathEscape(found[i].subscription), nil)
+		if refusal, ok := errors.AsType[*api.Refusal](err); err != nil && (!ok || refusal.Status != http.StatusNotFound) {
+			return
+		}
+		found[i].name = s.DisplayName
+	}
+}
+
 func sufferingColumns() []terminal.Column[suffering] {
 	return []terminal.Column[suffering]{
 		{Title: "SUBSCRIPTION", Cell: func(s suffering) string { return s.subscription }},
+		{Title: "NAME", Cell: func(s suffering) string { return s.name }, Least: 12, Drop: 1},
 		{Title: "FAILURES", Cell: func(s suffering) string { return strconv.Itoa(s.failures) }, Right: true},
 		{Title: "REFUSALS", Cell: func(s suffering) string { return strconv.Itoa(s.refusals) }, Right: true},
 		{Title: "CALLERS", Cell: suffering.mostOf, Least: 12},

@@ -33,7 +33,10 @@ func TestErrorsOfSubscriptions(t *testing.T) {
 	if text := onTerminal(t, l, 132, "errors"); !strings.Contains(text, "SUBSCRIPTION") || !strings.Contains(text, "000000000001 ") {
 		t.Errorf("on 132 columns:\n%s", text)
 	}
-	shows(t, l, "errors --by-subscription", "SUBSCRIPTION", "FAILURES", "REFUSALS", "LAST", someSubscription, "2", "8", "Ada", "4m ago", somebody, "0", "1", "-", "3m ago", "-")
+	l.set("GET /admin/subscriptions/{id}", api.Subscription{ID: someSubscription, DisplayName: "Production"})
+	shows(t, l, "errors --by-subscription", "SUBSCRIPTION", "NAME", "FAILURES", "REFUSALS", "LAST", someSubscription, "Production", "2", "8", "Ada", "4m ago", somebody, "Production", "0", "1", "-", "3m ago", "-")
+	l.set("GET /admin/subscriptions/{id}", refusal{404, "SubscriptionNotFound", "There is none."})
+	shows(t, l, "errors --by-subscription", someSubscription, "-", "2", "8", "Ada", "4m ago")
 
 	all["GET /admin/errors"] = api.ErrorAnswers{Note: "One replica alone."}
 	l = startListener(t, all)

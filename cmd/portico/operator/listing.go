@@ -29,7 +29,7 @@ type listing[T, R any] struct {
 	columns []terminal.Column[R]
 	none    string // what is said where there is nothing
 	// text writes what there is for people; nil: the table of the columns.
-	text func(a *asking, to io.Writer, all []T) error
+	text func(ctx context.Context, a *asking, c *api.Client, to io.Writer, all []T) error
 }
 
 // param is a parameter of the query that is a flag.
@@ -148,9 +148,11 @@ func (l listing[T, R]) drawAll(ctx context.Context, a *asking, c *api.Client, to
 	}
 	text := l.text
 	if text == nil {
-		text = func(a *asking, to io.Writer, all []T) error { return table(a, l.columns).Write(a.out, to, l.rows(all)) }
+		text = func(_ context.Context, a *asking, _ *api.Client, to io.Writer, all []T) error {
+			return table(a, l.columns).Write(a.out, to, l.rows(all))
+		}
 	}
-	if err := text(a, to, all); err != nil {
+	if err := text(ctx, a, c, to, all); err != nil {
 		return err
 	}
 	if more {
