@@ -54,7 +54,7 @@ func (p *Plan) send(orders []*Member, m *Member) []*Member {
 		return orders
 	}
 	m.Tried, m.among = len(p.went), p.tally.typesPresent()
-	p.become(m, InFlight, false)
+	p.become(m, InFlight, m.Unreachable) // until its region answers
 	return append(orders, m)
 }
 

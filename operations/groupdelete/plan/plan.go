@@ -394,11 +394,12 @@ func (p *Plan) canPass() bool {
 	return false
 }
 
-// unreachableRegions returns the regions that members wait for.
+// unreachableRegions returns the regions that members wait for, also while these are tried
+// again, which may take as long as a call.
 func (p *Plan) unreachableRegions() []string {
 	regions := map[string]bool{}
 	for _, m := range p.Members {
-		if m.State == Waiting && m.Unreachable {
+		if m.Unreachable {
 			regions[m.Region] = true
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,6 +130,41 @@ func TestDeletionWaitsForRegionsAlone(t *testing.T) {
 	came, err = w.run(testLimits, nil, 0)
 	if err != nil || came.end != EndBlocked || came.took > 16*time.Minute || came.took < 13*time.Minute {
 		t.Errorf("%+v %v", came, err)
+	}
+}
+
+// A deletion waits for a region until that answers: also while a call tries it again, and
+// for whoever takes the deletion over then.
+func TestDeletionWaitsForARegionThatIsTriedAgain(t *testing.T) {
+	for outcome, want := range map[Outcome]int{OutcomeUnreachable: 1, OutcomeTransient: 0, OutcomeAccepted: 0, OutcomeRefused: 0} {
+		d := New(testLimits, nil)
+		d.Add(&Member{Key: "a", Type: "a", Endpoint: "e", Region: "eastus"})
+		now := time.Unix(0, 0)
+		d.Next(now)
+		if waits := d.Progress().WaitingFor; len(waits) != 0 {
+			t.Errorf("before any answer: %q", waits)
+		}
+		d.OnResult("a", Result{Outcome: OutcomeUnreachable, Why: "Its provider gave no answer."}, now)
+		now = now.Add(time.Hour)
+		if len(d.Next(now)) != 1 {
+			t.Fatal("it is not tried again")
+		}
+		other := New(testLimits, nil)
+		restored := &Member{Key: "a", Type: "a", Endpoint: "e", Region: "eastus"}
+		restored.Restore(d.Members["a"].Record())
+		other.Add(restored)
+		for whose, plan := range map[string]*Plan{"its own": d, "that of who takes over": other} {
+			if p := plan.Progress(); !slices.Equal(p.WaitingFor, []string{"eastus"}) {
+				t.Errorf("%s, while a call tries it: %+v", whose, p)
+			}
+		}
+		if waits := d.Waits(now.Add(time.Hour)); len(waits) != 1 || !strings.Contains(waits[0].Reason, "until the region answers") {
+			t.Errorf("while a call tries it: %+v", waits)
+		}
+		d.OnResult("a", Result{Outcome: outcome}, now)
+		if waits := d.Progress().WaitingFor; len(waits) != want {
+			t.Errorf("%s: %q", outcome, waits)
+		}
 	}
 }
 
