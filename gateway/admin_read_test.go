@@ -269,6 +269,14 @@ func TestAdminNames(t *testing.T) {
 	if len(of) != 1 || of[0].PrincipalName != who.Name {
 		t.Errorf("%+v", of)
 	}
+	lock := groupPath("g") + "/providers/Microsoft.Authorization/locks/l"
+	s.ok(201, "PUT", lock+"?api-version=2020-05-01", `{"properties":{"level":"CanNotDelete"}}`, "Authorization", bearer(secret))
+	s.ok(200, "DELETE", lock+"?api-version=2020-05-01", "", "Authorization", bearer(secret))
+	var removed described.ResourceDetail
+	must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/resource?id="+lock, "").text), &removed))
+	if len(removed.Events) == 0 || !strings.HasSuffix(removed.Events[0].Action, "/locks/delete") || removed.Events[0].Caller != who.ObjectID || removed.Events[0].Name != who.Name {
+		t.Errorf("the removal of a lock: %+v", removed.Events)
+	}
 	for _, query := range []string{"last=1", "resource=" + groupPath("g")} {
 		if page := s.asked(200, "", "GET", "/admin/changes?"+query, ""); !strings.Contains(page.text, `"name":"`+who.Name+`"`) {
 			t.Errorf("%s: %s", query, page.text)

@@ -105,7 +105,7 @@ func (l *listener) addHolder(ctx context.Context, path *arm.Path, shown *api.Res
 }
 
 func eventOf(e events.Event) api.ResourceEvent {
-	shown := api.ResourceEvent{Time: e.At.UTC(), Action: e.Action, Status: string(e.Status), Caller: e.Cause.ObjectID, CorrelationID: e.Cause.Correlation}
+	shown := api.ResourceEvent{Time: e.At.UTC(), Action: e.Action, Status: string(e.Status), Caller: e.Cause.ObjectID, Name: e.Cause.Name, CorrelationID: e.Cause.Correlation}
 	switch {
 	case shown.Caller != "":
 	case e.Cause.Operator:

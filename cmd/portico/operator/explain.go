@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -337,6 +338,6 @@ func (p *explanationLines) known(known *api.ResourceDetail) {
 		p.line("  lock %s (%s) on %s", l.Name, l.Level, l.Scope)
 	}
 	for _, event := range known.Events {
-		p.line("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, event.Caller)
+		p.line("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, cmp.Or(event.Name, event.Caller))
 	}
 }

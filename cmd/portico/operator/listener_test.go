@@ -211,7 +211,7 @@ func answers() map[string]any {
 			{ID: somebody, TenantID: somebody, DisplayName: "日本語の名前はとても長いです、そして広いです", State: "Deleted", Erased: true},
 		}},
 		"GET /admin/resources":                 api.Page[api.Resource]{Value: []api.Resource{row, {ID: someGroup + "/providers/A.B/c/d", Type: "A.B/c", Region: "westus", Phase: "Stable", Flags: []string{}}}},
-		"GET /admin/resource":                  api.ResourceDetail{ID: someID, Row: &row, Waiting: []api.Waiting{waiting}, Fences: []api.Fence{fence}, Locks: []api.Lock{lock}, Events: []api.ResourceEvent{{Time: at, Action: "Contoso.Compute/virtualMachines/write", Status: "Started", Caller: somebody, CorrelationID: somebody}}},
+		"GET /admin/resource":                  api.ResourceDetail{ID: someID, Row: &row, Waiting: []api.Waiting{waiting}, Fences: []api.Fence{fence}, Locks: []api.Lock{lock}, Events: []api.ResourceEvent{{Time: at, Action: "Contoso.Compute/virtualMachines/write", Status: "Started", Caller: somebody, Name: "Ada", CorrelationID: somebody}}},
 		"GET /admin/locks":                     api.Page[api.Lock]{Value: []api.Lock{lock}},
 		"GET /admin/roles":                     api.Page[api.RoleAssignment]{Value: []api.RoleAssignment{{ID: someGroup + "/providers/Microsoft.Authorization/roleAssignments/" + somebody, Scope: someGroup, PrincipalID: somebody, PrincipalType: "ServicePrincipal", Role: "User Access Administrator"}}},
 		"GET /admin/fences":                    api.Page[api.Fence]{Value: []api.Fence{fence}},

@@ -156,7 +156,7 @@ func TestWhatIsShownAt80Columns(t *testing.T) {
 		"doubts":                            {"-with-a-long-name", "writeWithoutAnswer"},
 		"fences":                            {"-with-a-long-name", "PUT"},
 		"jobs show cdef":                    {"Done", "waitingFor"},
-		"resources show " + someID:          {"in northeurope, Accepted, verify, followPut,\nchanged 3m ago", "Waits for:", "Fences:", "CanNotDelete", "Last events:"},
+		"resources show " + someID:          {"in northeurope, Accepted, verify, followPut,\nchanged 3m ago", "Waits for:", "Fences:", "CanNotDelete", "Last events:", "Ada"},
 		"sinks list":                        {"audit", "Away", "1234", "17", "denied, 401"},
 		"sinks show audit":                  {"denied, 401", "portico unstick sink/audit/4711 --ask", "portico sinks retrying audit", "portico sinks dead audit"},
 		"sinks retrying audit":              {"4711", "refused, 422", "-with-a-long-name", "4712", "behind another"},

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -114,7 +115,7 @@ func eventColumns() []terminal.Column[api.ResourceEvent] {
 		{Title: "TIME", Time: func(e api.ResourceEvent) time.Time { return e.Time }},
 		{Title: "STATUS", Cell: func(e api.ResourceEvent) string { return e.Status }, Style: func(e api.ResourceEvent) terminal.Style { return styleOf(e.Status) }},
 		{Title: "ACTION", Cell: func(e api.ResourceEvent) string { return e.Action }, Least: 16},
-		{Title: "CALLER", Cell: func(e api.ResourceEvent) string { return e.Caller }, Least: 8},
+		{Title: "CALLER", Cell: func(e api.ResourceEvent) string { return cmp.Or(e.Name, e.Caller) }, Least: 8},
 		{Title: "CORRELATION", Cell: func(e api.ResourceEvent) string { return e.CorrelationID }, Drop: 1},
 	}
 }

@@ -64,6 +64,7 @@ type ResourceEvent struct {
 	Action        string    `json:"action"`
 	Status        string    `json:"status"`
 	Caller        string    `json:"caller,omitempty"` // the object ID of who asked, or what of Portico did it
+	Name          string    `json:"name,omitempty"`   // that the caller had in its token
 	CorrelationID string    `json:"correlationId,omitempty"`
 }
 

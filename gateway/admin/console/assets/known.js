@@ -23,7 +23,7 @@ export function knownOf(k, standing) {
     waitingOf('It waits for', k.waiting),
     part('Fences', [['Region', (f) => links.region(f.region)], ['Reason', (f) => text(f.reason)], ['Until', (f) => when(f.until)]], k.fences, (f) => `${f.id} ${f.region}`),
     part('Locks', lockColumns, standing),
-    part('Its last events', [['Time', (v) => when(v.time)], ['Action', (v) => v.action], ['Status', (v) => outcome(v.status)], ['Caller', (v) => links.caller(v.caller)], ['Correlation id', (v) => links.correlation(v.correlationId)]], k.events, (v) => `${v.time} ${v.action} ${v.status}`)];
+    part('Its last events', [['Time', (v) => when(v.time)], ['Action', (v) => v.action], ['Status', (v) => outcome(v.status)], ['Caller', (v) => links.caller(v.caller, v.name)], ['Correlation id', (v) => links.correlation(v.correlationId)]], k.events, (v) => `${v.time} ${v.action} ${v.status}`)];
 }
 
 export const known = (k, standing) => el('section', {}, heading('What is known'), el('p', {}, links.resource(k.id)), knownOf(k, standing));
