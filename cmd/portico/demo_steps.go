@@ -12,7 +12,7 @@ import (
 
 // step is something to try in the demo: lines for a shell, in their order.
 type step struct {
-	title string
+	title string // it is pasted too: without quotes and parentheses, which some shells read in comments
 	lines []string
 	look  string // what to look at in the answers
 }
@@ -44,15 +44,15 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 		{"See the headers by which a request is traced:", []string{
 			"curl -sS " + head + ` -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' "$demo` + machines + "/gamma" + version + `"`,
 		}, "x-ms-routing-request-id begins with the gateway's region; x-ms-client-request-id is the caller's own."},
-		{"Read the group's ETag, and be refused with a stale one (412):", []string{
-			"curl -sS " + head + ` "` + group + `"`, send("PATCH", group, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`),
+		{"Read the ETag of the group, and be refused with a stale one, by 412:", []string{
+			"curl -sS " + head + ` "` + group + `"`, apart(send("PATCH", group, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`)),
 		}, "PreconditionFailed: a write that names another version than the present one changes nothing."},
 		{"Next, see which way a request would take, without sending it:", []string{
 			portico("explain GET '" + beta + version + "'"),
 		}, "The last lines name the region, and the address that would be called."},
-		{"Then a deletion that waits: contoso's East US refuses to delete beta until the last line.", []string{
-			send("POST", eastus+faults, refusesDeletions), `curl -sS -i -X DELETE "` + group + `"`,
-			portico("status"), "curl -sS -i -X DELETE '" + eastus + faults + "'",
+		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status says so.", []string{
+			apart(send("POST", eastus+faults, refusesDeletions)), `curl -sS -i -X DELETE "` + group + `"`,
+			"until " + portico("status") + " | grep -A2 'waits for eastus'; do sleep 1; done", "curl -sS -i -X DELETE '" + eastus + faults + "'",
 		}, "202, and status names what the deletion waits for. The last line ends the refusals, and the next attempt deletes the group."},
 		{"Watch all of it in the console, at http://" + cfg.Server.Admin + "/", nil, ""},
 	}
@@ -73,10 +73,13 @@ func variables(cfg *config.Config) []string {
 // shown is a line whose answer is JSON: by jq, where it is there.
 func shown(line string) string {
 	if _, err := exec.LookPath("jq"); err != nil {
-		return line
+		return apart(line)
 	}
 	return line + " | jq"
 }
+
+// apart is a line whose answer ends with a new line, so that the next one stands below it.
+func apart(line string) string { return line + ` -w '\n'` }
 
 // explain prints what runs, and what to try.
 func (d *demo) explain(cfg *config.Config, steps []step) {
@@ -89,12 +92,13 @@ Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the c
 	if d.tour {
 		return
 	}
-	fmt.Fprintln(d.out, "Two variables keep the lines short. Paste all of it into another terminal, or see it step by step with --tour:")
+	fmt.Fprintln(d.out, "Paste all that follows into another terminal, or see it step by step with --tour. Two variables keep the lines short.")
+	fmt.Fprintln(d.out)
 	for _, line := range variables(cfg) {
 		fmt.Fprintln(d.out, line)
 	}
 	for _, s := range steps {
-		fmt.Fprintf(d.out, "\n%s\n", s.title)
+		fmt.Fprintf(d.out, "\n# %s\n", s.title)
 		for _, line := range s.lines {
 			fmt.Fprintln(d.out, line)
 		}

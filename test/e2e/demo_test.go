@@ -65,6 +65,42 @@ func TestDemo(t *testing.T) {
 	again.process.Stop(t, syscall.SIGINT)
 }
 
+// All that is printed below the two variables, pasted at once, shows what it says: a shell
+// reads the titles as comments, and the deletion waits long enough to be seen.
+func TestDemoPastedWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := startDemo(t, dir)
+	text := eventually(t, "the last line", func() (string, bool) {
+		printed := d.process.Stdout()
+		return printed[max(0, strings.Index(printed, "portico=")):], strings.HasSuffix(printed, "/\n\n")
+	})
+	for line := range strings.Lines(text) { // zsh reads quotes and parentheses even there
+		if strings.HasPrefix(line, "# ") && strings.ContainsAny(line, "'\"`()") {
+			t.Errorf("a title that some shells do not take for a comment: %s", line)
+		}
+	}
+	shell := exec.CommandContext(t.Context(), "sh")
+	shell.Dir, shell.Stdin = dir, strings.NewReader(text)
+	shown, err := shell.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{`"provisioningState":"Succeeded"`, "412 Precondition Failed", "would call (forward) eastus", "202 Accepted", "waits for eastus", "next: portico jobs show", "204 No Content"} {
+		if !strings.Contains(squeeze(string(shown)), squeeze(want)) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	if strings.Contains(string(shown), "not found") || strings.Contains(string(shown), "yntax error") {
+		t.Errorf("not all of it is for a shell:\n%s", shown)
+	}
+	eventually(t, "the end of the group", func() (struct{}, bool) {
+		status, err := get(t, "http://"+d.address+"/subscriptions/"+harness.SubscriptionID+"/resourceGroups/demo?api-version=2021-04-01")
+		return struct{}{}, err == nil && status == http.StatusNotFound
+	})
+	d.process.Stop(t, syscall.SIGINT)
+}
+
 // The tour shows each line before it runs, and at the end a deletion that waits for a
 // region, of which status tells, and that ends when the region no longer refuses.
 func TestDemoTour(t *testing.T) {
