@@ -62,9 +62,9 @@ func deployments(t *testing.T, c azure) {
 		step{command: `group delete -n deployed --yes`},
 	)
 	// A fault says where it is, in what az has sent.
-	writeFile(t, filepath.Join(c.dir, "faulty.json"), strings.Replace(harness.Template(t, "network"), `"[length(range(`, `"[lenght(range(`, 1))
+	writeFile(t, filepath.Join(c.dir, "faulty.json"), strings.Replace(harness.Template(t, "network"), `"[length(range(`, `"[lengths(range(`, 1))
 	o := c.run(t, strings.Fields(`deployment sub create -l westus -n faulty -f faulty.json`)...)
-	if o.Code != 1 || !strings.Contains(o.Stderr, "InvalidTemplate") || !strings.Contains(o.Stderr, "'lenght'") {
+	if o.Code != 1 || !strings.Contains(o.Stderr, "InvalidTemplate") || !strings.Contains(o.Stderr, "'lengths'") {
 		t.Errorf("exit status %d\n%s", o.Code, o.Stderr)
 	}
 }
