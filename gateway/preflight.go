@@ -40,7 +40,7 @@ func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite
 		j.reading = authorize.New(&g.config.Auth, g.store.Roles, g.store.Scopes, nil)
 		checks = append(checks, j.mayRead)
 	}
-	j.proxy.Planned = true
+	j.proxy.Plan = plan
 	j.way = chain(http.HandlerFunc(j.dispatch), exchange.Begin(j.exchanges), j.recover, inTurn(checks...))
 	return j.put
 }

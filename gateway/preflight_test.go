@@ -188,6 +188,23 @@ func TestPlansOfWhatIsNotThereYet(t *testing.T) {
 	}
 }
 
+// A quota counts what comes before a resource in its call, each once, and not what exists.
+func TestQuotasCountWhatIsPlanned(t *testing.T) {
+	s := newSite(t, setup{limits: "resourcesPerTypeAndGroup: 3"})
+	s.group("g")
+	s.machine("g", "there", "westus")
+	machine := func(name string) string {
+		return `{"apiVersion":"2024-01-01","name":"` + name + `",` + machineType + `,"location":"westus"}`
+	}
+	s.validated(plan(groupPath("g"), "", machine("there"), machine("a"), machine("A"), machine("b")))
+	got := s.refused(plan(groupPath("g"), "", machine("there"), machine("a"), machine("b"), machine("c"), machine("a"), machine("d")))
+	if len(got) != 2 || got[0].Code != arm.ResourceQuotaExceeded || got[0].Target != machinePath("g", "c") || got[1].Target != machinePath("g", "d") || !strings.Contains(got[0].Message, "3") {
+		t.Errorf("%+v", got)
+	}
+	s.machine("g", "a", "westus") // nothing of a plan was counted
+	s.machine("g", "b", "westus")
+}
+
 // Where the index does not know a resource, nobody is asked for it.
 func TestPlansAskNoProvider(t *testing.T) {
 	s := newSite(t, setup{uncovered: true})

@@ -44,6 +44,9 @@ type Write struct {
 	// Generation, if set, is that of the row that the write is meant for. Begin returns
 	// ErrChanged if the row has another one by now.
 	Generation [16]byte
+	// Planned is how many resources of the type count as created in the group before this
+	// one, for its quota. Only what is rehearsed has any.
+	Planned int
 	// Row is the resource's row as the caller read it before, or nil. It saves Begin a
 	// read, unless the row has changed since.
 	Row *Resource
@@ -196,7 +199,11 @@ func (t *tx) admit(w Write, h *resourceTx, refusal error) error {
 	if err := t.unfenced(w.Subscription, w.Key); err != nil {
 		return err
 	}
-	return t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), 1, t.store.options.Limits.ResourcesPerTypeAndGroup)
+	err := t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), int64(1+w.Planned), t.store.options.Limits.ResourcesPerTypeAndGroup)
+	if quota, ok := errors.AsType[*transaction.QuotaError](err); ok {
+		quota.Current += w.Planned
+	}
+	return err
 }
 
 // conflicts reports whether the write goes to another region than the row's.

@@ -17,6 +17,8 @@ import (
 type Plan struct {
 	made map[string]inventory.Resource // by their keys
 	now  string                        // the key of the one that is judged
+	// created are those of made that the index does not have.
+	created map[string]bool
 }
 
 // judge has the judge say whether a resource passes, and remembers it if so.
@@ -28,13 +30,24 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 	}
 	if d, t := verdict.Decision, verdict.Request.Type; d != nil && d.Region != "" && t != nil && t.Kind == regions.Tracked {
 		if p.made == nil {
-			p.made = map[string]inventory.Resource{}
+			p.made, p.created = map[string]inventory.Resource{}, map[string]bool{}
 		}
+		p.created[p.now] = d.Row == nil
 		p.made[p.now] = inventory.Resource{
 			Subscription: d.Subscription.ID, Key: p.now, ID: r.ID, Group: d.Group.Key, Type: t.Key, TypeName: t.FullName, Region: d.Region, Location: d.Location,
 		}
 	}
 	return verdict, nil
+}
+
+// Created implements proxy.Plan.
+func (p *Plan) Created(subscription, group, typ string) (n int) {
+	for key, planned := range p.made {
+		if p.created[key] && key != p.now && planned.Subscription == subscription && planned.Group == group && planned.Type == typ {
+			n++
+		}
+	}
+	return n
 }
 
 // Over returns an index in which the plan's resources exist, and each group that a PUT may

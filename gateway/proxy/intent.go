@@ -87,6 +87,12 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Re
 	return p.locationRefusal(ctx, x, d, row, err)
 }
 
+// Plan is what a call plans to create.
+type Plan interface {
+	// Created is how many new resources of a type it has planned in a group so far.
+	Created(subscription, group, typ string) int
+}
+
 func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	q := x.Request
 	intent := inventory.Write{
@@ -108,6 +114,9 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 		Incarnation:     d.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 		Row:             d.Row,
+	}
+	if p.Plan != nil {
+		intent.Planned = p.Plan.Created(d.Subscription.ID, d.Group.Key, q.Type.Key)
 	}
 	if d.Remembered {
 		intent.Version = d.Subscription.Version

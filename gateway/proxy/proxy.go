@@ -50,10 +50,11 @@ type Proxy struct {
 	Polls      *polling.Forwarded
 	Activity   *observe.Activity // nil: what is only passed on leaves no event
 	Sender     string            // in whose name intents are recorded
-	// Planned: the bodies of writes are only planned. Who judges them asks their shapes.
-	Planned bool
-	Tracer  *spans.Tracer
-	Log     *zap.Logger
+	// Plan, if set, has what counts as created before a write, which is only planned. The
+	// caller judges the shape of its body.
+	Plan   Plan
+	Tracer *spans.Tracer
+	Log    *zap.Logger
 }
 
 // Upstream calls endpoints, as [upstream.Client] does.

@@ -14,7 +14,7 @@ import (
 // are held to them.
 func (p *Proxy) misshapen(x *exchange.Exchange, d *Resolved) *arm.Error {
 	q := x.Request
-	if q.Method != http.MethodPut || p.Planned || q.Provider.Validation != regions.ValidateWrites {
+	if q.Method != http.MethodPut || p.Plan != nil || q.Provider.Validation != regions.ValidateWrites {
 		return nil
 	}
 	return Misshapen(q, d.content, schema.Literal)
