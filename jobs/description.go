@@ -24,6 +24,8 @@ type Description struct {
 
 	// Parts: the admin listener lists the parts of a job that are left to do.
 	Parts bool
+	// Deployment: a job is one of a deployment, whose steps the admin listener shows.
+	Deployment bool
 
 	// Limit is the time from its creation within which a job should end; 0: no limit.
 	// LimitSetting names the setting of the limit.

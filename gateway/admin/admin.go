@@ -115,7 +115,7 @@ func (l *listener) router() *mux.Router {
 	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
 	for _, routes := range [][]route{
 		l.statusRoutes(), l.regionRoutes(), l.retirementRoutes(), l.providerRoutes(), l.subscriptionRoutes(), l.resourceRoutes(),
-		l.jobRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.lockRoutes(), l.roleRoutes(), l.sweepRoutes(), l.deleteOrderRoutes(),
+		l.jobRoutes(), l.deploymentRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.lockRoutes(), l.roleRoutes(), l.sweepRoutes(), l.deleteOrderRoutes(),
 		l.changeRoutes(), sinkRoutes{l}.routes(), l.reloadRoutes(), unsticker{l}.routes(), l.consoleRoutes(), l.explainRoutes(), l.documentRoutes(),
 	} {
 		for _, r := range routes {

@@ -33,7 +33,7 @@ func (l *listener) jobOf(j jobrow.Job) api.Job {
 	standing := kind.Standing(j)
 	shown := api.Job{
 		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, On: standing.On, State: j.State.String(), Owner: j.Owner,
-		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j), Parts: kind.Parts,
+		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j), Parts: kind.Parts, Deployment: kind.Deployment,
 		Cancellable: kind.Cancellable && j.State == jobrow.Waiting, Command: command(kind.Command(j)...),
 	}
 	if standing.Of > 0 {

@@ -70,7 +70,7 @@ type Deployer struct {
 
 // Describe implements [jobs.Kind].
 func (d *Deployer) Describe() jobs.Description {
-	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
+	return jobs.Description{Cancellable: true, Deployment: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
 		Problems: jobs.Problems{Subject: "A deployment"},
 		Show: func(j jobrow.Job) jobs.Standing {
 			var p payload

@@ -44,6 +44,14 @@ type removal struct {
 
 // resumeRemovals goes on with deletions that an earlier attempt began.
 func (a *attempt) resumeRemovals(ctx context.Context) error {
+	if err := a.loadRemovals(ctx); err != nil || len(a.removals) == 0 {
+		return err
+	}
+	return a.planRemovals(ctx)
+}
+
+// loadRemovals finds the deletions that earlier attempts have recorded.
+func (a *attempt) loadRemovals(ctx context.Context) error {
 	a.removals = map[string]removal{}
 	if !a.order.Complete {
 		return nil
@@ -62,10 +70,7 @@ func (a *attempt) resumeRemovals(ctx context.Context) error {
 		}
 		a.removals[r.Key] = r
 	}
-	if len(a.removals) == 0 {
-		return nil
-	}
-	return a.planRemovals(ctx)
+	return nil
 }
 
 // planRemovals has the plan delete what the group holds and the template lacks.

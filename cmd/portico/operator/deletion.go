@@ -20,6 +20,9 @@ func (a *asking) showJob(ctx context.Context, c *api.Client, path string, to io.
 		if err == nil && j.Parts && !ended(j) {
 			err = a.writeDeletion(ctx, c, path, to, j)
 		}
+		if err == nil && j.Deployment {
+			err = a.writeDeployment(ctx, c, path, to, j)
+		}
 		if err == nil && history {
 			err = a.writeHistory(to, j.History)
 		}

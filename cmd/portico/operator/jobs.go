@@ -128,7 +128,8 @@ func jobsShowCommand(p Program) *cobra.Command {
 	history := false
 	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job, and how far it has come. Of the deletion of a group that is under way: until when
 it tries, and the resources that are left, each with its state, the reason, the failures in
-a row, and when it is tried next. JSON and YAML have the job alone, with its last steps.`, func(a *asking, ctx context.Context, name string) error {
+a row, and when it is tried next. Of a deployment: its steps, each with its state, its times
+and its error, and what it depends on. JSON and YAML have the job alone, with its last steps.`, func(a *asking, ctx context.Context, name string) error {
 		return a.show(ctx, func(ctx context.Context, c *api.Client, to io.Writer) error {
 			path, err := a.jobPath(ctx, c, name)
 			if err != nil {

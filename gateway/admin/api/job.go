@@ -57,6 +57,8 @@ type Job struct {
 	Progress json.RawMessage `json:"progress,omitempty"`
 	// Parts: GET /admin/jobs/{id}/members lists the parts that are left to do.
 	Parts bool `json:"parts,omitempty"`
+	// Deployment: GET /admin/jobs/{id}/deployment shows its steps.
+	Deployment bool `json:"deployment,omitempty"`
 	// Cancellable: it has not ended, and can be cancelled.
 	Cancellable bool `json:"cancellable,omitempty"`
 	// Command is the command that shows more of it or moves it on.

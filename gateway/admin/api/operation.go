@@ -42,7 +42,7 @@ type Parameter struct{ Name, Summary string }
 func Operations() []Operation {
 	return slices.Concat(
 		statusOperations, regionOperations, retirementOperations, providerOperations, subscriptionOperations, resourceOperations,
-		jobOperations, doubtOperations, fenceOperations, lockOperations, roleOperations, sweepOperations, deletionOrderOperations,
+		jobOperations, deploymentOperations, doubtOperations, fenceOperations, lockOperations, roleOperations, sweepOperations, deletionOrderOperations,
 		changeOperations, sinkOperations, reloadOperations, unstickOperations, consoleOperations, explainOperations, documentOperations,
 	)
 }

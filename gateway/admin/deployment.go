@@ -1,0 +1,63 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/operations/deploy"
+)
+
+func (l *listener) deploymentRoutes() []route {
+	return []route{{http.MethodGet, "/admin/jobs/{id}/deployment", l.showDeployment}}
+}
+
+// mostSteps bounds what is shown of a deployment: what one template may make, and as much again.
+const mostSteps = 1600
+
+// showDeployment shows the deployment of a job.
+func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	j, err := l.namedJob(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	found, err := deploy.StandingOf(r.Context(), l.Store, j)
+	if errors.Is(err, deploy.ErrNoDeployment) {
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' has no deployment, or another has taken its place.", mux.Vars(r)["id"])
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	p := found.Record.Properties
+	answer := api.Deployment{ID: found.Record.ID, State: p.ProvisioningState, Mode: p.Mode, CorrelationID: p.CorrelationID, Error: wordsOf(p.Error), Steps: []api.DeploymentStep{}}
+	if len(found.Steps) > mostSteps {
+		found.Steps, answer.Further = found.Steps[:mostSteps], true
+	}
+	for _, s := range found.Steps {
+		answer.Steps = append(answer.Steps, api.DeploymentStep{
+			ID: s.ID, Type: s.ResourceType, State: s.State, Removes: s.Removes, Within: s.Within, DependsOn: s.DependsOn,
+			Began: given(s.Began), Ended: given(s.Ended), Status: s.Status, Why: wordsOf(s.Fault),
+		})
+	}
+	return http.StatusOK, answer, nil
+}
+
+// wordsOf is an error in one line; "" for none.
+func wordsOf(fault *arm.Error) string {
+	if fault == nil {
+		return ""
+	}
+	return string(fault.Code) + ": " + fault.Message
+}
+
+// given is a time, or nil for none.
+func given(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
