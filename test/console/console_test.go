@@ -32,6 +32,7 @@ func TestConsole(t *testing.T) {
 	t.Run("addresses", func(t *testing.T) { b.within(t, func() { testAddresses(b, at, lost) }) })
 	t.Run("refresh", func(t *testing.T) { b.within(t, func() { testRefresh(b, at, w) }) })
 	t.Run("group deletion", func(t *testing.T) { b.within(t, func() { testDeletion(b, at, w, first) }) })
+	t.Run("deployment", func(t *testing.T) { b.within(t, func() { testDeployment(b, at, w) }) })
 	t.Run("search", func(t *testing.T) { b.within(t, func() { testSearch(b, at, w, lost) }) })
 	t.Run("resource", func(t *testing.T) { b.within(t, func() { testResource(b, at, w, first) }) })
 	t.Run("changes", func(t *testing.T) { b.within(t, func() { testChanges(b, at, w) }) })

@@ -1,8 +1,8 @@
-// The members of the deletion of a group, drawn as a graph of what waits for what.
+// A graph of what waits for what: the members of the deletion of a group, or the steps of a
+// deployment. A member has an id, a name, what is said about it, and the kind that it is drawn as.
 import { el, svg } from './dom.js';
 import { note } from './parts.js';
 
-export const states = { waiting: ['waiting', 'warn'], inFlight: ['being sent', 'good'], accepted: ['being deleted', 'good'], refused: ['refused', 'bad'] };
 const mostDrawn = 80;
 
 // levels tells how many others have to go before each member, one after the other.
@@ -46,7 +46,6 @@ function edge([fx, fy], [tx, ty], kind) {
 }
 
 function box(m, [x, y]) {
-  const type = m.type.split('/').at(-1);
-  return svg('g', { class: m.state, 'data-key': m.id }, svg('title', {}, `${m.id}: ${states[m.state][0]}`), svg('rect', { x, y, width: boxWidth, height: boxHeight, rx: 6 }),
-    svg('text', { x: x + 10, y: y + 18 }, cut(m.id.split('/').at(-1), 28)), svg('text', { x: x + 10, y: y + 36 }, cut(`${type}, ${m.region}: ${states[m.state][0]}`, 32)));
+  return svg('g', { class: m.kind, 'data-key': m.id }, svg('title', {}, `${m.id}: ${m.said}`), svg('rect', { x, y, width: boxWidth, height: boxHeight, rx: 6 }),
+    svg('text', { x: x + 10, y: y + 18 }, cut(m.name, 28)), svg('text', { x: x + 10, y: y + 36 }, cut(m.about, 32)));
 }

@@ -1,7 +1,8 @@
 // One job: how far it is, what it waits for, and what can be done about it.
 import { call, get } from './api.js';
 import { el, show } from './dom.js';
-import { graph, states } from './graph.js';
+import { deploymentOf } from './deployment.js';
+import { graph } from './graph.js';
 import { isOpen, progress, stateOf } from './jobs.js';
 import * as links from './links.js';
 import { ask, badge, button, code, describe, facts, heading, note, table, text } from './parts.js';
@@ -19,6 +20,7 @@ export function start(body, { every, signal, query, title }) {
     const { history = [], ...rest } = j;
     show(past, heading('Its last steps'), stepsOf(history));
     show(more, el('summary', {}, 'All that is recorded'), describe(rest));
+    if (j.deployment) show(parts, deploymentOf(await get(`${path}/deployment`, signal)));
     if (!j.parts) return;
     const [members, orders] = await Promise.all([get(`${path}/members`, signal), get(`/admin/deleteOrder?subscription=${encodeURIComponent(j.subscription)}`, signal)]);
     show(parts, membersOf(j, members));
@@ -67,10 +69,18 @@ function toolsOf(j, refresh) {
     }, refresh) : '');
 }
 
+const states = { waiting: ['waiting', 'warn'], inFlight: ['being sent', 'good'], accepted: ['being deleted', 'good'], refused: ['refused', 'bad'] };
+
+// drawn is a member as a graph has it.
+function drawn(m) {
+  const [said] = states[m.state];
+  return { id: m.id, name: m.id.split('/').at(-1), about: `${m.type.split('/').at(-1)}, ${m.region}: ${said}`, said, kind: m.state, waitsFor: m.waitsFor, parent: m.parent };
+}
+
 function membersOf(j, { group, members, further }) {
   const member = (id) => links.resource(id, id.toLowerCase().startsWith(`${group.toLowerCase()}/providers/`) ? id.slice(group.length + '/providers/'.length) : id);
   if (j.state !== 'Waiting') return '';
-  return [heading('What waits for what'), members.length ? graph(members) : note('Nothing is left to delete.'), further ? note('There are more members than are shown.') : '',
+  return [heading('What waits for what'), members.length ? graph(members.map(drawn)) : note('Nothing is left to delete.'), further ? note('There are more members than are shown.') : '',
     members.length ? table('Members', [
       ['Resource', (m) => [member(m.id), m.stray ? [' ', badge('stray', 'warn')] : '']], ['State', (m) => badge(...states[m.state])], ['Region', (m) => links.region(m.region)],
       ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, member(id))) : m.state === 'refused' ? 'any other to go' : '')],

@@ -6,18 +6,21 @@ import { el, show } from './dom.js';
 import * as links from './links.js';
 import { heading, note, table } from './parts.js';
 
+const deployment = /\/deployments\/[^/]+$/i; // its page is that of its job
+
 const mostSubscriptions = 30, mostHits = 100, mostSearched = 20000;
 
 export function start(body, { signal, query, title }) {
   const sought = query.get('q') ?? '', list = el('div', { id: 'hits', 'aria-live': 'polite' });
   title(`Search: ${sought}`);
   body.append(list);
-  if (/^\/subscriptions\/./i.test(sought)) return location.replace(links.to('resource', { id: sought }));
+  if (/^\/subscriptions\/./i.test(sought) && !deployment.test(sought)) return location.replace(links.to('resource', { id: sought }));
   show(list, note('Looking …'));
   search(sought, signal).then((found) => {
     if (signal.aborted) return;
     const things = [...found.things.values()];
     if (things.length === 1 && !found.changes.length && !found.errors.length) location.replace(things[0].at);
+    else if (!things.length && deployment.test(sought)) location.replace(links.to('resource', { id: sought }));
     else show(list, hitsOf(found, things));
   }).catch((err) => signal.aborted || show(list, el('p', { role: 'alert' }, err.message)));
 }
@@ -32,7 +35,7 @@ async function search(sought, signal) {
   found.left = Math.max(0, subscriptions.length - mostSubscriptions);
   await Promise.all([
     pages('/admin/regions', signal).then(({ value }) => value.filter((r) => `${r.name} ${r.displayName}`.toLowerCase().includes(wanted)).forEach((r) => add('region', r.name, 'region', { name: r.name }))),
-    pages('/admin/jobs?limit=1000', signal).then(({ value }) => value.filter((j) => j.id.toLowerCase() === wanted || j.subject.toLowerCase() === wanted).forEach((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }))),
+    pages('/admin/jobs?limit=1000', signal).then(({ value }) => value.filter((j) => j.id.toLowerCase() === wanted || j.subject.toLowerCase() === wanted || j.deployment && j.subject.toLowerCase().endsWith(`/${wanted}`)).forEach((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }))),
     get(`/admin/jobs/${encodeURIComponent(sought)}`, signal).then((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }), () => {}), // there is no such job
     all(signal).then((errors) => { found.errors = errors.filter((a) => [a.correlationId, a.caller, a.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
     past(signal, mostSearched).then(({ found: changes }) => { found.changes = changes.filter((e) => [e.data.correlationId, e.data.objectId, e.data.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
