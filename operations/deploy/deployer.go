@@ -255,10 +255,11 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 		if failure == nil {
 			failure = ctx.Err()
 		}
-		if failure == nil && running == 0 && now.Sub(a.order.Now) > a.Limit {
+		switch late := now.Sub(a.order.Now) > a.Limit; {
+		case failure != nil, late && running > 0: // what is under way ends first
+		case late:
 			a.expire(now)
-		}
-		if failure == nil {
+		default:
 			for _, o := range a.plan.Next(now) {
 				running++
 				t := a.task(o)
