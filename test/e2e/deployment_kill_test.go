@@ -109,17 +109,24 @@ func endsUndisturbed(t *testing.T, w *harness.World, p *harness.Portico, group, 
 	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || len(d.Properties.OutputResources) != 3 {
 		t.Errorf("%s: it ended as %s: %+v %s", blow, end, d, d.Properties.Error)
 	}
-	regions, puts := harness.RegionNames(), map[string]int{}
-	for _, region := range regions[:2] {
+	puts := putsOf(t, w, group)
+	for _, name := range []string{"a", "b", "c"} {
+		if puts[name] != 1 {
+			t.Errorf("%s: providers got %d PUTs of %s", blow, puts[name], name)
+		}
+	}
+}
+
+// putsOf counts the PUTs that providers got in a group, by the names of their resources.
+func putsOf(t *testing.T, w *harness.World, group string) map[string]int {
+	t.Helper()
+	puts := map[string]int{}
+	for _, region := range harness.RegionNames()[:2] {
 		for _, r := range w.Contoso(region).Requests(t) {
 			if i := strings.Index(r.Path, "/resourceGroups/"+group+"/"); r.Method == http.MethodPut && i > 0 {
 				puts[r.Path[strings.LastIndexByte(r.Path, '/')+1:]]++
 			}
 		}
 	}
-	for _, name := range []string{"a", "b", "c"} {
-		if puts[name] != 1 {
-			t.Errorf("%s: providers got %d PUTs of %s", blow, puts[name], name)
-		}
-	}
+	return puts
 }
