@@ -331,6 +331,8 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.result.Outcome = deletion.OutcomeUnproven
 		return s
 	}
+	calling, cancel := a.sending(ctx)
+	defer cancel()
 	s.Began, s.Status, s.Poll, s.Fault, s.state = a.Store.Now(), 0, "", nil, plan.Sent
 	s.Target = &Reference{row.ID, row.TypeName, row.Name}
 	failpoint.Pass(failpoint.DeployBeginBefore)
@@ -344,8 +346,6 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.result.Outcome, s.Fault = deletion.OutcomeRefused, arm.NewError(arm.NoRegisteredProviderFound).Saying("%s", err.Error())
 		return s
 	}
-	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
-	defer cancel()
 	answer, err := a.Send(calling, a.order.Caller, Call{Method: http.MethodDelete, Target: q.Path.Escaped() + "?" + q.Query.Raw})
 	if err != nil {
 		s.result = deletion.Result{Outcome: deletion.OutcomeTransient}

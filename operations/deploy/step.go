@@ -138,6 +138,8 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		s.err = err
 		return
 	}
+	calling, cancel := a.sending(ctx)
+	defer cancel()
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
 	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
 	failpoint.Pass(failpoint.DeployBeginBefore)
@@ -145,15 +147,19 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		return
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)
-	// What has left is seen to its end, so that its answer is known.
-	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
-	defer cancel()
 	answer, err := a.Send(calling, a.order.Caller, Call{http.MethodPut, target(r), body.AppendJSON(nil)})
 	if err != nil {
 		s.outcome = plan.Lost
 		return
 	}
 	s.accept(answer)
+}
+
+// sending is the context of a call that is about to be recorded as sent. What has left is seen
+// to its end, so that its answer is known. It counts from before the record: an attempt that
+// stood still behind that may have been taken over, and must not send any more by then.
+func (a *attempt) sending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
 }
 
 func target(r *template.Resource) string {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,8 +45,8 @@ func TestDeploymentIsKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// The same with two replicas: one is killed, or stands still for longer than its lease while
-// the other goes on, and then goes on itself.
+// The same with two replicas: one is killed, or its process stands still until the other one
+// has brought the deployment to its end, and then goes on itself.
 func TestDeploymentIsTakenOverAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	postgres := harness.StartPostgres(t)
@@ -53,44 +54,47 @@ func TestDeploymentIsTakenOverAtEveryPoint(t *testing.T) {
 		Replicas: 2, Config: harness.Config{Postgres: postgres.CreateDatabase(t, "deployment"), Failpoints: true, Extra: batchSettings},
 	})
 	for i, at := range stepPoints {
-		for _, action := range []string{"kill", "pause:3s"} { // which is three leases
-			if action != "kill" && (at == failpoint.UpstreamSendBefore || at == failpoint.UpstreamSendAfter) {
-				continue // every write of the gateway stands still there
-			}
-			group := fmt.Sprintf("rg%d-%.4s", i, action)
+		for _, action := range []string{"kill", "pause:1m"} {
+			group, blow := fmt.Sprintf("rg%d-%.4s", i, action), fmt.Sprint(action, " at ", at)
 			w.PutGroup(t, group)
 			for _, p := range w.Replicas {
 				p.SetPoint(t, at, struckAt(at, action))
 			}
 			poll := beginDisturbed(t, w, w.Portico, group)
-			survivor := struck(t, w, at)
-			endsUndisturbed(t, w, survivor, group, poll, fmt.Sprint(action, " at ", at))
-			for _, p := range w.Replicas {
-				p.ClearPoint(t, at)
+			victim, survivor := struck(t, w, at)
+			endsUndisturbed(t, w, survivor, group, poll, blow)
+			if action == "kill" {
+				continue
 			}
+			victim.Resume(t)
+			victim.ClearPoint(t, at)
+			victim.Stop(t) // once what it has under way has ended
+			onePutEach(t, w, group, blow)
+			victim.Restart(t)
 		}
 	}
 }
 
-// struck waits until one replica was struck at a point, starts it again if it was killed, and
-// returns the other one.
-func struck(t *testing.T, w *harness.World, at failpoint.Point) (survivor *harness.Portico) {
+// struck waits until one replica was struck at a point. It starts it again if it was killed,
+// and else stops its process there. No blow is left for the other one.
+func struck(t *testing.T, w *harness.World, at failpoint.Point) (victim, survivor *harness.Portico) {
 	t.Helper()
-	return eventually(t, "a blow at "+string(at), func() (*harness.Portico, bool) {
-		for i, p := range w.Replicas {
-			other := w.Replicas[1-i]
+	victim = eventually(t, "a blow at "+string(at), func() (*harness.Portico, bool) {
+		for _, p := range w.Replicas {
 			if p.EndsWithin(time.Millisecond) {
-				other.ClearPoint(t, at)
 				p.Restart(t)
-				return other, true
+				return p, true
 			}
-			if points, err := p.TryPoints(t.Context()); err == nil && points[at].Fired > 0 {
-				other.ClearPoint(t, at)
-				return other, true
+			if points, err := p.TryPoints(t.Context()); err == nil && points[at].Paused > 0 {
+				p.Pause(t)
+				return p, true
 			}
 		}
 		return nil, false
 	})
+	survivor = w.Replicas[1-slices.Index(w.Replicas, victim)]
+	survivor.ClearPoint(t, at)
+	return victim, survivor
 }
 
 func beginDisturbed(t *testing.T, w *harness.World, p *harness.Portico, group string) (poll string) {
@@ -109,6 +113,11 @@ func endsUndisturbed(t *testing.T, w *harness.World, p *harness.Portico, group, 
 	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || len(d.Properties.OutputResources) != 3 {
 		t.Errorf("%s: it ended as %s: %+v %s", blow, end, d, d.Properties.Error)
 	}
+	onePutEach(t, w, group, blow)
+}
+
+func onePutEach(t *testing.T, w *harness.World, group, blow string) {
+	t.Helper()
 	puts := putsOf(t, w, group)
 	for _, name := range []string{"a", "b", "c"} {
 		if puts[name] != 1 {
