@@ -1,6 +1,15 @@
 // Package deploy deploys templates: it sends their resources in the order that [plan.Plan]
 // decides, each as its caller's own write, and records what became of each. A job that is
 // taken over goes on where its steps' records say.
+//
+// A step is followed as its caller would follow it: by GETs of what the provider said is to be
+// polled, beside the index's own follow of the same operation. That one keeps an outcome and no
+// more, while the deployment shows the provider's error, and learns of its end only between two
+// polls of its own; and each poll of a caller tells the index what it tells the caller.
+//
+// Bounds per endpoint, and turns among callers, are those of the calls themselves: each goes
+// through all that its caller's own request would, and waits there. Limits of the plan keep one
+// deployment from filling them alone; the runner bounds the deployments of one caller at a time.
 package deploy
 
 import (
