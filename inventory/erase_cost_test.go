@@ -58,8 +58,12 @@ func TestErasingCostsWhatItErases(t *testing.T) {
 						return err
 					}
 				}
-				_, err := conn.Exec(ctx, "ANALYZE; SELECT pg_stat_reset()", pgx.QueryExecModeSimpleProtocol)
-				return err
+				for _, statement := range []string{"ANALYZE", tellCounts, forgetCounts} {
+					if _, err := conn.Exec(ctx, statement); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
 			if err := s.Close(); err != nil { // its connections tell what they read when they end
 				t.Fatal(err)

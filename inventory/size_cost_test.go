@@ -131,6 +131,13 @@ func TestCostsGrowWithResources(t *testing.T) {
 	}
 }
 
+// A connection tells PostgreSQL what it has counted only some time later. With tellCounts, a
+// query of its own, it does so at its end; forgetCounts then sets all counts to zero.
+const (
+	tellCounts   = "SELECT pg_stat_force_next_flush()"
+	forgetCounts = "SELECT pg_stat_reset()"
+)
+
 // pagesOfPostgres counts the pages of tables and indexes that work touches.
 func pagesOfPostgres(t *testing.T, dsn string, n int, work func(*testing.T, *Store, int)) (pages float64) {
 	t.Helper()
@@ -140,7 +147,7 @@ func pagesOfPostgres(t *testing.T, dsn string, n int, work func(*testing.T, *Sto
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	s := openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg")
-	for _, statement := range append(fillSized(n, `'\x000102030405060708090a0b0c0d0e0f'`), "VACUUM ANALYZE", "SELECT pg_stat_reset()") {
+	for _, statement := range append(fillSized(n, `'\x000102030405060708090a0b0c0d0e0f'`), "VACUUM ANALYZE", tellCounts, forgetCounts) {
 		if _, err := conn.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatal(err)
 		}
