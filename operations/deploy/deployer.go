@@ -506,7 +506,7 @@ func (a *attempt) operationsIn(within int, id string) []Operation {
 
 // Record is what clients see of a deployment that begins.
 func (o *Order) Record(p *template.Plan) Record {
-	record := Record{ID: o.ID(), Name: o.Name, Type: deploymentType}
+	record := Record{ID: o.ID(), Name: o.Name, Type: deploymentType, Tags: o.Tags}
 	if o.Scope.Group == "" {
 		record.Location = o.Location
 	}

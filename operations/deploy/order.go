@@ -30,11 +30,12 @@ type Order struct {
 	Caller     json.RawMessage `json:"caller"` // as the sender reads it
 	CallerName string          `json:"callerName"`
 	// Content is what the client sent, and was checked.
-	Content  []byte     `json:"content"`
-	Name     string     `json:"name"`
-	Scope    expr.Scope `json:"scope"`
-	Complete bool       `json:"complete,omitempty"` // what the group holds besides is deleted
-	Location string     `json:"location"`           // the deployment's, or its group's
+	Content  []byte            `json:"content"`
+	Name     string            `json:"name"`
+	Scope    expr.Scope        `json:"scope"`
+	Complete bool              `json:"complete,omitempty"` // what the group holds besides is deleted
+	Location string            `json:"location"`           // the deployment's, or its group's
+	Tags     map[string]string `json:"tags,omitempty"`
 	// Group and Subscription are what resourceGroup() and subscription() return; empty:
 	// they are made of the scope.
 	Group        json.RawMessage `json:"group,omitempty"`

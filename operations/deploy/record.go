@@ -24,11 +24,12 @@ const deploymentType = "Microsoft.Resources/deployments"
 
 // Record is a deployment as clients see it. There are no secrets in it.
 type Record struct {
-	ID         string     `json:"id"`
-	Name       string     `json:"name"`
-	Type       string     `json:"type"`
-	Location   string     `json:"location,omitempty"`
-	Properties Properties `json:"properties"`
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Type       string            `json:"type"`
+	Location   string            `json:"location,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+	Properties Properties        `json:"properties"`
 }
 
 // Properties are those of a deployment.

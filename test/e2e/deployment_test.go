@@ -34,6 +34,7 @@ const threeMachines = `{"properties": {"mode": "Incremental", "parameters": {"wo
 const hiddenWord = "a-word-that-nobody-is-shown"
 
 type deployment struct {
+	Tags       map[string]string
 	Properties struct {
 		ProvisioningState string
 		Outputs           map[string]struct {
@@ -90,10 +91,14 @@ func TestDeploymentOverRegions(t *testing.T) {
 	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: w.GroupPath("rg") + "?api-version=2021-04-01", Body: `{"location":"westus","tags":{"of":"the group"}}`}).Want(t, 201)
 	regions := harness.RegionNames()
 	body := fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord)
+	body = strings.Replace(body, `{"properties"`, `{"tags": {"stage": "test"}, "properties"`, 1)
 	body = strings.Replace(body, `"outputs": {`, `"outputs": {"tag": {"type": "string", "value": "[resourceGroup().tags.of]"},`, 1)
 	end, d := deployed(t, w, w.Portico, "first", putDeployment(t, w, w.Portico, "first", body, 201))
 	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || d.Properties.Outputs["tag"].Value != "the group" || d.Properties.Outputs["secret"].Value != nil || len(d.Properties.OutputResources) != 3 {
 		t.Errorf("%s: %+v", end, d)
+	}
+	if d.Tags["stage"] != "test" {
+		t.Errorf("its tags are %v", d.Tags)
 	}
 	for name, region := range map[string]string{"a": regions[0], "b": regions[1], "c": regions[0]} {
 		w.WantOnlyIn(t, region, w.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+name))

@@ -19,8 +19,12 @@ type Content struct {
 	Complete  bool   // the mode: what the template lacks is deleted
 	Template  *document.Node
 	Arguments []template.Argument
-	IDsOnly   bool // of a what-if: it answers no payloads
+	Tags      map[string]string // of the deployment, not of its resources
+	IDsOnly   bool              // of a what-if: it answers no payloads
 }
+
+// tagLimit is how many tags a deployment may have.
+const tagLimit = 50
 
 // longestName is how many characters a deployment's name has at most.
 const longestName = 64
@@ -54,6 +58,9 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	}
 	c := &Content{Location: d.Root.Member("location").Text(), Template: properties.Member("template")}
 	if fault := c.checkLocation(name, scope); fault != nil {
+		return nil, fault
+	}
+	if fault := c.readTags(d.Root.Member("tags")); fault != nil {
 		return nil, fault
 	}
 	for _, u := range unsupported {
@@ -92,6 +99,23 @@ func (c *Content) checkLocation(name string, scope expr.Scope) *arm.Error {
 		return arm.NewError(arm.InvalidDeployment, name, "at a resource group it has no 'location', as its group has one").About("location")
 	}
 	return nil
+}
+
+func (c *Content) readTags(n *document.Node) *arm.Error {
+	if n == nil || n.Is(expr.Null) {
+		return nil
+	}
+	if !n.Is(expr.Object) {
+		return refusalAt(n, "the tags of a deployment are an object")
+	}
+	c.Tags = map[string]string{}
+	for _, m := range n.Members {
+		if !m.Node.Is(expr.String) {
+			return refusalAt(m.Node, "the value of a tag is a string")
+		}
+		c.Tags[m.Name] = m.Node.Text()
+	}
+	return arm.CheckTags(c.Tags, tagLimit)
 }
 
 func (c *Content) readMode(properties *document.Node, scope expr.Scope) *arm.Error {

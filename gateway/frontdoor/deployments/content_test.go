@@ -47,6 +47,8 @@ func TestContentIsRefused(t *testing.T) {
 		"complete above":     {`{"location":"w","properties":{"template":{},"mode":"Complete"}}`, atSubscription, arm.InvalidTemplate, "is 'Incremental'"},
 		"no location above":  {`{"properties":{"template":{},"mode":"Incremental"}}`, atSubscription, arm.InvalidDeployment, "has a 'location'"},
 		"a group's location": {`{"location":"w","properties":{"template":{},"mode":"Incremental"}}`, atGroup, arm.InvalidDeployment, "has no 'location'"},
+		"tags":               {`{"tags":{"a":1},"properties":{"template":{},"mode":"Incremental"}}`, atGroup, arm.InvalidTemplate, "Path '$.tags.a'"},
+		"a tag's name":       {`{"tags":{"a<":"1"},"properties":{"template":{},"mode":"Incremental"}}`, atGroup, arm.InvalidTagNameCharacters, "a<"},
 		"a parameter":        {`{"properties":{"template":{},"mode":"Incremental","parameters":{"p":{}}}}`, atGroup, arm.InvalidTemplate, "Path '$.properties.parameters.p'"},
 	} {
 		_, fault := deployments.Read([]byte(c.content), "d", c.scope)

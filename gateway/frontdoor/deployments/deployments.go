@@ -132,7 +132,7 @@ func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Requ
 	if fault != nil {
 		return nil, nil, fault
 	}
-	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Complete: content.Complete, Location: content.Location,
+	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Complete: content.Complete, Location: content.Location, Tags: content.Tags,
 		Correlation: x.Identity.Correlation, Now: d.Store.Now().UTC()}
 	var err error
 	if o.Caller, err = d.Caller(r, x); err != nil {
