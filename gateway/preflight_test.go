@@ -371,6 +371,8 @@ func TestProvidersJudgePlans(t *testing.T) {
 	s := newSite(t, setup{beside: providers, types: judgingPlans(providers)})
 	s.group("g")
 	m := s.machine("g", "there", "eastus")
+	locked := s.machine("g", "locked", "eastus")
+	s.ok(201, "PUT", locked+lockPlace+"/stay"+own, `{"properties":{"level":"ReadOnly"}}`)
 	s.at("eastus").requests()
 	s.at("westus").requests()
 	body := plan(groupPath("g"), "",
@@ -378,13 +380,14 @@ func TestProvidersJudgePlans(t *testing.T) {
 		`{"apiVersion":"2024-01-01","name":"b","location":"mars"}`,
 		`{"apiVersion":"2024-01-01","name":"there/d","type":"Contoso.Compute/virtualMachines/disks","kind":"no form"}`,
 		`{"apiVersion":"2024-01-01","name":"c","location":"westus"}`,
+		`{"apiVersion":"2024-01-01","name":"locked","location":"eastus","kind":"no form"}`,
 		`{"apiVersion":"2024-01-01","name":"n","type":"networkInterfaces","location":"westus","kind":"no form"}`)
 	got := s.want(400, "ResourceValidationFailed", "POST", validateResources, body, "X-Ms-Client-Request-Id", "mine", "Accept-Language", "de")
 	var details []string
 	for _, d := range decode[struct{ Error arm.Error }](t, got).Error.Details {
 		details = append(details, string(d.Code)+" "+d.Target)
 	}
-	if want := "InvalidRequestContent " + machinePath("g", "a") + ", LocationNotAvailableForResourceType " + machinePath("g", "b") + ", InvalidRequestContent " + m + "/disks/d"; strings.Join(details, ", ") != want {
+	if want := "InvalidRequestContent " + machinePath("g", "a") + ", LocationNotAvailableForResourceType " + machinePath("g", "b") + ", InvalidRequestContent " + m + "/disks/d, ScopeLocked " + locked; strings.Join(details, ", ") != want {
 		t.Errorf("%v, want %s", details, want)
 	}
 	if got.header.Get("X-Ms-Failure-Cause") != "gateway" {

@@ -34,9 +34,10 @@ type question struct {
 	Verdict
 }
 
-// asked reports whether a provider judges planned resources of this kind, and is known.
+// asked reports whether the provider is to be asked: the gateway does not refuse, and one that
+// judges planned resources of this kind is known.
 func (q *question) asked() bool {
-	return q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight
+	return q.Fault == nil && q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight
 }
 
 // Ask returns why the provider refuses a planned resource, on whose PUT the gateway's word

@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 tofu=v1.12.6
 azurerm=v1.44.1-0.20260824201233-fae580791926 # 5.2.0
-services='authorization|billing|managedidentity|managementgroup|powerbi|resource|subscription'
+services='authorization|billing|dashboard|managedidentity|managementgroup|powerbi|resource|subscription'
 
 stamp=.bin/.terraform
 want="$tofu $azurerm $services"
