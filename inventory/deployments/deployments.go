@@ -356,7 +356,7 @@ type Ended struct {
 	State      State
 	Record     []byte // what clients see from now on
 	Operations []byte // what its steps came to
-	Template   []byte
+	Template   []byte // nil: none is kept
 	Payload    string // of its job
 	Kept       time.Duration
 }
@@ -367,28 +367,17 @@ type Ended struct {
 // deployment that is there no more, the job alone ends.
 func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
 	n := name.folded()
-	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), e.Record)
-	if err != nil {
-		return err
-	}
-	steps, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "operations"), e.Operations)
-	if err != nil {
-		return err
-	}
-	template, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "template"), e.Template)
+	end, err := d.ending(ctx, n, j, e)
 	if err != nil {
 		return err
 	}
 	state := map[State]jobrow.State{Succeeded: jobrow.Done, Failed: jobrow.Failed, Canceled: jobrow.Cancelled}[e.State]
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
-		err := d.hold(t, n, &j)
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		there, err := end(t)
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			if _, err := t.Exec(endDeployment, e.State, record, steps, template, n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
-				return err
-			}
+		if there {
 			if _, err := t.Exec(abandonNested, Failed, n.Subscription, Running, j.ID[:]); err != nil {
 				return err
 			}
@@ -396,9 +385,38 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 		if _, err := t.Exec(deleteSteps, n.Subscription, n.Group, j.ID[:]); err != nil {
 			return err
 		}
-		if err := t.Later(boundDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept); err != nil {
-			return err
-		}
 		return j.End(t.Tx, state, e.Payload, t.Now.Add(e.Kept))
 	})
+}
+
+// ending returns what ends a deployment of a job in a transaction, if it is still there: it
+// puts the template, or nothing, in the place of the content, and drops the oldest records of
+// what was deployed where its scope has too many.
+func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended) (end func(*transaction.Tx) (there bool, err error), err error) {
+	parts := []struct {
+		what string
+		text []byte
+	}{{"record", e.Record}, {"operations", e.Operations}, {"template", e.Template}}
+	encrypted := make([][]byte, len(parts))
+	for i, p := range parts {
+		encrypted[i] = []byte{}
+		if p.text == nil {
+			continue
+		}
+		if encrypted[i], err = d.database.Cipher.Encrypt(ctx, place(n, j.ID, p.what), p.text); err != nil {
+			return nil, err
+		}
+	}
+	return func(t *transaction.Tx) (bool, error) {
+		switch err := d.hold(t, n, &j); {
+		case errors.Is(err, engine.ErrNotFound):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		if _, err := t.Exec(endDeployment, e.State, encrypted[0], encrypted[1], encrypted[2], n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
+			return false, err
+		}
+		return true, t.Later(boundDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept)
+	}, nil
 }

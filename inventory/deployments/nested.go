@@ -2,7 +2,6 @@ package deployments
 
 import (
 	"context"
-	"errors"
 
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
@@ -49,22 +48,12 @@ func (d *Deployments) BeginNested(ctx context.Context, b Nested, j jobrow.Job) e
 // is jobrow.ErrLeaseLost if the caller no longer holds the job.
 func (d *Deployments) EndNested(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
 	n := name.folded()
-	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), e.Record)
-	if err != nil {
-		return err
-	}
-	steps, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "operations"), e.Operations)
+	end, err := d.ending(ctx, n, j, e)
 	if err != nil {
 		return err
 	}
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
-		err := d.hold(t, n, &j)
-		if err == nil {
-			_, err = t.Exec(endDeployment, e.State, record, steps, []byte{}, n.Subscription, n.Group, n.Name, j.ID[:])
-		}
-		if errors.Is(err, engine.ErrNotFound) {
-			return nil
-		}
+		_, err := end(t)
 		return err
 	})
 }
