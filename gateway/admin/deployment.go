@@ -3,7 +3,6 @@ package admin
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/gorilla/mux"
 
@@ -40,7 +39,7 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 	for _, s := range found.Steps {
 		answer.Steps = append(answer.Steps, api.DeploymentStep{
 			ID: s.ID, Type: s.ResourceType, State: s.State, Removes: s.Removes, Within: s.Within, DependsOn: s.DependsOn,
-			Began: given(s.Began), Ended: given(s.Ended), Status: s.Status, Why: wordsOf(s.Fault),
+			Began: timeOf(s.Began), Ended: timeOf(s.Ended), Status: s.Status, Why: wordsOf(s.Fault),
 		})
 	}
 	return http.StatusOK, answer, nil
@@ -51,13 +50,5 @@ func wordsOf(fault *arm.Error) string {
 	if fault == nil {
 		return ""
 	}
-	return string(fault.Code) + ": " + fault.Message
-}
-
-// given is a time, or nil for none.
-func given(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
+	return fault.Error()
 }

@@ -3,8 +3,6 @@ package deploy
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,7 +136,7 @@ type attempt struct {
 
 // Run implements [jobs.Kind].
 func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
-	defer d.metrics.forget(claim.Job.ID)
+	defer d.metrics.live.Forget(claim.Job.ID)
 	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job), places: make(chan struct{}, d.Limits.PerDeployment)}
 	var err error
 	a.order, err = d.order(ctx, claim.Job)
@@ -148,8 +146,8 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if err == nil {
 		err = a.load(ctx)
 	}
-	if err == nil {
-		err = a.resumeRemovals(ctx)
+	if err == nil && len(a.removals) > 0 { // that an earlier attempt began
+		err = a.planRemovals(ctx)
 	}
 	if err != nil {
 		return jobs.Result{}, err
@@ -181,8 +179,12 @@ func (a *attempt) load(ctx context.Context) error {
 		return err
 	}
 	records := map[int]stepRecord{}
+	a.removals = map[string]removal{}
 	for i, s := range recorded {
 		if i >= removalsFrom {
+			if err := a.loadRemoval(i, s); err != nil {
+				return err
+			}
 			continue
 		}
 		var r stepRecord
@@ -352,15 +354,16 @@ func (a *attempt) settle(ctx context.Context, s settled) error {
 	return nil
 }
 
-// record durably records the progress of a step, also while its attempt is ending.
-func (a *attempt) record(ctx context.Context, step int, state plan.State, r stepRecord, made *deployments.Deployed) error {
+// record durably records the progress of a step or a deletion by its number, also while its
+// attempt is ending.
+func (a *attempt) record(ctx context.Context, number int, state plan.State, r any, made *deployments.Deployed) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
 	defer cancel()
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return a.Store.Deployments.PutStep(ctx, a.name, *a.job, step, deployments.Step{State: uint8(state), Record: text, Made: made})
+	return a.Store.Deployments.PutStep(ctx, a.name, *a.job, number, deployments.Step{State: uint8(state), Record: text, Made: made})
 }
 
 // expire ends a deployment that has taken too long.
@@ -502,67 +505,4 @@ func (a *attempt) operationsIn(within int, id string) []Operation {
 		}
 	}
 	return all
-}
-
-// Record is what clients see of a deployment that begins.
-func (o *Order) Record(p *template.Plan) Record {
-	record := Record{ID: o.ID(), Name: o.Name, Type: deploymentType, Tags: o.Tags}
-	if o.Scope.Group == "" {
-		record.Location = o.Location
-	}
-	record.Properties = newProperties(sha256.Sum256(o.Content), p.Parameters, o.mode(), o.Correlation, o.Now)
-	record.add(stepsOf(p, 0, outermost), outermost)
-	return record
-}
-
-func newProperties(hash [32]byte, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {
-	p := Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
-		Parameters: map[string]Parameter{}, Mode: mode, ProvisioningState: "Accepted", Timestamp: began, Duration: duration(0),
-		CorrelationID: correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
-	for _, v := range parameters {
-		p.Parameters[v.Name] = Shown(v.Type, v.Value)
-	}
-	return p
-}
-
-// add adds what a deployment is made of: its own steps, without those of nested ones.
-func (record *Record) add(steps []step, within int) {
-	p := &record.Properties
-	for i := range steps {
-		s := &steps[i]
-		if s.within != within || s.existing() {
-			continue
-		}
-		if len(s.dependsOn) > 0 {
-			d := Dependency{Reference: s.reference()}
-			for _, on := range s.dependsOn {
-				d.DependsOn = append(d.DependsOn, steps[on].reference())
-			}
-			p.Dependencies = append(p.Dependencies, d)
-		}
-		p.addProvider(s)
-	}
-}
-
-func (p *Properties) addProvider(s *step) {
-	namespace, name, _ := strings.Cut(s.reference().ResourceType, "/")
-	i := slices.IndexFunc(p.Providers, func(known Provider) bool { return arm.EqualFold(known.Namespace, namespace) })
-	if i < 0 {
-		i = len(p.Providers)
-		p.Providers = append(p.Providers, Provider{Namespace: namespace})
-	}
-	types := &p.Providers[i].ResourceTypes
-	k := slices.IndexFunc(*types, func(known ResourceType) bool { return arm.EqualFold(known.ResourceType, name) })
-	if k < 0 {
-		k = len(*types)
-		*types = append(*types, ResourceType{ResourceType: name, Locations: []string{}})
-	}
-	if at := s.location(); at != "" && !slices.Contains((*types)[k].Locations, at) {
-		(*types)[k].Locations = append((*types)[k].Locations, at)
-	}
-}
-
-// duration is a time as ISO 8601 has it.
-func duration(d time.Duration) string {
-	return fmt.Sprintf("PT%gS", max(0, d).Truncate(time.Millisecond).Seconds())
 }

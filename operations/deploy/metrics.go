@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,8 +17,7 @@ type metrics struct {
 	seconds, stepSeconds     prometheus.Histogram
 	steps                    *prometheus.GaugeVec
 
-	mu   sync.Mutex
-	seen map[[16]byte]standing // of the deployments that this replica works on
+	live meter.Live[standing] // of the deployments that this replica works on
 }
 
 // standing counts the steps of a deployment that have not ended.
@@ -27,7 +25,6 @@ type standing struct{ waiting, running int }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
-		seen: map[[16]byte]standing{},
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_deployments_total", Help: "Deployments that have ended, by how: Succeeded, or the code of the error.",
 		}, []string{"end"}),
@@ -43,6 +40,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Name: "portico_deployment_steps", Help: "Steps of the deployments that this replica works on at the moment: waiting, running (sent, and not ended).",
 		}, []string{"state"}),
 	}
+	m.live.Show = m.show
 	registry.MustRegister(m.ends, m.stepEnds, m.failures, m.seconds, m.stepSeconds, m.steps)
 	return m
 }
@@ -93,26 +91,12 @@ func (a *attempt) measure() {
 			s.running++
 		}
 	}
-	a.metrics.show(a.job.ID, s)
+	a.metrics.live.Set(a.job.ID, s)
 }
 
-func (m *metrics) show(id [16]byte, s standing) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.seen[id] = s
-	m.sum()
-}
-
-func (m *metrics) forget(id [16]byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.seen, id)
-	m.sum()
-}
-
-func (m *metrics) sum() {
+func (m *metrics) show(deployments []standing) {
 	var all standing
-	for _, s := range m.seen {
+	for _, s := range deployments {
 		all.waiting, all.running = all.waiting+s.waiting, all.running+s.running
 	}
 	m.steps.WithLabelValues("waiting").Set(float64(all.waiting))

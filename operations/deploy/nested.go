@@ -27,6 +27,13 @@ type Stored struct {
 	Within *Within `json:"within,omitempty"`
 }
 
+// Seen is a deployment as clients see it now.
+func Seen(d deployments.Deployment) (record Stored, err error) {
+	err = json.Unmarshal(d.Record, &record)
+	record.Properties.ProvisioningState = d.State.String()
+	return record, err
+}
+
 // Within is a step of the deployment that a nested one is of.
 type Within struct {
 	Deployment deployments.Name `json:"deployment"`

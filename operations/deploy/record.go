@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -130,9 +131,12 @@ func Shown(kind string, v expr.Value) Parameter {
 	return p
 }
 
-// Operations are the steps so far of a deployment that runs.
-func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte, record Stored) ([]Operation, error) {
-	within := 0
+// Operations are the steps of a deployment, so far or at its end.
+func Operations(ctx context.Context, of *deployments.Deployments, name deployments.Name, found deployments.Deployment, record Stored) ([]Operation, error) {
+	if found.State != deployments.Running {
+		return endedOperations(ctx, of, name, found.Job)
+	}
+	job, within := found.Job, 0
 	if record.Within != nil {
 		name, within = record.Within.Deployment, record.Within.Step+1
 	}
@@ -151,6 +155,15 @@ func Operations(ctx context.Context, of *deployments.Deployments, name deploymen
 		}
 	}
 	return all, nil
+}
+
+func endedOperations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte) (all []Operation, err error) {
+	text, err := of.Operations(ctx, name, job)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	err = json.Unmarshal(text, &all)
+	return all, err
 }
 
 // Template is the template of a deployment that runs, and is no nested one.
@@ -190,4 +203,67 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.S
 		op.Properties.StatusMessage = &StatusMessage{state.String(), s.Fault}
 	}
 	return op
+}
+
+// Record is what clients see of a deployment that begins.
+func (o *Order) Record(p *template.Plan) Record {
+	record := Record{ID: o.ID(), Name: o.Name, Type: deploymentType, Tags: o.Tags}
+	if o.Scope.Group == "" {
+		record.Location = o.Location
+	}
+	record.Properties = newProperties(sha256.Sum256(o.Content), p.Parameters, o.mode(), o.Correlation, o.Now)
+	record.add(stepsOf(p, 0, outermost), outermost)
+	return record
+}
+
+func newProperties(hash [32]byte, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {
+	p := Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
+		Parameters: map[string]Parameter{}, Mode: mode, ProvisioningState: "Accepted", Timestamp: began, Duration: duration(0),
+		CorrelationID: correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
+	for _, v := range parameters {
+		p.Parameters[v.Name] = Shown(v.Type, v.Value)
+	}
+	return p
+}
+
+// add adds what a deployment is made of: its own steps, without those of nested ones.
+func (record *Record) add(steps []step, within int) {
+	p := &record.Properties
+	for i := range steps {
+		s := &steps[i]
+		if s.within != within || s.existing() {
+			continue
+		}
+		if len(s.dependsOn) > 0 {
+			d := Dependency{Reference: s.reference()}
+			for _, on := range s.dependsOn {
+				d.DependsOn = append(d.DependsOn, steps[on].reference())
+			}
+			p.Dependencies = append(p.Dependencies, d)
+		}
+		p.addProvider(s)
+	}
+}
+
+func (p *Properties) addProvider(s *step) {
+	namespace, name, _ := strings.Cut(s.reference().ResourceType, "/")
+	i := slices.IndexFunc(p.Providers, func(known Provider) bool { return arm.EqualFold(known.Namespace, namespace) })
+	if i < 0 {
+		i = len(p.Providers)
+		p.Providers = append(p.Providers, Provider{Namespace: namespace})
+	}
+	types := &p.Providers[i].ResourceTypes
+	k := slices.IndexFunc(*types, func(known ResourceType) bool { return arm.EqualFold(known.ResourceType, name) })
+	if k < 0 {
+		k = len(*types)
+		*types = append(*types, ResourceType{ResourceType: name, Locations: []string{}})
+	}
+	if at := s.location(); at != "" && !slices.Contains((*types)[k].Locations, at) {
+		(*types)[k].Locations = append((*types)[k].Locations, at)
+	}
+}
+
+// duration is a time as ISO 8601 has it.
+func duration(d time.Duration) string {
+	return fmt.Sprintf("PT%gS", max(0, d).Truncate(time.Millisecond).Seconds())
 }

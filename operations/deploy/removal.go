@@ -42,34 +42,13 @@ type removal struct {
 	state  plan.State
 }
 
-// resumeRemovals goes on with deletions that an earlier attempt began.
-func (a *attempt) resumeRemovals(ctx context.Context) error {
-	if err := a.loadRemovals(ctx); err != nil || len(a.removals) == 0 {
+// loadRemoval takes a deletion that an earlier attempt has recorded.
+func (a *attempt) loadRemoval(number int, step deployments.Step) error {
+	r := removal{number: number, state: plan.State(step.State)}
+	if err := json.Unmarshal(step.Record, &r); err != nil {
 		return err
 	}
-	return a.planRemovals(ctx)
-}
-
-// loadRemovals finds the deletions that earlier attempts have recorded.
-func (a *attempt) loadRemovals(ctx context.Context) error {
-	a.removals = map[string]removal{}
-	if !a.order.Complete {
-		return nil
-	}
-	recorded, err := a.Store.Deployments.Steps(ctx, a.name, a.job.ID)
-	if err != nil {
-		return err
-	}
-	for number, step := range recorded {
-		if number < removalsFrom {
-			continue
-		}
-		r := removal{number: number, state: plan.State(step.State)}
-		if err := json.Unmarshal(step.Record, &r); err != nil {
-			return err
-		}
-		a.removals[r.Key] = r
-	}
+	a.removals[r.Key] = r
 	return nil
 }
 
@@ -430,13 +409,7 @@ func (a *attempt) noteRemoval(ctx context.Context, key string) error {
 }
 
 func (a *attempt) recordRemoval(ctx context.Context, r removal) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
-	defer cancel()
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return a.Store.Deployments.PutStep(ctx, a.name, *a.job, r.number, deployments.Step{State: uint8(r.state), Record: text})
+	return a.record(ctx, r.number, r.state, r, nil)
 }
 
 // observeRemovals finds out from the index what became of the accepted deletions.

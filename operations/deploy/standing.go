@@ -54,10 +54,11 @@ func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s 
 	if err != nil {
 		return s, err
 	}
-	if err := json.Unmarshal(found.Record, &s.Record); err != nil {
+	stored, err := Seen(found)
+	if err != nil {
 		return s, err
 	}
-	s.Record.Properties.ProvisioningState = found.State.String()
+	s.Record = stored.Record
 	if found.State == deployments.Running {
 		a := &attempt{Deployer: &Deployer{Store: store}, job: &job, name: nameOf(job)}
 		if s.Steps, err = a.stepStandings(ctx); !errors.Is(err, inventory.ErrNotFound) {
@@ -73,9 +74,6 @@ func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s 
 func (a *attempt) stepStandings(ctx context.Context) (all []StepStanding, err error) {
 	if a.order, err = a.Deployer.order(ctx, *a.job); err == nil {
 		err = a.load(ctx)
-	}
-	if err == nil {
-		err = a.loadRemovals(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -145,15 +143,9 @@ func (e *endedSteps) read(ctx context.Context, id, within string) error {
 	if err := json.Unmarshal(found.Record, &record); err != nil {
 		return err
 	}
-	text, err := e.store.Deployments.Operations(ctx, name, e.job)
+	sent, err := endedOperations(ctx, e.store.Deployments, name, e.job)
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return err
-	}
-	var sent []Operation
-	if len(text) > 0 {
-		if err := json.Unmarshal(text, &sent); err != nil {
-			return err
-		}
 	}
 	return e.add(ctx, within, sent, record.Properties.Dependencies)
 }

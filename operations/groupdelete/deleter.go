@@ -197,7 +197,7 @@ func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 		return jobs.Result{}, err
 	}
 	w := &attempt{Deleter: d, claim: claim, payload: &p, group: group, strays: map[string]inventory.Stray{}, spelt: map[string]string{}}
-	defer d.metrics.forget(claim.Job.ID)
+	defer d.metrics.live.Forget(claim.Job.ID)
 	if claim.Job.State == jobrow.Cancelling {
 		return w.cancel(ctx)
 	}

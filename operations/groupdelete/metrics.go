@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/internal/meter"
 	"portico/inventory"
 	"portico/operations/groupdelete/plan"
 )
@@ -15,14 +16,13 @@ type metrics struct {
 	calls, ends      *prometheus.CounterVec
 	members, waiting *prometheus.GaugeVec
 
+	live  meter.Live[plan.Progress] // of the deletions that this replica works on
 	mu    sync.Mutex
-	seen  map[[16]byte]plan.Progress // of the deletions that this replica works on
-	shown map[string]int             // the regions that deletions wait for
+	shown map[string]int // the regions that deletions wait for
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
-		seen: map[[16]byte]plan.Progress{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent, unproven (nothing is there, and a create goes on).",
 		}, []string{"result"}),
@@ -36,6 +36,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Name: "portico_group_deletes_waiting", Help: "Deletions of groups, of all replicas, that wait for a region which does not answer.",
 		}, []string{"region"}),
 	}
+	m.live.Show = m.show
 	registry.MustRegister(m.calls, m.ends, m.members, m.waiting)
 	return m
 }
@@ -83,25 +84,11 @@ func (m *metrics) wait(regions map[string]int) {
 	m.shown = regions
 }
 
-func (w *attempt) measure() { w.metrics.show(w.claim.Job.ID, w.plan.Counted()) }
+func (w *attempt) measure() { w.metrics.live.Set(w.claim.Job.ID, w.plan.Counted()) }
 
-func (m *metrics) show(id [16]byte, p plan.Progress) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.seen[id] = p
-	m.sum()
-}
-
-func (m *metrics) forget(id [16]byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.seen, id)
-	m.sum()
-}
-
-func (m *metrics) sum() {
+func (m *metrics) show(deletions []plan.Progress) {
 	var all plan.Progress
-	for _, p := range m.seen {
+	for _, p := range deletions {
 		all.InFlight, all.Waiting, all.Parked = all.InFlight+p.InFlight, all.Waiting+p.Waiting, all.Parked+p.Parked
 	}
 	m.members.WithLabelValues("inFlight").Set(float64(all.InFlight))

@@ -165,29 +165,21 @@ func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deploy
 	return arm.NewError(arm.DeploymentActive, n.Name, since)
 }
 
-// find finds the deployment that a request names.
-func (d Deployments) find(r *http.Request, x *exchange.Exchange) (deployments.Deployment, error) {
+// find finds the deployment that a request names, and what clients see of it now.
+func (d Deployments) find(r *http.Request, x *exchange.Exchange) (found deployments.Deployment, record deploy.Stored, err error) {
 	n := nameOf(x)
-	found, err := d.Store.Deployments.Deployment(r.Context(), n)
+	found, err = d.Store.Deployments.Deployment(r.Context(), n)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return found, arm.NewError(arm.DeploymentNotFound, n.Name)
+		return found, record, arm.NewError(arm.DeploymentNotFound, n.Name)
 	}
-	return found, err
-}
-
-// seen is a deployment as clients see it now.
-func seen(d deployments.Deployment) (record deploy.Stored, err error) {
-	err = json.Unmarshal(d.Record, &record)
-	record.Properties.ProvisioningState = d.State.String()
-	return record, err
+	if err == nil {
+		record, err = deploy.Seen(found)
+	}
+	return found, record, err
 }
 
 func (d Deployments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	found, err := d.find(r, x)
-	if err != nil {
-		return err
-	}
-	record, err := seen(found)
+	_, record, err := d.find(r, x)
 	if err != nil {
 		return err
 	}
@@ -195,7 +187,7 @@ func (d Deployments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 }
 
 func (d Deployments) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	if _, err := d.find(r, x); err != nil {
+	if _, _, err := d.find(r, x); err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusNoContent, nil)
@@ -235,7 +227,7 @@ func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		Key:  func(n deployments.Named) string { return n.Name },
 		Keep: func(n deployments.Named) bool { return wanted == "" || strings.EqualFold(n.State.String(), wanted) },
 		Show: func(n deployments.Named) any {
-			record, err := seen(n.Deployment)
+			record, err := deploy.Seen(n.Deployment)
 			failure = cmp.Or(failure, err)
 			return record.Record
 		},
@@ -244,11 +236,7 @@ func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 }
 
 func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	found, err := d.find(r, x)
-	if err != nil {
-		return err
-	}
-	record, err := seen(found)
+	found, record, err := d.find(r, x)
 	if err != nil {
 		return err
 	}
@@ -271,11 +259,7 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 // export answers with the template of a deployment, as it was sent: expressions are not
 // worked out, and parameters have no values.
 func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	found, err := d.find(r, x)
-	if err != nil {
-		return err
-	}
-	record, err := seen(found)
+	found, record, err := d.find(r, x)
 	if err != nil {
 		return err
 	}
@@ -314,7 +298,7 @@ func (d Deployments) status(w http.ResponseWriter, r *http.Request, x *exchange.
 		return x.Answer(w, http.StatusOK, status)
 	}
 	if found, err := d.Store.Deployments.Deployment(r.Context(), nameOf(x)); err == nil && found.Job == job.ID {
-		record, err := seen(found)
+		record, err := deploy.Seen(found)
 		if err != nil {
 			return err
 		}

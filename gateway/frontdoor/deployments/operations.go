@@ -2,14 +2,12 @@ package deployments
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/inventory/deployments"
 	"portico/operations/deploy"
 )
 
@@ -30,25 +28,11 @@ func stateIn(x *exchange.Exchange) (string, error) {
 
 // operationsOf are what the steps of the deployment that a request names came to so far.
 func (d Deployments) operationsOf(ctx context.Context, r *http.Request, x *exchange.Exchange) ([]deploy.Operation, error) {
-	found, err := d.find(r, x)
+	found, record, err := d.find(r, x)
 	if err != nil {
 		return nil, err
 	}
-	n := nameOf(x)
-	record, err := seen(found)
-	if err != nil {
-		return nil, err
-	}
-	if found.State == deployments.Running {
-		return deploy.Operations(ctx, d.Store.Deployments, n, found.Job, record)
-	}
-	text, err := d.Store.Deployments.Operations(ctx, n, found.Job)
-	if err != nil || len(text) == 0 {
-		return nil, err
-	}
-	var all []deploy.Operation
-	err = json.Unmarshal(text, &all)
-	return all, err
+	return deploy.Operations(ctx, d.Store.Deployments, nameOf(x), found, record)
 }
 
 func (d Deployments) operations(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
