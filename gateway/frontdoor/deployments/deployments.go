@@ -247,11 +247,15 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 	if found.State == deployments.Running {
 		err = d.Store.CancelJob(r.Context(), req.Subscription.ID, found.Job)
 	}
-	if found.State != deployments.Running || errors.Is(err, jobrow.ErrEnded) {
-		return arm.NewError(arm.DeploymentNotRunning, nameOf(x).Name, found.State.String())
+	ended := errors.Is(err, jobrow.ErrEnded)
+	if ended { // since it was read
+		found, _, err = d.find(r, x)
 	}
 	if err != nil {
 		return err
+	}
+	if ended || found.State != deployments.Running {
+		return arm.NewError(arm.DeploymentNotRunning, nameOf(x).Name, found.State.String())
 	}
 	return x.Answer(w, http.StatusNoContent, nil)
 }

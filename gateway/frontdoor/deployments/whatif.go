@@ -88,8 +88,9 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 			continue
 		}
 		places <- struct{}{}
-		if late := time.Now().After(c.until); late {
-			standing[i].late, _ = late, <-places
+		if time.Now().After(c.until) {
+			standing[i].late = true
+			<-places
 			continue
 		}
 		under.Go(func() {
