@@ -47,7 +47,8 @@ func (s State) MayRun(id [16]byte, kind WriteKind) bool {
 // one for each write whose end the GET shows, in their order, and after these one for the
 // GET itself if none of them says whether the resource exists. Each agrees with the row
 // afterwards, whichever write it reports, because a reader that replays events goes by the
-// last one.
+// last one. Of a resource that was never seen no deletion is reported: that its creation
+// failed says as much.
 func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (found []events.Payload) {
 	if before == nil || after != nil && !NeedsVerify(before.Phase, before.Verify) && !before.FollowPut {
 		return nil // nothing was in doubt
@@ -64,7 +65,7 @@ func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind
 		}
 		found = append(found, e)
 	}
-	if said {
+	if said || gone && before.Phase == Pending && len(found) > 0 {
 		return found
 	}
 	own := events.Payload{Action: WriteVerb, Origin: events.Verified, Status: events.Succeeded, New: isNew}

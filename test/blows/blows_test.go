@@ -18,6 +18,7 @@ import (
 var (
 	long = flag.Bool("blows.long", false, "strike each kind at each point that it comes to, in each way")
 	only = flag.String("blows.only", "", "with one kind alone, by its name")
+	at   = flag.String("blows.at", "", "strike only where this is in a blow's words, such as \"pause at store.commit.after\"")
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -86,6 +87,9 @@ func TestEveryKindEndsAsUndisturbed(t *testing.T) {
 					t.Parallel()
 					c := e.undisturbed(t, k)
 					for _, b := range c.blows() {
+						if !strings.Contains(b.String(), *at) {
+							continue
+						}
 						c.strike(t, b)
 						struck.add(t, b)
 					}

@@ -90,7 +90,7 @@ func kinds() []kind {
 			do:     func(p place) error { return p.loseAnswer("reset-after") },
 		},
 		{
-			name: "write", holds: 1,
+			name: "write", holds: 1, chance: "ResourceWriteFailure", // of a request that was not sent before its gateway stood still
 			points: []failpoint.Point{failpoint.WriteBeginBefore, failpoint.WriteBeginAfter, failpoint.AnswerSettleBefore},
 			do: func(p place) error {
 				return all(p.machine("a", "westus"), p.machine("b", "eastus"), p.machine("a", "westus"), p.remove(p.resource(vm+"b"), harness.Version))
