@@ -3,6 +3,7 @@ package blows
 import (
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -280,16 +281,34 @@ func (c *course) strike(t *testing.T, b *blow) {
 	}
 	b.differ = p.becomes(c.end)
 	b.took = time.Since(begun)
-	if b.way != pause || victim == nil {
-		return
+	if b.way == pause && victim != nil {
+		victim.Resume(t)
+		victim.ClearPoint(t, b.point)
+		victim.Stop(t) // once what it has under way has ended
+		if differ := p.becomes(c.end); b.differ == "" && differ != "" {
+			b.differ = "once it went on:\n" + differ
+		}
+		victim.Restart(t)
 	}
-	victim.Resume(t)
-	victim.ClearPoint(t, b.point)
-	victim.Stop(t) // once what it has under way has ended
-	if differ := p.becomes(c.end); b.differ == "" && differ != "" {
-		b.differ = "once it went on:\n" + differ
+	if c.once {
+		p.wantNoPutTwice(t, b)
 	}
-	victim.Restart(t)
+}
+
+// wantNoPutTwice wants of the place's PUTs that providers got none of them again.
+func (p place) wantNoPutTwice(t *testing.T, b *blow) {
+	t.Helper()
+	got := map[string]bool{}
+	for _, provider := range p.providers {
+		for _, r := range provider.Requests(t) {
+			if r.Method == http.MethodPut && strings.Contains(r.Path, p.group("rg")+"/") {
+				if got[r.Path] {
+					t.Errorf("%v: %s got a PUT of %s again", b, provider.Region, r.Path)
+				}
+				got[r.Path] = true
+			}
+		}
+	}
 }
 
 // struck waits for the blow, and has the gateway that it has struck be started again or,

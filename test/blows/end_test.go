@@ -62,6 +62,11 @@ func (p place) end(ctx context.Context) ([]string, error) {
 			lines = append(lines, "the feed told "+line)
 		}
 	}
+	for id, exists := range p.exists {
+		if exists && strings.Contains(id, p.sub) {
+			lines = append(lines, "the feed has it that there is "+id)
+		}
+	}
 	for _, line := range p.receiver.of(p.sub) {
 		if p.counts(line) {
 			lines = append(lines, "the receiver took "+line)
@@ -74,10 +79,11 @@ func (p place) end(ctx context.Context) ([]string, error) {
 	return slices.Compact(lines), nil
 }
 
-// counts reports whether what an event says belongs to the end. That a write has begun does
-// not, as more of them do where one is repeated.
+// counts reports whether what an event says belongs to the end. That a write has begun or
+// failed does not: a client repeats it, and of these requests the first or the second may
+// be refused.
 func (p place) counts(line string) bool {
-	return !strings.HasSuffix(line, " Started") && (p.chance == "" || !strings.Contains(line, p.chance))
+	return !strings.HasSuffix(line, " Started") && !strings.HasSuffix(line, " Failed") && (p.chance == "" || !strings.Contains(line, p.chance))
 }
 
 // read reads on in the change feed, at a gateway that answers. An event that is told twice
@@ -101,6 +107,9 @@ func (p place) read(ctx context.Context) error {
 			}
 			p.numbers[e.Sequence], p.numbers[e.ID] = true, true
 			p.told[e.line()]++
+			if e.Data.Exists != nil {
+				p.exists[strings.ToLower(e.Subject)] = *e.Data.Exists
+			}
 		}
 		p.feed = page.Next
 	}

@@ -18,10 +18,12 @@ type kind struct {
 	// points are those that it is struck at in the short form.
 	points []failpoint.Point
 	// chance is in the lines about events that depend on the moment: that a resource was seen
-	// before it was deleted, or that a repeated request was refused. "" for none.
+	// before it was deleted. "" for none.
 	chance string
 	// holds is how many resources the providers hold of the place in the end.
 	holds int
+	// once: a provider gets no PUT twice, whatever strikes.
+	once bool
 	// prepare makes what there is before; nil: nothing but the group rg.
 	prepare func(place) error
 	// do is what clients and operators do to have it done; they wait for its end where
@@ -90,7 +92,7 @@ func kinds() []kind {
 			do:     func(p place) error { return p.loseAnswer("reset-after") },
 		},
 		{
-			name: "write", holds: 1, chance: "ResourceWriteFailure", // of a request that was not sent before its gateway stood still
+			name: "write", holds: 1,
 			points: []failpoint.Point{failpoint.WriteBeginBefore, failpoint.WriteBeginAfter, failpoint.AnswerSettleBefore},
 			do: func(p place) error {
 				return all(p.machine("a", "westus"), p.machine("b", "eastus"), p.machine("a", "westus"), p.remove(p.resource(vm+"b"), harness.Version))
@@ -109,7 +111,7 @@ func kinds() []kind {
 			points: []failpoint.Point{failpoint.GroupBeginBefore, failpoint.GroupBeginAfter, failpoint.GroupSettleBefore, failpoint.GroupSettleAfter},
 		},
 		{
-			name: "move", jobs: []string{"validate-move", "move"}, holds: 3, chance: "Failure ",
+			name: "move", jobs: []string{"validate-move", "move"}, holds: 3,
 			points: []failpoint.Point{
 				failpoint.MoveBeginBefore, failpoint.MoveBeginAfter, failpoint.MoveSettleBefore, failpoint.MoveSettleAfter, failpoint.MoveEndBefore, failpoint.MoveEndAfter,
 			},
@@ -121,12 +123,12 @@ func kinds() []kind {
 			},
 		},
 		{
-			name: "deployment", jobs: []string{"deployment"}, holds: 3, chance: "Failure ",
-			points: []failpoint.Point{failpoint.DeployBeginBefore, failpoint.DeploySettleBefore, failpoint.DeployEndBefore},
+			name: "deployment", jobs: []string{"deployment"}, holds: 3, once: true,
+			points: []failpoint.Point{failpoint.DeployBeginBefore, failpoint.UpstreamSendBefore, failpoint.UpstreamSendAfter, failpoint.DeploySettleBefore, failpoint.DeployEndBefore},
 			do:     func(p place) error { return p.deploy("Incremental", "a", "b", "c") },
 		},
 		{
-			name: "deployment in complete mode", jobs: []string{"deployment"}, holds: 2, chance: "Failure ",
+			name: "deployment in complete mode", jobs: []string{"deployment"}, holds: 2, once: true,
 			points:  []failpoint.Point{failpoint.DeployBeginAfter, failpoint.DeploySettleAfter, failpoint.DeployEndAfter},
 			prepare: func(p place) error { return all(p.machine("x", "northeurope"), p.machine("y", "eastus")) },
 			do:      func(p place) error { return p.deploy("Complete", "a", "b") },

@@ -43,7 +43,10 @@ func (r *receiver) sink() string {
 // event is what is compared of an event.
 type event struct {
 	ID, Type, Subject, Sequence string
-	Data                        struct{ Status string }
+	Data                        struct {
+		Status string
+		Exists *bool // nil: the event does not tell
+	}
 }
 
 func (e event) line() string {

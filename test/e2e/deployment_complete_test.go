@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"portico/test/harness"
 )
@@ -197,32 +196,6 @@ func TestDeploymentInCompleteModeOutlivesAKill(t *testing.T) {
 	}
 	if got := deletions(t, w, "d"); len(got) != 6 {
 		t.Error(got)
-	}
-}
-
-// Wherever the gateway is killed in a deletion, it goes on, and deletes what is left.
-func TestDeploymentInCompleteModeIsKilledAtEveryPoint(t *testing.T) {
-	t.Parallel()
-	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings}})
-	regions := harness.RegionNames()
-	body := fmt.Sprintf(`{"properties": {"mode": "Complete", "template": {"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0",
-		"resources": [{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "a", "location": %q, "properties": {}}]}}}`, regions[0])
-	for i, at := range stepPoints { // of which the second time is that of a deletion
-		group := fmt.Sprintf("rg%d", i)
-		fill(t, w, group, map[string]string{"Contoso.Compute/virtualMachines/x-0": regions[1], "Contoso.Compute/virtualMachines/x-1": regions[2]})
-		w.Portico.SetPoint(t, at, struckAt(at, "kill"))
-		poll := putDeployment(t, w, w.Portico, group+"/d", body, 201)
-		if !w.Portico.EndsWithin(time.Minute) {
-			t.Fatalf("%s: the deployment does not come to it", at)
-		}
-		w.Portico.Restart(t)
-		end, d := deployed(t, w, w.Portico, group+"/d", poll)
-		if left := remainingResources(t, w, group); end != "Succeeded" || len(left) != 1 || lastTwo(left[0]) != "virtualmachines/a" {
-			t.Errorf("%s: %s: %s: %v stand", at, end, d.Properties.Error, left)
-		}
-		if got := deletions(t, w, group+"/d"); len(got) != 2 {
-			t.Errorf("%s: %v", at, got)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -81,55 +80,6 @@ func withPoints(t *testing.T, extra string) *harness.World {
 	}
 	w.PutGroup(t, "rg")
 	return w
-}
-
-// A little of everything that Portico does comes to every point.
-func TestEveryPointIsReached(t *testing.T) {
-	t.Parallel()
-	w := withPoints(t, patient(pointSettings))
-	p := w.Portico
-	write := func(method, path, content string, header http.Header) harness.Answer {
-		t.Helper()
-		return p.Do(t, harness.Request{Method: method, Path: path, Body: content, Header: header})
-	}
-	version := "?api-version=" + harness.Version
-	vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	write(http.MethodPut, vm+version, body("westus"), nil).Want(t, 201)
-	write(http.MethodDelete, vm+version, "", harness.Header("X-Contoso-Async", "location", "X-Contoso-Duration", "50ms")).Want(t, 202)
-
-	var puts []string
-	for i := range 3 {
-		puts = append(puts, fmt.Sprintf(`{"name":"%d","httpMethod":"PUT","url":"%s%s","content":%s}`, i, machine(w, i), version, body("eastus")))
-	}
-	polled(t, sendBatch(t, p, puts, 202), p)
-
-	regions := harness.RegionNames()
-	deployed(t, w, p, "d", putDeployment(t, w, p, "d", fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord), 201))
-
-	to := group(t, w, harness.SubscriptionID, "to")
-	beginMove(t, p, moveRequest("moveResources", w.GroupPath("rg"), to, machine(w, 0))).end(t, p).Want(t, 200, 204)
-	beginDelete(t, w, p, "rg").gone(t, p)
-
-	p.Admin(t, harness.Request{
-		Method: http.MethodPut, Path: "/admin/subscriptions/" + otherSubscription,
-		Body: fmt.Sprintf(`{"tenantId":%q,"state":"Deleted"}`, harness.TenantID),
-	}).Want(t, 200)
-
-	var missing []failpoint.Point
-	defer func() {
-		if len(missing) > 0 {
-			t.Errorf("not reached: %v", missing)
-		}
-	}()
-	soon(t, "every point is reached", func() bool {
-		missing = nil
-		for name, state := range p.Points(t) {
-			if state.Hits == 0 {
-				missing = append(missing, name)
-			}
-		}
-		return len(missing) == 0
-	})
 }
 
 // Each step that can fail fails as it would by itself: the client has the error
