@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"portico/events"
 	"portico/test/harness"
 )
 
@@ -79,11 +80,16 @@ func (p place) end(ctx context.Context) ([]string, error) {
 	return slices.Compact(lines), nil
 }
 
-// counts reports whether what an event says belongs to the end. That a write has begun or
-// failed does not: a client repeats it, and of these requests the first or the second may
-// be refused.
+// counts reports whether what an event says belongs to the end. That a write has begun, goes
+// on or failed does not: the answer that says so may be lost, and of a client's repeated
+// requests one may be refused.
 func (p place) counts(line string) bool {
-	return !strings.HasSuffix(line, " Started") && !strings.HasSuffix(line, " Failed") && (p.chance == "" || !strings.Contains(line, p.chance))
+	for _, status := range []events.Status{events.Started, events.Accepted, events.Failed} {
+		if strings.HasSuffix(line, " "+string(status)) {
+			return false
+		}
+	}
+	return p.chance == "" || !strings.Contains(line, p.chance)
 }
 
 // read reads on in the change feed, at a gateway that answers. An event that is told twice

@@ -47,8 +47,11 @@ func TestDeploymentIsShownToOperators(t *testing.T) {
 	if text := show(id); !strings.Contains(text, "portico jobs cancel") {
 		t.Error(text)
 	}
-	steps := stepsShown(t, w, id)
-	if steps["a"].State != "Succeeded" || steps["a"].Ended == "" || steps["b"].Why == "" || steps["c"].State != "Waiting" || len(steps["c"].DependsOn) != 1 || !strings.HasSuffix(steps["c"].DependsOn[0], "/b") {
+	steps := eventually(t, "why a step waits", func() (map[string]stepShown, bool) { // not while it is tried again
+		steps := stepsShown(t, w, id)
+		return steps, steps["b"].Why != ""
+	})
+	if steps["a"].State != "Succeeded" || steps["a"].Ended == "" || steps["c"].State != "Waiting" || len(steps["c"].DependsOn) != 1 || !strings.HasSuffix(steps["c"].DependsOn[0], "/b") {
 		t.Errorf("%+v", steps)
 	}
 	o.run(t, 0, "jobs", "cancel", id, "--admin", w.Portico.AdminURL)
