@@ -25,6 +25,6 @@ func (d *Deployments) rows() *setting.Setting {
 			"How long a resource is tried again whose provider answers with 408, 429 or 5xx, or not at all."),
 		setting.Value("limit", &d.Limit, rule.PositiveDuration(), 24*time.Hour, "How long a deployment may take. Then it fails, and names what was under way."),
 		setting.Value("history", &d.History, rule.Count(), 800, "How many deployments of one group, or of one subscription, are kept. The oldest that have ended go."),
-		setting.Value("running", &d.Running, rule.Count(), 50, "How many deployments of one subscription may be under way. A further one gets 429."),
+		setting.Value("running", &d.Running, rule.Count(), 50, "How many deployments of one subscription may be under way, with templates and parameters of 64 MiB in sum at most. A further one gets 429."),
 	)
 }

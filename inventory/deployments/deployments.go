@@ -23,7 +23,12 @@ const Job = "deployment"
 // ErrActive refuses to replace or delete a deployment that has not ended.
 var ErrActive = errors.New("inventory: the deployment has not ended")
 
-// ErrTooMany refuses another deployment in a subscription with too many that have not ended.
+// mostContent bounds the bytes of all content of one subscription's deployments that have not
+// ended: 16 templates of the largest size that a request may have.
+const mostContent = 64 << 20
+
+// ErrTooMany refuses another deployment in a subscription with too many that have not ended,
+// or with too much content of such ones.
 var ErrTooMany = errors.New("inventory: the subscription has too many deployments under way")
 
 // State says whether a deployment runs, or how it has ended. The numbers are stored.
@@ -79,7 +84,7 @@ const (
 	deleteDeployment = `DELETE FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
 	endDeployment    = `UPDATE deployments SET state = ?, record = ?, operations = ?, content = ? WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
 	countDeployments = `SELECT COUNT(*) FROM deployments WHERE subscription = ? AND grp = ?`
-	countRunning     = `SELECT COUNT(DISTINCT job) FROM deployments WHERE subscription = ? AND state = ?` // nested ones have the job of theirs
+	sumRunning       = `SELECT COUNT(DISTINCT job), COALESCE(SUM(LENGTH(content)), 0) FROM deployments WHERE subscription = ? AND state = ?` // nested ones have the job of theirs
 	oldDeployments   = `SELECT name FROM deployments WHERE subscription = ? AND grp = ? AND state <> ? ORDER BY began LIMIT ?`
 
 	putStep = `INSERT INTO deployment_steps (subscription, grp, job, step, state, record) VALUES (?, ?, ?, ?, ?, ?)
@@ -119,7 +124,7 @@ type Begun struct {
 
 // Begin durably records a deployment with its job, in place of one of its name that has
 // ended: created reports whether there was none. It returns ErrActive if that has not ended,
-// ErrTooMany if as many as may be under way are, and refuses as a lock on its scope would be.
+// ErrTooMany if as many or as much as may be under way are, and refuses as a lock on its scope would be.
 func (d *Deployments) Begin(ctx context.Context, b Begun) (created bool, err error) {
 	n := b.folded()
 	job := jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
@@ -139,11 +144,11 @@ func (d *Deployments) Begin(ctx context.Context, b Begun) (created bool, err err
 		if err != nil {
 			return false, err
 		}
-		var running int
-		if err := t.One(countRunning, n.Subscription, Running)(&running); err != nil {
+		var running, size int
+		if err := t.One(sumRunning, n.Subscription, Running)(&running, &size); err != nil {
 			return false, err
 		}
-		if running >= b.Running {
+		if running >= b.Running || size+len(content) > mostContent && running > 0 {
 			return false, ErrTooMany
 		}
 		if err := insert(t, n, job.ID, record, content, b.History); err != nil {
@@ -362,9 +367,9 @@ type Ended struct {
 }
 
 // End durably ends a deployment and its job, and deletes its content but for the template,
-// and its steps. Of its nested ones in the subscription, those that have not ended have
-// failed. The error is jobrow.ErrLeaseLost if the caller no longer holds the job. Of a
-// deployment that is there no more, the job alone ends.
+// and its steps. Of its nested ones, those that have not ended have failed. The error is
+// jobrow.ErrLeaseLost if the caller no longer holds the job. Of a deployment that is there no
+// more, the job alone ends.
 func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
 	n := name.folded()
 	end, err := d.ending(ctx, n, j, e)
@@ -378,7 +383,7 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 			return err
 		}
 		if there {
-			if _, err := t.Exec(abandonNested, Failed, n.Subscription, Running, j.ID[:]); err != nil {
+			if _, err := t.Exec(abandonNested, Failed, j.ID[:], Running); err != nil {
 				return err
 			}
 		}

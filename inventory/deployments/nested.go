@@ -8,7 +8,7 @@ import (
 	"portico/inventory/transaction"
 )
 
-const abandonNested = `UPDATE deployments SET state = ? WHERE subscription = ? AND state = ? AND job = ?`
+const abandonNested = `UPDATE deployments SET state = ? WHERE job = ? AND state = ?`
 
 // Nested is a nested deployment that begins: the job of its parent runs it.
 type Nested struct {
@@ -58,14 +58,14 @@ func (d *Deployments) EndNested(ctx context.Context, name Name, j jobrow.Job, e 
 	})
 }
 
-// Abandon ends the nested deployments of a job in its subscription, whose parent is there no
-// more: they have failed.
+// Abandon ends the nested deployments of a job whose parent is there no more: they have
+// failed.
 func (d *Deployments) Abandon(ctx context.Context, j jobrow.Job) error {
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(j.Subscription), func(t *transaction.Tx) error {
 		if err := j.CheckHeld(t.Tx); err != nil {
 			return err
 		}
-		_, err := t.Exec(abandonNested, Failed, j.Subscription, Running, j.ID[:])
+		_, err := t.Exec(abandonNested, Failed, j.ID[:], Running)
 		return err
 	})
 }

@@ -124,14 +124,37 @@ func testDeployments(t *testing.T, database Database) {
 	b.ok(err)
 	j = claim()
 	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+	elsewhere := nested
+	elsewhere.Name = deployments.Name{Subscription: "elsewhere", Name: "Inner"}
+	_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: "elsewhere", TenantID: "t"})
+	b.ok(err)
+	b.ok(b.Deployments.BeginNested(b.ctx, elsewhere, j))
 	b.ok(b.DeleteGroup(b.ctx, Sub, "g", inventory.DeleteGroupConditions{}))
 	_, err = b.Deployments.Deployment(b.ctx, deployments.Name{Subscription: Sub, Group: "g", Name: "f"})
 	b.is(err, engine.ErrNotFound)
 	b.is(b.Deployments.BeginNested(b.ctx, nested, j), engine.ErrNotFound)
 	b.ok(b.Deployments.Abandon(b.ctx, j))
-	found, err = b.Deployments.Deployment(b.ctx, nested.Name)
-	b.ok(err)
-	equal(b, found.State, deployments.Failed)
+	for _, n := range []deployments.Nested{nested, elsewhere} {
+		found, err = b.Deployments.Deployment(b.ctx, n.Name)
+		b.ok(err)
+		equal(b, found.State, deployments.Failed)
+	}
+}
+
+// The content of what a subscription has under way is bounded.
+func testLargeDeployments(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.ok(Seed(b.ctx, b.Store))
+	begin := func(name string, size int) error {
+		_, err := b.Deployments.Begin(b.ctx, deployments.Begun{
+			Name: deployments.Name{Subscription: Sub, Name: name}, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 10,
+			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
+		})
+		return err
+	}
+	b.ok(begin("half", 33<<20))
+	b.is(begin("more than the rest", 32<<20), deployments.ErrTooMany)
+	b.ok(begin("less than the rest", 30<<20))
 }
 
 // testNested: nested deployments of the one of a name, which a job runs, count as deployments

@@ -89,6 +89,7 @@ func Run(t *testing.T, database Database) {
 		{"RequestBatches", testRequestBatches},
 		{"Events", testEvents},
 		{"Deployments", testDeployments},
+		{"LargeDeployments", testLargeDeployments},
 		{"Names", testNames},
 		{"SinkEvents", testSinkEvents},
 		{"SinkOrders", testSinkOrders},
