@@ -8,6 +8,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"portico/arm"
@@ -303,26 +305,39 @@ func (d *Deployments) Delete(ctx context.Context, name Name, o operations.Operat
 	})
 }
 
-// PutStep durably records the progress of a step. The error is jobrow.ErrLeaseLost if the
-// caller no longer holds the job, and engine.ErrNotFound if the deployment is there no more.
-func (d *Deployments) PutStep(ctx context.Context, name Name, j jobrow.Job, step int, s Step) error {
+// PutSteps durably records the progress of steps, by their numbers. The error is
+// jobrow.ErrLeaseLost if the caller no longer holds the job, and engine.ErrNotFound if the
+// deployment is there no more.
+func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, steps map[int]Step) error {
 	n := name.folded()
-	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "step"), s.Record)
-	made := func(*transaction.Tx) error { return nil }
-	if err == nil && s.Made != nil {
-		made, err = s.Made.put(ctx, d)
-	}
-	if err != nil {
-		return err
+	var writes []func(*transaction.Tx) error
+	for _, number := range slices.Sorted(maps.Keys(steps)) {
+		s := steps[number]
+		record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "step"), s.Record)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, func(t *transaction.Tx) error {
+			return t.Later(putStep, n.Subscription, n.Group, j.ID[:], number, s.State, record)
+		})
+		if s.Made != nil {
+			made, err := s.Made.put(ctx, d)
+			if err != nil {
+				return err
+			}
+			writes = append(writes, made)
+		}
 	}
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
 		if err := d.hold(t, n, &j); err != nil {
 			return err
 		}
-		if _, err := t.Exec(putStep, n.Subscription, n.Group, j.ID[:], step, s.State, record); err != nil {
-			return err
+		for _, write := range writes {
+			if err := write(t); err != nil {
+				return err
+			}
 		}
-		return made(t)
+		return nil
 	})
 }
 

@@ -63,11 +63,11 @@ func testDeployments(t *testing.T, database Database) {
 	content, err := b.Deployments.Content(b.ctx, name, j.ID)
 	b.ok(err)
 	equal(b, string(content), "a secret")
-	b.ok(b.Deployments.PutStep(b.ctx, name, j, 7, deployments.Step{State: 1, Record: []byte("sent")}))
-	b.ok(b.Deployments.PutStep(b.ctx, name, j, 7, deployments.Step{State: 3, Record: []byte("done")}))
+	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{7: {State: 1, Record: []byte("sent")}}))
+	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{7: {State: 3, Record: []byte("done")}}))
 	lost := j
 	lost.Token--
-	b.is(b.Deployments.PutStep(b.ctx, name, lost, 7, deployments.Step{}), jobrow.ErrLeaseLost)
+	b.is(b.Deployments.PutSteps(b.ctx, name, lost, map[int]deployments.Step{7: {}}), jobrow.ErrLeaseLost)
 	steps, err := b.Deployments.Steps(b.ctx, name, j.ID)
 	b.ok(err)
 	equal(b, len(steps), 1)

@@ -130,6 +130,7 @@ type attempt struct {
 	hashes  sync.Map             // of the nested deployments' templates
 	places  chan struct{}        // of questions side by side: nested deployments take no room of the plan
 	answers answered
+	record  recorder
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
 }
@@ -138,6 +139,11 @@ type attempt struct {
 func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	defer d.metrics.live.Forget(claim.Job.ID)
 	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job), places: make(chan struct{}, d.Limits.PerDeployment)}
+	a.record.put = func(steps map[int]deployments.Step) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime) // also while the attempt is ending
+		defer cancel()
+		return d.Store.Deployments.PutSteps(ctx, a.name, *a.job, steps)
+	}
 	var err error
 	a.order, err = d.order(ctx, claim.Job)
 	if errors.Is(err, inventory.ErrNotFound) {
@@ -249,8 +255,8 @@ type settled struct {
 const longestWait = 5 * time.Second
 
 func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
-	results := make(chan settled)
-	running := 0
+	results, records := make(chan settled), make(chan noted)
+	running := 0 // orders, and records of what became of them
 	var failure error
 	for {
 		now := a.Store.Now()
@@ -292,8 +298,21 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 		select {
 		case s := <-results:
 			running--
-			if err := a.settle(ctx, s); failure == nil {
-				failure = err
+			if s.err != nil {
+				failure = cmp.Or(failure, s.err)
+				continue
+			}
+			n, err := a.settle(s)
+			if err != nil {
+				failure = cmp.Or(failure, err)
+				continue
+			}
+			running++
+			go func() { records <- n.wait() }()
+		case n := <-records:
+			running--
+			if failure = cmp.Or(failure, n.err); n.err == nil {
+				a.countEnds(n.ends)
 			}
 		case <-wake:
 		case <-done(ctx, failure):
@@ -318,52 +337,72 @@ func (a *attempt) guarded(ctx context.Context, t task) (s settled) {
 	return s
 }
 
-// settle tells the plan what became of an order, and records it.
-func (a *attempt) settle(ctx context.Context, s settled) error {
-	if s.err != nil {
-		return s.err
-	}
+// noted is progress that is being recorded.
+type noted struct {
+	ends     []int // the steps that end with it
+	recorded func() error
+	err      error // once it is
+}
+
+// wait returns when the progress is recorded. What follows from it is sent meanwhile: that
+// is recorded no sooner.
+func (n noted) wait() noted {
+	n.err = n.recorded()
+	failpoint.Pass(failpoint.DeploySettleAfter)
+	return n
+}
+
+// settle tells the plan what became of an order, and has it recorded.
+func (a *attempt) settle(s settled) (n noted, err error) {
 	now := a.Store.Now()
 	if s.grows != nil && s.outcome == plan.GoesOn {
 		s.record.Unfolded.From = len(a.steps)
 		added, holds := a.grow(s.Step, s.grows)
 		a.plan.Grow(s.Step, added, holds)
 	}
-	ended := a.plan.Settle(s.Order, s.outcome, s.after, now)
+	changed := append([]int{s.Step}, a.plan.Settle(s.Order, s.outcome, s.after, now)...)
 	a.records[s.Step] = s.record
 	failpoint.Pass(failpoint.DeploySettleBefore)
-	for _, i := range append([]int{s.Step}, ended...) { // its own end first: theirs follows from it
-		if a.plan.Steps[i].State.Over() {
-			a.records[i].Ended = now
+	progress := map[int]deployments.Step{}
+	for _, i := range changed {
+		state, r := a.plan.Steps[i].State, &a.records[i]
+		if state.Over() {
+			r.Ended = now
+			n.ends = append(n.ends, i)
 		}
-		if i != s.Step && a.plan.Steps[i].State == plan.Succeeded {
-			a.records[i].LeftOut = true // with the nested deployment that holds it
+		if i != s.Step && state == plan.Succeeded {
+			r.LeftOut = true // with the nested deployment that holds it
 		}
-		var made *deployments.Deployed
-		if i == s.Step {
-			made = s.made
-		}
-		if err := a.record(ctx, i, a.plan.Steps[i].State, a.records[i], made); err != nil {
-			return err
-		}
-		if a.plan.Steps[i].State.Over() {
-			a.metrics.endStep(a.plan.Steps[i].State, &a.records[i])
+		if progress[i], err = recorded(state, r); err != nil {
+			return n, err
 		}
 	}
-	failpoint.Pass(failpoint.DeploySettleAfter)
-	return nil
+	own := progress[s.Step]
+	own.Made = s.made
+	progress[s.Step] = own
+	n.recorded = a.record.add(progress)
+	return n, nil
 }
 
-// record durably records the progress of a step or a deletion by its number, also while its
-// attempt is ending.
-func (a *attempt) record(ctx context.Context, number int, state plan.State, r any, made *deployments.Deployed) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
-	defer cancel()
+func (a *attempt) countEnds(steps []int) {
+	for _, i := range steps {
+		a.metrics.endStep(a.plan.Steps[i].State, &a.records[i])
+	}
+}
+
+// recorded is the progress of a step or a deletion as it is stored.
+func recorded(state plan.State, r any) (deployments.Step, error) {
 	text, err := json.Marshal(r)
+	return deployments.Step{State: uint8(state), Record: text}, err
+}
+
+// recordOne records the progress of one step or deletion.
+func (a *attempt) recordOne(number int, state plan.State, r any) error {
+	step, err := recorded(state, r)
 	if err != nil {
 		return err
 	}
-	return a.Store.Deployments.PutStep(ctx, a.name, *a.job, number, deployments.Step{State: uint8(state), Record: text, Made: made})
+	return a.record.add(map[int]deployments.Step{number: step})()
 }
 
 // expire ends a deployment that has taken too long.

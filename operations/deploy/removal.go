@@ -409,7 +409,7 @@ func (a *attempt) noteRemoval(ctx context.Context, key string) error {
 }
 
 func (a *attempt) recordRemoval(ctx context.Context, r removal) error {
-	return a.record(ctx, r.number, r.state, r, nil)
+	return a.recordOne(r.number, r.state, r)
 }
 
 // observeRemovals finds out from the index what became of the accepted deletions.

@@ -143,7 +143,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
 	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
 	failpoint.Pass(failpoint.DeployBeginBefore)
-	if s.err = a.record(ctx, s.Step, plan.Sent, s.record, nil); s.err != nil {
+	if s.err = a.recordOne(s.Step, plan.Sent, s.record); s.err != nil {
 		return
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)

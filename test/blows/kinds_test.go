@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"portico/internal/failpoint"
@@ -189,12 +190,23 @@ func kinds() []kind {
 	}
 }
 
-// loseAnswer has a provider break the connection of a PUT.
+// loseAnswer has a provider break the connection of a PUT, once that has come to it.
 func (p place) loseAnswer(fault string) error {
+	path := p.resource(vm + "a")
 	_, err := p.call(harness.Request{
-		Method: http.MethodPut, Path: p.resource(vm+"a") + "?api-version=" + harness.Version, Body: `{"location":"westus","properties":{"size":"small"}}`,
+		Method: http.MethodPut, Path: path + "?api-version=" + harness.Version, Body: `{"location":"westus","properties":{"size":"small"}}`,
 		Header: harness.Header("X-Contoso-Fault", fault),
-	}, func(a harness.Answer) bool { return a.Status == http.StatusBadGateway })
+	}, func(a harness.Answer) bool {
+		if a.Status != http.StatusBadGateway {
+			return false
+		}
+		var got struct{ Value []harness.Received }
+		list, err := p.providers[0].Call(p.ctx, harness.Request{Method: http.MethodGet, Path: "/contoso/requests"})
+		if err == nil {
+			err = json.Unmarshal(list.Body, &got)
+		}
+		return err == nil && slices.ContainsFunc(got.Value, func(r harness.Received) bool { return r.Method == http.MethodPut && r.Path == path })
+	})
 	return err
 }
 
