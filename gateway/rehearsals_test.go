@@ -46,7 +46,7 @@ func TestDeploymentsAreValidated(t *testing.T) {
 	whole := s.ok(200, "POST", target, deploymentOf("Incremental", "", child+","+good))
 	got := decode[answer](t, whole)
 	if got.ID != g+"/providers/Microsoft.Resources/deployments/main" || got.Properties.ProvisioningState != "Succeeded" || len(got.Properties.ValidatedResources) != 2 ||
-		got.Properties.ValidatedResources[0].ID != machinePath("g", "a") || got.Properties.Parameters["size"].Value != "s" || got.Properties.Parameters["key"].Type != "securestring" {
+		got.Properties.ValidatedResources[0].ID != machinePath("g", "a") || got.Properties.Parameters["size"].Value != "s" || got.Properties.Parameters["key"].Type != "SecureString" {
 		t.Errorf("%s", whole.text)
 	}
 	if strings.Contains(whole.text, "hush") {

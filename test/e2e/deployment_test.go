@@ -97,6 +97,11 @@ func TestDeploymentOverRegions(t *testing.T) {
 	if end != "Succeeded" || d.Properties.Outputs["state"].Value != "Succeeded" || d.Properties.Outputs["tag"].Value != "the group" || d.Properties.Outputs["secret"].Value != nil || len(d.Properties.OutputResources) != 3 {
 		t.Errorf("%s: %+v", end, d)
 	}
+	for of, spelt := range map[string]any{"the output": d.Properties.Outputs["secret"].Type, "the parameter": d.Properties.Parameters["word"]["type"]} {
+		if spelt != "SecureString" {
+			t.Errorf("the type of %s is %v", of, spelt)
+		}
+	}
 	if d.Tags["stage"] != "test" {
 		t.Errorf("its tags are %v", d.Tags)
 	}
