@@ -6,4 +6,5 @@ import "./moves.mjs";
 import "./scopes.mjs";
 import "./subscriptions.mjs";
 import "./errors.mjs";
+import "./deployments.mjs";
 import "./restarts.mjs";
