@@ -11,23 +11,24 @@ import (
 func TestAz(t *testing.T) {
 	t.Parallel()
 	// The CLI waits for as long as it is told to.
-	c := signedIn(t, harness.WorldOptions{Config: harness.Config{Extra: "operations: {retryAfterMin: 1s}\n"}})
+	c := signedIn(t, harness.WorldOptions{Config: harness.Config{Extra: "operations: {retryAfterMin: 1s, retryAfterMax: 1s}\n"}})
 	for name, work := range map[string]func(*testing.T, azure){
-		"groups":             groups,
-		"resources":          resources,
-		"nested resources":   nestedResources,
-		"actions":            actions,
-		"lists":              lists,
-		"long lists":         longLists,
-		"tags":               tags,
-		"locks":              locks,
-		"moves":              moves,
-		"deletions":          deletions,
-		"blocked deletions":  blockedDeletions,
-		"operations":         operations,
-		"failing operations": failingOperations,
-		"raw requests":       rawRequests,
-		"deployments":        deployments,
+		"groups":              groups,
+		"resources":           resources,
+		"nested resources":    nestedResources,
+		"actions":             actions,
+		"lists":               lists,
+		"long lists":          longLists,
+		"tags":                tags,
+		"locks":               locks,
+		"moves":               moves,
+		"deletions":           deletions,
+		"blocked deletions":   blockedDeletions,
+		"operations":          operations,
+		"failing operations":  failingOperations,
+		"raw requests":        rawRequests,
+		"deployments":         deployments,
+		"failing deployments": failingDeployments,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
