@@ -421,7 +421,7 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 		return err
 	}
 	now := a.Store.Now()
-	record := a.order.Record(a.planned)
+	record := a.order.Record(a.input.Template, a.planned)
 	p := &record.Properties
 	var fault *arm.Error
 	if end == plan.Succeeded {

@@ -117,16 +117,16 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	if d.Scope.Group == "" {
 		record.Location = d.Location
 	}
-	record.Properties = newProperties(a.hashOf(d.Template), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
+	record.Properties = newProperties(a.hashOfNested(d.Template), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
 	record.add(t.steps, t.Step)
 	return Stored{record, &Within{a.name, t.Step}}
 }
 
-// hashOf is the hash of a template, which the nested deployments of a loop share.
-func (a *attempt) hashOf(of *document.Node) [sha256.Size]byte {
+// hashOfNested is the hash of a template, which the nested deployments of a loop share.
+func (a *attempt) hashOfNested(of *document.Node) [sha256.Size]byte {
 	hash, known := a.hashes.Load(of)
 	if !known {
-		hash = sha256.Sum256(of.Literal().AppendJSON(nil))
+		hash = hashOf(of)
 		a.hashes.Store(of, hash)
 	}
 	return hash.([sha256.Size]byte)

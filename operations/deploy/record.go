@@ -212,18 +212,24 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.S
 	return op
 }
 
-// Record is what clients see of a deployment that begins.
-func (o *Order) Record(p *template.Plan) Record {
+// Record is what clients see of a deployment of a template that begins.
+func (o *Order) Record(of *document.Node, p *template.Plan) Record {
 	record := Record{ID: o.ID(), Name: o.Name, Type: deploymentType, Tags: o.Tags}
 	if o.Scope.Group == "" {
 		record.Location = o.Location
 	}
-	record.Properties = newProperties(sha256.Sum256(o.Content), p.Parameters, o.mode(), o.Correlation, o.Now)
+	record.Properties = newProperties(hashOf(of), p.Parameters, o.mode(), o.Correlation, o.Now)
 	record.add(stepsOf(p, 0, outermost), outermost)
 	return record
 }
 
-func newProperties(hash [32]byte, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {
+// hashOf is the hash of a template alone. That of parameters too would let readers of the
+// deployment try what its secrets are.
+func hashOf(of *document.Node) [sha256.Size]byte {
+	return sha256.Sum256(of.Literal().AppendJSON(nil))
+}
+
+func newProperties(hash [sha256.Size]byte, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {
 	p := Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
 		Parameters: map[string]Parameter{}, Mode: mode, ProvisioningState: "Accepted", Timestamp: began, Duration: duration(0),
 		CorrelationID: correlation, Providers: []Provider{}, Dependencies: []Dependency{}}

@@ -174,7 +174,8 @@ func TestDeploymentsToAGroup(t *testing.T) {
 	}
 	wantTwo(finish(t, update).DeploymentExtended)
 	c.misbehave(t, "status=409")
-	failing, err := c.deployments.BeginCreateOrUpdate(ctx, "rg", "failed", two, nil)
+	other := deploying(template, map[string]any{"size": map[string]any{"value": "large"}, "password": map[string]any{"value": "another-word"}})
+	failing, err := c.deployments.BeginCreateOrUpdate(ctx, "rg", "failed", other, nil)
 	harness.OK(t, err)
 	_, err = end(t, failing)
 	wantError(t, err, 200, "DeploymentFailed")
@@ -183,6 +184,9 @@ func TestDeploymentsToAGroup(t *testing.T) {
 	if e := failed.Properties.Error; *failed.Properties.ProvisioningState != armresources.ProvisioningStateFailed || value(e.Code) != "DeploymentFailed" ||
 		len(e.Details) != 1 || value(e.Details[0].Target) != a || value(e.Details[0].Code) != "ContosoFault" {
 		t.Errorf("%+v", e)
+	}
+	if hash := value(failed.Properties.TemplateHash); hash != value(got.Properties.TemplateHash) {
+		t.Errorf("with another password, the hash of the template is %s", hash)
 	}
 	c.wantSteps(t, "failed", "a Failed Conflict ContosoFault")
 

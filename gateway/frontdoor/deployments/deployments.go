@@ -99,7 +99,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources))); err != nil {
 		return err
 	}
-	record := o.Record(planned)
+	record := o.Record(content.Template, planned)
 	begun := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)+len(planned.Deployments)), History: d.History, Running: d.Running}
 	if begun.Record, err = json.Marshal(record); err != nil {
 		return err
