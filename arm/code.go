@@ -33,6 +33,7 @@ const (
 	DeploymentOutputEvaluationFailed         Code = "DeploymentOutputEvaluationFailed"
 	ResourceDeploymentFailure                Code = "ResourceDeploymentFailure"
 	InvalidDeployment                        Code = "InvalidDeployment"
+	InvalidDeploymentLocation                Code = "InvalidDeploymentLocation"
 	InvalidGatewayHost                       Code = "InvalidGatewayHost"
 	InvalidPrincipalID                       Code = "InvalidPrincipalId"
 	InvalidProviderResponse                  Code = "InvalidProviderResponse"
@@ -57,6 +58,7 @@ const (
 	InvalidTemplateDeployment                Code = "InvalidTemplateDeployment"
 	LinkedAuthorizationFailed                Code = "LinkedAuthorizationFailed"
 	LinkedInvalidPropertyID                  Code = "LinkedInvalidPropertyId"
+	LocationNotAvailableForDeployment        Code = "LocationNotAvailableForDeployment"
 	LocationNotAvailableForGroup             Code = "LocationNotAvailableForResourceGroup"
 	LocationNotAvailableForResourceType      Code = "LocationNotAvailableForResourceType"
 	LocationRequired                         Code = "LocationRequired"
@@ -164,6 +166,7 @@ var faults = map[Code]fault{
 	DeploymentOutputEvaluationFailed: {http.StatusConflict, "Unable to evaluate the template output '%s': %s."},
 	ResourceDeploymentFailure:        {http.StatusConflict, "The resource write operation failed to complete successfully, because it reached terminal provisioning state '%s'."},
 	InvalidDeployment:                {http.StatusBadRequest, "The deployment '%s' is invalid: %s."},
+	InvalidDeploymentLocation:        {http.StatusConflict, "Invalid deployment location '%s'. The deployment '%s' already exists in location '%s'."},
 	InvalidGatewayHost:               {http.StatusBadGateway, "Host name resolution failed for '%s'; cannot fulfill the request."},
 	InvalidProviderResponse:          {http.StatusBadGateway, "The resource provider '%s' returned an invalid response: %s."},
 	InvalidQueryParameter:            {http.StatusBadRequest, "The query parameter '%s' is invalid: %s."},
@@ -194,6 +197,8 @@ var faults = map[Code]fault{
 	InvalidTemplate: {http.StatusBadRequest, "Deployment template validation failed: '%s'."},
 	LinkedInvalidPropertyID: {http.StatusBadRequest,
 		"Property id '%s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'."},
+	LocationNotAvailableForDeployment: {http.StatusBadRequest,
+		"The provided location '%s' is not available for deployment. List of available regions is '%s'."},
 	LocationNotAvailableForGroup: {http.StatusBadRequest,
 		"The provided location '%s' is not available for resource group. List of available regions is '%s'."},
 	LocationNotAvailableForResourceType: {http.StatusBadRequest,

@@ -26,7 +26,8 @@ func (g *Gateway) newDeployer() *deploy.Deployer {
 func (g *Gateway) newDeployments() deployments.Deployments {
 	judged := g.newPreflight()
 	return deployments.Deployments{
-		Store: g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
+		Locations: deployments.Locations{Map: g.config.Map, Store: g.store},
+		Store:     g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
 		},

@@ -71,6 +71,10 @@ func TestDeploymentsAreValidated(t *testing.T) {
 	s.want(404, "ResourceNotFound", "GET", machinePath("g", "a")+api, "")
 	nested := strings.Replace(deploymentOf("Incremental", "", `{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2022-09-01", "name": "new", "location": "westus"}`), "{", `{"location": "westus", `, 1)
 	s.ok(200, "POST", deploymentPath(inSubscription, "validate"), nested)
+	elsewhere := s.want(400, "LocationNotAvailableForDeployment", "POST", deploymentPath(inSubscription, "validate"), strings.Replace(nested, "westus", "mars", 1)).text
+	if !strings.Contains(elsewhere, "'westus,") {
+		t.Errorf("%s", elsewhere)
+	}
 }
 
 // rehearsedChanges are the changes of a what-if, each as its type and the last part of its ID.

@@ -248,7 +248,10 @@ func TestDeploymentsToASubscription(t *testing.T) {
 	whole := deploying(template, map[string]any{"group": map[string]any{"value": "made"}})
 	_, err := c.deployments.BeginCreateOrUpdateAtSubscriptionScope(ctx, "whole", whole, nil)
 	wantError(t, err, 400, "InvalidDeployment")
-	whole.Location = to.Ptr("westus")
+	whole.Location = to.Ptr("mars")
+	_, err = c.deployments.BeginCreateOrUpdateAtSubscriptionScope(ctx, "whole", whole, nil)
+	wantError(t, err, 400, "LocationNotAvailableForDeployment")
+	whole.Location = to.Ptr("West US")
 
 	validation, err := c.deployments.BeginValidateAtSubscriptionScope(ctx, "whole", whole, nil)
 	harness.OK(t, err)
@@ -259,6 +262,13 @@ func TestDeploymentsToASubscription(t *testing.T) {
 	harness.OK(t, err)
 	if made := finish(t, create); value(made.ID) != c.SubscriptionPath()+"/providers/Microsoft.Resources/deployments/whole" || value(made.Location) != "westus" || *made.Properties.ProvisioningState != armresources.ProvisioningStateSucceeded {
 		t.Errorf("%+v %+v", made, made.Properties)
+	}
+	elsewhere := whole
+	elsewhere.Location = to.Ptr("eastus")
+	_, put := c.deployments.BeginCreateOrUpdateAtSubscriptionScope(ctx, "Whole", elsewhere, nil)
+	_, validate := c.deployments.BeginValidateAtSubscriptionScope(ctx, "whole", elsewhere, nil)
+	for _, err := range []error{put, validate} {
+		wantError(t, err, 409, "InvalidDeploymentLocation")
 	}
 	machine := c.ResourcePath("made", "Contoso.Compute/virtualMachines/a")
 	c.WantOnlyIn(t, "eastus", machine)

@@ -56,7 +56,7 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	if !properties.Is(expr.Object) {
 		return nil, refusalAt(d.Root, "a deployment has an object 'properties'")
 	}
-	c := &Content{Location: d.Root.Member("location").Text(), Template: properties.Member("template")}
+	c := &Content{Location: arm.Location(d.Root.Member("location").Text()), Template: properties.Member("template")}
 	if fault := c.checkLocation(name, scope); fault != nil {
 		return nil, fault
 	}

@@ -36,10 +36,11 @@ type Deployments struct {
 	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
 	// Judge judges what a template sends without a call of its providers, which each get it
 	// right after.
-	Judge   Judge
-	History int           // how many a scope keeps
-	Running int           // how many of a subscription may be under way
-	Limit   time.Duration // of a deployment
+	Judge     Judge
+	Locations Locations
+	History   int           // how many a scope keeps
+	Running   int           // how many of a subscription may be under way
+	Limit     time.Duration // of a deployment
 }
 
 const action = "Microsoft.Resources/deployments/"
@@ -90,6 +91,9 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	n := nameOf(x)
 	o, content, err := d.order(r, x, req, n.Name)
 	if err != nil {
+		return err
+	}
+	if err := d.Locations.check(r.Context(), n, o.Location); err != nil {
 		return err
 	}
 	planned, _, faults := o.Plan(content.Template, content.Arguments)

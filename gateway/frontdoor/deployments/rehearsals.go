@@ -22,7 +22,8 @@ import (
 
 // Rehearsals answer what a deployment would do, and change nothing: validate and whatIf.
 type Rehearsals struct {
-	Judge Judge
+	Judge     Judge
+	Locations Locations
 	// Get reads a target as the caller of a request.
 	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
 	// Deployed are the records of resources that deployments have made, by their folded IDs.
@@ -60,6 +61,9 @@ func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Requ
 	var fault *arm.Error
 	if of.Content, fault = Read(req.Content, of.name, of.scope); fault != nil {
 		return nil, fault
+	}
+	if err := d.Locations.check(r.Context(), nameOf(x), of.Location); err != nil {
+		return nil, err
 	}
 	in := template.Input{
 		Template: of.Template, Arguments: of.Arguments, Name: of.name, Scope: of.scope, Location: cmp.Or(of.Location, req.Group.Location),

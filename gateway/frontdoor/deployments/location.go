@@ -1,0 +1,46 @@
+package deployments
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/inventory/deployments"
+	"portico/operations/deploy"
+	"portico/regions"
+)
+
+// Locations are those that deployments to subscriptions may have. Those to groups have their
+// groups'.
+type Locations struct {
+	Map   *regions.Map
+	Store *inventory.Store
+}
+
+// check refuses a location that is no region, or not that of the deployment that has the name.
+func (l Locations) check(ctx context.Context, n deployments.Name, location string) error {
+	if n.Group != "" {
+		return nil
+	}
+	if _, known := l.Map.Region(location); !known {
+		var names []string
+		for _, region := range l.Map.Regions() {
+			names = append(names, region.Name)
+		}
+		return arm.NewError(arm.LocationNotAvailableForDeployment, location, strings.Join(names, ",")).About("location")
+	}
+	found, err := l.Store.Deployments.Deployment(ctx, n)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	record, err := deploy.Seen(found)
+	if err == nil && record.Location != location {
+		err = arm.NewError(arm.InvalidDeploymentLocation, location, n.Name, record.Location).About("location")
+	}
+	return err
+}
