@@ -312,10 +312,20 @@ func TestLimitNamesTheStep(t *testing.T) {
 		slow["PUT "+name], slow["GET "+name] = []reply{making}, []reply{poll}
 		resources = append(resources, machine(name))
 	}
-	r := deployed(t, deploy.Deployer{Limit: 200 * time.Millisecond}, slow, append(resources, machine("behind", after("m0")))...)
-	r.want(t, deployments.Failed, "/virtualMachines/m0' had not come to an end", "/virtualMachines/m5' had not come to an end", "200ms")
+	r := deployed(t, deploy.Deployer{Limit: 2 * time.Second}, slow, append(resources, machine("behind", after("m0")))...)
+	r.want(t, deployments.Failed, "/virtualMachines/m0' had not come to an end", "/virtualMachines/m5' had not come to an end", "2s")
 	if n := len(r.record.Properties.Error.Details); n != 6 || len(r.of("PUT behind")) > 0 {
 		t.Errorf("%d details, %q", n, r.record.Properties.Error)
+	}
+}
+
+// A deployment whose time was over before a gateway came to it has failed, and sends nothing.
+func TestLimitBeforeTheFirstStep(t *testing.T) {
+	t.Parallel()
+	r := deployed(t, deploy.Deployer{Limit: time.Nanosecond}, map[string][]reply{"PUT a": {made}}, machine("a"))
+	r.want(t, deployments.Failed, "/virtualMachines/a' had not come to an end")
+	if len(r.names()) > 0 {
+		t.Errorf("%q", r.names())
 	}
 }
 

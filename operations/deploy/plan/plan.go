@@ -261,21 +261,28 @@ func (p *Plan) trouble(s *Step, now time.Time) (spent bool) {
 }
 
 // Expire ends a deployment that has taken too long: what runs has failed, the rest is not
-// sent. It returns the steps that ran.
-func (p *Plan) Expire() (ran []int) {
+// sent. Where nothing runs, since no gateway did, what waits has failed. It returns the steps
+// that have failed.
+func (p *Plan) Expire() (failed []int) {
+	var waiting []int
 	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.State.Over() {
-			continue
-		}
-		if s.busy || s.State != Waiting {
+		switch s := &p.Steps[i]; {
+		case s.State.Over():
+		case s.busy || s.State != Waiting:
 			s.State, s.busy = Failed, false
-			ran = append(ran, i)
-		} else {
+			failed = append(failed, i)
+		default:
 			s.State = Ended
+			waiting = append(waiting, i)
 		}
 	}
-	return ran
+	if len(failed) > 0 {
+		return failed
+	}
+	for _, i := range waiting {
+		p.Steps[i].State = Failed
+	}
+	return waiting
 }
 
 // spread ends what depends on steps that have not succeeded and never will, and what is in

@@ -351,10 +351,17 @@ func TestAPauseThatIsAskedForIsKept(t *testing.T) {
 func TestADeploymentThatTakesTooLongEnds(t *testing.T) {
 	t.Parallel()
 	p := New([]Step{{}, {State: Accepted}, {DependsOn: []int{1}}, {State: Succeeded}}, bounds)
-	if ran := p.Expire(); !slices.Equal(ran, []int{1}) {
-		t.Error(ran)
+	if failed := p.Expire(); !slices.Equal(failed, []int{1}) {
+		t.Error(failed)
 	}
 	if end, over := p.Over(); end != Failed || !over {
+		t.Error(end, over)
+	}
+	late := New([]Step{{}, {DependsOn: []int{0}}, {State: Succeeded}}, bounds) // no gateway ran
+	if failed := late.Expire(); !slices.Equal(failed, []int{0, 1}) {
+		t.Error(failed)
+	}
+	if end, over := late.Over(); end != Failed || !over {
 		t.Error(end, over)
 	}
 	if done, of := p.Counts(); done != 4 || of != 4 {
