@@ -1,22 +1,26 @@
 package compare
 
-import "fmt"
+import (
+	"fmt"
+
+	"portico/test/evidence"
+)
 
 // aim bounds a figure of Portico as a multiple of a peer's.
 type aim struct {
 	what, unit string // "A GET of an instance", "the CPU of ReverseProxy"
 	most       float64
-	measured   spread
+	measured   evidence.Spread
 }
 
 // sentence states whether the median meets the aim, and by how much.
 func (a aim) sentence() string {
-	begin := fmt.Sprintf("%s: at most %s × %s.", a.what, short(a.most), a.unit)
-	if a.measured.none {
+	begin := fmt.Sprintf("%s: at most %s × %s.", a.what, evidence.Short(a.most), a.unit)
+	if a.measured.None {
 		return begin + " Not measured."
 	}
-	share := short(a.measured.median / a.most)
-	if a.measured.median > a.most {
+	share := evidence.Short(a.measured.Median / a.most)
+	if a.measured.Median > a.most {
 		return fmt.Sprintf("%s **Not met**, by a factor of %s: %s ×.", begin, share, a.measured)
 	}
 	return fmt.Sprintf("%s Met, at %s of what is allowed: %s ×.", begin, share, a.measured)

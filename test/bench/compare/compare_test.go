@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/test/bench/peers"
+	"portico/test/evidence"
 	"portico/test/harness"
 )
 
@@ -18,7 +19,8 @@ var (
 	write  = flag.Bool("peers.write", false, "write what is measured into docs/performance.md")
 )
 
-const page = "../../../docs/performance.md"
+// page is where the figures go.
+var page = evidence.Place{File: "../../../docs/performance.md", Subject: "What was measured", Command: "make bench-peers"}
 
 // TestMain runs the comparison or, as a process of its own, a peer.
 func TestMain(m *testing.M) {
@@ -32,14 +34,13 @@ func TestPeers(t *testing.T) {
 	if *rounds == 0 {
 		t.Skip("it takes minutes, and the machine alone: make bench-peers")
 	}
-	old, err := os.ReadFile(page)
-	harness.OK(t, err)
+	harness.OK(t, page.Check())
 	command := "make bench-peers"
 	if *rounds != 5 {
 		command += fmt.Sprintf(" PEERS_ROUNDS=%d", *rounds)
 	}
 	begun := time.Now()
-	seen := observe(command)
+	seen := evidence.Observe(command, versions()...)
 	r := newRun(t, *only)
 	r.check(t)
 	r.warmUp(t)
@@ -55,9 +56,7 @@ func TestPeers(t *testing.T) {
 	}
 	text := report(seen, r.samples, r.site.workers, r.rounds)
 	t.Log(text)
-	replaced, err := replaceMeasured(string(old), text)
-	harness.OK(t, err)
 	if *write && *only == "" {
-		harness.OK(t, os.WriteFile(page, []byte(replaced), 0o600))
+		harness.OK(t, page.Write(text))
 	}
 }

@@ -22,8 +22,8 @@ func losses(s samples, workers int) string {
 func lossesTo(s samples, peer string, workers int) (worse []string) {
 	ratio := func(name, load string, what quantity) {
 		r := s.ratio(key{load, portico, workers, what}, key{load, peer, workers, what})
-		if !r.none && r.median > 1 {
-			worse = append(worse, fmt.Sprintf("%s (%s ×)", name, r.middle()))
+		if !r.None && r.Median > 1 {
+			worse = append(worse, fmt.Sprintf("%s (%s ×)", name, r.Middle()))
 		}
 	}
 	for _, load := range allLoads {
@@ -32,8 +32,8 @@ func lossesTo(s samples, peer string, workers int) (worse []string) {
 	for _, what := range []quantity{p50, p99} {
 		// What both add is taken off the same time without a proxy, so it drops out.
 		more := s.above(key{steadyRate, portico, workers, what}, key{steadyRate, peer, workers, what})
-		if !more.none && more.median > 0 {
-			worse = append(worse, fmt.Sprintf("%s at 2,000 requests per second (%s ms more)", what, more.middle()))
+		if !more.None && more.Median > 0 {
+			worse = append(worse, fmt.Sprintf("%s at 2,000 requests per second (%s ms more)", what, more.Middle()))
 		}
 	}
 	ratio("p99 over 512 connections", manyConnections, p99)

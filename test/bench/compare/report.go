@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"portico/test/evidence"
 )
 
 // report renders a comparison for the page.
-func report(c circumstances, s samples, workers []int, rounds int) string {
+func report(c evidence.Circumstances, s samples, workers []int, rounds int) string {
 	most := slices.Max(workers)
 	sections := []string{
-		fmt.Sprintf("Measured %s by `%s`, %s, on %s. The load average was %s at the start.\n\nVersions: %s.",
-			c.begun.Format("2006-01-02 15:04 MST"), c.command, plural(rounds, "round"), c.machine, c.load, c.versions),
+		c.Describe(plural(rounds, "round")),
 		fmt.Sprintf("Each cell has the least, the **median** and the greatest of the rounds. Where nothing else is said, each proxy had %s.", plural(most, "worker")),
 		"### The aims\n\n" + aimList(aims(s, most)),
 		"### Where Portico loses\n\n" + losses(s, most),
@@ -51,7 +52,7 @@ func ratios(s samples, workers int, what quantity) string {
 	for _, load := range allLoads {
 		for _, own := range []string{portico, porticoPostgres} {
 			k := key{load, own, workers, what}
-			if s.of(k).none {
+			if s.of(k).None {
 				continue
 			}
 			row := []string{ownLoad(load, own)}
@@ -61,7 +62,7 @@ func ratios(s samples, workers int, what quantity) string {
 			rows = append(rows, row)
 		}
 	}
-	return table(append([]string{""}, proxied...), rows)
+	return evidence.Table(append([]string{""}, proxied...), rows)
 }
 
 func ownLoad(load, own string) string {
@@ -75,8 +76,8 @@ func ownLoad(load, own string) string {
 func overPostgres(s samples, workers int) string {
 	var parts []string
 	for _, load := range []string{getInstance, putExisting, putNew, ownNotFound, mergedList} {
-		if used := s.of(key{load, porticoPostgres, workers, storeCPU}); !used.none {
-			parts = append(parts, fmt.Sprintf("%s: %s", load, used.middle()))
+		if used := s.of(key{load, porticoPostgres, workers, storeCPU}); !used.None {
+			parts = append(parts, fmt.Sprintf("%s: %s", load, used.Middle()))
 		}
 	}
 	return "PostgreSQL's own processor time of a request, in µs, is in none of these: " + strings.Join(parts, "; ") + ".\n"
@@ -86,10 +87,10 @@ func lists(s samples, workers int) string {
 	var rows [][]string
 	for _, own := range []string{portico, porticoPostgres} {
 		cpu, lists := key{mergedList, own, workers, cpuTime}, key{mergedList, own, workers, rate}
-		rows = append(rows, []string{own, s.of(cpu).middle(),
+		rows = append(rows, []string{own, s.of(cpu).Middle(),
 			s.ratio(cpu, key{mergedList, merger, workers, cpuTime}).String(), s.ratio(lists, key{mergedList, merger, workers, rate}).String()})
 	}
-	return table([]string{"", "CPU of a list, µs", "multiple of the " + merger + "'s", "lists per second, share of the " + merger + "'s"}, rows)
+	return evidence.Table([]string{"", "CPU of a list, µs", "multiple of the " + merger + "'s", "lists per second, share of the " + merger + "'s"}, rows)
 }
 
 // signIn compares the ways to sign in.
@@ -99,7 +100,7 @@ func signIn(s samples, workers int) string {
 		cpu := key{signedIn, own, workers, cpuTime}
 		rows = append(rows, []string{signedIn, own, s.of(cpu).String(), s.ratio(cpu, key{signedIn, porticoKnown, workers, cpuTime}).String()})
 	}
-	return table([]string{"", "", "CPU of a request, µs", "multiple of that without roles"}, rows)
+	return evidence.Table([]string{"", "", "CPU of a request, µs", "multiple of that without roles"}, rows)
 }
 
 func absolutes(s samples, workers int) string {
@@ -110,17 +111,17 @@ func absolutes(s samples, workers int) string {
 		for _, who := range columns {
 			cpu, rates := s.of(key{load, who, workers, cpuTime}), s.of(key{load, who, workers, rate})
 			switch {
-			case cpu.none:
+			case cpu.None:
 				row = append(row, "–")
 			case who == direct:
-				row = append(row, rates.middle()+"/s")
+				row = append(row, rates.Middle()+"/s")
 			default:
-				row = append(row, cpu.middle()+" µs, "+rates.middle()+"/s")
+				row = append(row, cpu.Middle()+" µs, "+rates.Middle()+"/s")
 			}
 		}
 		rows = append(rows, row)
 	}
-	return table(append([]string{""}, columns...), rows)
+	return evidence.Table(append([]string{""}, columns...), rows)
 }
 
 // scaling shows what more workers gain and what they cost.
@@ -149,7 +150,7 @@ func scaling(s samples, workers []int) string {
 			rows = append(rows, row)
 		}
 	}
-	return table(head, rows)
+	return evidence.Table(head, rows)
 }
 
 func steadyTimes(s samples, workers int) string {
@@ -159,7 +160,7 @@ func steadyTimes(s samples, workers int) string {
 		k := func(what quantity) key { return key{steadyRate, who, workers, what} }
 		rows = append(rows, []string{who, s.above(k(p50), own(p50)).String(), s.above(k(p99), own(p99)).String(), s.of(k(cpuTime)).String()})
 	}
-	return table([]string{"", "p50, ms", "p99, ms", "CPU of a request, µs"}, rows) +
+	return evidence.Table([]string{"", "p50, ms", "p99, ms", "CPU of a request, µs"}, rows) +
 		"\nThe first line has the times without a proxy, the load's own share included; the others have what a proxy adds to them.\n"
 }
 
@@ -169,15 +170,15 @@ func many(s samples, workers int) string {
 		k := key{manyConnections, who, workers, p99}
 		rows = append(rows, []string{who, s.of(k).String(), s.ratio(k, key{manyConnections, haproxy, workers, p99}).String()})
 	}
-	return table([]string{"", "p99, ms", "multiple of HAProxy's"}, rows)
+	return evidence.Table([]string{"", "p99, ms", "multiple of HAProxy's"}, rows)
 }
 
 func memory(s samples, workers int) string {
 	var rows [][]string
 	for _, who := range allOfThem {
-		rows = append(rows, []string{who, s.of(key{"", who, workers, idle}).middle(), s.of(key{manyConnections, who, workers, busy}).String()})
+		rows = append(rows, []string{who, s.of(key{"", who, workers, idle}).Middle(), s.of(key{manyConnections, who, workers, busy}).String()})
 	}
-	return table([]string{"", "at the start, MiB", "at most over 512 connections, MiB"}, rows)
+	return evidence.Table([]string{"", "at the start, MiB", "at most over 512 connections, MiB"}, rows)
 }
 
 func plural(n int, noun string) string {

@@ -2,33 +2,14 @@ package compare
 
 import (
 	"fmt"
-	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"portico/test/bench/peers"
+	"portico/test/evidence"
 )
-
-func TestSpread(t *testing.T) {
-	for _, c := range []struct {
-		figures []float64
-		want    string
-	}{
-		{nil, "–"},
-		{[]float64{2}, "2.00–**2.00**–2.00"},
-		{[]float64{3, 1, 2}, "1.00–**2.00**–3.00"},
-		{[]float64{4, 1, 3, 2}, "1.00–**2.50**–4.00"},
-		{[]float64{1234.5, 0.0123, 45.67}, "0.012–**45.7**–1234"},
-		{[]float64{-0.5, 0, math.NaN()}, "NaN–**−0.500**–0"},
-	} {
-		if got := spreadOf(c.figures).String(); got != c.want {
-			t.Errorf("%v: %s, want %s", c.figures, got, c.want)
-		}
-	}
-}
 
 // A ratio divides figures of the same round: a round that is slow for both changes nothing.
 func TestRatioIsThatOfEachRound(t *testing.T) {
@@ -38,13 +19,13 @@ func TestRatioIsThatOfEachRound(t *testing.T) {
 		s.add(b, round[1])
 	}
 	s.add(a, 1000) // b has no such round
-	if got, want := s.ratio(a, b), (spread{least: 2, median: 2, most: 3}); got != want {
+	if got, want := s.ratio(a, b), (evidence.Spread{Least: 2, Median: 2, Most: 3}); got != want {
 		t.Errorf("ratio %+v, want %+v", got, want)
 	}
-	if got, want := s.above(a, b), (spread{least: 5, median: 6, most: 100}); got != want {
+	if got, want := s.above(a, b), (evidence.Spread{Least: 5, Median: 6, Most: 100}); got != want {
 		t.Errorf("difference %+v, want %+v", got, want)
 	}
-	if got := s.ratio(a, key{proxy: "c"}); !got.none {
+	if got := s.ratio(a, key{proxy: "c"}); !got.None {
 		t.Errorf("to nothing: %+v", got)
 	}
 }
@@ -52,12 +33,12 @@ func TestRatioIsThatOfEachRound(t *testing.T) {
 func TestAimsSayWhetherTheyAreMet(t *testing.T) {
 	a := aim{what: "A GET", unit: "the CPU of nginx", most: 2.5}
 	for _, c := range []struct {
-		measured spread
+		measured evidence.Spread
 		want     string
 	}{
-		{spread{none: true}, "A GET: at most 2.50 × the CPU of nginx. Not measured."},
-		{spread{least: 1, median: 2.5, most: 4}, "A GET: at most 2.50 × the CPU of nginx. Met, at 1.00 of what is allowed: 1.00–**2.50**–4.00 ×."},
-		{spread{least: 2, median: 5, most: 6}, "A GET: at most 2.50 × the CPU of nginx. **Not met**, by a factor of 2.00: 2.00–**5.00**–6.00 ×."},
+		{evidence.Spread{None: true}, "A GET: at most 2.50 × the CPU of nginx. Not measured."},
+		{evidence.Spread{Least: 1, Median: 2.5, Most: 4}, "A GET: at most 2.50 × the CPU of nginx. Met, at 1.00 of what is allowed: 1.00–**2.50**–4.00 ×."},
+		{evidence.Spread{Least: 2, Median: 5, Most: 6}, "A GET: at most 2.50 × the CPU of nginx. **Not met**, by a factor of 2.00: 2.00–**5.00**–6.00 ×."},
 	} {
 		if a.measured = c.measured; a.sentence() != c.want {
 			t.Errorf("%s\nwant %s", a.sentence(), c.want)
@@ -103,33 +84,9 @@ func TestPassesAreSummarized(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	want := "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
-	if got := table([]string{"a", "b"}, [][]string{{"1", "2"}, {"3", "4"}}); got != want {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestMeasuredIsReplacedInItsPlaceAlone(t *testing.T) {
-	old := "# Head\n" + measuredBegin + "\nold\n" + measuredEnd + "\nfoot\n"
-	want := "# Head\n" + measuredBegin + "\n\nnew\n\n" + measuredEnd + "\nfoot\n"
-	if got, err := replaceMeasured(old, "new\n"); err != nil || got != want {
-		t.Errorf("%q, %v", got, err)
-	}
-	for _, broken := range []string{"", measuredBegin, measuredEnd + measuredBegin, old + old} {
-		if got, err := replaceMeasured(broken, "new"); err == nil {
-			t.Errorf("%q: %q", broken, got)
-		}
-	}
-}
-
 // The runner writes the page only after minutes of measuring.
 func TestPageHasAPlaceForWhatIsMeasured(t *testing.T) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := replaceMeasured(string(text), "new"); err != nil {
+	if err := page.Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -155,7 +112,7 @@ func TestReportHasEveryLoad(t *testing.T) {
 			}
 		}
 	}
-	text := report(circumstances{begun: time.Unix(0, 0).UTC(), command: "make bench-peers", machine: "a machine", load: "0.5", versions: "v1"}, s, workers, 3)
+	text := report(evidence.Circumstances{Begun: time.Unix(0, 0).UTC(), Command: "make bench-peers", Machine: "a machine", Load: "0.5", Versions: "v1"}, s, workers, 3)
 	for _, c := range scenarios() {
 		if name := c.name; name != manyConnections && name != mergedList && !strings.Contains(text, "| "+name+" |") {
 			t.Errorf("%s is not in the report", name)
@@ -201,21 +158,6 @@ func TestEveryProxyBeginsARound(t *testing.T) {
 	}
 	if got := rotated(nil, 1); got != nil {
 		t.Errorf("%v of nothing", got)
-	}
-}
-
-func TestVersion(t *testing.T) {
-	for said, want := range map[string]string{
-		"nginx version: nginx/1.22.1\n":                                  "1.22.1",
-		"HAProxy version 2.6.12-1+deb12u4 2026/10/17":                    "2.6.12",
-		"postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)":           "15.18",
-		"wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer\n": "4.1.0",
-		"go1.26.8": "1.26.8",
-		"":         unknown,
-	} {
-		if got := version(said); got != want {
-			t.Errorf("%q: %s, want %s", said, got, want)
-		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -230,3 +231,14 @@ func ask(t testing.TB, url string, request load.Request) (status, size int) {
 func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 func mebibytes(n int64) float64            { return float64(n) / (1 << 20) }
+
+// threads is wrk's number of threads, at most half of the processors. It is a power of
+// two, which divides the number of requests: no two threads then write one resource at
+// the same time.
+func threads() int {
+	n := 1
+	for 4*n <= runtime.NumCPU() && n < callers {
+		n *= 2
+	}
+	return n
+}

@@ -1,4 +1,4 @@
-package compare
+package evidence
 
 import (
 	"context"
@@ -10,47 +10,47 @@ import (
 	"runtime"
 	"strings"
 	"time"
-
-	"portico/test/bench/peers"
 )
 
-// threads is wrk's number of threads, at most half of the processors. It is a power of
-// two, which divides the number of requests: no two threads then write one resource at
-// the same time.
-func threads() int {
-	n := 1
-	for 4*n <= runtime.NumCPU() && n < callers {
-		n *= 2
-	}
-	return n
+// Circumstances are when, where, by which command and with which versions a suite measured.
+type Circumstances struct {
+	Begun    time.Time
+	Command  string
+	Machine  string
+	Load     string // of the machine when it began
+	Versions string
 }
 
-// circumstances are when, where and with which versions the run measured.
-type circumstances struct {
-	begun    time.Time
-	command  string
-	machine  string
-	load     string // of the machine when it began
-	versions string
-}
-
-func observe(command string) circumstances {
-	return circumstances{
-		begun: time.Now().UTC(), command: command,
-		machine: fmt.Sprintf("%d × %s with %s of memory, %s", runtime.NumCPU(), field("/proc/cpuinfo", "model name"),
+// Observe returns the circumstances as they are now. The versions are those of Portico and
+// Go, and further ones as [VersionOf] gives them.
+func Observe(command string, versions ...string) Circumstances {
+	return Circumstances{
+		Begun: time.Now().UTC(), Command: command,
+		Machine: fmt.Sprintf("%d × %s with %s of memory, %s", runtime.NumCPU(), field("/proc/cpuinfo", "model name"),
 			field("/proc/meminfo", "MemTotal"), strings.TrimSpace(said("uname", "-sr"))),
-		load: firstField("/proc/loadavg"),
-		versions: strings.Join([]string{
-			"Portico " + revision(),
-			"Go " + version(runtime.Version()),
-			"nginx " + version(said(peers.Program("nginx"), "-v")),
-			"HAProxy " + version(said(peers.Program("haproxy"), "-v")),
-			"Caddy " + version(said(peers.Program("caddy"), "version")),
-			"PostgreSQL " + version(said(postgres(), "--version")),
-			"wrk " + version(said(peers.Program("wrk"), "-v")),
-			"h2load " + version(said(peers.Program("h2load"), "--version")),
-		}, ", "),
+		Load:     firstField("/proc/loadavg"),
+		Versions: strings.Join(append([]string{"Portico " + revision(), "Go " + version(runtime.Version())}, versions...), ", "),
 	}
+}
+
+// Describe says it in the words of the pages; extent is how much was measured.
+func (c Circumstances) Describe(extent string) string {
+	return fmt.Sprintf("Measured %s by `%s`, %s, on %s. The load average was %s at the start.\n\nVersions: %s.",
+		c.Begun.Format("2006-01-02 15:04 MST"), c.Command, extent, c.Machine, c.Load, c.Versions)
+}
+
+// VersionOf returns a name with the version that its program prints about itself.
+func VersionOf(name, program string, args ...string) string {
+	return name + " " + version(said(program, args...))
+}
+
+// PostgresVersion returns the version of the latest PostgreSQL that is installed.
+func PostgresVersion() string {
+	program := "postgres"
+	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres"); err == nil && len(found) > 0 {
+		program = found[len(found)-1]
+	}
+	return VersionOf("PostgreSQL", program, "--version")
 }
 
 // revision is the commit that Portico was built from.
@@ -66,14 +66,6 @@ func revision() string {
 		return commit + " with changes"
 	}
 	return commit
-}
-
-func postgres() string {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if err != nil || len(found) == 0 {
-		return "postgres"
-	}
-	return found[len(found)-1]
 }
 
 // unknown stands for what cannot be read.

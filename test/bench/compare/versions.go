@@ -1,0 +1,17 @@
+package compare
+
+import (
+	"portico/test/bench/peers"
+	"portico/test/evidence"
+)
+
+// versions are those of the peers, and of what measures them.
+func versions() []string {
+	of := func(name, program, argument string) string {
+		return evidence.VersionOf(name, peers.Program(program), argument)
+	}
+	return []string{
+		of("nginx", "nginx", "-v"), of("HAProxy", "haproxy", "-v"), of("Caddy", "caddy", "version"),
+		evidence.PostgresVersion(), of("wrk", "wrk", "-v"), of("h2load", "h2load", "--version"),
+	}
+}
