@@ -16,7 +16,7 @@ export GOFLAGS := $(if $(filter -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLA
 # Packages that run the programs as processes. The suite for providers is among them for
 # another reason: its tests run it a hundred times against servers in their own process,
 # and with the race detector that takes six times as long; test-long has it.
-OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./certify/contract
+OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./test/reload/... ./certify/contract
 
 # The race detector, but not in SQLite's own code: that is C, put into Go by a
 # program, and instrumented it takes two thirds of the tests' time. Its locks are in
@@ -37,7 +37,7 @@ PROGRAMS = inputs=$$(test/inputs.sh .bin/$(1) $(2)); PORTICO_INPUTS=$$inputs POR
 MEMORY := $(shell test "$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1 | tr -dc 0-9)" -ge 12 2>/dev/null && echo TMPDIR=/dev/shm)
 
 # All other packages. The two that wait longest begin first.
-UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|blows|chaos|dashboards|clients|packaging)(/|$$)')
+UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|reload|blows|chaos|dashboards|clients|packaging)(/|$$)')
 
 # Those of them that are tested without the race detector, which takes three times as long:
 # they have neither goroutines nor locks, or those of the packages below them alone, and
