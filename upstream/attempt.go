@@ -3,9 +3,11 @@ package upstream
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"portico/internal/failpoint"
@@ -25,12 +27,15 @@ var (
 )
 
 // attempt sends a call to an address. If it cannot connect it tries others: nothing
-// has been sent then. It avoids the addresses in tried, which may be nil, while
-// there are others, and adds those that it calls. An answer counts as in flight
-// until its body is closed. now is when the attempt begins: its caller has just read the
-// clock, which costs as much as an allocation.
+// has been sent then. It avoids the addresses in tried while there are others, and adds
+// those that it calls. Without tried it also repeats a read whose connection broke off,
+// once, at another address: the caller has had nothing of an answer, and nobody else
+// repeats the call. An answer counts as in flight until its body is closed. now is when
+// the attempt begins: its caller has just read the clock, which costs as much as an
+// allocation.
 func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried, now time.Time) attemptResult {
 	var own health.Tried
+	repeats := tried == nil && !isWrite(call.Method) && len(call.Content) == 0
 	if tried == nil {
 		tried = &own
 	}
@@ -49,8 +54,14 @@ func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *heal
 		sent = sent || r.sent
 		r.sent = sent
 		*tried = tried.With(choice.Index)
-		if r.err == nil || r.connected || n == maxAddresses || call.over(ctx) != nil {
+		if r.err == nil || n == maxAddresses || call.over(ctx) != nil {
 			return r
+		}
+		if r.connected {
+			if !repeats || !brokeOff(r.err) {
+				return r
+			}
+			repeats = false // a request that ends its servers is not to end them all
 		}
 		now = r.request.ended
 		if choice, ok, err = t.addresses.Choose(c.at(now), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
@@ -165,6 +176,11 @@ func connected(ctx context.Context, call *Call, got bool, err error) bool {
 		return errors.Is(ctx.Err(), context.Canceled)
 	}
 	return got || call.over(ctx) != nil
+}
+
+// brokeOff reports whether a connection ended before the head of an answer had come.
+func brokeOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // connectFailureReason describes why a connection failed, without details that vary

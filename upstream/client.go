@@ -1,7 +1,7 @@
 // Package upstream calls the regional endpoints of resource providers over HTTP.
 //
-// [Client.Do] makes exactly one attempt and streams the answer: it forwards the calls
-// of clients, whose writes must never be sent twice. [Client.Read] is for Portico's
+// [Client.Do] makes one attempt and streams the answer: it forwards the calls of clients,
+// whose writes must never be sent twice. [Client.Read] is for Portico's
 // own reads: it retries what is safe to retry, through hashicorp/go-retryablehttp and
 // within a budget per endpoint, and buffers the whole answer, bounded.
 //
@@ -9,7 +9,8 @@
 // at most a share. Waiting callers are served in turn, for a bounded time.
 //
 // Both choose an address by package health, which learns from calls and from the
-// probes of [Client.Run], and move on to another one as long as nothing was sent.
+// probes of [Client.Run], and move on to another one as long as nothing was sent. A read
+// whose connection breaks off before its answer goes on to one other address.
 //
 // Package http1 makes most calls. Reads over TLS, which may use HTTP/2, and all calls
 // of endpoints whose providers want it are made by net/http. Writes go over HTTP/1.1 in
@@ -176,7 +177,8 @@ type Call struct {
 // Do makes one attempt and returns the answer, whose body the caller must close.
 // Reading it fails once the call's time is up, and with [ErrTooLarge] beyond the
 // bound on answers. If it cannot connect, and so has sent nothing, the attempt moves
-// on to another address. The error is a *[Fault].
+// on to another address, and so does, once, a read whose connection breaks off before
+// its answer. The error is a *[Fault].
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
 	began := time.Now()

@@ -105,6 +105,41 @@ func TestAWriteReachesOneAddressOnce(t *testing.T) {
 	}
 }
 
+// A read whose connection broke off goes on to one other address, and to no third: what
+// ends a provider's process is not to end all of them.
+func TestAReadIsRepeatedOnce(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		for name, breaks := range map[string]script{
+			"reset":  func(_ int, conn net.Conn) bool { return reset(conn) },
+			"closed": func(int, net.Conn) bool { return false },
+			"within the head": func(_ int, conn net.Conn) bool {
+				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nA: b\r\n")
+				return false
+			},
+		} {
+			t.Run(method+" "+name, func(t *testing.T) {
+				dying, dying2, dying3, good := newPeer(t, breaks), newPeer(t, breaks), newPeer(t, breaks), newPeer(t, reply(empty200))
+				client := newClient(t, Options{})
+				call := Call{Endpoint: endpointOf(dying.url(), good.url()), Method: method, Path: "/"}
+				for range 10 {
+					mustDo(t, client, call)
+				}
+				if good.count() != 10 || dying.count() == 0 {
+					t.Errorf("%d and %d requests for 10 calls", good.count(), dying.count())
+				}
+				before := dying.count()
+				call.Endpoint = endpointOf(dying.url(), dying2.url(), dying3.url())
+				if _, _, err := do(client, call); !faultOf(t, err).Sent {
+					t.Errorf("%v", err)
+				}
+				if n := dying.count() + dying2.count() + dying3.count() - before; n != 2 {
+					t.Errorf("%d requests for a call", n)
+				}
+			})
+		}
+	}
+}
+
 // Where no address can be reached calls are refused at once, until a trial
 // connects.
 func TestRegionThatIsDown(t *testing.T) {
