@@ -189,8 +189,9 @@ chaos-short: programs ## 2,000 writes through two replicas and 6 kills, within t
 chaos: programs ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 	$(call PROGRAMS,test) go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
 
-evidence: programs ## each durable kind of work struck at each failpoint in four ways, each end held to the undisturbed one: half an hour
+evidence: programs ## each durable kind of work struck at each failpoint in four ways, each end held to the undisturbed one; reloads and flapping addresses, into docs/evidence.md: 40 minutes
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/blows -count=1 -timeout 60m -parallel 6 -v -blows.long | grep -v '^=== '
+	$(call PROGRAMS,test) $(MEMORY) go test ./test/reload -count=1 -timeout 30m -v -run TestMeasured -reload.long -reload.write | grep -v '^=== '
 
 fuzz-short: ## 20,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 20000x

@@ -67,6 +67,13 @@ func (r *Relay) Kill() {
 	r.wait.Wait()
 }
 
+// Open is the number of connections that are open.
+func (r *Relay) Open() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.open) / 2
+}
+
 // Accepted is the number of connections so far.
 func (r *Relay) Accepted() int {
 	r.mu.Lock()

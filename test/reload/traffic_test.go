@@ -26,7 +26,8 @@ const (
 )
 
 // traffic is clients that call until they are stopped. Half of their calls are GETs of a
-// resource, the others lists and writes in equal parts.
+// resource, the others lists and writes in equal parts. The answers are short: they come
+// whole or not at all, wherever a connection ends.
 type traffic struct {
 	cancel context.CancelFunc
 	parts  sync.WaitGroup
@@ -43,7 +44,7 @@ func (s *site) startTraffic(t *testing.T) *traffic {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &traffic{cancel: cancel, calls: map[string]int{}, slowest: map[string]time.Duration{}, failures: map[string][]string{}}
-	all := harness.Request{Path: s.GroupPath(group) + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version}
+	all := harness.Request{Path: s.GroupPath(group) + "/providers/Contoso.Compute/networkInterfaces?api-version=" + harness.Version}
 	for i := range clients {
 		machine := s.machine(i) + "?api-version=" + harness.Version
 		kind, request := get, harness.Request{Path: machine}
@@ -104,10 +105,25 @@ func (l *traffic) counted() map[string]int {
 	return now
 }
 
+// total is the number of calls of all kinds.
+func (l *traffic) total() (n int) {
+	for _, of := range l.counted() {
+		n += of
+	}
+	return n
+}
+
 // stop ends the clients.
 func (l *traffic) stop() {
 	l.cancel()
 	l.parts.Wait()
+}
+
+// String says what was called, and what took longest of each kind.
+func (l *traffic) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return fmt.Sprintf("%v calls, the slowest took %v", l.calls, l.slowest)
 }
 
 // lost returns how many calls of some kinds failed, and shows the first of them.
