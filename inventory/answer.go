@@ -44,7 +44,8 @@ type SettleResult struct {
 
 // Settle records what the answer to a write means. The caller delivers the answer after
 // that, even if Settle fails: the intent then ends by time. Every reader sees the
-// change when Settle returns, but it is not flushed.
+// change when Settle returns. It is flushed if there is something to poll, as the client is
+// about to be told of that; losing the rest leaves the intent.
 func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
 	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
@@ -53,7 +54,11 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	if err != nil {
 		return SettleResult{}, err
 	}
-	return commit(ctx, s, engine.Unflushed, settleLocks(&ticket), func(t *tx) (SettleResult, error) { return t.settle(ticket, a, expected) })
+	durability := engine.Unflushed
+	if len(a.Operations) > 0 {
+		durability = engine.Flushed
+	}
+	return commit(ctx, s, durability, settleLocks(&ticket), func(t *tx) (SettleResult, error) { return t.settle(ticket, a, expected) })
 }
 
 // settle is [Store.Settle] within its transaction.

@@ -17,6 +17,7 @@ import (
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/inventory/memory"
+	"portico/inventory/operations"
 	"portico/inventory/storetest"
 	"portico/test/harness"
 )
@@ -240,6 +241,27 @@ func TestAcknowledgedIntentsSurviveTheirPrimary(t *testing.T) {
 	}
 	reaches(t, count, 100)
 	remembered(t, store, stop())
+}
+
+// A client that has the answer to an accepted write can poll what it names, whatever becomes
+// of the server.
+func TestPollingURLsOfAnswersSurviveACrash(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t, "wal_writer_delay=10s") // what is not flushed is lost
+	store := served(t, cluster.CreateDatabase(t, "portico"))
+	harness.OK(t, makeSeededGroup(t.Context(), store))
+	ticket, err := store.Begin(t.Context(), seededWrite("vm"))
+	harness.OK(t, err)
+	_, err = store.Settle(t.Context(), ticket, inventory.Answer{
+		Outcome: index.Accepted, Status: 202,
+		Operations: []operations.Operation{{Subscription: storetest.Sub, Token: "token", Until: store.Now().Add(time.Hour)}},
+	})
+	harness.OK(t, err)
+	cluster.Restart(t, true)
+	healed(t, store)
+	if _, err := store.Operations.Operation(t.Context(), storetest.Sub, "token"); err != nil {
+		t.Errorf("what the client was told to poll: %v", err)
+	}
 }
 
 // A transaction of somebody else may keep a row for long; the wait for it ends.
