@@ -39,7 +39,7 @@ func (x *Index) rows(u *Upstream) *setting.Setting {
 		setting.Value("askTimeout", &x.AskTimeout, rule.PositiveDuration(), 2*time.Second,
 			"For one question to a provider on a client's time; and how long the `PUT` of a lock waits for calls under way."),
 		setting.Value("cacheTTL", &x.CacheTTL, rule.Duration(), time.Minute,
-			"How long the location of a resource, and a subscription, a group, a registration or the roles of a principal, is taken from memory; `0s` turns that off.").RestartOnly(),
+			"How long the location of a resource, and a subscription, a group, a registration or the roles of a principal, is taken from memory, and how long memory answers without the store; `0s` turns that off.").RestartOnly(),
 		setting.Value("cacheEntries", &x.CacheEntries, rule.Count(), 1<<18,
 			"How many locations are kept in memory, each about 250 bytes.").RestartOnly(),
 		setting.Value("scopeEntries", &x.ScopeEntries, rule.Count(), 1<<16,

@@ -129,7 +129,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o}
-	s.Locations, err = memory.NewLocations(memory.LocationOptions{Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries})
+	s.Locations, err = memory.NewLocations(memory.LocationOptions{
+		Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries,
+		AgesAt: func(asked time.Time) time.Time { return s.Scopes.changes.AgesAt(asked) },
+	})
 	if err != nil {
 		return nil, err
 	}

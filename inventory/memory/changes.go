@@ -72,7 +72,8 @@ type ChangesOptions struct {
 	// that the store is down; after any other it is asked again.
 	Ask func(ctx context.Context, ago time.Duration) ([]Change, error)
 	Now func() time.Time
-	// TTL bounds the age of what is remembered; 0: nothing is.
+	// TTL bounds the age of what is remembered, and for how long that answers without the
+	// store; 0: nothing is remembered.
 	TTL time.Duration
 }
 
@@ -199,6 +200,20 @@ func (c *Changes) vouch(asked time.Time) (vouched, behind bool) {
 
 // down reports whether the store could not be reached when it was last asked.
 func (c *Changes) down() bool { return c.last.Load().down }
+
+// AgesAt returns the time that the ages of values count to, for a request that came in at a
+// time. While the store is down that is when it last answered, until the TTL is over from
+// then on: what memory held then answers for that long, however long before it was read.
+func (c *Changes) AgesAt(asked time.Time) time.Time {
+	last := c.last.Load()
+	if !last.down {
+		return asked
+	}
+	if since := timing.Elapsed(last.at, asked); since > 0 && since < c.options.TTL {
+		return last.at
+	}
+	return asked
+}
 
 // vouchSoon is vouch, and where memory is too far behind waits for the question that is
 // under way or comes next, which all who wait share. Memory answers after the wait, so it

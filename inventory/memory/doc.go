@@ -48,8 +48,11 @@
 //
 // # Without the store
 //
-// If the store cannot be reached, memory answers without it, each value until its TTL is
-// over. Only the lack of a connection says so, and the question has one of its own, which
+// If the store cannot be reached, memory answers without it, until the TTL is over since the
+// store last answered: with every value that it held then, so that requests which need
+// several are served for as long as the TTL, and not until the first of these is over. A
+// value can thus be twice the TTL old, and a gateway that others can do without misses what
+// they change for that long. Only the lack of a connection says so, and the question has one of its own, which
 // no request can take. A question that is not answered in time is asked again; until one
 // is answered, memory vouches for nothing that is older than the bound, and requests read
 // the store. A value whose own reading fails as the store cannot be reached answers as

@@ -9,14 +9,16 @@ import (
 	"portico/inventory/index"
 )
 
-// Locations is the index as reads use it. It is never more than its TTL behind, and
-// forgets a place as soon as Forget says so.
+// Locations is the index as reads use it. It is never more than its TTL behind, but while
+// the store is down by as much again, and forgets a place as soon as Forget says so.
 type Locations struct {
 	read  func(ctx context.Context, sub, key string) (Located, error)
 	keys  hashes
 	known table[Located]
 	reads sharedReads[Located]
 	clock func() time.Time
+	// agesAt is [Changes.AgesAt].
+	agesAt func(asked time.Time) time.Time
 	// changes counts, per class of places, what was forgotten: a reading that began
 	// before is not kept.
 	changes [256]atomic.Uint64
@@ -53,6 +55,8 @@ type LocationOptions struct {
 	Now     func() time.Time
 	TTL     time.Duration // of a location; 0: none is remembered
 	Entries int
+	// AgesAt is the [Changes.AgesAt] of the same store, made later.
+	AgesAt func(asked time.Time) time.Time
 }
 
 // NewLocations makes an empty Locations.
@@ -61,7 +65,7 @@ func NewLocations(o LocationOptions) (*Locations, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Locations{read: o.Read, keys: newHashes(), known: known, clock: o.Now}, nil
+	return &Locations{read: o.Read, keys: newHashes(), known: known, clock: o.Now, agesAt: o.AgesAt}, nil
 }
 
 // Locate returns where a resource is, from memory if that knows. key is folded.
@@ -69,7 +73,7 @@ func NewLocations(o LocationOptions) (*Locations, error) {
 // answers allocates nothing.
 func (c *Locations) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
 	at := c.keys.Key(key)
-	known := c.known.Get(at, asked)
+	known := c.known.Get(at, c.agesAt(asked))
 	c.known.Count(at, known != nil)
 	if known != nil {
 		return *known, nil

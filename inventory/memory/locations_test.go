@@ -28,6 +28,7 @@ func newCacheFor(t testing.TB, entries int, ttl time.Duration) *Locations {
 		Now:     time.Now,
 		TTL:     ttl,
 		Entries: entries,
+		AgesAt:  func(asked time.Time) time.Time { return asked },
 	})
 	if err != nil {
 		t.Fatal(err)

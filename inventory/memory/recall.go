@@ -65,7 +65,7 @@ func (r *recall[T]) look(at Key, of counts, asked time.Time, vouched bool) (valu
 // holds returns what is remembered under a key, nil for what has changed since, and the
 // sum of the counts.
 func (r *recall[T]) holds(at Key, of counts, asked time.Time) (known *counted[T], before uint64) {
-	known = r.known.Get(at, asked)
+	known = r.known.Get(at, r.changes.AgesAt(asked))
 	if before = of.sum(); known != nil && known.count != before {
 		known = nil
 	}

@@ -305,6 +305,67 @@ func TestStoreThatIsDown(t *testing.T) {
 	}
 }
 
+// What memory held when the store last answered answers for the TTL from then on, however
+// long before it was read; what was too old by then does not come back.
+func TestAllThatWasHeldOutlastsTheStoreByTheTTL(t *testing.T) {
+	d, c, table := newTable(t, 1000)
+	places := newPlaces(t, c, d)
+	locate := func(asked time.Time) error {
+		_, err := places.Locate(t.Context(), "s", []byte("key"), asked)
+		return err
+	}
+	wants(t, table, d.clock(), 0, false)
+	if err := locate(d.clock()); err != nil {
+		t.Fatal(err)
+	}
+	d.pass(ttl / 2)
+	if err := c.Ask(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.fail(errDown)
+	d.pass(Interval)
+	if c.Ask(t.Context()) == nil {
+		t.Error("the question is answered")
+	}
+	wants(t, table, d.pass(ttl-Interval-1), 0, true)
+	if err := locate(d.clock()); err != nil {
+		t.Errorf("a location: %v", err)
+	}
+	if _, _, err := table.Get(t.Context(), "s", "name", d.pass(1)); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("after the TTL: %v", err)
+	}
+	if err := locate(d.clock()); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("a location after the TTL: %v", err)
+	}
+
+	d.fail(nil)
+	wants(t, table, d.pass(1), 0, false)
+	d.pass(ttl)
+	if err := c.Ask(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.fail(errDown)
+	if c.Ask(t.Context()) == nil {
+		t.Error("the question is answered")
+	}
+	if _, _, err := table.Get(t.Context(), "s", "name", d.pass(1)); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("what was too old before: %v", err)
+	}
+}
+
+// newPlaces makes a table of locations beside one of scopes.
+func newPlaces(t *testing.T, c *Changes, d *database) *Locations {
+	t.Helper()
+	places, err := NewLocations(LocationOptions{Now: d.clock, TTL: ttl, Entries: 1000, AgesAt: c.AgesAt, Read: func(ctx context.Context, _, _ string) (Located, error) {
+		_, err := d.read(ctx, "", "")
+		return Located{Found: true}, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return places
+}
+
 // A replica asks while it is used, and not otherwise.
 func TestQuestionsFollowUse(t *testing.T) {
 	d := &database{now: time.Now()}
