@@ -16,7 +16,7 @@ export GOFLAGS := $(if $(filter -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLA
 # Packages that run the programs as processes. The suite for providers is among them for
 # another reason: its tests run it a hundred times against servers in their own process,
 # and with the race detector that takes six times as long; test-long has it.
-OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./test/reload/... ./certify/contract
+OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./test/reload/... ./test/outage/... ./test/blows/... ./certify/contract
 
 # The race detector, but not in SQLite's own code: that is C, put into Go by a
 # program, and instrumented it takes two thirds of the tests' time. Its locks are in
@@ -37,7 +37,7 @@ PROGRAMS = inputs=$$(test/inputs.sh .bin/$(1) $(2)); PORTICO_INPUTS=$$inputs POR
 MEMORY := $(shell test "$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1 | tr -dc 0-9)" -ge 12 2>/dev/null && echo TMPDIR=/dev/shm)
 
 # All other packages. The two that wait longest begin first.
-UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|reload|blows|chaos|dashboards|clients|packaging)(/|$$)')
+UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|reload|outage|blows|chaos|dashboards|clients|packaging)(/|$$)')
 
 # Those of them that are tested without the race detector, which takes three times as long:
 # they have neither goroutines nor locks, or those of the packages below them alone, and
@@ -189,9 +189,11 @@ chaos-short: programs ## 2,000 writes through two replicas and 6 kills, within t
 chaos: programs ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 	$(call PROGRAMS,test) go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
 
-evidence: programs ## each durable kind of work struck at each failpoint in four ways, each end held to the undisturbed one; reloads and flapping addresses, into docs/evidence.md: 40 minutes
+evidence: programs ## what holds when what Portico stands on fails: blows at each failpoint, the store away and failing over, reloads, flapping addresses; into docs/evidence.md: an hour
+	test/prepare.sh evidence
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/blows -count=1 -timeout 60m -parallel 6 -v -blows.long | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/reload -count=1 -timeout 30m -v -run TestMeasured -reload.long -reload.write | grep -v '^=== '
+	$(call PROGRAMS,test) $(MEMORY) go test ./test/outage -count=1 -timeout 60m -v -outage.long -outage.write | grep -v '^=== '
 
 fuzz-short: ## 20,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 20000x

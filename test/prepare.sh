@@ -26,6 +26,11 @@
 #   haproxy, caddy           Portico is measured beside them; no service of them is
 #                            started or enabled
 #   nghttp2-client           has h2load, which sends loads
+#
+# With the argument evidence what `make evidence` needs:
+#
+#   patroni, etcd-server     the store fails over by them; no service of theirs is
+#                            started or enabled
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -66,11 +71,11 @@ forbid_services() {
 }
 
 # services prints, on one line, those of some packages' services that run, or will from
-# the next start of the machine on.
+# the next start of the machine on. The service of etcd-server is etcd.
 services() {
 	local name found=()
 	if [[ -d /run/systemd/system ]]; then
-		for name in "$@"; do
+		for name in "${@%-server}"; do
 			if systemctl --quiet is-active "$name" || systemctl --quiet is-enabled "$name"; then
 				found+=("$name")
 			fi
@@ -95,6 +100,10 @@ if [[ ${1:-} == peers ]]; then
 	command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] || missing+=(haproxy)
 	command -v caddy >/dev/null || missing+=(caddy)
 	command -v h2load >/dev/null || missing+=(nghttp2-client)
+fi
+if [[ ${1:-} == evidence ]]; then
+	command -v patroni >/dev/null || missing+=(patroni)
+	command -v etcd >/dev/null || missing+=(etcd-server)
 fi
 if ((${#missing[@]} > 0)); then
 	if ((EUID == 0)) && command -v apt-get >/dev/null; then

@@ -53,9 +53,10 @@ func PostgresVersion() string {
 	return VersionOf("PostgreSQL", program, "--version")
 }
 
-// revision is the commit that Portico was built from.
+// revision is the commit that Portico was built from, if it was built here.
 func revision() string {
-	if program := os.Getenv("PORTICO_BIN"); program != "" {
+	root := strings.TrimSpace(said("git", "rev-parse", "--show-toplevel"))
+	if program := os.Getenv("PORTICO_BIN"); program != "" && !strings.HasPrefix(program, filepath.Join(root, ".bin")) {
 		return "of " + program
 	}
 	commit := strings.TrimSpace(said("git", "rev-parse", "--short=12", "HEAD"))

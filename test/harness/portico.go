@@ -189,6 +189,9 @@ func (p *Portico) Restart(t testing.TB) {
 // Pid is the id of the running process.
 func (p *Portico) Pid() int { return p.process.Pid() }
 
+// Running reports whether the process runs.
+func (p *Portico) Running() bool { return !p.process.Ended() }
+
 // Log is what the running process has logged so far.
 func (p *Portico) Log() string { return p.process.Stderr() }
 

@@ -48,7 +48,7 @@ func newPostgres(t testing.TB, address string, settings []string) *Postgres {
 	p.folder = folder
 	t.Cleanup(func() {
 		if p.process != nil && !p.process.Ended() {
-			p.end(t, syscall.SIGQUIT) // without a last checkpoint
+			p.Crash(t)
 		}
 		if t.Failed() && p.process != nil {
 			t.Logf("%s, standard error:\n%s", p.process.name, p.process.stderr.tail(4096))
@@ -107,15 +107,18 @@ func (p *Postgres) Wait(t testing.TB) {
 // Stop ends the server; its clients' transactions are rolled back.
 func (p *Postgres) Stop(t testing.TB) { t.Helper(); p.end(t, syscall.SIGINT) }
 
+// Crash ends the server at once, without a checkpoint: it recovers at its next start.
+func (p *Postgres) Crash(t testing.TB) { t.Helper(); p.end(t, syscall.SIGQUIT) }
+
 // Restart stops the server and starts it again; an immediate stop is like a
 // crash, with recovery at the start.
 func (p *Postgres) Restart(t testing.TB, immediate bool) {
 	t.Helper()
-	sig := syscall.SIGINT
 	if immediate {
-		sig = syscall.SIGQUIT
+		p.Crash(t)
+	} else {
+		p.Stop(t)
 	}
-	p.end(t, sig)
 	p.Start(t)
 }
 

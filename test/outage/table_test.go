@@ -1,0 +1,186 @@
+package outage
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/test/evidence"
+)
+
+// part is one of an outage.
+type part struct {
+	name       string
+	begin, end func(marks) time.Duration
+}
+
+// parts are those of the table, in their order.
+func (c *callers) parts() []part {
+	return []part{
+		{"before", func(m marks) time.Duration { return m.begun }, func(m marks) time.Duration { return m.stopping }},
+		{fmt.Sprintf("away for less than %s s", evidence.Short(c.ttl.Seconds())), func(m marks) time.Duration { return m.stopped }, func(m marks) time.Duration { return m.expired }},
+		{"away for longer", func(m marks) time.Duration { return m.expired }, func(m marks) time.Duration { return m.starting }},
+		{"back", func(m marks) time.Duration { return m.ready }, func(m marks) time.Duration { return m.ended }},
+	}
+}
+
+// report renders what was measured for the page.
+func (c *callers) report(seen evidence.Circumstances, rounds []marks) string {
+	var away []float64
+	for _, m := range rounds {
+		away = append(away, (m.started - m.stopping).Seconds())
+	}
+	return strings.Join([]string{
+		seen.Describe(fmt.Sprintf("%d outages", len(rounds))),
+		fmt.Sprintf("The store was away for %s s each time; gateways answered from memory for up to %v (`index.cacheTTL`). "+
+			"Spreads have the least, the **median** and the greatest of the rounds and gateways.", evidence.SpreadOf(away), c.ttl),
+		c.table(rounds),
+		"Where Portico loses:\n\n" + c.losses(rounds),
+	}, "\n\n")
+}
+
+// losses says what was refused while memory could have answered, and for how long what was
+// served could have been.
+func (c *callers) losses(rounds []marks) string {
+	var text strings.Builder
+	for _, k := range reads {
+		var all []float64
+		for _, m := range rounds {
+			least, most := c.lastServed(k, m)
+			all = append(all, least.Seconds(), most.Seconds())
+		}
+		if longest := slices.Max(all); longest == 0 {
+			fmt.Fprintf(&text, "- %s: refused as soon as the store is away.\n", k)
+		} else if c.ttl.Seconds()-evidence.SpreadOf(all).Median > 1 {
+			fmt.Fprintf(&text, "- %s: served for %s s without the store, of the %s s that memory may answer.\n", k, evidence.SpreadOf(all), evidence.Short(c.ttl.Seconds()))
+		}
+	}
+	return text.String() + "- All that changes something, and all polls: refused as soon as the store is away.\n- " + c.unpollable()
+}
+
+// unpollable says how many operations could not be polled to their end.
+func (c *callers) unpollable() string {
+	c.journal.mu.Lock()
+	defer c.journal.mu.Unlock()
+	accepted := 0
+	for _, made := range c.calls {
+		if made.kind == putAccepted && made.served() {
+			accepted++
+		}
+	}
+	return fmt.Sprintf("Of %d operations, %d were accepted while the store went away and could not be polled afterwards: their callers, who have a role at a group alone, got 403.\n",
+		accepted, len(c.unpolled))
+}
+
+// table shows for each kind of call which share was served in each part, how long calls were
+// served without the store, and how the others were refused.
+func (c *callers) table(rounds []marks) string {
+	head := []string{"call"}
+	for _, p := range c.parts() {
+		head = append(head, p.name)
+	}
+	head = append(head, "served for, s", "first served again after, s", "refused by", "a refusal takes, ms")
+	var rows [][]string
+	for _, k := range slices.Concat(reads, polls, writes, denied) {
+		row := []string{string(k)}
+		for _, p := range c.parts() {
+			row = append(row, c.share(k, p, rounds))
+		}
+		rows = append(rows, append(row, c.servedFor(k, rounds), c.servedAgain(k, rounds), c.refusals(k, rounds), c.refusalTime(k, rounds)))
+	}
+	return evidence.Table(head, rows)
+}
+
+// share is which share of calls was served, over all rounds and gateways, and their number.
+func (c *callers) share(k kind, p part, rounds []marks) string {
+	all, served := 0, 0
+	for _, m := range rounds {
+		for _, made := range c.since(p.begin(m)) {
+			if made.kind == k && made.ended <= p.end(m) {
+				all++
+				if made.served() {
+					served++
+				}
+			}
+		}
+	}
+	switch {
+	case all == 0:
+		return "–"
+	case served == 0:
+		return fmt.Sprintf("none of %d", all)
+	case served == all:
+		return fmt.Sprintf("all of %d", all)
+	}
+	return fmt.Sprintf("%s %% of %d", evidence.Short(100*float64(served)/float64(all)), all)
+}
+
+func (c *callers) servedFor(k kind, rounds []marks) string {
+	var all []float64
+	for _, m := range rounds {
+		least, most := c.lastServed(k, m)
+		all = append(all, least.Seconds(), most.Seconds())
+	}
+	if slices.Max(all) == 0 {
+		return "–"
+	}
+	return evidence.SpreadOf(all).String()
+}
+
+// servedAgain is when each gateway first served such a call, from when the store answered.
+func (c *callers) servedAgain(k kind, rounds []marks) string {
+	var all []float64
+	for _, m := range rounds {
+		first := [gatewayCount]time.Duration{}
+		for _, made := range c.since(m.starting) {
+			if at := &first[made.gateway]; made.kind == k && made.served() && (*at == 0 || made.ended < *at) {
+				*at = made.ended
+			}
+		}
+		for _, at := range first {
+			if at > 0 && at < m.ended {
+				all = append(all, max(at-m.started, 0).Seconds())
+			}
+		}
+	}
+	return evidence.SpreadOf(all).String()
+}
+
+// refusals are the answers without success while the store was away, with their number.
+func (c *callers) refusals(k kind, rounds []marks) string {
+	counts := map[string]int{}
+	for _, made := range c.without(k, rounds) {
+		text := strings.TrimSpace(fmt.Sprint(made.status, " ", made.code))
+		if made.pause {
+			text += ", Retry-After"
+		}
+		counts[text]++
+	}
+	var texts []string
+	for _, text := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, fmt.Sprintf("%s (%d)", text, counts[text]))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (c *callers) refusalTime(k kind, rounds []marks) string {
+	var all []float64
+	for _, made := range c.without(k, rounds) {
+		all = append(all, float64(made.ended-made.began)/float64(time.Millisecond))
+	}
+	return evidence.SpreadOf(all).String()
+}
+
+// without are the calls of a kind that were not served while the store was away.
+func (c *callers) without(k kind, rounds []marks) (found []call) {
+	for _, m := range rounds {
+		for _, made := range c.since(m.stopped) {
+			if made.kind == k && made.ended <= m.starting && !made.served() {
+				found = append(found, made)
+			}
+		}
+	}
+	return found
+}
