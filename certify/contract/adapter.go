@@ -255,11 +255,13 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// prepare registers what the first write needs; only a front door requires that.
-func (a *Adapter) prepare(ctx context.Context, d *Description) error {
+// prepare registers what the first write needs, and returns the answers; only a front door
+// requires that.
+func (a *Adapter) prepare(ctx context.Context, d *Description) ([]*Answer, error) {
 	if !a.Through {
-		return nil
+		return nil, nil
 	}
+	var answers []*Answer
 	for _, p := range d.Providers {
 		if p.Registration != "required" {
 			continue
@@ -267,31 +269,33 @@ func (a *Adapter) prepare(ctx context.Context, d *Description) error {
 		path := "/subscriptions/" + a.Subscription + "/providers/" + p.Namespace
 		got, err := a.send(ctx, call{method: http.MethodPost, target: path + "/register?api-version=2021-04-01"})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if got.Status != http.StatusOK {
-			return fmt.Errorf("registering %s: %d %s", p.Namespace, got.Status, a.showText(string(got.Body)))
+			return nil, fmt.Errorf("registering %s: %d %s", p.Namespace, got.Status, a.showText(string(got.Body)))
 		}
+		answers = append(answers, got)
 	}
-	return nil
+	return answers, nil
 }
 
-// putGroup creates a resource group, which only a front door knows.
-func (a *Adapter) putGroup(ctx context.Context, group, region string) error {
+// putGroup creates a resource group, which only a front door knows: of others there is no
+// answer.
+func (a *Adapter) putGroup(ctx context.Context, group, region string) ([]*Answer, error) {
 	if !a.Through {
-		return nil
+		return nil, nil
 	}
 	got, err := a.send(ctx, call{
 		method: http.MethodPut, target: group + "?api-version=2021-04-01",
 		body: []byte(`{"location":"` + region + `"}`),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if got.Status != http.StatusCreated && got.Status != http.StatusOK {
-		return fmt.Errorf("making the group: %d %s", got.Status, a.showText(string(got.Body)))
+		return nil, fmt.Errorf("making the group: %d %s", got.Status, a.showText(string(got.Body)))
 	}
-	return nil
+	return []*Answer{got}, nil
 }
 
 // serves reports whether the provider has an endpoint for the type.

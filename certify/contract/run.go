@@ -33,7 +33,8 @@ type Target struct {
 	Cases []string
 
 	controls *controls
-	watch    *watch // of the run
+	watch    *watch    // of the run
+	founding []*Answer // to what made the things that all scenes share
 }
 
 // usualGroup is the resource group of a target that names none.
@@ -51,7 +52,8 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	target.Group = cmp.Or(target.Group, usualGroup)
 	target.Limits = target.Limits.orDefault()
 	target.controls, target.watch = &controls{}, &watch{}
-	if err := target.prepare(ctx); err != nil {
+	var err error
+	if target.founding, err = target.prepare(ctx); err != nil {
 		return fmt.Errorf("contract: %w", err)
 	}
 	workers := target.Workers
@@ -85,13 +87,15 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 }
 
 // prepare makes what all scenes share.
-func (t Target) prepare(ctx context.Context) error {
+func (t Target) prepare(ctx context.Context) ([]*Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Limits.Wait)
 	defer cancel()
-	if err := t.Adapter.prepare(ctx, t.Description); err != nil {
-		return err
+	registered, err := t.Adapter.prepare(ctx, t.Description)
+	if err != nil {
+		return nil, err
 	}
-	return t.Adapter.putGroup(ctx, t.groupID(t.Group), t.Adapter.Regions[0])
+	made, err := t.Adapter.putGroup(ctx, t.groupID(t.Group), t.Adapter.Regions[0])
+	return append(registered, made...), err
 }
 
 // groupID is the id of a resource group in the owner's subscription.

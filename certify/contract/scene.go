@@ -99,8 +99,13 @@ func (s *Scene) furtherGroup(number int64) string {
 func (s *Scene) makeGroup(group string) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()
-	if err := s.Adapter.putGroup(ctx, group, s.region); err != nil {
+	made, err := s.Adapter.putGroup(ctx, group, s.region)
+	if err != nil {
 		s.fatal("the resource group "+group+" can be made", err.Error())
+	}
+	for _, a := range made {
+		a.s = s
+		s.took(a)
 	}
 }
 

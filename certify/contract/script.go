@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,17 @@ func (s *Scene) made() []string {
 	return paths
 }
 
+// shared are the steps that prepared what all scenes share.
+func (s *Scene) shared() []step {
+	var steps []step
+	for _, a := range s.founding {
+		own := *a
+		own.s = s
+		steps = append(steps, step{answers: []*Answer{&own}})
+	}
+	return steps
+}
+
 // script writes the calls of a scene, from the first one to the latest that shows a fault,
 // for a POSIX shell: run by itself, where nothing of what it makes is there, it shows the
 // fault again. What an answer chooses anew each time is taken from the answer.
@@ -50,10 +62,10 @@ func (s *Scene) script() string {
 			end = i
 		}
 	}
-	rounds := repeated(of.steps[:end+1])
-	if len(rounds) == 0 {
+	if end < 0 {
 		return ""
 	}
+	rounds := repeated(slices.Concat(of.shared(), of.steps[:end+1]))
 	var b strings.Builder
 	common := commonOptions(rounds)
 	fmt.Fprintf(&b, "again() { answer=$(curl -sS -i --path-as-is --globoff%s \"$@\"); printf '%%s\\n\\n' \"$answer\"; }\n", joined(common))
@@ -62,7 +74,7 @@ func (s *Scene) script() string {
 	}
 	for i := range rounds {
 		captures := rounds[i].captures(fmt.Sprint(i+1), rounds[i+1:])
-		b.WriteString(rounds[i].text())
+		b.WriteString(rounds[i].text(s.Limits.Wait))
 		for _, c := range captures {
 			b.WriteString(c)
 		}
@@ -73,8 +85,9 @@ func (s *Scene) script() string {
 // round is a step that is made one or more times in succession.
 type round struct {
 	step
-	times int
-	lines []string // a line for each of its calls
+	times   int
+	earlier *Answer  // the one before the latest, nil if there was but one
+	lines   []string // a line for each of its calls
 }
 
 // repeated are steps, with those that make the same call again as one.
@@ -83,7 +96,7 @@ func repeated(steps []step) []round {
 	for _, s := range steps {
 		if n := len(rounds); n > 0 && len(s.answers) == 1 && len(rounds[n-1].answers) == 1 && sameCall(s.answers[0].call, rounds[n-1].answers[0].call) {
 			pause := max(s.pause, rounds[n-1].pause)
-			rounds[n-1] = round{step: step{pause, s.answers}, times: rounds[n-1].times + 1}
+			rounds[n-1] = round{step: step{pause, s.answers}, times: rounds[n-1].times + 1, earlier: rounds[n-1].answers[0]}
 			continue
 		}
 		rounds = append(rounds, round{step: s, times: 1})
@@ -133,7 +146,10 @@ func (r *round) write(common []string) {
 	}
 }
 
-func (r *round) text() string {
+// text is what the shell does of a round. What was repeated until the answer was another
+// one is repeated until then, for as long as a case waits: at another time it may take
+// longer.
+func (r *round) text(wait time.Duration) string {
 	pause := ""
 	if r.pause > 0 {
 		pause = fmt.Sprintf("sleep %.2f; ", r.pause.Seconds())
@@ -144,9 +160,30 @@ func (r *round) text() string {
 	case len(r.answers) > 1:
 		return fmt.Sprintf("%sn=0; while [ $n -lt %d ]; do n=$((n+1)); %s done\nwait\n", pause, r.times, r.lines[0])
 	case r.times > 1:
-		return fmt.Sprintf("n=0; while [ $n -lt %d ]; do n=$((n+1)); %s%s; done\n", r.times, pause, r.lines[0])
+		times, ends := r.times, ""
+		if word, still := r.waitsWhile(); still != "" && r.pause > 0 {
+			times = max(times, int(wait/r.pause))
+			ends = "; case " + word + " in " + still + ") ;; *) break;; esac"
+		}
+		return fmt.Sprintf("n=0; while [ $n -lt %d ]; do n=$((n+1)); %s%s%s; done\n", times, pause, r.lines[0], ends)
 	}
 	return pause + r.lines[0] + "\n"
+}
+
+// stateMember is a JSON member that says how far something is.
+var stateMember = regexp.MustCompile(`"(?:status|provisioningState)"\s*:\s*"[A-Za-z]+"`)
+
+// waitsWhile is a word of the shell and the pattern that it matches as long as the answers
+// to a repeated call are the earlier ones; "" if they did not change.
+func (r *round) waitsWhile() (word, still string) {
+	before, last := r.earlier, r.answers[0]
+	if before.Status != last.Status {
+		return `${answer#* }`, fmt.Sprint(before.Status, "*") // behind the version of HTTP
+	}
+	if state := stateMember.Find(before.Body); state != nil && !bytes.Contains(last.Body, state) {
+		return `"$answer"`, "*" + quote(string(state), false) + "*"
+	}
+	return "", ""
 }
 
 // captures are the lines that keep what later calls repeat of the round's answer. They put

@@ -115,6 +115,14 @@ func TestThroughPorticoByCertificate(t *testing.T) {
 
 func throughPortico(t *testing.T, endpoints map[string]string, extra string, onceEach bool) {
 	t.Helper()
+	target := throughDoor(t, startDoor(t, endpoints, extra))
+	target.OnceEach, target.Disruptive = onceEach, true
+	write(t, run(t, target))
+}
+
+// startDoor runs a Portico before the reference provider.
+func startDoor(t *testing.T, endpoints map[string]string, extra string) *harness.Portico {
+	t.Helper()
 	p := harness.StartPortico(t, harness.Config{
 		Endpoints: endpoints,
 		Extra:     extra,
@@ -126,7 +134,13 @@ func throughPortico(t *testing.T, endpoints map[string]string, extra string, onc
 		},
 	})
 	declareProviders(t, p, endpoints)
-	write(t, run(t, contract.Target{
+	return p
+}
+
+// throughDoor is the reference provider behind a Portico.
+func throughDoor(t *testing.T, p *harness.Portico) contract.Target {
+	t.Helper()
+	return contract.Target{
 		Adapter: contract.ThroughDoor(contract.Door{
 			URL: p.URL, Regions: harness.RegionNames(), HasGlobal: true,
 			Subscription: harness.SubscriptionID, Sibling: siblingSubscription,
@@ -135,9 +149,7 @@ func throughPortico(t *testing.T, endpoints map[string]string, extra string, onc
 			Stranger:  contract.Token{Raw: stranger.Raw, Name: stranger.Name},
 		}),
 		Description: describe(t),
-		OnceEach:    onceEach,
-		Disruptive:  true,
-	}))
+	}
 }
 
 // declareProviders replaces the harness's providers by the description's, so that the
