@@ -127,7 +127,19 @@ type call struct {
 	caller Caller
 	body   []byte
 	header http.Header
+
+	certificate certificate
+	untilClose  bool // what follows the header is read until the connection ends
 }
+
+// certificate is the client certificate that a call shows.
+type certificate int
+
+const (
+	showsOwn certificate = iota // the front door's, if it has one
+	showsNone
+	showsForged
+)
 
 // ids are the ids sent with a request.
 type ids struct{ correlation, client, routing string }

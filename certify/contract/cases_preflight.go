@@ -92,6 +92,7 @@ func preflightCases() []Case {
 		{
 			ID: "preflight/within-its-time", Side: StraightOnly, Rule: "a preflight is answered within 5 seconds",
 			Run: func(s *Scene) {
+				s.timed = true
 				began := time.Now()
 				s.accepts()
 				took := time.Since(began)

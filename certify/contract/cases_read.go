@@ -51,28 +51,30 @@ func readCases() []Case {
 			Through: "as without",
 			Run: func(s *Scene) {
 				s.created()
-				rest, err := rawHead(s, s.id)
+				a, err := rawHead(s, s.id)
 				if err != nil {
 					s.unlessStopped(err)
 					s.fatal("HEAD is answered on a plain connection", err.Error())
 				}
-				s.check(len(rest) == 0, "nothing follows the header of the answer to HEAD", "%q", clip(string(rest), 200))
+				a.s, s.last = s, a
+				s.took(a)
+				s.check(len(a.Body) == 0, "nothing follows the header of the answer to HEAD", "%q", clip(string(a.Body), 200))
 			},
 		},
 	}
 }
 
-// rawHead makes a HEAD call on a new connection and returns the bytes after the
-// answer's header, which client libraries hide.
-func rawHead(s *Scene, id string) ([]byte, error) {
+// rawHead makes a HEAD call on a new connection. The answer's body are the bytes after its
+// header, which client libraries hide.
+func rawHead(s *Scene, id string) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()
 	target := escape(id) + "?api-version=" + s.Type.version()
-	r, _, err := s.Adapter.request(ctx, call{method: http.MethodHead, target: target, region: s.endpoint(id)})
+	c := call{method: http.MethodHead, target: target, region: s.endpoint(id), header: http.Header{"Connection": {"close"}}, untilClose: true}
+	r, sent, err := s.Adapter.request(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	r.Close = true
 	conn, err := s.Adapter.dial(ctx, r.URL)
 	if err != nil {
 		return nil, err
@@ -88,9 +90,10 @@ func rawHead(s *Scene, id string) ([]byte, error) {
 	if err != nil && len(complete) == 0 { // a server may keep the connection all the same
 		return nil, err
 	}
-	if _, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(complete)), r); err != nil { //nolint:bodyclose // a HEAD's answer has no body to close
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(complete)), r) //nolint:bodyclose // a HEAD's answer has no body to close
+	if err != nil {
 		return nil, err
 	}
 	_, rest, _ := bytes.Cut(complete, []byte("\r\n\r\n"))
-	return rest, nil
+	return &Answer{call: c, ids: sent, sent: r, Status: resp.StatusCode, Header: resp.Header, Body: rest}, nil
 }

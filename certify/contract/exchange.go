@@ -28,7 +28,8 @@ func (a *Answer) exchange() *Exchange {
 	}
 	e.RequestBody, e.RequestBodyNote = adapter.showBody(a.call.body)
 	e.Body, e.BodyNote = adapter.showBody(a.Body)
-	e.Curl = curl(e, a.call.body)
+	before, options, url := a.curlWords(e)
+	e.Curl = before + "curl -i --path-as-is --globoff" + joined(append(options, url))
 	return e
 }
 
@@ -68,16 +69,13 @@ func isText(body []byte) bool {
 // mostOctal bounds a binary body that is written out in a line for a shell.
 const mostOctal = 4 << 10
 
-// curl writes the request as a line for a POSIX shell; body is what was sent.
-func curl(e *Exchange, body []byte) string {
-	before, options, url := curlWords(e, body)
-	return before + "curl -i --path-as-is --globoff" + joined(append(options, url))
-}
-
-// curlWords are the options of curl that make the request, its URL, and what stands before
-// curl.
-func curlWords(e *Exchange, body []byte) (before string, options []string, url string) {
+// curlWords are the options of curl that make the request that e shows, its URL, and what
+// stands before curl, in a POSIX shell.
+func (a *Answer) curlWords(e *Exchange) (before string, options []string, url string) {
+	body := a.call.body
 	switch {
+	case a.call.untilClose:
+		options = append(options, "-X "+e.Method, "--http1.1", "--ignore-content-length")
 	case e.Method == http.MethodHead:
 		options = append(options, "--head")
 	case e.Method != http.MethodGet || len(body) > 0:
@@ -91,6 +89,12 @@ func curlWords(e *Exchange, body []byte) (before string, options []string, url s
 			}
 			options = append(options, "-H "+quote(line, name == "Authorization"))
 		}
+	}
+	switch certificate := a.call.certificate; {
+	case certificate == showsForged:
+		options = append(options, `--cert "$FORGED"`)
+	case certificate == showsOwn && a.s.Adapter.ownCertificate() != nil:
+		options = append(options, `--cert "$TLS_CERT"`, `--key "$TLS_KEY"`)
 	}
 	if len(body) > 0 && e.RequestHeader.Get("Content-Type") == "" {
 		options = append(options, "-H 'Content-Type:'") // curl would set one of its own

@@ -35,6 +35,7 @@ type Scene struct {
 	steps   []step        // what was sent, in order
 	paused  time.Duration // since the latest of them
 	showing []*Answer     // those that show faults
+	timed   bool          // how long each answer takes shows them
 }
 
 // stop ends a scene whose further steps would be meaningless.

@@ -15,12 +15,13 @@ import (
 // step is what a scene sent at one time: a call, or several side by side.
 type step struct {
 	pause   time.Duration // before it
+	ended   time.Time
 	answers []*Answer
 }
 
 // took notes what the scene has sent.
 func (s *Scene) took(answers ...*Answer) {
-	s.steps = append(s.steps, step{s.paused, answers})
+	s.steps = append(s.steps, step{s.paused, time.Now(), answers})
 	s.paused = 0
 }
 
@@ -67,8 +68,14 @@ func (s *Scene) script() string {
 	}
 	rounds := repeated(slices.Concat(of.shared(), of.steps[:end+1]))
 	var b strings.Builder
-	common := commonOptions(rounds)
-	fmt.Fprintf(&b, "again() { answer=$(curl -sS -i --path-as-is --globoff%s \"$@\"); printf '%%s\\n\\n' \"$answer\"; }\n", joined(common))
+	if slices.ContainsFunc(rounds, func(r round) bool { return r.answers[0].call.certificate == showsForged }) {
+		b.WriteString(forgery)
+	}
+	common, times := commonOptions(rounds), ""
+	if of.timed {
+		times = ` -w '\n(%{time_total} s)\n'`
+	}
+	fmt.Fprintf(&b, "again() { answer=$(curl -sS -i --path-as-is --globoff%s%s \"$@\"); printf '%%s\\n\\n' \"$answer\"; }\n", times, joined(common))
 	for i := range rounds {
 		rounds[i].write(common)
 	}
@@ -82,6 +89,12 @@ func (s *Scene) script() string {
 	return b.String()
 }
 
+// forgery are the lines that make a certificate with the subject of the front door's own, as
+// forge does.
+const forgery = `FORGED=$(mktemp); trap 'rm -f "$FORGED"' EXIT
+openssl req -x509 -nodes -newkey rsa:2048 -days 1 -keyout "$FORGED" -subj "$(openssl x509 -in "$TLS_CERT" -noout -subject -nameopt compat | sed 's,^subject= *,,')" 2>/dev/null >>"$FORGED"
+`
+
 // round is a step that is made one or more times in succession.
 type round struct {
 	step
@@ -93,11 +106,14 @@ type round struct {
 // repeated are steps, with those that make the same call again as one.
 func repeated(steps []step) []round {
 	var rounds []round
-	for _, s := range steps {
+	for i, s := range steps {
 		if n := len(rounds); n > 0 && len(s.answers) == 1 && len(rounds[n-1].answers) == 1 && sameCall(s.answers[0].call, rounds[n-1].answers[0].call) {
 			pause := max(s.pause, rounds[n-1].pause)
-			rounds[n-1] = round{step: step{pause, s.answers}, times: rounds[n-1].times + 1, earlier: rounds[n-1].answers[0]}
+			rounds[n-1] = round{step: step{pause, s.ended, s.answers}, times: rounds[n-1].times + 1, earlier: rounds[n-1].answers[0]}
 			continue
+		}
+		if i > 0 && steps[i-1].answers[0].underWay() && !s.answers[0].underWay() {
+			s.pause = max(s.pause, s.ended.Sub(steps[i-1].ended)) // what was under way had that time
 		}
 		rounds = append(rounds, round{step: s, times: 1})
 	}
@@ -105,7 +121,7 @@ func repeated(steps []step) []round {
 }
 
 func sameCall(a, b call) bool {
-	return a.method == b.method && a.target == b.target && a.caller == b.caller && a.region == b.region &&
+	return a.method == b.method && a.target == b.target && a.caller == b.caller && a.region == b.region && a.certificate == b.certificate &&
 		bytes.Equal(a.body, b.body) && maps.EqualFunc(a.header, b.header, slices.Equal)
 }
 
@@ -115,12 +131,13 @@ func commonOptions(rounds []round) []string {
 	first := true
 	for _, r := range rounds {
 		for _, a := range r.answers {
-			_, options, _ := curlWords(a.exchange(), a.call.body)
+			_, options, _ := a.curlWords(a.exchange())
 			if first {
 				common, first = options, false
 			}
 			common = slices.DeleteFunc(slices.Clone(common), func(o string) bool {
-				return !strings.HasPrefix(o, "-H ") || !slices.Contains(options, o)
+				whose := strings.HasPrefix(o, "-H ") || strings.HasPrefix(o, "--cert ") || strings.HasPrefix(o, "--key ")
+				return !whose || !slices.Contains(options, o)
 			})
 		}
 	}
@@ -136,7 +153,7 @@ func joined(words []string) string {
 
 func (r *round) write(common []string) {
 	for _, a := range r.answers {
-		before, options, url := curlWords(a.exchange(), a.call.body)
+		before, options, url := a.curlWords(a.exchange())
 		options = slices.DeleteFunc(options, func(o string) bool { return slices.Contains(common, o) })
 		r.lines = append(r.lines, before+"again"+joined(append(options, url)))
 	}
@@ -168,6 +185,12 @@ func (r *round) text(wait time.Duration) string {
 		return fmt.Sprintf("n=0; while [ $n -lt %d ]; do n=$((n+1)); %s%s%s; done\n", times, pause, r.lines[0], ends)
 	}
 	return pause + r.lines[0] + "\n"
+}
+
+// underWay reports whether an answer tells of something that has not ended.
+func (a *Answer) underWay() bool {
+	status := text(a.doc, "status") // of an operation
+	return a.Status == http.StatusAccepted || !terminal(a.state()) || status != "" && !terminal(status)
 }
 
 // stateMember is a JSON member that says how far something is.

@@ -32,6 +32,7 @@ func TestScriptsThroughPortico(t *testing.T) {
 	behind := serveRegions(t)
 	behind.become(t)
 	p := startDoor(t, behind.endpoints, "")
+	environment := []string{"endpoint=" + p.URL, "OWNER_TOKEN=" + owner.Raw, "COLLEAGUE_TOKEN=" + colleague.Raw, "STRANGER_TOKEN=" + stranger.Raw}
 	for _, name := range slices.Sorted(maps.Keys(shownThroughDoor)) {
 		group, cases := "certify-"+name, shownThroughDoor[name]
 		behind.become(t, name)
@@ -44,16 +45,15 @@ func TestScriptsThroughPortico(t *testing.T) {
 				t.Errorf("through a front door %s of a provider with %s is %s %s", r.Case, name, r.Outcome, r.Why)
 				continue
 			}
-			script := strings.ReplaceAll(r.Script, "'"+p.URL, `"$endpoint"'`)
 			// Where nothing is there: in other groups, which are shown as if they were the same.
 			in := func(other string) string {
-				return strings.ReplaceAll(runScript(t, strings.ReplaceAll(script, group, other), p.URL), other, group)
+				return strings.ReplaceAll(runScript(t, strings.ReplaceAll(r.Script, group, other), environment...), other, group)
 			}
 			got := in("broken-" + name)
-			checkShown(t, r.Case, script, r.Faults, got)
+			checkShown(t, r.Case, r.Script, r.Faults, got)
 			behind.become(t)
-			if right := in("right-" + name); lastAnswer(right, script) == lastAnswer(got, script) {
-				t.Errorf("%s: with a provider that keeps the rule the script ends in the same way:\n%s\n%s", r.Case, script, got)
+			if right := in("right-" + name); lastAnswer(right, r.Script) == lastAnswer(got, r.Script) {
+				t.Errorf("%s: with a provider that keeps the rule the script ends in the same way:\n%s\n%s", r.Case, r.Script, got)
 			}
 			behind.become(t, name)
 		}

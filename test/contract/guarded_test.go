@@ -18,9 +18,8 @@ import (
 // internalSubscription is the provider's own.
 const internalSubscription = "00000000-0000-0000-0000-0000000000ee"
 
-// tryClusters checks a provider that makes the machines of its clusters through a front
-// door.
-func tryClusters(t *testing.T, to contract.Reporter, breaks ...string) {
+// serveClusters is a provider that makes the machines of its clusters through a front door.
+func serveClusters(t *testing.T, breaks ...string) (endpoint string) {
 	t.Helper()
 	var provider atomic.Pointer[url.URL]
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,29 +30,50 @@ func tryClusters(t *testing.T, to contract.Reporter, breaks ...string) {
 		httputil.NewSingleHostReverseProxy(provider.Load()).ServeHTTP(w, r)
 	}))
 	t.Cleanup(door.Close)
-	endpoint := serveHere(t, contoso.Options{
+	endpoint = serveHere(t, contoso.Options{
 		Region: "westus", Breaks: breaks, FrontDoor: &contoso.FrontDoor{URL: door.URL, Subscription: internalSubscription},
 	}, nil)
 	at, err := url.Parse(endpoint)
 	harness.OK(t, err)
 	provider.Store(at)
+	return endpoint
+}
+
+// tryClusters checks a provider that makes the machines of its clusters.
+func tryClusters(t *testing.T, to contract.Reporter, breaks ...string) {
+	t.Helper()
 	try(t, to, contract.Target{
-		Adapter:     contract.Straight(map[string]string{"westus": endpoint}),
+		Adapter:     contract.Straight(map[string]string{"westus": serveClusters(t, breaks...)}),
 		Description: describeBy(t, "testdata/clusters.yaml"),
 		Claimed:     []contract.Profile{contract.ResourceCreatedFor},
 	}, breaks)
 }
 
+// guarded is a provider that demands the front door's certificate.
+type guarded struct {
+	endpoint string
+	servers  *harness.Authority
+	door     harness.Pair
+}
+
+func serveGuarded(t *testing.T, breaks ...string) guarded {
+	t.Helper()
+	servers, clients := harness.NewAuthority(t), harness.NewAuthority(t)
+	server := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true})
+	return guarded{
+		endpoint: serveHere(t, contoso.Options{Region: "westus", Breaks: breaks, Clients: clients.Pool}, &tls.Config{
+			Certificates: []tls.Certificate{server.Certificate}, ClientAuth: tls.RequestClientCert,
+		}),
+		servers: servers, door: clients.Issue(t, harness.Leaf{Name: "door"}),
+	}
+}
+
 // tryCertificates checks a provider that demands the front door's certificate.
 func tryCertificates(t *testing.T, to contract.Reporter, breaks ...string) {
 	t.Helper()
-	servers, clients := harness.NewAuthority(t), harness.NewAuthority(t)
-	server, door := servers.Issue(t, harness.Leaf{Name: "localhost", Server: true}), clients.Issue(t, harness.Leaf{Name: "door"})
-	endpoint := serveHere(t, contoso.Options{Region: "westus", Breaks: breaks, Clients: clients.Pool}, &tls.Config{
-		Certificates: []tls.Certificate{server.Certificate}, ClientAuth: tls.RequestClientCert,
-	})
-	adapter := contract.Straight(map[string]string{"westus": endpoint})
-	adapter.Client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: servers.Pool, Certificates: []tls.Certificate{door.Certificate}}}
+	g := serveGuarded(t, breaks...)
+	adapter := contract.Straight(map[string]string{"westus": g.endpoint})
+	adapter.Client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: g.servers.Pool, Certificates: []tls.Certificate{g.door.Certificate}}}
 	try(t, to, contract.Target{
 		Adapter:     adapter,
 		Description: describe(t),
