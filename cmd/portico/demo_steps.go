@@ -50,9 +50,9 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 		{"Next, see which way a request would take, without sending it:", []string{
 			portico("explain GET '" + beta + version + "'"),
 		}, "The last lines name the region, and the address that would be called."},
-		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status says so.", []string{
+		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status says so, or the group has gone.", []string{
 			apart(send("POST", eastus+faults, refusesDeletions)), `curl -sS -i -X DELETE "` + group + `"`,
-			"until " + portico("status") + " | grep -A2 'waits for eastus'; do sleep 1; done", "curl -sS -i -X DELETE '" + eastus + faults + "'",
+			"until " + portico("status") + " | grep -A2 'waits for eastus' || ! curl -sf -o /dev/null \"" + group + "\"; do sleep 1; done", "curl -sS -i -X DELETE '" + eastus + faults + "'",
 		}, "202, and status names what the deletion waits for. The last line ends the refusals, and the next attempt deletes the group."},
 		{"Watch all of it in the console, at http://" + cfg.Server.Admin + "/", nil, ""},
 	}
