@@ -45,7 +45,7 @@ func TestFailoverByPatroni(t *testing.T) {
 	c.audit(t)
 	text := strings.Join([]string{
 		seen.Describe(fmt.Sprintf("%d switchovers and %d failovers", times, times)),
-		c.failovers(changes), "- " + c.unpollable(),
+		strings.TrimSpace(c.failovers(changes)), "Where Portico loses:\n\n- " + c.unpollable(),
 	}, "\n\n")
 	t.Log("\n" + text)
 	if *write {

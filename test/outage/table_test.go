@@ -34,9 +34,9 @@ func (c *callers) report(seen evidence.Circumstances, rounds []marks) string {
 	}
 	return strings.Join([]string{
 		seen.Describe(fmt.Sprintf("%d outages", len(rounds))),
-		fmt.Sprintf("The store was away for %s s each time; gateways answered from memory for up to %v (`index.cacheTTL`). "+
-			"Spreads have the least, the **median** and the greatest of the rounds and gateways.", evidence.SpreadOf(away), c.ttl),
-		c.table(rounds),
+		fmt.Sprintf("The store was away for %s s each time; gateways answered from memory for up to %s s (`index.cacheTTL`). "+
+			"Spreads have the least, the **median** and the greatest of the rounds and gateways.", evidence.SpreadOf(away), evidence.Short(c.ttl.Seconds())),
+		strings.TrimSpace(c.table(rounds)),
 		"Where Portico loses:\n\n" + c.losses(rounds),
 	}, "\n\n")
 }
