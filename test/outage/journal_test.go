@@ -20,6 +20,10 @@ func (c call) served() bool { return c.status >= 200 && c.status < 300 }
 // refused reports whether a call was refused as what needs the store is while that is away.
 func (c call) refused() bool { return c.status == 503 && c.code == "ServerTimeout" && c.pause }
 
+// tooSlow reports whether a call took as long as gateways wait for a store that is there: on
+// a machine that is too busy that can be too short.
+func (c call) tooSlow() bool { return c.ended-c.began >= 2*time.Second }
+
 // journal holds all calls of a run.
 type journal struct {
 	begun time.Time

@@ -63,7 +63,7 @@ func (c *callers) faultOf(made call, m marks) string {
 		case away:
 			return unless(made.status == http.StatusServiceUnavailable, "a gateway without a store is ready")
 		case made.ended < m.stopping || made.began >= m.ready:
-			return unless(made.status == http.StatusOK, "a gateway with a store is not ready")
+			return unless(made.status == http.StatusOK || made.tooSlow(), "a gateway with a store is not ready")
 		}
 		return ""
 	case slices.Contains(denied, made.kind):
@@ -72,7 +72,7 @@ func (c *callers) faultOf(made call, m marks) string {
 		return ""
 	case !made.served() && !made.refused():
 		return "neither served nor refused by 503 ServerTimeout with Retry-After"
-	case made.refused() && (made.ended < m.stopping || made.began >= m.ready):
+	case made.refused() && (made.ended < m.stopping || made.began >= m.ready) && !made.tooSlow():
 		return "refused while the store is there"
 	case made.served() && away && !slices.Contains(reads, made.kind):
 		return "served without the store"
@@ -94,7 +94,7 @@ func (c *callers) admissionFault(made call, m marks) string {
 	if made.status == http.StatusNotFound && made.code != "" {
 		return unless(made.ended < m.stopping || made.began < m.stopped || made.ended >= m.starting, "denied without the store")
 	}
-	return unless(made.refused() && made.ended >= m.stopping && made.began < m.ready, "neither denied nor refused")
+	return unless(made.refused() && (made.ended >= m.stopping && made.began < m.ready || made.tooSlow()), "neither denied nor refused")
 }
 
 func unless(holds bool, fault string) string {
