@@ -15,7 +15,7 @@ export function start(body, { every, signal, query, title }) {
   body.append(top, parts, past, order, more);
   const refresh = async () => {
     const j = await get(path, signal);
-    title(`${j.kind} ${j.subject}`);
+    title(`${j.kind} ${j.subject.startsWith('/') ? j.subject.split('/').pop() : j.subject}`);
     show(top, stateOfJob(j), toolsOf(j, refresh));
     const { history = [], ...rest } = j;
     show(past, heading('Its last steps'), stepsOf(history));
