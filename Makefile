@@ -191,7 +191,7 @@ chaos: programs ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 
 evidence: programs ## what holds when what Portico stands on fails: blows at each failpoint, the store away and failing over, reloads, flapping addresses; into docs/evidence.md: an hour
 	test/prepare.sh evidence
-	$(call PROGRAMS,test) $(MEMORY) go test ./test/blows -count=1 -timeout 60m -parallel 6 -v -blows.long | grep -v '^=== '
+	$(call PROGRAMS,test) $(MEMORY) go test ./test/blows -count=1 -timeout 60m -parallel 6 -v -blows.long -blows.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/reload -count=1 -timeout 30m -v -run TestMeasured -reload.long -reload.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/outage -count=1 -timeout 60m -v -outage.long -outage.write | grep -v '^=== '
 

@@ -13,13 +13,15 @@ import (
 
 	"portico/gateway"
 	"portico/internal/failpoint"
+	"portico/test/evidence"
 	"portico/test/harness"
 )
 
 var (
-	long = flag.Bool("blows.long", false, "strike each kind at each point that it comes to, in each way")
-	only = flag.String("blows.only", "", "with one kind alone, by its name")
-	at   = flag.String("blows.at", "", "strike only where this is in a blow's words, such as \"pause at store.commit.after\"")
+	long  = flag.Bool("blows.long", false, "strike each kind at each point that it comes to, in each way")
+	only  = flag.String("blows.only", "", "with one kind alone, by its name")
+	write = flag.Bool("blows.write", false, "write what came of all blows into docs/evidence.md")
+	at    = flag.String("blows.at", "", "strike only where this is in a blow's words, such as \"pause at store.commit.after\"")
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -80,7 +82,11 @@ func TestEveryPointAndEveryJobHasAKind(t *testing.T) {
 func TestEveryKindEndsAsUndisturbed(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t)
-	struck := &table{begun: time.Now()}
+	place := evidence.Place{File: "../../docs/evidence.md", Subject: "Blows", Command: "make evidence"}
+	if *write {
+		harness.OK(t, place.Check())
+	}
+	struck := &table{seen: evidence.Observe("make evidence", evidence.PostgresVersion())}
 	t.Run("kinds", func(t *testing.T) {
 		for _, k := range kinds() {
 			if *only == "" || *only == k.name {
@@ -98,15 +104,39 @@ func TestEveryKindEndsAsUndisturbed(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d blows in %v", len(struck.blows), time.Since(struck.begun).Round(time.Second))
+	t.Logf("%d blows in %v", len(struck.blows), time.Since(struck.seen.Begun).Round(time.Second))
+	if *write {
+		harness.OK(t, place.Write(struck.page()))
+	}
 }
 
 // table is what was struck.
 type table struct {
-	begun time.Time
+	seen evidence.Circumstances
 
 	mu    sync.Mutex
 	blows []*blow
+}
+
+// page is the table for readers: how many blows struck each kind, and how many ends differed.
+func (s *table) page() string {
+	rows := [][]string{}
+	for _, k := range kinds() {
+		of, points, differ := map[string]int{}, map[failpoint.Point]bool{}, 0
+		for _, b := range s.blows {
+			if b.kind != k.name {
+				continue
+			}
+			of[b.way]++
+			points[b.point] = true
+			if b.differ != "" || b.fell == 0 {
+				differ++
+			}
+		}
+		rows = append(rows, []string{k.name, fmt.Sprint(len(points)), fmt.Sprint(of[kill]), fmt.Sprint(of[repeat]), fmt.Sprint(of[pause]), fmt.Sprint(of[fail]), fmt.Sprint(differ)})
+	}
+	return s.seen.Describe(fmt.Sprintf("%d blows", len(s.blows))) + "\n\n" +
+		evidence.Table([]string{"work", "points", "killed", "killed twice", "stands still", "step fails", "other end"}, rows)
 }
 
 // add adds a blow, which must have fallen and changed nothing.
