@@ -29,7 +29,10 @@ const (
 	placeResource  = "resource"
 )
 
-const defaultDuration = 200 * time.Millisecond
+const (
+	defaultDuration = 200 * time.Millisecond
+	endless         = 100 * 365 * 24 * time.Hour
+)
 
 // order is how the client wants its write carried out.
 type order struct {
@@ -64,7 +67,10 @@ func readOrder(method string, h http.Header, f fault.Fault) (order, error) {
 	if f.Name == fault.AsyncFails {
 		outcome = stateFailed
 	}
-	if f.Name == fault.Async || f.Name == fault.AsyncFails {
+	if f.Name == fault.AsyncEndless {
+		o.duration = endless
+	}
+	if f.Name == fault.Async || f.Name == fault.AsyncFails || f.Name == fault.AsyncEndless {
 		if !slices.Contains(modes, f.Mode) {
 			return o, badHeader("x-contoso-fault", "async= with a mode of the method")
 		}

@@ -24,6 +24,7 @@
 //	async=M            carry it out in the mode M of x-contoso-async; async=M,S and
 //	                   async-fails=M,S also send Retry-After: S
 //	async-fails=M      the same, and the operation fails
+//	async-endless=M    the same as async=M, and the operation never ends
 //	halfway            a move breaks off after the first half of its resources, with 500
 //	moved=WHAT         a move is answered as if it were done; WHAT is done instead: none
 //	                   (nothing), half (the first half of the resources), away (they go, and
@@ -81,6 +82,7 @@ const (
 	BlockedBy       = "blocked-by"
 	Async           = "async"
 	AsyncFails      = "async-fails"
+	AsyncEndless    = "async-endless"
 	Halfway         = "halfway"
 	Moved           = "moved"
 	Delay           = "delay"
@@ -134,10 +136,10 @@ type Fault struct {
 	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook
 	Duration time.Duration // of delay, late, slow, polls-late
 	ID       string        // of refuse-until, blocked-by
-	Mode     string        // of async, async-fails, moved
+	Mode     string        // of async, async-fails, async-endless, moved
 	Moves    string        // of moved
 	Code     string        // of not-found
-	// RetryAfter is the second argument of async and async-fails, "" if absent.
+	// RetryAfter is the second argument of async, async-fails and async-endless, "" if absent.
 	RetryAfter string
 }
 
@@ -167,7 +169,7 @@ func Parse(text string) (Fault, bool) {
 	case Delay, Late, Slow, PollsLate:
 		f.Duration, err = time.ParseDuration(arg)
 		ok = f.Duration >= 0 && f.Duration <= maxWait
-	case Async, AsyncFails:
+	case Async, AsyncFails, AsyncEndless:
 		f.Mode, f.RetryAfter, _ = strings.Cut(arg, ",")
 		ok = hasArg
 	case Moved:
