@@ -91,6 +91,7 @@ const (
 
 	putStep = `INSERT INTO deployment_steps (subscription, grp, job, step, state, record) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, grp, job, step) DO UPDATE SET state = excluded.state, record = excluded.record`
+	giveUpStep  = `UPDATE deployment_steps SET state = ?, record = ? WHERE subscription = ? AND grp = ? AND job = ? AND step = ? AND state = ?`
 	listSteps   = `SELECT step, state, record FROM deployment_steps WHERE subscription = ? AND grp = ? AND job = ? ORDER BY step`
 	deleteSteps = `DELETE FROM deployment_steps WHERE subscription = ? AND grp = ? AND job = ?`
 
@@ -341,18 +342,53 @@ func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, ste
 	})
 }
 
-// hold locks a deployment whose job the caller holds.
+// hold locks a deployment whose job the caller holds. Who holds the job is read behind the
+// lock, where [Deployments.GiveUpStep] cannot change it any more.
 func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) error {
+	locked := lockRunning(t, n, j.ID)
 	if err := j.CheckHeld(t.Tx); err != nil {
 		return err
 	}
+	return locked
+}
+
+// lockRunning locks the deployment that a job runs, or returns engine.ErrNotFound.
+func lockRunning(t *transaction.Tx, n Name, id [16]byte) error {
 	var job []byte
 	var state State
 	err := t.One(lockDeployment, n.Subscription, n.Group, n.Name)(&job, &state)
-	if err == nil && (!bytes.Equal(job, j.ID[:]) || state != Running) {
+	if err == nil && (!bytes.Equal(job, id[:]) || state != Running) {
 		err = sql.ErrNoRows
 	}
 	return engine.OrNotFound(err)
+}
+
+// GiveUpStep durably ends a step without the holder of its job, who loses the lease: the next
+// attempt finds the step as s has it. did says that in the job's history. The error is
+// engine.ErrNotFound if the deployment does not run, and jobrow.ErrLeaseLost if the step is no
+// longer in the state before.
+func (d *Deployments) GiveUpStep(ctx context.Context, name Name, job [16]byte, step int, before uint8, s Step, did string) error {
+	n := name.folded()
+	record, err := d.database.Cipher.Encrypt(ctx, place(n, job, "step"), s.Record)
+	if err != nil {
+		return err
+	}
+	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
+		if err := lockRunning(t, n, job); err != nil {
+			return err
+		}
+		j, err := jobrow.Lock(t.Tx, n.Subscription, job)
+		if err != nil {
+			return err
+		}
+		switch changed, err := t.Exec(giveUpStep, s.State, record, n.Subscription, n.Group, job[:], step, before); {
+		case err != nil:
+			return err
+		case changed == 0:
+			return jobrow.ErrLeaseLost
+		}
+		return j.Revoke(t.Tx, did)
+	})
 }
 
 // Steps returns the recorded steps of a deployment by their numbers, while it runs.

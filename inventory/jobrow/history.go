@@ -22,6 +22,7 @@ type Step struct {
 const (
 	outcomeExpired   = "expired"   // the lease ran out before the attempt ended
 	outcomeCancelled = "cancelled" // an operator or a client ordered it
+	outcomeChanged   = "changed"   // an operator changed what the job works on
 )
 
 // Bounds of a job's history.

@@ -41,7 +41,8 @@ const (
 	triggerJob       = `UPDATE jobs SET due = ?, attempts = 0 WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = ''`
 	forgetEndedJobAt = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
 	deleteJob        = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
-	cancelJob        = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?, ` + addStep + `
+	// revokeJob takes a job from its holder.
+	revokeJob = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?, ` + addStep + `
 		WHERE subscription = ? AND id = ?`
 )
 
@@ -224,6 +225,17 @@ func (r *Rows) CancelJob(ctx context.Context, sub string, id [16]byte) error {
 		case j.State.Ended():
 			return ErrEnded
 		}
-		return t.Later(cancelJob, Cancelling, engine.Micros(t.Now), engine.Micros(t.Now), Step{Outcome: outcomeCancelled}.line(t.Now), j.Subscription, j.ID[:])
+		return j.revoke(t, Cancelling, Step{Outcome: outcomeCancelled})
 	})
+}
+
+// Revoke makes a job due and revokes its holder's lease, since an operator has changed what
+// it works on: did says how, in a sentence. The caller has locked the job.
+func (j *Job) Revoke(t *engine.Tx, did string) error {
+	return j.revoke(t, j.State, Step{Outcome: outcomeChanged, Did: did})
+}
+
+func (j *Job) revoke(t *engine.Tx, state State, why Step) error {
+	now := engine.Micros(t.Now)
+	return t.Later(revokeJob, state, now, now, why.line(t.Now), j.Subscription, j.ID[:])
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -73,6 +74,8 @@ func testDeployments(t *testing.T, database Database) {
 	equal(b, len(steps), 1)
 	equal(b, steps[7].State, 3)
 	equal(b, string(steps[7].Record), "done")
+
+	j = testGivenUp(b, name, j, claim)
 
 	nested := testNested(b, name, j)
 
@@ -206,4 +209,34 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nes
 	equal(b, len(list), 2)
 	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
 	return nested
+}
+
+// testGivenUp: a step that ends without the holder of the job ends once, and the holder, who
+// may know of another end, records nothing any more. It returns the job as its next holder has it.
+func testGivenUp(b *bench, name deployments.Name, j jobrow.Job, claim func() jobrow.Job) jobrow.Job {
+	b.Helper()
+	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{8: {State: 2, Record: []byte("accepted")}}))
+	giveUp := func(ctx context.Context, of deployments.Name, before uint8) error {
+		return b.Deployments.GiveUpStep(ctx, of, j.ID, 8, before, deployments.Step{State: 4, Record: []byte("given up")}, "it was given up")
+	}
+	missing := name
+	missing.Name = "missing"
+	b.is(giveUp(b.ctx, missing, 2), engine.ErrNotFound)
+	b.is(giveUp(b.ctx, name, 1), jobrow.ErrLeaseLost)
+	b.ok(giveUp(engine.Rehearse(b.ctx), name, 2))
+	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{8: {State: 2, Record: []byte("goes on")}}))
+	b.ok(giveUp(b.ctx, name, 2))
+	b.is(giveUp(b.ctx, name, 2), jobrow.ErrLeaseLost)
+	b.is(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{8: {State: 3, Record: []byte("done")}}), jobrow.ErrLeaseLost)
+	next := claim()
+	equal(b, next.ID, j.ID)
+	steps, err := b.Deployments.Steps(b.ctx, name, j.ID)
+	b.ok(err)
+	equal(b, string(steps[8].Record), "given up")
+	equal(b, steps[8].State, 4)
+	history, err := b.History(b.ctx, Sub, j.ID)
+	b.ok(err)
+	equal(b, history[0].Outcome, "changed")
+	equal(b, history[0].Did, "it was given up")
+	return next
 }
