@@ -240,7 +240,7 @@ func TestUnstickRefusesNonsense(t *testing.T) {
 		``, `{}`, `[]`, `{"step":"ask"}`, `{"id":"` + m + `"}`, `{"id":"` + m + `","step":"delete"}`, `{"id":"` + m + `","job":"x","step":"ask"}`,
 		`{"id":"` + m + `","step":"forget"}`, `{"id":"` + m + `","step":"forget","reason":"  "}`, `{"id":"` + m + `","step":"forget","reason":"a\nb"}`,
 		`{"id":"` + m + `","step":"forget","reason":"` + strings.Repeat("x", 513) + `"}`, `{"id":"` + inSubscription + `","step":"ask"}`,
-		`{"id":"/","step":"ask"}`, `{"job":"x","region":"westus","step":"ask"}`,
+		`{"id":"` + m + `","resource":"` + m + `","step":"giveUp"}`, `{"id":"/","step":"ask"}`, `{"job":"x","region":"westus","step":"ask"}`,
 		`{"operation":":","step":"ask"}`, `{"operation":"x","step":"ask"}`, `{"fence":"/subscriptions","step":"ask"}`, `{"id":"` + m + `","step":"ask","unknown":1}`,
 	} {
 		if got := s.ask("POST", "/admin/unstick", content, token...); got.status != 400 {

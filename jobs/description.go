@@ -51,6 +51,9 @@ type Description struct {
 	// GiveUp ends a job that is not Cancellable, as its own limit would; nil: the kind has
 	// no such limit.
 	GiveUp func(context.Context, jobrow.Job) (GivenUp, error)
+	// GiveUpPart ends the part of a job that works on a resource, while the job goes on; nil:
+	// the kind has no such parts.
+	GiveUpPart func(ctx context.Context, j jobrow.Job, resource string) (GivenUp, error)
 }
 
 // AfterRestore says what a restore does with the open jobs of a kind.

@@ -88,6 +88,8 @@ func checkOrder(o *api.UnstickOrder) error {
 		return arm.NewError(arm.InvalidRequestContent, "step is one of ask, giveUp and forget").About("step")
 	case o.Region != "" && o.ID == "":
 		return arm.NewError(arm.InvalidRequestContent, "region goes with id alone").About("region")
+	case o.Resource != "" && o.Job == "" && o.Operation == "":
+		return arm.NewError(arm.InvalidRequestContent, "resource goes with job or operation alone").About("resource")
 	case o.Event != "" && o.Sink == "":
 		return arm.NewError(arm.InvalidRequestContent, "event goes with sink alone").About("event")
 	case o.DryRun:
@@ -127,11 +129,11 @@ func (l unsticker) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, er
 		if err != nil {
 			return nil, noJob()
 		}
-		return l.stuckJob(ctx, sub, id)
+		return l.stuckJob(ctx, sub, id, o.Resource)
 	case o.Sink != "":
 		return l.stuckSink(o.Sink, o.Event, o.Reason)
 	case o.Operation != "":
-		return l.stuckOperation(ctx, o.Operation)
+		return l.stuckOperation(ctx, o.Operation, o.Resource)
 	case o.Fence != "":
 		q, err := l.stuckID(o.Fence)
 		if err != nil {
@@ -163,8 +165,8 @@ func (l unsticker) stuckID(id string) (*routing.Request, error) {
 	return q, nil
 }
 
-// stuckOperation is the work that a client polls for.
-func (l unsticker) stuckOperation(ctx context.Context, text string) (*stuck, error) {
+// stuckOperation is the work that a client polls for, or its part that works on a resource.
+func (l unsticker) stuckOperation(ctx context.Context, text, part string) (*stuck, error) {
 	at, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(at.Path, "/") {
 		return nil, arm.NewError(arm.InvalidRequestContent, "an operation is the URL that its client polls").About("operation")
@@ -181,8 +183,8 @@ func (l unsticker) stuckOperation(ctx context.Context, text string) (*stuck, err
 		return nil, err
 	}
 	sub := q.Path.Subscription()
-	stuckAt, err := l.stuckJob(ctx, sub, record.Follow)
-	if fault, ok := errors.AsType[*arm.Error](err); ok && fault.Code == arm.ResourceNotFound && record.Resource != "" {
+	stuckAt, err := l.stuckJob(ctx, sub, record.Follow, part)
+	if fault, ok := errors.AsType[*arm.Error](err); ok && part == "" && fault.Code == arm.ResourceNotFound && record.Resource != "" {
 		return l.stuckResource(ctx, sub, record.Resource) // a provider's operation
 	}
 	return stuckAt, err

@@ -136,15 +136,16 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 	if err != nil {
 		return nil, l.refusal(err, q.Path.String())
 	}
-	at, err := l.stuckJob(ctx, j.Subscription, j.ID)
+	at, err := l.stuckJob(ctx, j.Subscription, j.ID, "")
 	if err == nil {
 		at.name = q.Path.String()
 	}
 	return at, err
 }
 
-// stuckJob is a job that has not ended. That of a resource or of a fence stands for it.
-func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuck, error) {
+// stuckJob is a job that has not ended, or its part that works on a resource. That of a
+// resource or of a fence stands for it.
+func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part string) (*stuck, error) {
 	j, err := l.Store.Job(ctx, sub, id)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -155,6 +156,9 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuc
 		return nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
 	}
 	kind := l.Jobs.Describe(j.Kind)
+	if part != "" {
+		return l.stuckPart(kind, j, part)
+	}
 	switch kind.Target {
 	case jobs.TheResource:
 		return l.stuckResource(ctx, j.Subscription, j.Subject)
@@ -181,6 +185,25 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte) (*stuc
 		at.giveUp = func(ctx context.Context) (api.Unstuck, error) { return l.giveUp(ctx, kind, j) }
 	}
 	return at, nil
+}
+
+// stuckPart is the part of a job that works on a resource.
+func (l unsticker) stuckPart(kind jobs.Description, j jobrow.Job, resource string) (*stuck, error) {
+	if kind.GiveUpPart == nil {
+		return nil, arm.NewError(arm.Conflict).Saying("A job of the kind %s has no steps of resources: leave the resource out.", j.Kind)
+	}
+	const whole = "A step is only given up: leave the resource out."
+	return &stuck{
+		name: resource, ask: never(whole), forget: never(whole),
+		giveUp: func(ctx context.Context) (api.Unstuck, error) {
+			done, err := kind.GiveUpPart(ctx, j, resource)
+			if err != nil {
+				return api.Unstuck{}, err
+			}
+			l.Jobs.Nudge(done.Next)
+			return api.Unstuck{Outcome: done.Outcome, Jobs: []string{j.Name()}}, nil
+		},
+	}, nil
 }
 
 // stuckFence is the fences on an ID.

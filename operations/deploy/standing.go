@@ -60,8 +60,8 @@ func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s 
 	}
 	s.Record = stored.Record
 	if found.State == deployments.Running {
-		a := &attempt{Deployer: &Deployer{Store: store}, job: &job, name: nameOf(job)}
-		if s.Steps, err = a.stepStandings(ctx); !errors.Is(err, inventory.ErrNotFound) {
+		d := &Deployer{Store: store}
+		if s.Steps, err = d.stepStandings(ctx, job); !errors.Is(err, inventory.ErrNotFound) {
 			return s, err // else it has ended just now
 		}
 	}
@@ -70,11 +70,18 @@ func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s 
 	return Standing{s.Record, e.all}, err
 }
 
-// stepStandings are those of a deployment that runs.
-func (a *attempt) stepStandings(ctx context.Context) (all []StepStanding, err error) {
-	if a.order, err = a.Deployer.order(ctx, *a.job); err == nil {
+// progress is how far a deployment that runs is, without carrying it on.
+func (d *Deployer) progress(ctx context.Context, job jobrow.Job) (a *attempt, err error) {
+	a = &attempt{Deployer: d, job: &job, name: nameOf(job)}
+	if a.order, err = d.order(ctx, job); err == nil {
 		err = a.load(ctx)
 	}
+	return a, err
+}
+
+// stepStandings are those of a deployment that runs.
+func (d *Deployer) stepStandings(ctx context.Context, job jobrow.Job) (all []StepStanding, err error) {
+	a, err := d.progress(ctx, job)
 	if err != nil {
 		return nil, err
 	}

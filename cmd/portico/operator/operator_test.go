@@ -312,6 +312,7 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		"sinks forget audit 17 --yes --admin " + l.URL:                    {"--reason TEXT"},
 		"unstick sink/audit/17 --give-up --admin " + l.URL:                {"--reason TEXT", "dead letter"},
 		"unstick sink/audit/17 --forget --reason r --admin " + l.URL:      {"--yes"},
+		"unstick /a/b --give-up --resource /a/b --admin " + l.URL:         {"--resource", "the job or the URL"},
 		"unstick sink/ --ask --admin " + l.URL:                            {"sink/NAME/EVENT", "portico sinks list"},
 		"jobs list -o xml --admin " + l.URL:                               {"table, wide, json, yaml"},
 		"jobs list --watch=1ms --admin " + l.URL:                          {"100ms"},

@@ -19,7 +19,7 @@ const sinkPrefix = "sink/"
 // unstickOptions are the flags of the command.
 type unstickOptions struct {
 	ask, giveUp, forget, fence, yes, dryRun bool
-	region, reason                          string
+	region, resource, reason                string
 }
 
 func unstickCommand(p Program) *cobra.Command {
@@ -39,7 +39,9 @@ sink/NAME, for all that wait).
   --give-up  ends it as its own limit would: a deletion or a move is canceled, an
              operation that has been followed for index.followLimit is not followed
              any more, an endpoint is not notified, an event becomes a dead letter. For
-             an event it needs --reason
+             an event it needs --reason. Of a deployment, by its job or its URL, with
+             --resource ID only the step of that resource fails: what depends on it
+             ends, the rest goes on
   --forget   forgets a resource, with --fence the fences on its ID, with --region
              the stray there. You say that it does not exist: nobody asks a provider
              for it any more. Of a sink it forgets a dead letter. It needs --reason, which
@@ -69,6 +71,7 @@ Exit status 1: it was refused.`,
 	c.Flags().BoolVar(&o.forget, "forget", false, "forget what does not exist")
 	c.Flags().BoolVar(&o.fence, "fence", false, "the ID is that of fences")
 	c.Flags().StringVar(&o.region, "region", "", "the ID is that of a stray in this region")
+	c.Flags().StringVar(&o.resource, "resource", "", "the ID of the resource whose step of a deployment is given up")
 	c.Flags().StringVar(&o.reason, "reason", "", "why, for the audit log")
 	c.Flags().BoolVar(&o.yes, "yes", false, "forget without a question")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
@@ -107,6 +110,9 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 		order.Fence = name
 	default:
 		order.ID = name
+	}
+	if order.Resource = o.resource; o.resource != "" && order.Job == "" && order.Operation == "" {
+		return order, errors.New("--resource goes with the job or the URL of a deployment")
 	}
 	if (o.fence || o.region != "") && !strings.HasPrefix(name, "/") {
 		return order, errors.New("--fence and --region go with an ID")

@@ -16,7 +16,7 @@ const (
 	Forget = "forget" // the operator says that it does not exist
 )
 
-// UnstickOrder names one waiting thing, by one of its first five members, and the step
+// UnstickOrder names one waiting thing, by one of id, job, operation, fence and sink, and the step
 // to take.
 type UnstickOrder struct {
 	// ID is the ID of a resource or a resource group.
@@ -25,6 +25,9 @@ type UnstickOrder struct {
 	Job string `json:"job,omitempty"`
 	// Operation is the URL that a client polls.
 	Operation string `json:"operation,omitempty"`
+	// Resource makes Job or Operation name one step of a deployment, by the ID of its
+	// resource. A step is only given up.
+	Resource string `json:"resource,omitempty"`
 	// Fence is the ID that fences stand on.
 	Fence string `json:"fence,omitempty"`
 	// Sink is the name of a receiver of events.
