@@ -189,11 +189,12 @@ chaos-short: programs ## 2,000 writes through two replicas and 6 kills, within t
 chaos: programs ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 	$(call PROGRAMS,test) go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
 
-evidence: programs ## what holds when what Portico stands on fails: blows at each failpoint, the store away and failing over, reloads, flapping addresses; into docs/evidence.md: an hour
+evidence: programs ## what holds when what Portico stands on fails: blows at each failpoint, the store away and failing over, reloads, flapping addresses, scale; into docs/evidence.md: an hour
 	test/prepare.sh evidence
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/blows -count=1 -timeout 60m -parallel 6 -v -blows.long -blows.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/reload -count=1 -timeout 30m -v -run TestMeasured -reload.long -reload.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/outage -count=1 -timeout 60m -v -outage.long -outage.write | grep -v '^=== '
+	$(call PROGRAMS,test) $(MEMORY) go test ./test/scale -count=1 -timeout 60m -v -run TestScale -scale.decades 4,5,6 -scale.write | grep -v '^=== '
 
 fuzz-short: ## 20,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 20000x

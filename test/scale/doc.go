@@ -1,0 +1,7 @@
+// Package scale holds only tests: it fills the stores of gateways with estates of 50
+// regions, each ten times as large as the one before, by the databases' own statements,
+// and measures what a gateway does over each. What grows shows as a slope. It writes what
+// it has found into docs/evidence.md:
+//
+//	go test ./test/scale -count=1 -timeout 120m -v -run TestScale -scale.decades 4,5,6 -scale.write
+package scale
