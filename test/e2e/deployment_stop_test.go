@@ -27,7 +27,7 @@ func TestDeploymentIsCanceledAtEveryPoint(t *testing.T) {
 		made []string // in their order
 	}{
 		{failpoint.DeployBeginBefore, nil}, {failpoint.DeployBeginAfter, []string{"a"}}, {failpoint.DeploySettleBefore, []string{"a"}},
-		{failpoint.DeploySettleAfter, []string{"a"}}, {failpoint.DeployEndBefore, []string{"a", "b", "c"}},
+		{failpoint.DeployEndBefore, []string{"a", "b", "c"}},
 	} {
 		group := fmt.Sprintf("rg%d", i)
 		w.PutGroup(t, group)
@@ -73,17 +73,17 @@ func TestDeploymentWhoseCallerLosesARight(t *testing.T) {
 			role(t, w.Portico, w.GroupPath(group), "00000000-0000-0000-0000-0000000000e9", readerRole)
 		}
 		assigned := role(t, w.Portico, w.GroupPath(group), fmt.Sprintf("00000000-0000-0000-0000-0000000000e%d", i), contributorRole)
-		w.Portico.SetPoint(t, failpoint.DeploySettleAfter, "pause:1m,once")
+		w.Portico.SetPoint(t, failpoint.DeployBeginBefore, "pause:1m,once,after=1")
 		regions := harness.RegionNames()
 		begin := harness.Request{
 			Method: http.MethodPut, Path: deploymentPath(w, group+"/d") + "?api-version=2021-04-01", Body: fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord), Header: as(dora),
 		}
 		harness.Await(t, roleBound, "dora deploys", func() bool { return w.Portico.Do(t, begin).Status == 201 })
-		soon(t, "the first step's end", func() bool { return w.Portico.Points(t)[failpoint.DeploySettleAfter].Paused > 0 })
+		soon(t, "the second step", func() bool { return w.Portico.Points(t)[failpoint.DeployBeginBefore].Paused > 0 })
 		w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: assigned}).Want(t, 200)
 		probe := harness.Request{Method: http.MethodPut, Path: w.ResourcePath(group, "Contoso.Compute/virtualMachines/x") + "?api-version=" + harness.Version, Body: `{"location": "nowhere"}`, Header: as(dora)}
 		harness.Await(t, roleBound, "dora may not write", func() bool { return w.Portico.Do(t, probe).Status == 403 })
-		w.Portico.ClearPoint(t, failpoint.DeploySettleAfter)
+		w.Portico.ClearPoint(t, failpoint.DeployBeginBefore)
 		d := eventually(t, "the end of a deployment", func() (d deployment, over bool) {
 			d = nestedDeployment(t, w, group, "d")
 			return d, d.Properties.ProvisioningState != "Running" && d.Properties.ProvisioningState != "Accepted"
