@@ -213,7 +213,7 @@ func (a *attempt) remove(ctx context.Context) (jobs.Result, error) {
 		select {
 		case s := <-results:
 			running, idle = running-1, 0
-			if err := a.settleRemoval(ctx, s); failure == nil {
+			if err := a.settleRemoval(s); failure == nil {
 				failure = err
 			}
 		case <-time.After(pause):
@@ -315,7 +315,7 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 	s.Began, s.Status, s.Poll, s.Fault, s.state = a.Store.Now(), 0, "", nil, plan.Sent
 	s.Target = &Reference{row.ID, row.TypeName, row.Name}
 	failpoint.Pass(failpoint.DeployBeginBefore)
-	if s.err = a.recordRemoval(ctx, s.removal); s.err != nil {
+	if s.err = a.recordOne(s.removal.number, s.removal.state, s.removal); s.err != nil {
 		s.result.Outcome = deletion.OutcomeUnsent
 		return s
 	}
@@ -369,7 +369,7 @@ func (s *removed) read(answer Answer, secrets secret.Secrets) {
 }
 
 // settleRemoval tells the plan what became of a DELETE, and records it.
-func (a *attempt) settleRemoval(ctx context.Context, s removed) error {
+func (a *attempt) settleRemoval(s removed) error {
 	if s.result.Outcome == deletion.OutcomeRefused {
 		s.result.Blockers, s.result.Named = a.blockers(s.Key, s.text)
 	}
@@ -379,7 +379,7 @@ func (a *attempt) settleRemoval(ctx context.Context, s removed) error {
 	}
 	a.removals[s.Key] = s.removal
 	failpoint.Pass(failpoint.DeploySettleBefore)
-	err := a.noteRemoval(ctx, s.Key)
+	err := a.noteRemoval(s.Key)
 	failpoint.Pass(failpoint.DeploySettleAfter)
 	return err
 }
@@ -391,7 +391,7 @@ func (a *attempt) blockers(key, text string) ([]string, bool) {
 }
 
 // noteRemoval records how far the plan has a resource.
-func (a *attempt) noteRemoval(ctx context.Context, key string) error {
+func (a *attempt) noteRemoval(key string) error {
 	r, sent := a.removals[key]
 	if !sent {
 		return nil
@@ -405,10 +405,6 @@ func (a *attempt) noteRemoval(ctx context.Context, key string) error {
 		r.state, r.Plan = plan.Waiting, m.Record()
 	}
 	a.removals[key] = r
-	return a.recordRemoval(ctx, r)
-}
-
-func (a *attempt) recordRemoval(ctx context.Context, r removal) error {
 	return a.recordOne(r.number, r.state, r)
 }
 
@@ -433,7 +429,7 @@ func (a *attempt) observeRemovals(ctx context.Context) error {
 			a.observeRemoval(ctx, m, row)
 		}
 		if removal.Members[key] == nil || m.State != deletion.Accepted {
-			if err := a.noteRemoval(ctx, key); err != nil {
+			if err := a.noteRemoval(key); err != nil {
 				return err
 			}
 		}
