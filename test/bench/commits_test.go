@@ -10,8 +10,9 @@ import (
 
 // A client waits for two transactions, whatever its provider answers: the intent, which
 // is on disk before the provider is called, and the answer's effect, which the next
-// reader sees but whose flush nobody waits for.
-func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
+// reader sees but whose flush nobody waits for, unless the client is told of something to
+// poll, which the effect has the record of.
+func TestAWriteTakesTwoCommits(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
 			provider := httptest.NewServer(http.HandlerFunc(answerAsAsked))
@@ -38,19 +39,19 @@ func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 				{"PUT", "a", "201", 201, 1, 1},
 				{"PUT", "a", "200", 200, 1, 1},
 				{"PUT", "a", "200 Updating", 200, 1, 1},
-				{"PUT", "b", "201 Creating polled", 201, 1, 1},
-				{"PUT", "c", "202 polled", 202, 1, 1},
+				{"PUT", "b", "201 Creating polled", 201, 2, 0},
+				{"PUT", "c", "202 polled", 202, 2, 0},
 				{"PUT", "d", "400", 400, 1, 1},
 				{"PUT", "d", "409", 409, 1, 1},
 				{"PUT", "e", "500", 500, 1, 1},
 				{"PUT", "e", "broken", 502, 1, 1},
 				{"PATCH", "a", "200", 200, 1, 1},
 				{"PATCH", "a", "200 Updating", 200, 1, 1},
-				{"PATCH", "a", "202 polled", 202, 1, 1},
+				{"PATCH", "a", "202 polled", 202, 2, 0},
 				{"PATCH", "a", "404", 404, 1, 1},
 				{"PATCH", "a", "broken", 502, 1, 1},
 				{"DELETE", "a", "200", 200, 1, 1},
-				{"DELETE", "b", "202 polled", 202, 1, 1},
+				{"DELETE", "b", "202 polled", 202, 2, 0},
 				{"DELETE", "c", "409", 409, 1, 1},
 				{"DELETE", "d", "404", 404, 1, 1},
 				{"DELETE", "e", "204", 204, 1, 1},

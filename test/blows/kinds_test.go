@@ -23,7 +23,7 @@ type kind struct {
 	chance string
 	// holds is how many resources the providers hold of the place in the end.
 	holds int
-	// once: a provider gets no PUT twice, whatever strikes.
+	// once: a provider gets no PUT twice, wherever gateways are killed.
 	once bool
 	// prepare makes what there is before; nil: nothing but the group rg.
 	prepare func(place) error
