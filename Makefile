@@ -196,8 +196,8 @@ evidence: programs ## what holds when what Portico stands on fails: blows at eac
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/outage -count=1 -timeout 60m -v -outage.long -outage.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/scale -count=1 -timeout 60m -v -run TestScale -scale.decades 4,5,6 -scale.write | grep -v '^=== '
 
-fuzz-short: ## 20,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
-	test/fuzz.sh 20000x
+fuzz-short: ## 5,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
+	test/fuzz.sh 5000x
 
 vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh

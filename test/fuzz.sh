@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes each fuzz target of the module (first argument: how long, as -fuzztime
-# takes it; 20000 inputs by default), starting from its committed corpus. An
+# takes it; 5000 inputs by default), starting from its committed corpus. An
 # input that fails is written below the package's testdata/fuzz by the go
 # command: commit it with the fix.
 #
@@ -9,7 +9,7 @@
 # input (go.dev/issue/75804).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-amount=${1:-20000x}
+amount=${1:-5000x}
 
 count=0
 while IFS=: read -r file target; do

@@ -68,7 +68,7 @@ func requestCosts(w *harness.World) []costOf {
 		{"PUT instance, new", cost{4, 17, 2, 1}, nil, put},
 		{"PUT instance, existing", cost{4, 14, 2, 1}, []call{put}, put},
 		{"PUT instance, existing and read before", cost{4, 14, 2, 1}, []call{put, get}, put},
-		{"PUT instance, accepted", cost{4, 20, 2, 1}, nil, accepted},
+		{"PUT instance, accepted", cost{4, 20, 2, 2}, nil, accepted},
 		{"PATCH instance", cost{4, 15, 2, 1}, []call{put}, call{method: http.MethodPatch, path: machine, body: `{"tags":{"a":"b"}}`}},
 		{"DELETE instance", cost{4, 20, 2, 1}, []call{put}, call{method: http.MethodDelete, path: machine}},
 		{"DELETE instance, absent", cost{2, 6, 0, 0}, []call{other}, call{method: http.MethodDelete, path: machine}},
