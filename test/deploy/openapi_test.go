@@ -122,6 +122,10 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 	write("DELETE", w.ResourcePath("gone", "Contoso.Compute/virtualMachines/late")+version, "", "X-Contoso-Fault", "reset-after")
 	write("DELETE", w.GroupPath("gone")+own, "")
 
+	write("PUT", w.GroupPath("rg")+"/providers/Microsoft.Resources/deployments/d"+own, `{"properties":{"mode":"Incremental","template":{
+		"$schema":"https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#","contentVersion":"1.0.0.0","resources":[
+		{"type":"Contoso.Compute/virtualMachines","apiVersion":"`+harness.Version+`","name":"deployed","location":"westus"}]}}}`)
+
 	fresh, of := "00000000-0000-0000-0000-0000000000d1", "?subscription="+w.SubscriptionID
 	d.ask(t, 201, "PUT", "/admin/subscriptions/"+fresh, `{"tenantId":"`+harness.TenantID+`"}`)
 	d.ask(t, 200, "PUT", "/admin/subscriptions/"+fresh, `{"tenantId":"`+harness.TenantID+`","state":"Warned","registeredFeatures":["Contoso.Compute/f"]}`)
@@ -144,6 +148,8 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 	}
 	deletions := harness.Answer{Body: d.ask(t, 200, "GET", "/admin/jobs?kind=group-delete", "")}.Values(t)
 	d.ask(t, 200, "GET", "/admin/jobs/"+deletions[0]["id"].(string)+"/members", "")
+	deployed := harness.Answer{Body: d.ask(t, 200, "GET", "/admin/jobs?kind=deployment", "")}.Values(t)
+	d.ask(t, 200, "GET", "/admin/jobs/"+deployed[0]["id"].(string)+"/deployment", "")
 	for _, question := range []string{
 		`{"path":"` + vm + `"}`, `{"method":"DELETE","path":"` + vm + version + `","principal":"00000000-0000-0000-0000-0000000000f1"}`,
 		`{"method":"GET","path":"` + w.SubscriptionPath() + `/providers/Contoso.Compute/virtualMachines` + version + `"}`, `{"method":"GET","path":"/nonsense"}`,
