@@ -26,7 +26,7 @@ type event struct {
 	Data     struct {
 		Operation string `json:"operationName"`
 		Status    string `json:"status"`
-		InDoubt   bool   `json:"inDoubt"`
+		Exists    any    `json:"exists"` // true or false; nil: the event does not tell
 		Origin    string `json:"origin"`
 
 		CorrelationID string `json:"correlationId"`
@@ -224,10 +224,9 @@ func (s *site) untold(t *testing.T, seen []event) (wrong []string) {
 	said, last := map[string]bool{}, map[string]event{}
 	for _, e := range seen {
 		key := strings.ToLower(e.Subject)
-		if !replayed(key) || e.Data.Status != "Succeeded" || e.Data.InDoubt {
-			continue
+		if exists, told := e.Data.Exists.(bool); told && replayed(key) {
+			said[key], last[key] = exists, e
 		}
-		said[key], last[key] = !strings.HasSuffix(e.Data.Operation, "/delete"), e
 	}
 	for key := range stands {
 		if !said[key] {

@@ -82,7 +82,7 @@ events:
 	want.fires(ledger, "PorticoCertificateExpires", "PorticoEndpointDown")
 	want.fires(trust.site, "PorticoCertificateExpires")
 	trust.load(t)
-	sound.load(t)
+	sound.load(t, sound.deployments())
 	sound.move(t)
 	region.load(t, append(region.settle(t), region.failing())...)
 	want.mayFire(region, "PorticoRegionErrorBudgetFast", "PorticoRegionErrorBudgetSlow")

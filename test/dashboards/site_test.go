@@ -39,6 +39,9 @@ func startProviders(t *testing.T) providers {
 	for _, region := range append(harness.RegionNames(), "global") {
 		p[region] = harness.StartContoso(t, region, harness.ContosoOptions{})
 	}
+	p["westus"].Do(t, harness.Request{
+		Method: http.MethodPost, Path: "/contoso/faults", Body: `{"method":"PUT","pathContains":"/virtualMachines/refused","fault":"status=400","count":-1}`,
+	}).Want(t, 201)
 	return p
 }
 
@@ -139,6 +142,18 @@ func (s *site) writes() []harness.Request {
 		{Method: http.MethodPut, Path: s.ResourcePath("passing", "Contoso.Insight/workspaces/p") + "?api-version=" + harness.Version, Body: `{"location":"westus","properties":{}}`},
 		{Method: http.MethodDelete, Path: groupPath},
 	}
+}
+
+// deployments are one of a machine, and one of a machine that its provider refuses.
+func (s *site) deployments() (all []harness.Request) {
+	for _, name := range []string{"deployed", "refused"} {
+		all = append(all, harness.Request{
+			Method: http.MethodPut, Path: s.GroupPath(group) + "/providers/Microsoft.Resources/deployments/" + name + "?api-version=2021-04-01",
+			Body: `{"properties":{"mode":"Incremental","template":{"$schema":"https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#","contentVersion":"1.0.0.0",
+				"resources":[{"type":"Contoso.Compute/virtualMachines","apiVersion":"` + harness.Version + `","name":"` + name + `",` + machine("westus")[1:] + `]}}}`,
+		})
+	}
+	return all
 }
 
 // move moves a machine to another group.
