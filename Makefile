@@ -94,7 +94,7 @@ test-long: programs ## the longer forms of what has a shorter one in test: an ho
 	$(call PROGRAMS,test) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
 	$(call PROGRAMS,test) PORTICO_HTTP_CLIENT=standard PORTICO_HTTP_SERVER=standard go test ./test/wire ./test/hostile -count=1 -timeout 30m
 	go test $(RACE) ./certify/contract $$(go list $(UNIT) | grep -E '$(UNRACED)') -count=1 -timeout 30m
-	go test ./inventory/index -count=1 -timeout 60m -run '^TestWalk$$' -v -walk.long | grep -v '^=== '
+	RAPID_CHECKS=5000 go test ./inventory/index -count=1 -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -walk.long | grep -v '^=== '
 	test/fuzz.sh 2m
 
 # Without the walk, and on one of the two engines.
@@ -136,7 +136,7 @@ unit: ## the packages' own tests, with the race detector where goroutines share 
 	$(MEMORY) go test $(UNVETTED) $(RACE) -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -v -E '$(UNRACED)')
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
-	RAPID_CHECKS=2000 go test ./inventory/index -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
+	RAPID_CHECKS=500 go test ./inventory/index -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
