@@ -353,7 +353,7 @@ func (n noted) wait() noted {
 }
 
 // settle tells the plan what became of an order, and has it recorded.
-func (a *attempt) settle(s settled) (n noted, err error) {
+func (a *attempt) settle(s settled) (n noted, _ error) {
 	now := a.Store.Now()
 	if s.grows != nil && s.outcome == plan.GoesOn {
 		s.record.Unfolded.From = len(a.steps)
@@ -373,13 +373,15 @@ func (a *attempt) settle(s settled) (n noted, err error) {
 		if i != s.Step && state == plan.Succeeded {
 			r.LeftOut = true // with the nested deployment that holds it
 		}
-		if progress[i], err = recorded(state, r); err != nil {
+		step, err := recorded(state, r)
+		if err != nil {
 			return n, err
 		}
+		if i == s.Step {
+			step.Made = s.made
+		}
+		progress[i] = step
 	}
-	own := progress[s.Step]
-	own.Made = s.made
-	progress[s.Step] = own
 	n.recorded = a.record.add(progress)
 	return n, nil
 }

@@ -3,13 +3,12 @@ package bench
 import (
 	"fmt"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"portico/test/evidence"
 	"portico/test/harness"
 )
 
@@ -39,17 +38,10 @@ func BenchmarkDeployment(b *testing.B) {
 				ratio, grew = append(ratio, float64(took)/float64(plain)), append(grew, most-rest)
 				b.Logf("loop %v, deployment %v, memory %.0f MiB, at most %.0f", plain, took, rest, most)
 			}
-			b.ReportMetric(sum(ratio)/float64(len(ratio)), "times-the-loop")
-			b.ReportMetric(sum(grew)/float64(len(grew)), "MiB-above-rest")
+			b.ReportMetric(evidence.SpreadOf(ratio).Median, "times-the-loop")
+			b.ReportMetric(evidence.SpreadOf(grew).Most, "MiB-above-rest")
 		})
 	}
-}
-
-func sum(values []float64) (s float64) {
-	for _, v := range values {
-		s += v
-	}
-	return s
 }
 
 func machineBody(i int) string {
@@ -100,16 +92,8 @@ func deployAll(b *testing.B, w *harness.World, group string) (took time.Duration
 	return time.Since(began), most
 }
 
-var residentLine = regexp.MustCompile(`(?m)^process_resident_memory_bytes (\S+)$`)
-
 // resident is the memory of the gateway's process, in MiB.
 func resident(b *testing.B, w *harness.World) float64 {
 	b.Helper()
-	found := residentLine.FindStringSubmatch(w.Portico.Metrics(b))
-	if found == nil {
-		b.Fatal("there is no metric of memory")
-	}
-	bytes, err := strconv.ParseFloat(found[1], 64)
-	harness.OK(b, err)
-	return bytes / (1 << 20)
+	return w.Portico.Metric(b, "process_resident_memory_bytes") / (1 << 20)
 }
