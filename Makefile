@@ -16,7 +16,12 @@ export GOFLAGS := $(if $(filter -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLA
 # Packages that run the programs as processes. The suite for providers is among them for
 # another reason: its tests run it a hundred times against servers in their own process,
 # and with the race detector that takes six times as long; test-long has it.
-OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./test/reload/... ./test/outage/... ./test/blows/... ./certify/contract
+OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./certify/contract
+
+# Those of them in which many callers meet gateways that die, reload and lose their store:
+# their programs are built with the race detector, which makes a request three times as
+# dear. test-long runs all the others with these programs too.
+CROWDED := ./test/reload/... ./test/outage/... ./test/blows/...
 
 # The race detector, but not in SQLite's own code: that is C, put into Go by a
 # program, and instrumented it takes two thirds of the tests' time. Its locks are in
@@ -41,7 +46,7 @@ UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|
 
 # Those of them that are tested without the race detector, which takes three times as long:
 # they have neither goroutines nor locks, or those of the packages below them alone, and
-# the programs that the tests outside run are built with it. test-long has it for these too.
+# programs that are built with it meet a crowd of callers. test-long has it for these too.
 UNRACED := ^portico/(access/roles|arm|arm/filter|certify/.*|cmd/.*|config(/.*)?|contoso(/.*)?|gateway|gateway/(admin/(api|status)|authorize|explain|frontdoor(/.*)?|polling|proxy)|headers|internal/jsontext|inventory|inventory/(index|jobrow)|operations/(groupdelete|move)/plan|routing|schema|template(/.*)?|test/.*)$$$$
 
 .PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos evidence bench bench-peers release clean
@@ -88,8 +93,10 @@ beside: ## the walk and the fuzz targets, while others wait
 	@nice $(MAKE) --no-print-directory walk
 	@nice $(MAKE) --no-print-directory fuzz-short
 
-test-long: programs ## the longer forms of what has a shorter one in test: an hour
+test-long: programs race-programs ## the longer forms of what has a shorter one in test: an hour and a half
 	$(MAKE) --no-print-directory chaos
+	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 60m -parallel 4 $(filter-out ./certify/%,$(OUTSIDE))
+	$(call PROGRAMS,race) $(MEMORY) go test -C test/sdk -timeout 15m ./...
 	$(call PROGRAMS,test) go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad|TestGroupDeleteOfManyResources)$$' -e2e.long
 	$(call PROGRAMS,test) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
 	$(call PROGRAMS,test) PORTICO_HTTP_CLIENT=standard PORTICO_HTTP_SERVER=standard go test ./test/wire ./test/hostile -count=1 -timeout 30m
@@ -104,7 +111,7 @@ quick: format-check vet ## what one runs while working: about a minute
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
 	test/prepare.sh
 
-lint: format-check tidy-check vet golangci ## all that reads the code without running it
+lint: format-check tidy-check golangci ## all that reads the code without running it
 
 format-check:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
@@ -122,9 +129,9 @@ tidy-check:
 vet:
 	for m in $(MODULES); do go vet -C $$m ./...; done
 
-# Not part of lint: golangci-lint runs these checks too, of the same version and
-# with more of them switched on. A second time they take a minute of a machine
-# that has no caches.
+# Neither vet nor staticcheck is part of lint: golangci-lint runs their checks too, with
+# more of them switched on. A second time they take a minute each of a machine that has no
+# caches.
 staticcheck: .bin/.tools ## staticcheck's default checks alone
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/staticcheck ./...); done
 
@@ -140,11 +147,12 @@ walk: ## the index's protocol explored in full, the states counted: too much for
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
-outside: race-programs ## the programs as their users meet them, built with the race detector
-	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -parallel 4 $(OUTSIDE)
+outside: programs race-programs ## the programs as their users meet them, some built with the race detector
+	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 3 -parallel 4 $(OUTSIDE)
+	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 3 -parallel 4 $(CROWDED)
 
-sdk: race-programs ## the Azure SDK for Go as the client
-	$(call PROGRAMS,race) $(MEMORY) go test -C test/sdk -timeout 15m ./...
+sdk: programs ## the Azure SDK for Go as the client
+	$(call PROGRAMS,test) $(MEMORY) go test -C test/sdk -timeout 15m ./...
 
 # A client does little but wait, for Portico and for the time between two polls:
 # more of them at a time than processors.
