@@ -11,8 +11,10 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/deployments"
 	"portico/gateway/frontdoor/route"
+	deployed "portico/inventory/deployments"
 	"portico/operations/deploy"
 	deployplan "portico/operations/deploy/plan"
+	"portico/template"
 )
 
 func (g *Gateway) newDeployer() *deploy.Deployer {
@@ -26,7 +28,7 @@ func (g *Gateway) newDeployer() *deploy.Deployer {
 func (g *Gateway) newDeployments() deployments.Deployments {
 	judged := g.newPreflight()
 	return deployments.Deployments{
-		Locations: deployments.Locations{Map: g.config.Map, Store: g.store},
+		Locations: g.deploymentLocations(),
 		Store:     g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
@@ -37,13 +39,20 @@ func (g *Gateway) newDeployments() deployments.Deployments {
 	}
 }
 
-// mayNest returns why the caller of a deployment may not make a nested one.
-func (g *Gateway) mayNest(ctx context.Context, caller json.RawMessage, id string) error {
+func (g *Gateway) deploymentLocations() deployments.Locations {
+	return deployments.Locations{Map: g.config.Map, Store: g.store}
+}
+
+// mayNest returns why the caller of a deployment may not make a nested one, or not there.
+func (g *Gateway) mayNest(ctx context.Context, caller json.RawMessage, n deployed.Name, d *template.Deployment) error {
 	var by batch.Caller
 	if err := json.Unmarshal(caller, &by); err != nil {
 		return err
 	}
-	return g.authorizer.MayStill(ctx, by.Principal, deployments.WriteAction, id)
+	if err := g.authorizer.MayStill(ctx, by.Principal, deployments.WriteAction, d.ID); err != nil {
+		return err
+	}
+	return g.deploymentLocations().Check(ctx, n, arm.Location(d.Location))
 }
 
 // scopeRefusal is ARM's refusal of a deployment that the store refuses.

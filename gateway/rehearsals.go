@@ -15,7 +15,7 @@ import (
 func (g *Gateway) newRehearsals() deployments.Rehearsals {
 	judged := g.newPreflight()
 	return deployments.Rehearsals{
-		Locations: deployments.Locations{Map: g.config.Map, Store: g.store},
+		Locations: g.deploymentLocations(),
 		Get:       g.batches.Get, Deployed: g.store.Deployments.Deployed, Reading: g.config.Upstream.CallTimeout,
 		Judge: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent) ([]*arm.Error, error) {
 			return judged.Faults(r, x, subscription, plannedOf(sent))

@@ -75,6 +75,14 @@ func TestDeploymentsAreValidated(t *testing.T) {
 	if !strings.Contains(elsewhere, "'westus,") {
 		t.Errorf("%s", elsewhere)
 	}
+	inner := func(location string) string {
+		return strings.Replace(deploymentOf("Incremental", "", `{"type": "Microsoft.Resources/deployments", "apiVersion": "2021-04-01", "name": "inner", "location": "`+location+`", "properties": {"mode": "Incremental", "template": {
+			"$schema": "https://schema.management.azure.com/schemas/2018-05-01/subscriptionDeploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": []}}}`), "{", `{"location": "westus", `, 1)
+	}
+	s.ok(200, "POST", deploymentPath(inSubscription, "validate"), inner("West US"))
+	for method, path := range map[string]string{"POST": deploymentPath(inSubscription, "validate"), "PUT": strings.Replace(deploymentPath(inSubscription, ""), "/?", "?", 1)} {
+		s.want(400, "LocationNotAvailableForDeployment", method, path, inner("mars"))
+	}
 }
 
 // rehearsedChanges are the changes of a what-if, each as its type and the last part of its ID.

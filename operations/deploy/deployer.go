@@ -53,9 +53,9 @@ type Deployer struct {
 	Limits plan.Limits
 	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
-	// MayNest returns why a caller may not make the nested deployment of an ID, and
+	// MayNest returns why a caller may not make a nested deployment, or not there, and
 	// ScopeRefusal ARM's refusal where the store refuses one; nil: it is another error.
-	MayNest      func(ctx context.Context, caller json.RawMessage, id string) error
+	MayNest      func(ctx context.Context, caller json.RawMessage, n deployments.Name, d *template.Deployment) error
 	ScopeRefusal func(subscription, group, id string, err error) error
 	History      int // how many deployments a scope keeps
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which

@@ -69,7 +69,8 @@ func (a *attempt) nested(ctx context.Context, s *settled) {
 // beginNested records a nested deployment, if its caller may make it.
 func (a *attempt) beginNested(ctx context.Context, s *settled) {
 	d := s.step.nested
-	if err := a.MayNest(ctx, a.order.Caller, d.ID); err != nil {
+	n := nestedName(d)
+	if err := a.MayNest(ctx, a.order.Caller, n, d); err != nil {
 		s.refuse(err)
 		return
 	}
@@ -78,7 +79,6 @@ func (a *attempt) beginNested(ctx context.Context, s *settled) {
 		s.err = err
 		return
 	}
-	n := nestedName(d)
 	err = a.Store.Deployments.BeginNested(ctx, deployments.Nested{Name: n, Parent: a.name, Record: text, History: a.History}, *a.job)
 	if errors.Is(err, deployments.ErrActive) {
 		err = arm.NewError(arm.DeploymentActive, d.Name, a.since(ctx, n))
@@ -115,7 +115,7 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	d := t.step.nested
 	record := Record{ID: d.ID, Name: d.Name, Type: deploymentType}
 	if d.Scope.Group == "" {
-		record.Location = d.Location
+		record.Location = arm.Location(d.Location)
 	}
 	record.Properties = newProperties(a.hashOfNested(d.Template), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
 	record.add(t.steps, t.Step)

@@ -308,6 +308,15 @@ func TestNestedDeploymentsOfASubscription(t *testing.T) {
 	if !strings.Contains(string(a.Body), `"location":"westus"`) || !strings.Contains(string(a.Body), `"machine-westus"`) {
 		t.Errorf("%s", a.Body)
 	}
+	moved := strings.Replace(body, `"name":"names","location":"westus"`, `"name":"names","location":"eastus"`, 1)
+	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: path, Body: strings.Replace(moved, "{", `{"location": "westus", `, 1)}).Want(t, 200)
+	d = eventually(t, "the end of a deployment", func() (d deployment, over bool) {
+		harness.OK(t, json.Unmarshal(w.Portico.Do(t, harness.Request{Path: path}).Want(t, 200).Body, &d))
+		return d, d.Properties.ProvisioningState != "Running"
+	})
+	if d.Properties.ProvisioningState != "Failed" || !strings.Contains(string(d.Properties.Error), "InvalidDeploymentLocation") {
+		t.Errorf("%+v %s", d, d.Properties.Error)
+	}
 }
 
 // A nested deployment may be in a group of another subscription.

@@ -93,12 +93,15 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return err
 	}
-	if err := d.Locations.check(r.Context(), n, o.Location); err != nil {
+	if err := d.Locations.Check(r.Context(), n, o.Location); err != nil {
 		return err
 	}
 	planned, _, faults := o.Plan(content.Template, content.Arguments)
 	if len(faults) > 0 {
 		return deploy.Refusal(faults)
+	}
+	if err := d.Locations.checkNested(planned.Deployments); err != nil {
+		return err
 	}
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources))); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"portico/inventory/deployments"
 	"portico/operations/deploy"
 	"portico/regions"
+	"portico/template"
 )
 
 // Locations are those that deployments to subscriptions may have. Those to groups have their
@@ -19,17 +20,13 @@ type Locations struct {
 	Store *inventory.Store
 }
 
-// check refuses a location that is no region, or not that of the deployment that has the name.
-func (l Locations) check(ctx context.Context, n deployments.Name, location string) error {
+// Check refuses a location that is no region, or not that of the deployment that has the name.
+func (l Locations) Check(ctx context.Context, n deployments.Name, location string) error {
 	if n.Group != "" {
 		return nil
 	}
-	if _, known := l.Map.Region(location); !known {
-		var names []string
-		for _, region := range l.Map.Regions() {
-			names = append(names, region.Name)
-		}
-		return arm.NewError(arm.LocationNotAvailableForDeployment, location, strings.Join(names, ",")).About("location")
+	if err := l.region(location); err != nil {
+		return err
 	}
 	found, err := l.Store.Deployments.Deployment(ctx, n)
 	if errors.Is(err, inventory.ErrNotFound) {
@@ -43,4 +40,29 @@ func (l Locations) check(ctx context.Context, n deployments.Name, location strin
 		err = arm.NewError(arm.InvalidDeploymentLocation, location, n.Name, record.Location).About("location")
 	}
 	return err
+}
+
+// region refuses a location that is no region.
+func (l Locations) region(location string) error {
+	if _, known := l.Map.Region(location); known {
+		return nil
+	}
+	var names []string
+	for _, region := range l.Map.Regions() {
+		names = append(names, region.Name)
+	}
+	return arm.NewError(arm.LocationNotAvailableForDeployment, location, strings.Join(names, ",")).About("location")
+}
+
+// checkNested refuses the nested deployments of a template whose location is no region.
+func (l Locations) checkNested(nested []*template.Deployment) error {
+	for _, d := range nested {
+		if d.Scope.Group != "" {
+			continue
+		}
+		if err := l.region(arm.Location(d.Location)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

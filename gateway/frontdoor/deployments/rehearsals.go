@@ -62,7 +62,7 @@ func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Requ
 	if of.Content, fault = Read(req.Content, of.name, of.scope); fault != nil {
 		return nil, fault
 	}
-	if err := d.Locations.check(r.Context(), nameOf(x), of.Location); err != nil {
+	if err := d.Locations.Check(r.Context(), nameOf(x), of.Location); err != nil {
 		return nil, err
 	}
 	in := template.Input{
@@ -78,7 +78,7 @@ func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Requ
 	if of.Plan, faults = template.Expand(in); len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
-	return of, nil
+	return of, d.Locations.checkNested(of.Plan.Deployments)
 }
 
 // groupsVersion is the api-version by which groups and their resources are read.
