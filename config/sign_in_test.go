@@ -24,7 +24,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// Issuers come beside static tokens without a restart; they cannot come where nobody
+// Issuers come beside static tokens without a restart; they cannot come where no one
 // needed to sign in.
 func TestSucceedTakesIssuers(t *testing.T) {
 	tokens, methods, none := Defaults(), Defaults(), Defaults()

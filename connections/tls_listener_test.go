@@ -95,7 +95,7 @@ func TestHandlersSeeTheTLSState(t *testing.T) {
 	}
 }
 
-// Failed and endless handshakes are counted and free their places; they delay nobody
+// Failed and endless handshakes are counted and free their places; they delay no one
 // else.
 func TestHandshakesThatFail(t *testing.T) {
 	t.Run("as they are none", func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestStateOutlivesAKill(t *testing.T) {
 	hidden := s.do(202, "PUT", vm+"3"+version, westVM, "x-contoso-async: accepted", inASecond)
 	s.do(200, "PUT", vm+version, westVM, asyncState, failing, inASecond)
 	s.advance(time.Second)
-	// Nobody has looked since, so the operations end in the copy.
+	// No one has looked since, so the operations end in the copy.
 	again := revive(t, s, path, asItIs)
 	poll := hidden.local(hidden.header.Get("Location"))
 	if got, want := again.do(201, "GET", poll, "").body, s.do(201, "GET", poll, "").body; got != want {

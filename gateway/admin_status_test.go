@@ -122,7 +122,7 @@ func TestStatusOfADeletion(t *testing.T) {
 	}
 }
 
-// A region that nobody can reach is the first thing that is told, with what waits for it.
+// A region that no one can reach is the first thing that is told, with what waits for it.
 func TestStatusOfARegionThatIsDown(t *testing.T) {
 	s := newSite(t, setup{callTimeout: 5 * time.Second, hurried: true, health: upstream.Health{Settings: health.Settings{Failures: 3, Open: time.Minute, MaxOpen: time.Minute}}})
 	g := s.group("g")

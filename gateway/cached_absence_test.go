@@ -128,7 +128,7 @@ func TestReadThatAWriteOvertook(t *testing.T) {
 	}
 }
 
-// begin records a DELETE that nobody settles, as when its settle was lost.
+// begin records a DELETE that no one settles, as when its settle was lost.
 func (s *site) begin(id, region string) inventory.Ticket {
 	s.t.Helper()
 	ticket, err := s.store.Begin(context.Background(), inventory.Write{

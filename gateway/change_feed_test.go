@@ -226,7 +226,7 @@ func TestChangeFeedForgetsBehindAReader(t *testing.T) {
 	}
 }
 
-// Readers that wait have so many places, of one address fewer, and hold up nobody else.
+// Readers that wait have so many places, of one address fewer, and hold up no one else.
 func TestChangeFeedHasPlaces(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
@@ -298,7 +298,7 @@ func TestChangeFeedPagesAreBounded(t *testing.T) {
 	}
 }
 
-// A gateway that ends lets nobody wait for events.
+// A gateway that ends lets no one wait for events.
 func TestChangeFeedEndsWithTheGateway(t *testing.T) {
 	s := newSite(t, setup{})
 	last := url.QueryEscape(s.changes("after=latest").Next)

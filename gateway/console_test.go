@@ -91,7 +91,7 @@ func TestConsoleSessions(t *testing.T) {
 	s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie)
 }
 
-// Sign-ins that fail are paced, for a token that is right as well if nobody used it from there.
+// Sign-ins that fail are paced, for a token that is right as well if no one used it from there.
 func TestConsoleSignInsArePaced(t *testing.T) {
 	s := consoleSite(t)
 	for i := range 5 {
@@ -146,7 +146,7 @@ func TestAdminTokensArePaced(t *testing.T) {
 	_ = answer.Body.Close()
 }
 
-// Behind a trusted proxy each client guesses for itself; behind one that is not trusted, nobody
+// Behind a trusted proxy each client guesses for itself; behind one that is not trusted, no one
 // can be told apart by what it says.
 func TestAdminTokensArePacedByClient(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
@@ -170,7 +170,7 @@ func TestAdminTokensArePacedByClient(t *testing.T) {
 	}
 }
 
-// What the listener answers is kept by nobody, and taken for nothing else.
+// What the listener answers is kept by no one, and taken for nothing else.
 func TestAdminAnswersAreNotKept(t *testing.T) {
 	s := consoleSite(t)
 	right := []string{"Authorization", "Bearer the first"}

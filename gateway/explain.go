@@ -38,9 +38,9 @@ const explainTime = 30 * time.Second
 // shorter.
 const answerShown = 64 << 10
 
-// Explain says which way a request would take, without sending it. Nothing changes but,
-// if the question has providers asked, what they tell. The error is an *arm.Error where
-// there is no such request, or the store's.
+// Explain says which way a request would take, without sending it. It changes nothing,
+// except that answers of providers are recorded if the question allows asking them. The
+// error is an *arm.Error where there is no such request, or the store's.
 func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Explanation, error) {
 	ctx, cancel := context.WithTimeout(engine.Rehearse(ctx), explainTime)
 	defer cancel()
@@ -94,7 +94,7 @@ type rehearsed struct {
 	*http.Request
 	who     access.Principal
 	roles   string // what they mean to it, as package adminapi has it
-	signsIn bool   // it signs in by what it brings, in place of who
+	signsIn bool   // it signs in by its own credentials instead of a named principal
 	raw     bool   // it is as a client sent it: its host counts
 	ask     bool
 	content string // "" also of one whose bytes are given
@@ -132,7 +132,7 @@ func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
 	return e, nil
 }
 
-// complete gives an ID, of which only the path is known, a method and an api-version.
+// complete adds a method and an api-version to a question that names only a path.
 func (g *Gateway) complete(q *adminapi.Question) {
 	if q.Method != "" {
 		q.Method = strings.ToUpper(q.Method)

@@ -15,7 +15,8 @@ import (
 	"portico/schema"
 )
 
-// judgesOf says who would refuse the body of an explained PUT if it were planned.
+// judgesOf lists the judges that would refuse the body of an explained PUT if it were
+// planned.
 func (g *Gateway) judgesOf(asked rehearsed, walked *explain.Walked, gateways adminapi.Verdict) (all []adminapi.ExplainedJudge) {
 	x := walked.Exchange
 	if q := x.Request; asked.content == "" || !walked.Read || q.Method != http.MethodPut || q.Class != routing.Instance || q.Type == nil {
@@ -55,7 +56,7 @@ func (g *Gateway) shapeJudge(q *routing.Request, content string) adminapi.Explai
 	return j
 }
 
-// providerJudge asks the provider, if the question has providers asked.
+// providerJudge asks the provider, if the question allows that.
 func (g *Gateway) providerJudge(asked rehearsed, x *exchange.Exchange) adminapi.ExplainedJudge {
 	j, q := adminapi.ExplainedJudge{Judge: adminapi.ProviderJudges, Verdict: adminapi.NotAsked}, x.Request
 	switch {

@@ -99,7 +99,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A caller is taken to have the roles that the store has of it. Without one, nobody is
+// A caller is taken to have the roles that the store has of it. Without one, no one is
 // asked for roles.
 func TestExplainRoles(t *testing.T) {
 	s := newSite(t, setup{tokens: true, roles: "owners: [{principalId: " + callers[secret].ObjectID + "}]"})

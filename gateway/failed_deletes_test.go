@@ -8,7 +8,7 @@ import (
 )
 
 // A delete whose operation tells only its refusal has failed where the resource says
-// so, and had not failed before: then the row is as it was, and nobody has to poll for
+// so, and had not failed before: then the row is as it was, and no one has to poll for
 // that.
 func TestDeletesThatFail(t *testing.T) {
 	for name, before := range map[string]string{"what stood": "Succeeded", "what had failed": "Failed"} {

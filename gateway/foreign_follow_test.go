@@ -2,7 +2,7 @@ package gateway
 
 import "testing"
 
-// A foreign polling URL is not followed either: what it names is nobody's to ask
+// A foreign polling URL is not followed either: what it names is no one's to ask
 // for unasked, and the resource tells of the end (rule R6).
 func TestForeignPollingURLsAreNotFollowed(t *testing.T) {
 	p := newScripted(t, setup{})

@@ -59,8 +59,8 @@ type Options struct {
 	Sinks []*webhook.Sink
 	// Tracer records traces; nil for none.
 	Tracer *spans.Tracer
-	// Reload is what the admin listener calls to have the configuration read
-	// anew; nil where that cannot be.
+	// Reload reads the configuration again when the admin listener calls it; nil where
+	// that is not possible.
 	Reload func(context.Context) (admin.Reloaded, error)
 	// Generations are the configurations that there were; nil: they are not kept.
 	Generations *config.History

@@ -77,7 +77,7 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 	}
 }
 
-// A status that nobody can be answered with is answered with one, for nothing has
+// A status that no one can be answered with is answered with one, for nothing has
 // been sent then.
 func TestStatusThatIsNone(t *testing.T) {
 	s := newSite(t, setup{})
@@ -141,7 +141,7 @@ func TestHeadersOfCalls(t *testing.T) {
 	m := s.machine("g", "m", "westus")
 	for _, c := range []struct {
 		method, target, body string
-		encoding             string // that of the client passes where nobody looks inside
+		encoding             string // that of the client passes where no one looks inside
 	}{
 		{"GET", m, "", "br"}, {"PATCH", m, `{"tags":{}}`, ""}, {"GET", machines, "", ""}, {"POST", m + "/start", "", ""}, {"PUT", m, westus, ""}, {"DELETE", m, "", ""},
 	} {

@@ -6,7 +6,7 @@ import (
 )
 
 // A resource that comes back after its delete, and stands in the way of another,
-// is deleted again: the group goes. While an earlier call for it is open, nobody
+// is deleted again: the group goes. While an earlier call for it is open, no one
 // can say that it is there to stay, and nothing is given up for its sake.
 func TestGroupWhoseResourceComesBack(t *testing.T) {
 	t.Run("at once", func(t *testing.T) { comesBack(t, false) })

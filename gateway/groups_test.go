@@ -325,7 +325,7 @@ func TestGroupList(t *testing.T) {
 	if again := decode[named](t, s.ok(200, "GET", s.local(next), "")).NextLink; strings.Count(again, "skipToken") != 1 {
 		t.Errorf("the second link is %s", again)
 	}
-	// A token is of its own list, filter and api-version alone, and of nobody's making.
+	// A token is of its own list, filter and api-version alone, and of no one's making.
 	token := next[strings.LastIndex(next, "%24skipToken="):]
 	plain := "%24skipToken=" + base64.RawURLEncoding.EncodeToString([]byte("b"))
 	s.ok(200, "GET", list+"&x=/&$top=3&"+token, "")

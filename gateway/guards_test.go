@@ -202,7 +202,7 @@ func TestTimeOfContentForTheAdmin(t *testing.T) {
 	none, all := exchange.ContentTime(0), exchange.ContentTime(64<<10)
 	for target, within := range map[string]time.Duration{
 		"PUT /admin/subscriptions/" + subscription:                      none, // read by a handler
-		"POST /admin/reload":                                            none, // read by nobody
+		"POST /admin/reload":                                            none, // read by no one
 		"POST /debug/pprof/symbol":                                      all,
 		"PUT /admin/subscriptions/00000000-0000-0000-0000-0000000000d1": all,
 	} {

@@ -7,7 +7,7 @@ import (
 
 // A provider may name the operation that a resource is in whenever the resource is
 // read. Who reads it has not begun it: to who has, it stays what it is, and of one
-// that nobody is known to have begun it is known where it is polled.
+// that no one is known to have begun it is known where it is polled.
 func TestReadingTakesNoOperation(t *testing.T) {
 	p := newScripted(t, setup{tokens: true})
 	p.ok(201, "PUT", groupPath("g")+own, westus, auth(secret)...)

@@ -51,7 +51,7 @@ func (s *site) quiet(id string) {
 	})
 }
 
-// released waits until nobody works on any job of a kind: a clock that is set forward
+// released waits until no one works on any job of a kind: a clock that is set forward
 // takes a job away from whoever does.
 func (s *site) released(kind string) {
 	s.t.Helper()
@@ -198,7 +198,7 @@ func TestRegistrationIsTold(t *testing.T) {
 	}
 }
 
-// A region that is down keeps nobody from registering.
+// A region that is down keeps no one from registering.
 func TestRegistrationWithoutARegion(t *testing.T) {
 	s := newSite(t, setup{hurried: true})
 	s.work()
@@ -213,7 +213,7 @@ func TestRegistrationWithoutARegion(t *testing.T) {
 	})
 }
 
-// What nobody has seen may be there.
+// What no one has seen may be there.
 func TestUnregisterWhereAbsenceWasNotSeen(t *testing.T) {
 	s := newSite(t, setup{hurried: true, uncovered: true})
 	s.ok(200, "POST", register, "")

@@ -29,7 +29,7 @@ func TestNumberSignsInNames(t *testing.T) {
 	if got := s.names(to + "/resources" + own); got != "made#2 made#2/d#" {
 		t.Errorf("%s", got)
 	}
-	// A last look finds what nobody has asked for yet.
+	// A last look finds what no one has asked for yet.
 	s.at("westus").do("PUT", machinePath("G", "hidden%23")+api, westus, 201)
 	s.removed(g)
 	s.removed(to)

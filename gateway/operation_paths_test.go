@@ -98,7 +98,7 @@ func TestOperationsThatTakeNoPlace(t *testing.T) {
 	}
 }
 
-// Reads of what nobody began are what they were.
+// Reads of what no one began are what they were.
 func TestOperationsWithoutARecord(t *testing.T) {
 	p := newScripted(t, setup{})
 	item := p.item("i")

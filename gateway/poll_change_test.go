@@ -167,7 +167,7 @@ func TestPollsInEveryForm(t *testing.T) {
 			polls[link] = "GET " + link
 		}
 	}
-	// Some names nobody routes by. They are stood in for.
+	// Some names no one routes by. They are stood in for.
 	for _, link := range []string{
 		inSubscription + "/operationresults/o", "/providers/Contoso.Script/operationResults/o", item + "/operationResults/o?api-version=1&api-version=2",
 	} {

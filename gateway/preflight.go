@@ -49,7 +49,7 @@ func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite
 type judging struct {
 	*Gateway
 	asking  *exchange.Exchange
-	reading *authorize.Authorizer // nil: who calls has to be allowed to write
+	reading *authorize.Authorizer // nil: the caller must be allowed to write
 	calls   *explain.Calls
 	way     http.Handler
 	inner   *exchange.Exchange // of the PUT at hand

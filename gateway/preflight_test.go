@@ -30,7 +30,7 @@ func plan(scope, rest string, resources ...string) string {
 	return fmt.Sprintf(`{"provider":"Contoso.Compute","type":"virtualMachines","scope":%q%s,"resources":[%s]}`, scope, rest, strings.Join(resources, ","))
 }
 
-// validated are the IDs of an answer to a plan that nobody refuses.
+// validated are the IDs of an answer to a plan that no one refuses.
 func (s *site) validated(body string, header ...string) string {
 	s.t.Helper()
 	answer := decode[struct {
@@ -205,7 +205,7 @@ func TestQuotasCountWhatIsPlanned(t *testing.T) {
 	s.machine("g", "b", "westus")
 }
 
-// Where the index does not know a resource, nobody is asked for it.
+// Where the index does not know a resource, no one is asked for it.
 func TestPlansAskNoProvider(t *testing.T) {
 	s := newSite(t, setup{uncovered: true})
 	s.group("g")

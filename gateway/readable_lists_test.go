@@ -178,7 +178,7 @@ func TestListsShowWhatMayBeRead(t *testing.T) {
 	}
 }
 
-// What a provider lists of other subscriptions, groups and parents is shown to nobody, who
+// What a provider lists of other subscriptions, groups and parents is shown to no one, who
 // may read all as little as who may read a part, on whichever way the list is answered.
 func TestListsShowNothingFromElsewhere(t *testing.T) {
 	const elsewhere = "00000000-0000-0000-0000-0000000000e1"

@@ -13,7 +13,7 @@ import (
 	"portico/inventory/assignments"
 )
 
-// nobodys is a tenant in which the second caller is the owner, and nobody else may do
+// nobodys is a tenant in which the second caller is the owner, and no one else may do
 // anything.
 const nobodys = "owners: [{principalId: 00000000-0000-0000-0000-00000000000b}]"
 

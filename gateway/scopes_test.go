@@ -12,7 +12,7 @@ import (
 	"portico/inventory"
 )
 
-// A read of what was read before asks nobody but its provider: it is answered when
+// A read of what was read before asks no one but its provider: it is answered when
 // the store is closed.
 func TestWarmReadsNeedNoStore(t *testing.T) {
 	s := newSite(t, setup{hurried: true})

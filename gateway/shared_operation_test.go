@@ -6,7 +6,7 @@ import (
 )
 
 // A provider that takes what several callers ask for as one operation gives all of
-// them its URL. Each of them may poll it, and nobody else.
+// them its URL. Each of them may poll it, and no one else.
 func TestOperationsOfSeveralCallers(t *testing.T) {
 	p := newScripted(t, setup{tokens: true})
 	first, other := []string{"Authorization", bearer(secret)}, []string{"Authorization", bearer(second)}

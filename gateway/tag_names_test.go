@@ -300,7 +300,7 @@ func TestProviderOperations(t *testing.T) {
 	s.want(404, "SubscriptionNotFound", "GET", "/subscriptions/"+foreign+"/providers/Contoso.Compute/resourceTypes"+own, "")
 }
 
-// Nobody is denied anything by an assignment, and nobody rules as of old: clients that
+// No one is denied anything by an assignment, and no one rules as of old: clients that
 // list who may do what ask.
 func TestWhatGrantsNothingHere(t *testing.T) {
 	s := newSite(t, setup{})

@@ -185,7 +185,7 @@ func TestTagsOfResources(t *testing.T) {
 	for _, scope := range []string{g, m} {
 		s.want(409, "ScopeLocked", "DELETE", scope+tagsAt+own, "")
 	}
-	// The PATCH that was cut off may still be applied; nobody waits for that.
+	// The PATCH that was cut off may still be applied; no one waits for that.
 	s.ok(200, "PUT", g+lockPlace+"/l"+own, readOnly)
 	for _, scope := range []string{g, m} {
 		for _, method := range []string{"PUT", "PATCH", "DELETE"} {

@@ -57,7 +57,7 @@ func TestOperationsOfTheTenant(t *testing.T) {
 }
 
 // One that names nothing is stood in for, and ends by its resource; that of an
-// action nobody can tell.
+// action no one can tell.
 func TestOperationsOfTheTenantThatNameNothing(t *testing.T) {
 	p := newScripted(t, setup{})
 	plan := tenantPlans + "p"

@@ -141,7 +141,7 @@ func TestForeignSubscriptionsThrottleTheirCaller(t *testing.T) {
 	if got := s.ok(200, "GET", inSubscription+own, "", "Authorization", bearer(secret)); got.left("Subscription-Global-Reads") != 8*15-1 {
 		t.Errorf("the subscription has paid: %v", got.header)
 	}
-	// Nor does it cost anything to be nobody.
+	// Nor does it cost anything to be no one.
 	for range 20 {
 		s.want(401, "AuthenticationFailed", "GET", inSubscription+own, "")
 		s.want(401, "InvalidAuthenticationToken", "GET", inSubscription+own, "", "Authorization", bearer("unknown"))

@@ -9,7 +9,7 @@ import (
 	"portico/tracing/spans"
 )
 
-// newTracer returns a tracer whose spans nobody takes.
+// newTracer returns a tracer whose spans no one takes.
 func newTracer(share float64) *spans.Tracer {
 	return spans.New(spans.Options{Sampling: spans.Sampling{Share: share}, Ended: func(sdk.ReadOnlySpan) {}})
 }

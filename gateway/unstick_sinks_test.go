@@ -230,7 +230,7 @@ func TestUnstickASinkThatIsAway(t *testing.T) {
 	s.within("the cursor to go on", func() bool { return s.sink().Lag == 0 })
 }
 
-// Where nobody delivers an order is taken back, and nothing comes of it later.
+// Where no one delivers an order is taken back, and nothing comes of it later.
 func TestOrderOfASinkThatNobodyHolds(t *testing.T) {
 	m := newMailbox(t, func(string) int { return 422 })
 	s := newSite(t, setup{sinks: []*webhook.Sink{patientSink(t, m, 10, 10)}})

@@ -226,7 +226,7 @@ func TestUnstickStrayAndNotice(t *testing.T) {
 	s.stays(409, "Conflict", "job", name, "forget", "give it up")
 	s.unsticks("job", name, "giveUp")
 	s.stays(409, "Conflict", "job", name, "giveUp", "has ended")
-	// Jobs of which nobody knows how to give them up.
+	// Jobs of which no one knows how to give them up.
 	s.stays(409, "Conflict", "job", s.addJob("survey", "s", "{}"), "giveUp", "ends by itself")
 }
 

@@ -81,7 +81,7 @@ func endpointsOf(s *site) string {
 }
 
 // A walk goes on through another gateway, and one whose map serves the type in
-// one region only; there, what is nobody's token of ours is the provider's.
+// one region only; there, what is no one's token of ours is the provider's.
 func TestWalkOverReplicas(t *testing.T) {
 	keys := fanout.NewRandomKeys()
 	s := newSite(t, setup{keys: keys})
@@ -122,7 +122,7 @@ func TestWalkOverReplicas(t *testing.T) {
 	}
 }
 
-// Without a resource anywhere nobody is asked; a token is judged all the same.
+// Without a resource anywhere no one is asked; a token is judged all the same.
 func TestEmptyListJudgesTokens(t *testing.T) {
 	s := newSite(t, setup{})
 	for _, target := range []string{machines + api, inSubscription + "/providers/Contoso.Insight/workspaces?api-version=2024-06-01-preview"} { // the latter unregistered

@@ -38,7 +38,7 @@ func TestRefusedCreate(t *testing.T) {
 	}
 }
 
-// An answer that breaks off promised something that nobody knows.
+// An answer that breaks off promised something that no one knows.
 func TestBrokenAnswerToAWrite(t *testing.T) {
 	s := newSite(t, setup{callTimeout: 200 * time.Millisecond})
 	s.group("g")

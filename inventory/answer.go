@@ -44,8 +44,8 @@ type SettleResult struct {
 
 // Settle records what the answer to a write means. The caller delivers the answer after
 // that, even if Settle fails: the intent then ends by time. Every reader sees the
-// change when Settle returns. It is flushed if there is something to poll, as the client is
-// about to be told of that; losing the rest leaves the intent.
+// change when Settle returns. It is flushed if there is something to poll, as the
+// client is about to get that URL; losing the rest leaves the intent.
 func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
 	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)

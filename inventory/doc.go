@@ -72,8 +72,8 @@
 //   - R14: before a group goes, its deletion looks wherever the group ever sent a
 //     write, and wherever coverage is missing. What it sees under a fence holds the
 //     group back until the fence's job has deleted it.
-//   - R15: a move waits for the writes before it, and lets none in until the fate
-//     of all that moves is known; a GET proves nothing of what is under way. What a
+//   - R15: a move waits for the writes before it, and lets none in until the outcome of
+//     each moved resource is known; a GET proves nothing of what is under way. What a
 //     provider says it has moved is a claim: a row gets its new key when Portico's own
 //     GETs have found the resource at its new place, and not at its old one.
 //   - R16: a group ends over writes of unknown outcome, and over rows whose absence only

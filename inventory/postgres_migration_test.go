@@ -62,7 +62,7 @@ func TestIndexIsBuiltBesideWrites(t *testing.T) {
 	migrated := make(chan error, 1)
 	go func() { migrated <- migrateBy(t, dsn, files) }()
 	cluster.WaitFor(t, `SELECT COUNT(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'`)
-	// A lock of the table that nobody may write beside would stand before this one.
+	// A lock of the table that no one may write beside would stand before this one.
 	if err := do(db, "BEGIN; SET LOCAL lock_timeout = '1s'; INSERT INTO a (x) VALUES (3); COMMIT"); err != nil {
 		t.Errorf("a write beside the index: %v", err)
 	}

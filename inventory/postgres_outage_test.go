@@ -400,7 +400,7 @@ func TestADeadlockIsRetried(t *testing.T) {
 }
 
 // A settle is visible at once but need not be on the standby. Where that takes
-// over without it the intent is still open: nobody believes the row, and it is
+// over without it the intent is still open: no one believes the row, and it is
 // asked for in the end.
 func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 	t.Parallel()

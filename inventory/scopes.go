@@ -28,9 +28,9 @@ import (
 // index does not track may outlive its group, so memory's word for a group counts only
 // beside a tracked resource in it, which the index or its cache knows (package
 // routing). A tracked resource goes before its group, and a 404 of its provider is
-// checked against the store; but a PUT of unknown fate can land after the group went.
-// Where such a PUT is left, the group goes only once it has been marked for longer than
-// the bound: by then all replicas have forgotten it (closeGroup).
+// checked against the store; but a PUT with an unknown outcome can land after the group
+// went. Where such a PUT is left, the group goes only once it has been marked for
+// longer than the bound: by then all replicas have forgotten it (closeGroup).
 //
 // What remains is a subscription that is marked Deleted, or given to another tenant:
 // reads through other replicas may find it as it was, for up to the bound.

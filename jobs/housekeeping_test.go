@@ -100,7 +100,7 @@ func TestValuesOfTagsAreWritten(t *testing.T) {
 	})
 }
 
-// Events that nobody reads are numbered, and counted.
+// Events that no one reads are numbered, and counted.
 func TestHousekeepingNumbersEvents(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded, Status: 201})

@@ -291,7 +291,7 @@ func TestKindsSucceedEachOther(t *testing.T) {
 	}
 }
 
-// What nobody takes is seen.
+// What no one takes is seen.
 func TestOverdueJobsAreCounted(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	release := make(chan struct{})

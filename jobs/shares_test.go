@@ -24,7 +24,7 @@ func (f commissioned) Caller(_ context.Context, j jobrow.Job) (string, error) {
 	return j.Subject, nil
 }
 
-// A caller's jobs beyond its share come again; those of others, and those of nobody,
+// A caller's jobs beyond its share come again; those of others, and those of no one,
 // are worked on.
 func TestCallersShareAKind(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})

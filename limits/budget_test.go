@@ -61,7 +61,7 @@ func (b *budget) check(t *rapid.T, total int64) {
 
 // Whatever is taken, given back and given up, in whatever order: never more than all,
 // never more than a share, nothing that could be granted waits, and in the end all is
-// back and nobody is remembered.
+// back and no one is remembered.
 func TestBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.Int64Range(1, 50).Draw(t, "total")
@@ -348,7 +348,7 @@ func TestShareOfMemory(t *testing.T) {
 	}
 }
 
-// What nobody waits for costs no waiter: every call of a provider takes a slot.
+// What no one waits for costs no waiter: every call of a provider takes a slot.
 func TestUncontendedSlotsAllocateLittle(t *testing.T) {
 	c := NewConcurrency(4, 2, nil)
 	if n := testing.AllocsPerRun(100, func() {

@@ -66,7 +66,7 @@ func TestOnlyEmptyReservationsWait(t *testing.T) {
 		}
 	}
 	waiting(2)
-	// Nobody overtakes but who holds something.
+	// No one overtakes but who holds something.
 	late, stop := context.WithTimeout(ctx, 20*time.Millisecond)
 	if err := third.Grow(late, 1); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)

@@ -141,7 +141,7 @@ func TestSubscriptionIsShared(t *testing.T) {
 }
 
 // Subscriptions that do not exist for a caller use up the caller's tokens at its tenant,
-// and neither a subscription's nor the room for others' buckets; then nobody is asked
+// and neither a subscription's nor the room for others' buckets; then no one is asked
 // any more whether one exists.
 func TestInventedSubscriptionsCostTheirInventor(t *testing.T) {
 	w := newWorld(ThrottleSettings{RequestLimits: same(1000, 1, 15)})
@@ -211,7 +211,7 @@ func TestDisowningFillsNoBucket(t *testing.T) {
 	}
 }
 
-// A list may cost more than there is; nobody waits for longer than a minute then.
+// A list may cost more than there is; no one waits for longer than a minute then.
 func TestDebtEnds(t *testing.T) {
 	w := newWorld(ThrottleSettings{RequestLimits: same(5, 1, 1000)})
 	ticket, _ := w.take("ann", "s")

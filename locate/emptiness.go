@@ -30,8 +30,8 @@ type EmptinessCheck struct {
 	Identity tracing.Identity
 	Share    string
 	Timeout  time.Duration // of one look
-	// Subscription is the group's, as the request or the job has read it; the zero value
-	// has each look read it.
+	// Subscription is the group's, as the request or the job has read it; with the zero
+	// value each probe reads it.
 	Subscription inventory.Subscription
 
 	// What the last look covered: every place that the group's writes touched.

@@ -14,9 +14,9 @@ type regionFailure struct {
 	fault  *arm.Error
 }
 
-// inconclusive is the client's error where providers did not say what has to be
-// known: 504 if all were too slow, else 503. It names the regions; question
-// completes the sentence "It could not be told whether …".
+// inconclusive is the client's error where no provider gave a usable answer: 504 if all
+// were too slow, else 503. It names the regions; question completes the sentence "It
+// could not be told whether …".
 func inconclusive(question, target string, failures []regionFailure) *arm.Error {
 	list := &arm.Error{
 		Status: http.StatusGatewayTimeout, Code: arm.GatewayTimeout, Target: strings.ToValidUTF8(target, "\uFFFD"),

@@ -387,7 +387,7 @@ func TestPolls(t *testing.T) {
 		{"GET", sub + compute + "/operationResults/x", "", globalCompute},
 		{"GET", sub + lonely + "/operationResults/x", "", "400 NoRegisteredProviderFound"},
 
-		// At the tenant level nobody has a right to read.
+		// At the tenant level no one has a right to read.
 		{"GET", compute + "/operationResults/x", "", "404 HttpResourceNotFound"},
 		{"GET", lonely + "/operationResults/x", "", "404 HttpResourceNotFound"},
 		{"GET", compute + "/locations/westus/operationResults/x", "", "404 HttpResourceNotFound"},
@@ -484,7 +484,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 }
 
 // Another spelling of an operation's URL serves the caller that started it, by the
-// record if the path does not contradict it; it serves nobody else, by any method.
+// record if the path does not contradict it; it serves no one else, by any method.
 func TestPollsByIdentity(t *testing.T) {
 	known := newMapIndex()
 	record := func(target, object string, o operations.Operation) {

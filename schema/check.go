@@ -34,7 +34,7 @@ func (f *Fault) depth() int {
 	return 1 + strings.Count(f.Path, ".") + strings.Count(f.Path, "[")
 }
 
-// Mode says what a body may hold beside values.
+// Mode says what a body may hold besides values.
 type Mode bool
 
 // The modes.

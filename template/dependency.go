@@ -154,7 +154,7 @@ func (s *scope) near(name string) string {
 	return guess(name, names)
 }
 
-// serialize has each batch of a serial loop wait for the one before.
+// serialize makes each batch of a serial loop depend on the one before.
 func (s *scope) serialize() {
 	loops := map[string][]*declaration{}
 	for _, d := range s.declared {

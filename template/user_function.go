@@ -58,7 +58,7 @@ type userFunction struct {
 	what       string
 }
 
-// stepsOfCall is what a call costs beside its expressions.
+// stepsOfCall is the cost of a call besides that of its expressions.
 const stepsOfCall = 4
 
 func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error) {

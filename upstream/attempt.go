@@ -29,7 +29,7 @@ var (
 // attempt sends a call to an address. If it cannot connect it tries others: nothing
 // has been sent then. It avoids the addresses in tried while there are others, and adds
 // those that it calls. Without tried it also repeats a read whose connection broke off,
-// once, at another address: the caller has had nothing of an answer, and nobody else
+// once, at another address: the caller has had nothing of an answer, and no one else
 // repeats the call. An answer counts as in flight until its body is closed. now is when
 // the attempt begins: its caller has just read the clock, which costs as much as an
 // allocation.

@@ -360,7 +360,7 @@ func TestMapChangesReplaceProbers(t *testing.T) {
 	}
 	within(t, "the probes of the new one", func() bool { return client.stateOf(comes.url()).Counts.Probes[health.ProbeSucceeded] > 1 })
 
-	// Without an interval nobody probes any more.
+	// Without an interval no one probes any more.
 	h.Interval = 0
 	client.UseMap(second, h)
 	within(t, "the end of the probes", func() bool {

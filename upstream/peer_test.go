@@ -140,7 +140,7 @@ func endpointOf(urls ...*url.URL) *regions.Endpoint {
 	return &regions.Endpoint{Region: "westus", URLs: urls, HTTPClient: httpClient}
 }
 
-// refusing is an address where nobody listens.
+// refusing is an address where no one listens.
 func refusing(t *testing.T) *url.URL {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -147,7 +147,7 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// A caller who goes during a pause ends the read, and costs nobody else a
+// A caller who goes during a pause ends the read, and costs no one else a
 // connection.
 func TestReadEndsWithItsCaller(t *testing.T) {
 	healthy := newPeer(t, reply(empty200))

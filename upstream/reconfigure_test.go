@@ -76,7 +76,7 @@ func TestConnectionsOfAnotherMap(t *testing.T) {
 }
 
 // Of an address that is gone no series is left, but for those that another
-// spelling of it has: its certificate is nobody's concern any more.
+// spelling of it has: its certificate is no one's concern any more.
 func TestMetricsOfAnotherMap(t *testing.T) {
 	stays, _ := watchedServer(t, (*httptest.Server).StartTLS)
 	goes, _ := watchedServer(t, (*httptest.Server).StartTLS)

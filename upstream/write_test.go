@@ -180,7 +180,7 @@ func TestStaleConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// One byte is enough: the provider may have it, so nobody sends again.
+// One byte is enough: the provider may have it, so no one sends again.
 func TestOneByteIsSent(t *testing.T) {
 	for _, method := range writes {
 		t.Run(method, func(t *testing.T) {

@@ -67,7 +67,7 @@ const (
 )
 
 // principal returns whose the claims are. Without a tenant or an object that is a GUID
-// they are nobody's, and missing says which.
+// they are no one's, and missing says which.
 func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 	names := i.options.Claims
 	p = access.Principal{

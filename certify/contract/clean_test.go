@@ -390,7 +390,7 @@ func TestOccupied(t *testing.T) {
 	}
 }
 
-// Where nobody could see what was there before, only what the run named is removed.
+// Where no one could see what was there before, only what the run named is removed.
 func TestCleanTrustsNoListThatCouldNotBeReadBefore(t *testing.T) {
 	t.Parallel()
 	broken := true

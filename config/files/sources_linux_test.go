@@ -52,7 +52,7 @@ func TestSourcesShowWhatMayBeRead(t *testing.T) {
 	}
 }
 
-// asNobody does something with the rights of nobody in particular, if the tests
+// asNobody does something with the rights of no one in particular, if the tests
 // run as root, who may read everything.
 func asNobody(t *testing.T, do func()) {
 	t.Helper()

@@ -239,7 +239,7 @@ func TestTimeForAnAnswer(t *testing.T) {
 	c.want(http.StatusOK, strings.Repeat("a", 100))
 }
 
-// A connection is the server's: nobody takes it over.
+// A connection is the server's: no one takes it over.
 func TestConnectionsCannotBeTakenOver(t *testing.T) {
 	t.Parallel()
 	c := start(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -55,7 +55,7 @@ func TestRequestContextEndsWhileSomeoneBeginsToWait(t *testing.T) {
 	}
 }
 
-// A request that nobody waits for costs nothing.
+// A request that no one waits for costs nothing.
 func TestRequestContextAllocatesNothing(t *testing.T) {
 	c := &requestContext{outer: context.Background()}
 	if n := testing.AllocsPerRun(100, func() {

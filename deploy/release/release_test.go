@@ -83,7 +83,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// What nobody can look up is not released, nor what nobody has asked for.
+// What no one can look up is not released, nor what no one has asked for.
 func TestRefusals(t *testing.T) {
 	r := clone(t)
 	if err := release(t.Context(), r.folder, filepath.Join(t.TempDir(), "release"), "plan9/mips", false); err == nil || !strings.Contains(err.Error(), "linux/amd64") {

@@ -26,8 +26,8 @@ type feedEvent struct {
 	text   []byte
 }
 
-// mostBegun is how often a reader without a token begins anew, as the first events were
-// forgotten before any was read.
+// mostBegun is how often a reader without a token starts over because the first events
+// were forgotten before it read any.
 const mostBegun = 10
 
 // readFeed numbers what has been committed, and returns what is wanted of what is behind
@@ -47,7 +47,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 		found, err := l.Store.Events.After(ctx, read.last, min(readAtOnce, q.limit))
 		if err != nil {
 			if forgotten, is := errors.AsType[*eventlog.ForgottenError](err); is {
-				if examined > 0 { // what was read is told; that the next is gone, to who asks for it
+				if examined > 0 { // answer with what was read; the next question reports the gap
 					read.more = true
 					return read, nil
 				}

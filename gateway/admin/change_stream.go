@@ -56,7 +56,7 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 	for l.stays(r) && s.send(read) && !l.Draining() && (read.more || timing.Sleep(ctx, feedInterval) == nil) {
 		wanted.after, wanted.anywhere = read.last, false
 		if read, err = l.readFeed(ctx, wanted); err != nil {
-			return nil // the reader comes back, and is told
+			return nil // the reader's next request reports the gap
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Wai
 }
 
 // openWrites are the reasons for which a provider is asked before a request goes on, or
-// for which it is refused, beside jobs.
+// for which it is refused, apart from jobs.
 var openWrites = []string{api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay}
 
 // heldBy are those of what is known that refuse or delay a request.

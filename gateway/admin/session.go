@@ -155,7 +155,7 @@ func (l *listener) scheme(r *http.Request) string {
 	return "http"
 }
 
-// peerOf is who opened the connection of a request.
+// peerOf returns the address that opened a request's connection.
 func peerOf(r *http.Request) netip.Addr { return tracing.ClientOf(r.RemoteAddr, nil, nil).Address }
 
 func foreignPage() *arm.Error {

@@ -13,7 +13,7 @@ import (
 	"portico/operations/webhook"
 )
 
-// orderRetry is when an order is to be repeated that nobody has taken.
+// orderRetry is the Retry-After of the answer to an order that was not taken in time.
 const orderRetry = 5 * time.Second
 
 // stuckSink is what a sink has not taken: one event, or all that wait.
@@ -43,8 +43,8 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	}, nil
 }
 
-// rehearsedOrder is said of an order that whoever delivers to the sink would take, and
-// nobody else can judge.
+// rehearsedOrder is the rehearsal's answer for an order that only the replica that
+// delivers to the sink can judge.
 var rehearsedOrder = api.Unstuck{Outcome: "Whoever delivers to the sink is told, and says what comes of it."}
 
 // askSink has an event tried now; 0: all that wait.

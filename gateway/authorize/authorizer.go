@@ -114,7 +114,7 @@ func refused(err error) bool {
 	return ok
 }
 
-// Explain returns the grant by which a caller may do an action at a scope, as the store
+// Explain returns the grant that allows a caller an action at a scope, as the store
 // says; none where roles are not enforced. The error is as that of Check.
 func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, scope string) (roles.Grant, error) {
 	if !a.enforced {

@@ -22,7 +22,7 @@ func TestWithin(t *testing.T) {
 	for scope, want := range map[string][]string{
 		"/Subscriptions/S":     {s + "/g/b", s + "/g/b-1", s + "/g/c/x/y"},
 		"/subscriptions/s/g/C": {s + "/g/c/x/y"},
-		"/subscriptions/s/g/b": {s + "/g/b/x/y"}, // which nobody asks, as all of it may be read
+		"/subscriptions/s/g/b": {s + "/g/b/x/y"}, // which no one asks, as all of it may be read
 		"/subscriptions/none":  nil,
 	} {
 		if got := r.Within(scope); !slices.Equal(got, want) {

@@ -48,8 +48,8 @@ func BoundContent(w http.ResponseWriter, r *http.Request, limit int64) {
 	deadline := time.Now().Add(ContentTime(size))
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(deadline) // not every writer has a connection
-	// The deadline of the answer before is for that one alone: the client
-	// may have to be told to send its content.
+	// The deadline of the answer before is for that one alone: the server may have to
+	// ask the client for its content.
 	_ = control.SetWriteDeadline(time.Time{})
 }
 

@@ -38,8 +38,8 @@ type Settings struct {
 	MaxContent int64
 	Memory     *limits.Memory // for the contents of all requests together
 	Log        *zap.Logger
-	// Refused is told of requests that Portico itself refuses, before their answer goes
-	// out; nil: nobody is.
+	// Refused is called with each request that Portico itself refuses, before the
+	// answer goes out; nil: it is not called.
 	Refused func(context.Context, *Exchange, *arm.Error)
 }
 
@@ -82,7 +82,7 @@ type Exchange struct {
 	Merged   bool             // the answer was put together of several regions'
 	Route    string           // of a resource of Portico's own, as its routes have it
 	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
-	// assignment that allowed it, or why there is none; both are "" where nobody asked.
+	// assignment that allowed it, or why there is none; both are "" where no one asked.
 	Action, AllowedBy string
 	// RouteAction is what the route of one of Portico's own resources does, in the words of
 	// roles; "" where the request is for no such route.
@@ -179,7 +179,8 @@ func FromContext(ctx context.Context) *Exchange {
 	return x
 }
 
-// ClientAddress is the address that providers are told the request came from.
+// ClientAddress is the address that Portico reports to providers as the request's
+// origin.
 func (x *Exchange) ClientAddress() string { return x.Client.AddressText() }
 
 // Subscription returns the folded subscription id of the request, "" outside
@@ -205,7 +206,7 @@ func (x *Exchange) LogFields(fields ...zap.Field) []zap.Field {
 	return append(fields, zap.String("provider", x.Namespace()), zap.String("region", x.Region), zap.String("correlationId", x.Identity.Correlation))
 }
 
-// Warn logs a failure that the client is not told of.
+// Warn logs a failure that the answer does not show.
 func (x *Exchange) Warn(what string, err error) {
 	x.settings.Log.Warn(what, zap.Error(err), zap.String("correlationId", x.Identity.Correlation))
 }

@@ -27,13 +27,13 @@ const (
 	AtHandler        Step = "handler" // of one of Portico's own resources
 )
 
-// Trail is what the steps of a request's way found, for an explanation of that way. Of a
-// request that nobody explains it is nil, which notes nothing.
+// Trail is what the steps of a request's way found, for an explanation of that way. It
+// is nil for a request that is not explained; a nil Trail notes nothing.
 type Trail struct {
 	Steps []Step // in the order in which they were reached
 	// RoleChecks are the questions about the caller's roles, with their answers.
 	RoleChecks []RoleCheck
-	// Decision says who serves the request, nil while nobody knows.
+	// Decision says who serves the request, nil until it is known.
 	Decision *routing.Decision
 	// Sought are resources that the index does not know and that were searched for.
 	Sought []routing.Sought

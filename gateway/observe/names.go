@@ -22,7 +22,7 @@ const (
 )
 
 // Names keeps the names that callers have in their tokens, so that operators see these
-// beside their ids. It is safe for concurrent use.
+// next to their ids. It is safe for concurrent use.
 type Names struct {
 	kept *observed.Names
 
@@ -41,7 +41,7 @@ func NewNames(kept *observed.Names) *Names {
 	return &Names{kept: kept, written: map[Caller]writtenName{}, todo: map[Caller]string{}}
 }
 
-// note has the name of a caller written, unless it was of late.
+// note records the name of a caller, unless that happened lately.
 func (n *Names) note(p *access.Principal, now time.Time) {
 	caller := callerOf(p)
 	if p.Name == "" || caller.TenantID == "" || caller.ID == "" || arm.ValidGUID(p.Name) {

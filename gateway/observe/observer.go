@@ -1,11 +1,11 @@
 // Package observe says what became of requests: it writes the access log and the
 // audit log, and counts and times requests in the metrics.
 //
-// An [Observer] does this once per request, after its answer, on the goroutine
-// that made it. An [Audit] also takes the lines of others: those of the calls that
-// Portico makes by itself, and those of the admin listener. No line says what a
-// request or a resource held. An [Activity] gives events to requests that changed nothing
-// of which Portico keeps a record: refused ones, and those that were only passed on.
+// An [Observer] does this once per request, after its answer, on the goroutine that
+// made it. An [Audit] also takes the lines of others: those of the calls that Portico
+// makes by itself, and those of the admin listener. No line says what a request or a
+// resource held. An [Activity] records events for requests that left no other record:
+// refused ones, and those that were only forwarded.
 package observe
 
 import (

@@ -95,7 +95,7 @@ func (f *Forwarded) outcomeOfAbsence(o operations.Operation, followed bool) outc
 	return failed(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin)
 }
 
-// unknownOutcome is the answer to a poll of an action whose outcome nobody knows. No
+// unknownOutcome is the answer to a poll of an action with an unknown outcome. No
 // terminal state would be true, and clients retry most errors of a poll for ever; but
 // none retries a 501.
 func unknownOutcome(namespace string) *arm.Error {

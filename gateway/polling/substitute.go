@@ -40,8 +40,8 @@ func (f *Forwarded) substitutePollURL(x *exchange.Exchange, d *routing.Decision,
 	return pollURL{header: header, url: answers.PublicLink(f.Public, path, query), record: &record}
 }
 
-// resultOfStatus makes a polling URL of Portico's own for the result of an operation of
-// which the provider tells the status alone, at target.
+// resultOfStatus makes a polling URL of Portico's own for the result of an operation
+// whose provider reports nothing but the status, at target.
 func (f *Forwarded) resultOfStatus(x *exchange.Exchange, d *routing.Decision, target string) pollURL {
 	link := f.substitutePollURL(x, d, "Location", "")
 	link.record.StatusTarget = target

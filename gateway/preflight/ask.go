@@ -59,7 +59,7 @@ func (p *Preflight) askAll(r *http.Request, x *exchange.Exchange, questions []qu
 		if !questions[i].asked() {
 			continue
 		}
-		places <- struct{}{} // who waits for one has as long as those before have
+		places <- struct{}{} // a later call waits no longer than an earlier one may take
 		under.Go(func() {
 			faults[i] = p.ask(ctx, r, x, &questions[i])
 			<-places

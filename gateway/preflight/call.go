@@ -128,11 +128,11 @@ func (c *call) typeOf(own string) string {
 	return own
 }
 
-// members of a body by which it is told from the inner properties alone.
+// members stand at the top of a body; one without any is the inner properties alone.
 var members = []string{"properties", "location", "tags", "sku", "kind", "identity"}
 
-// bodyOf is the body of a resource's PUT. Some clients set its members beside the name,
-// some put all of it under properties, and some the inner properties alone.
+// bodyOf is the body of a resource's PUT. Some clients set its members next to the
+// name, some put all of it under properties, and some the inner properties alone.
 func bodyOf(resource, properties []byte) []byte {
 	var flat []member
 	others := 0
@@ -204,7 +204,7 @@ func (c *call) place(r *Resource) error {
 		names = names[len(parents):]
 	case missing == len(parents):
 		r.Name = strings.Join(append(parents, names...), "/")
-	default: // below parents that nobody knows
+	default: // below unknown parents
 		r.ID = at.id + "/providers/" + r.Type + "/" + r.Name
 		parents = nil
 		for range missing {

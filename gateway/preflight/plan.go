@@ -21,7 +21,7 @@ type Plan struct {
 	created map[string]bool
 }
 
-// judge has the judge say whether a resource passes, and remembers it if so.
+// judge asks the judge whether a resource passes, and remembers one that does.
 func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, error) {
 	p.now = arm.Fold(r.ID)
 	verdict, err := judge(ctx, r.Path+"?api-version="+url.QueryEscape(r.APIVersion), r.Body)

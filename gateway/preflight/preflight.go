@@ -83,9 +83,9 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	return answer(w, x, questions, p.askAll(r, x, questions))
 }
 
-// Faults are the refusals of planned resources in their order, by the gateway or by their
-// providers, each as if those before it had been made; nil: nobody refuses it. The call pays
-// for as many reads in the subscription.
+// Faults are the refusals of planned resources in their order, by the gateway or by
+// their providers, each as if those before it existed; nil: no judge refuses it. The
+// call is charged with one read in the subscription for each resource.
 func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource) ([]*arm.Error, error) {
 	if err := p.Charge(r.Context(), x, subscription, len(resources)); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (p *Preflight) locate(r *Resource) {
 	}
 }
 
-// validated is the answer for resources that nobody refuses.
+// validated is the answer for resources that pass every judge.
 type validated struct {
 	Properties properties `json:"properties"`
 }

@@ -20,9 +20,10 @@ import (
 // maxPartsExamined bounds the groups in which one page looks for resources of its list.
 const maxPartsExamined = 200
 
-// listParts are the parts of a list of a subscription's tracked resources: its groups, and
-// resources of which the caller may read no more of the group. A part is named by the folded
-// name of its group, behind which a slash and that of the resource may follow.
+// listParts are the parts of a list of a subscription's tracked resources: its groups,
+// and single resources where the caller may not read the whole group. A part is named
+// by the folded name of its group, behind which a slash and that of the resource may
+// follow.
 type listParts struct {
 	*Proxy
 	x            *exchange.Exchange

@@ -11,10 +11,9 @@ type Element struct {
 	KeyAt int
 }
 
-// Elements is [Object] for a text of which the elements of one member matter,
-// in a single pass: each element of a member called array that is an array goes
-// to element, with the value of its own member called key, before the member
-// itself goes to member.
+// Elements is [Object] for a text with one array member whose elements matter, in a
+// single pass: each element of a member called array that is an array goes to element,
+// with the value of its own member called key, before the member itself goes to member.
 func Elements(text []byte, array, key string, member func(Member) error, element func(Element) error) error {
 	s := scanner{text: text, of: array, element: element, quoted: `"` + key + `"`}
 	s.note = func(m Member) error {

@@ -6,11 +6,10 @@ import (
 	"math/bits"
 )
 
-// skip passes over an object or an array that nothing asks for, most of
-// any text: without recursion, and with nothing kept but which of the two it is
-// in at each level. It returns false, and has not moved, where the text is not
-// well-formed: the way that knows how to tell why begins anew, and does not try
-// this one again.
+// skip passes over an object or an array that nothing asks for, most of any text:
+// without recursion, and with nothing kept but which of the two it is in at each level.
+// It returns false, and has not moved, where the text is not well-formed: the path that
+// can report the reason then starts over without this one.
 func (s *scanner) skip() bool {
 	if s.bad {
 		return false
@@ -23,9 +22,9 @@ func (s *scanner) skip() bool {
 // deepest is how far skipped looks into a text: it keeps one bit of each level.
 const deepest = 64
 
-// skipped is skip for an object of which one member may matter that is a string:
-// named, with its quotes, key. Where the member is something else, or may be one
-// that is spelled in another way, it is for another way to tell.
+// skipped is skip for an object with one string member that may matter; key is its name
+// with the quotes. Where the member is something else, or may be one that is spelled in
+// another way, it is for another way to tell.
 func (s *scanner) skipped(key string) (found Member, ok bool) {
 	t, at, level := s.text, s.at, 0
 	objects := uint64(0) // the lowest bit is of the innermost level: set in an object

@@ -129,7 +129,7 @@ func TestAccessLinesOfALevel(t *testing.T) {
 	}
 }
 
-// Where nothing takes the lines they are lost beyond a bound, and counted; nobody
+// Where nothing takes the lines they are lost beyond a bound, and counted; no one
 // waits. Later ones are written.
 func TestAccessLinesBeyondTheBoundAreCounted(t *testing.T) {
 	to := &writes{hold: make(chan struct{})}

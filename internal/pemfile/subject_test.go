@@ -19,7 +19,7 @@ func subject(t *testing.T, text string) Subject {
 	return s
 }
 
-// A subject is a certificate's as openssl writes it, and nobody else's: not of one with its
+// A subject is a certificate's as openssl writes it, and no one else's: not of one with its
 // attributes in another order, twice, or in one part.
 func TestSubjectsAsTheyStand(t *testing.T) {
 	part := func(named ...any) (part pkix.RelativeDistinguishedNameSET) {

@@ -342,8 +342,8 @@ func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, ste
 	})
 }
 
-// hold locks a deployment whose job the caller holds. Who holds the job is read behind the
-// lock, where [Deployments.GiveUpStep] cannot change it any more.
+// hold locks a deployment whose job the caller holds. It reads the job's holder under
+// the lock, so that [Deployments.GiveUpStep] cannot change it meanwhile.
 func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) error {
 	locked := lockRunning(t, n, j.ID)
 	if err := j.CheckHeld(t.Tx); err != nil {
@@ -363,10 +363,10 @@ func lockRunning(t *transaction.Tx, n Name, id [16]byte) error {
 	return engine.OrNotFound(err)
 }
 
-// GiveUpStep durably ends a step without the holder of its job, who loses the lease: the next
-// attempt finds the step as s has it. did says that in the job's history. The error is
-// engine.ErrNotFound if the deployment does not run, and jobrow.ErrLeaseLost if the step is no
-// longer in the state before.
+// GiveUpStep durably ends a step without the holder of its job and revokes the lease:
+// the next attempt finds the step in the state of s. The job's history records did. The
+// error is engine.ErrNotFound if the deployment does not run, and jobrow.ErrLeaseLost
+// if the step is no longer in the state before.
 func (d *Deployments) GiveUpStep(ctx context.Context, name Name, job [16]byte, step int, before uint8, s Step, did string) error {
 	n := name.folded()
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, job, "step"), s.Record)

@@ -212,8 +212,8 @@ func (m *model) completed(w *world, region int, kind WriteKind, end holding, tex
 
 // ticks let time pass: what has not left by its first tick never will, and what
 // has not been taken by its second never will be. An operation that a provider has
-// accepted and does not show is a late write like any other: if nobody has heard
-// of it, it ends within the window, or nobody could ever know.
+// accepted and does not show is a late write like any other: if no one has heard
+// of it, it ends within the window, or no one could ever know.
 func (m *model) ticks(w *world) {
 	after := *w
 	passes := false

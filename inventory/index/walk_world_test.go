@@ -56,7 +56,7 @@ type book struct {
 	verify                  bool
 	followPut, followDelete bool
 	followPatch             bool
-	// runPut, runDelete, runPatch: the operation that is followed runs. Nobody reads it
+	// runPut, runDelete, runPatch: the operation that is followed runs. No one reads it
 	// but the one who polls.
 	runPut, runDelete, runPatch bool
 	generation, region          uint8
@@ -182,7 +182,7 @@ type slot struct {
 	old     bool // meant for a group that was closed since, or given back
 	own     bool // sent by the group's delete
 	clears  bool // sent under a fence, by its job
-	forgot  bool // it stands for an operation that nobody can say anything of
+	forgot  bool // it stands for an operation that no one can say anything of
 	bare    bool // sent without an intent: a part is switched off
 	early   bool // its client was told before the store: a part is switched off
 	// now and before are its intent in the store, and in the store as it will be

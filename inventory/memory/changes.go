@@ -97,8 +97,8 @@ func (c *Changes) Close() {
 // Asked is how many questions were asked.
 func (c *Changes) Asked() uint64 { return c.asked.Load() }
 
-// follow asks when somebody wants to know, and not more often than it needs to. In the
-// end nobody waits for it.
+// follow asks when somebody wants to know, and not more often than it needs to. When it
+// returns, no caller waits for it.
 func (c *Changes) follow(ctx context.Context) {
 	defer func() { close(*c.next.Load()) }()
 	for {
@@ -108,7 +108,7 @@ func (c *Changes) follow(ctx context.Context) {
 		case <-c.wake:
 		}
 		var err error
-		if timing.Elapsed(c.last.Load().at, c.options.Now()) > Interval { // nobody woke it while it asked
+		if timing.Elapsed(c.last.Load().at, c.options.Now()) > Interval { // no one woke it while it asked
 			err = c.Ask(ctx)
 		}
 		c.endQuestion()
@@ -126,7 +126,7 @@ func (c *Changes) follow(ctx context.Context) {
 	}
 }
 
-// wakeUp has a question asked.
+// wakeUp makes follow ask the store.
 func (c *Changes) wakeUp() {
 	select {
 	case c.wake <- struct{}{}:
@@ -134,7 +134,7 @@ func (c *Changes) wakeUp() {
 	}
 }
 
-// endQuestion lets those go on who wait for a question; others will wait for the next.
+// endQuestion releases the waiters of this question; later ones wait for the next.
 func (c *Changes) endQuestion() {
 	next := make(chan struct{})
 	if ended := c.next.Swap(&next); ended != nil {

@@ -24,13 +24,13 @@
 //
 // Memory answers whoever asks within [Bound] of the last question that was answered: by
 // the time at which a request arrived or, of what its caller may do, at which that is
-// decided, which can be much later where the processor is busy. After that, because nobody
+// decided, which can be much later where the processor is busy. After that, because no one
 // asked for a while or the replica was stopped, it vouches for nothing. A request for what
 // memory holds then waits for the question that is under way or comes next, one for all
 // who wait: a burst after a pause costs the store one round trip. Its answer too counts
 // within the bound of its question alone. A request for what memory does not hold, or which
 // cannot wait any longer, reads the store. After a pause of more than the window nothing is
-// vouched for that was read before. A replica that nobody uses asks nothing.
+// vouched for that was read before. A replica that no one uses asks nothing.
 //
 // A number or a time that is drawn before the commit may become visible behind a
 // reader that has seen later ones. So a reader here never goes on from the last row

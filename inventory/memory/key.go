@@ -2,7 +2,7 @@ package memory
 
 import "hash/maphash"
 
-// Key is a text in 128 bits. The hashes are keyed, with new keys in each table: nobody
+// Key is a text in 128 bits. The hashes are keyed, with new keys in each table: no one
 // outside can look for two texts of one key.
 type Key [2]uint64
 

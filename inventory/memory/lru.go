@@ -82,9 +82,9 @@ func newLRUTable[T any](o tableBounds) (*lruTable[T], error) {
 	return t, nil
 }
 
-// Get returns the value of a key, which nobody may change; nil if it is not remembered.
-// asked is when the request arrived: ages are measured by that, since reading a clock
-// would cost half as much as all the rest.
+// Get returns the value of a key; nil if it is not remembered. The caller must not
+// change it. asked is when the request arrived: ages are measured by that, since
+// reading a clock would cost half as much as all the rest.
 func (t *lruTable[T]) Get(at Key, asked time.Time) *T {
 	known, found := t.shards[at.shard()].Get(at[0])
 	// Before the table was made, as at the zero time, nothing was in it.

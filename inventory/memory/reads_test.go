@@ -82,7 +82,7 @@ func TestReadingsOfKeysAreApart(t *testing.T) {
 	})
 }
 
-// A caller that goes takes nobody along: not while it reads, nor while it waits for its
+// A caller that goes takes no one along: not while it reads, nor while it waits for its
 // turn, nor while it waits for another.
 func TestCallerThatGoesTakesNobodyAlong(t *testing.T) {
 	cancelled := func(t *testing.T) (context.Context, func()) {

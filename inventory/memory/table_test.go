@@ -159,7 +159,7 @@ func TestBound(t *testing.T) {
 	d.change("s", true)
 	wants(t, table, d.pass(Bound), 0, true)
 	wants(t, table, d.pass(1), 1, false)
-	wants(t, table, d.clock(), 1, false) // nobody has asked what else changed
+	wants(t, table, d.clock(), 1, false) // no one has asked what else changed
 	if err := c.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -260,7 +260,7 @@ func testCoverage(t *testing.T, database Database) {
 	b.group("rg")
 	for region, group := range map[string]string{"atlantis": "rg", "westus": "rg", "mu": "other", "zion": "other"} {
 		b.group(group)
-		w := write(index.Put, group, region) // Pending rows count, also in regions that nobody named
+		w := write(index.Put, group, region) // Pending rows count, also in regions that no one named
 		w.Region, w.Location = region, region
 		b.begin(w)
 	}

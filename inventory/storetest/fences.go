@@ -84,7 +84,7 @@ func testFences(t *testing.T, database Database) {
 		equal(b, standing[0].Kind, index.Delete)
 		b.live("rg", "other")
 		b.adopts(b.discovery("rg", "vm"), inventory.Fenced)
-		b.settle(unknown, index.Gone) // too late: nobody waits for it any more
+		b.settle(unknown, index.Gone) // too late: no one waits for it any more
 		equal(b, len(b.fences("vm")), 1)
 		_, err = b.RemoveEndedFences(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)

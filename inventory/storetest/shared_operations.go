@@ -10,7 +10,7 @@ import (
 )
 
 // testSharedOperations: a provider may answer writes of several callers with the same
-// URL. Each of them has it, and nobody else.
+// URL. Each of them has it, and no one else.
 func testSharedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
 	of := func(object, region string) operations.Operation {
@@ -41,7 +41,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	third := of("third", "eastus")
 	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []operations.Operation{third}})
 	b.ok(err)
-	b.ok(b.Operations.Record(b.ctx, learned)) // takes it from nobody
+	b.ok(b.Operations.Record(b.ctx, learned)) // takes it from no one
 	wants("first", "first", "westus")
 	wants("second", "second", "eastus")
 	wants("third", "third", "eastus")

@@ -113,7 +113,7 @@ func testSinkEvents(t *testing.T, database Database) {
 }
 
 // An order is answered by the holder of the sink's job alone, together with what comes of
-// it; one that was withdrawn is answered by nobody.
+// it; one that was withdrawn is answered by no one.
 func testSinkOrders(t *testing.T, database Database) {
 	b := newBench(t, database)
 	id := b.addSinkJob()

@@ -14,9 +14,9 @@ import (
 	"portico/template/expr"
 )
 
-// deployed is what is kept of a resource that a deployment has made, for the next what-if.
-// Nobody is shown it. Of a secret that was sent it has a digest, whose key is one of its own:
-// equal secrets of two resources cannot be told from their records.
+// deployed is what is kept of a resource that a deployment has made, for the next
+// what-if. No answer shows it. A secret is kept as a digest with a key of its own, so
+// that the records of two resources do not show that their secrets are equal.
 type deployed struct {
 	Key      []byte          `json:"key"`
 	Sent     json.RawMessage `json:"sent"`

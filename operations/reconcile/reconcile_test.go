@@ -208,7 +208,7 @@ func TestPollsAreTold(t *testing.T) {
 }
 
 // An operation exists for the caller who began it alone, so polls carry that caller.
-// The resource is asked for on nobody's behalf.
+// The resource is asked for on no one's behalf.
 func TestPollsCarryTheCallerWhoBegan(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 204})

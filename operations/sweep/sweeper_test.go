@@ -142,7 +142,7 @@ func TestSweepOfARegionThatFailsClaimsNothing(t *testing.T) {
 	}
 }
 
-// Below parents that nobody has seen nothing was listed: where they may be,
+// Below parents that no one has seen nothing was listed: where they may be,
 // absence of what is nested in them is not claimed either.
 func TestSweepClaimsNothingBelowUnseenParents(t *testing.T) {
 	s := newSite(t)

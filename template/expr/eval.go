@@ -261,7 +261,7 @@ func arguments(n int) string {
 	return strconv.Itoa(n) + " arguments"
 }
 
-// computable reports whether a function has all that it needs to know of its arguments.
+// computable reports whether the arguments that a function needs are known.
 func computable(f *Function, args []Value) bool {
 	for i, arg := range args {
 		switch {

@@ -54,7 +54,7 @@ func (s Scope) ID() string {
 	return "/subscriptions/" + s.Subscription + "/resourceGroups/" + s.Group
 }
 
-// Call is what a function uses beside its arguments.
+// Call is what a function uses besides its arguments.
 type Call struct {
 	*Budget
 	Name    string // the function's name as the template spells it

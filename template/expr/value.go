@@ -157,13 +157,15 @@ func (v Value) Float() float64 {
 // Text is a string's value; empty of another kind.
 func (v Value) Text() string { return v.text }
 
-// Elements are an array's elements, which nobody changes; nil of another kind.
+// Elements returns an array's elements; nil for another kind. The caller must not
+// change them.
 func (v Value) Elements() []Value {
 	elements, _ := v.ref.([]Value)
 	return elements
 }
 
-// Members are an object's members in order, which nobody changes; nil of another kind.
+// Members returns an object's members in order; nil for another kind. The caller must
+// not change them.
 func (v Value) Members() []Member {
 	if m, ok := v.ref.(*Members); ok {
 		return m.list

@@ -85,5 +85,5 @@ var library = sync.OnceValue(func() table {
 // Find is a function by its name, whose casing does not matter; nil where there is none.
 func Find(name string) *expr.Function { return library().functions[strings.ToLower(name)] }
 
-// Names are those of all functions, which nobody changes.
+// Names lists all functions. The caller must not change it.
 func Names() []string { return library().names }

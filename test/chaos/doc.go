@@ -15,7 +15,7 @@
 // register, are deleted and recreated, and providers must be notified. Some writes
 // come in batches, short ones and ones that a job carries on. At the end each
 // client leaves one resource with a PATCH whose answer is lost and another with an
-// operation that nobody polls, and all gateways are killed once more.
+// operation that no one polls, and all gateways are killed once more.
 //
 // Six things are checked:
 //

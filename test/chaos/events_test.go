@@ -93,7 +93,7 @@ const clockError = 2 * time.Second
 
 // broken lists the promises of which no event tells. Where the store was away when the
 // answer came, or crashed before that was on disk, a later event says what a GET has found,
-// that nobody knows, or that the resource has gone.
+// that no one knows, or that the resource has gone.
 func (c *consumer) broken() (wrong []string) {
 	told, later := map[string]bool{}, map[string]time.Time{}
 	for _, e := range c.seen {

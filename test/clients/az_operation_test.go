@@ -37,7 +37,7 @@ func operations(t *testing.T, c azure) {
 			c.play(t, step{command: `resource create ` + vm + `-p {"n":1} -l eastus --query [name,properties]`, prints: `["` + name + `",{"n":1,"provisioningState":"Succeeded"}]`})
 			c.spoil(t, "eastus", "PATCH", "/"+name, "async="+row.change+",1", "1")
 			c.play(t, step{command: `resource tag ` + vm + `--tags a=b --query [tags,properties.provisioningState]`, prints: `[{"a":"b"},"Succeeded"]`})
-			if row.change != "no-url" { // how it ended, nobody could tell
+			if row.change != "no-url" { // how it ended, no one could tell
 				c.spoil(t, "eastus", "POST", "/"+name, "async="+row.change+",1", "1")
 				if o := c.run(t, strings.Fields(`resource invoke-action --action restart `+vm)...); o.Code != 0 {
 					t.Errorf("restart: exit status %d\n%s", o.Code, o.Stderr)

@@ -71,7 +71,7 @@ const template = `{
 }
 `
 
-// What concerns a whole subscription nobody else may do at the same time.
+// What concerns a whole subscription no one else may do at the same time.
 func TestAzSubscription(t *testing.T) {
 	t.Parallel()
 	c := signedIn(t, harness.WorldOptions{Config: harness.Config{InsightRegistration: "required"}})

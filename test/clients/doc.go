@@ -4,7 +4,7 @@
 // changed, and none is told more of Portico than its address, whom to trust and
 // where to sign in.
 //
-// One program is nobody's: feed/follow.mjs follows the change feed by what its page of
+// One program is no one's: feed/follow.mjs follows the change feed by what its page of
 // the documentation says.
 //
 // Portico issues no tokens; an authority of the tests' own stands in for the one

@@ -69,7 +69,7 @@ func newStand(t *testing.T, options harness.WorldOptions) stand {
 }
 
 // tokenOf is the application's token. It has the form of a JWT, as clients look
-// into it; its signature is nobody's, as Portico knows tokens by their hash.
+// into it; its signature is no one's, as Portico knows tokens by their hash.
 func tokenOf(t *testing.T) string {
 	t.Helper()
 	now := time.Now()
@@ -128,7 +128,7 @@ func authorityOf(token string) http.Handler {
 		}
 		grant(w)
 	})
-	// The directory shows nobody to an application, as it does without a permission.
+	// The directory shows no one to an application, as it does without a permission.
 	refuse := func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusForbidden, map[string]any{"error": map[string]any{"code": "Authorization_RequestDenied", "message": "Insufficient privileges to complete the operation."}})
 	}

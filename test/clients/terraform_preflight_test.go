@@ -38,7 +38,7 @@ resource "azurerm_dashboard_grafana" "one" {
 `
 
 // A plan fails with the words of the provider that would refuse it, or of the gateway, before
-// anything is sent; one that nobody refuses is applied.
+// anything is sent; one that no one refuses is applied.
 func TestTerraformHasPlansJudged(t *testing.T) {
 	t.Parallel()
 	const refusal = "There are no zones in this region."

@@ -30,7 +30,7 @@ func newMailbox(t *testing.T) *mailbox {
 
 func (m *mailbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var e struct{ Subject string }
-	_ = json.NewDecoder(r.Body).Decode(&e) // what is none is nobody's
+	_ = json.NewDecoder(r.Body).Decode(&e) // what is none is no one's
 	switch {
 	case !strings.HasSuffix(e.Subject, "/refused"):
 	case !m.takesAll.Load():

@@ -88,7 +88,7 @@ func try(t *testing.T, to contract.Reporter, target contract.Target, breaks []st
 }
 
 // The reference provider keeps the rules of what it makes for its users' resources, and
-// serves nobody but the front door; each of these cases is tried.
+// serves no one but the front door; each of these cases is tried.
 func TestProfilesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	for profile, set := range map[contract.Profile]func(*testing.T, contract.Reporter, ...string){

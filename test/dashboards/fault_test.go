@@ -69,7 +69,7 @@ func (s *site) drift(t *testing.T, p providers) {
 	s.sweep(t)
 }
 
-// tokens are one that every request uses, and one that nobody uses.
+// tokens are one that every request uses, and one that no one uses.
 func tokens() []harness.Token {
 	named := func(name string) harness.Token {
 		return harness.Token{Raw: name, TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-00000000a11c", Name: name}

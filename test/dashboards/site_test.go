@@ -13,7 +13,7 @@ import (
 )
 
 // The settings make the gateway detect, follow and give up within seconds. Jobs that
-// nobody works on are overdue after three leases.
+// no one works on are overdue after three leases.
 const settings = `
 index: {sendWithin: 2s, askTimeout: 1s, followLimit: 4s, followRecheck: 1s, pollFloor: 200ms, lateWriteWindow: 1s, callMargin: 1s}
 jobs: {lease: 2s}

@@ -155,7 +155,7 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 		`{"method":"GET","path":"` + w.SubscriptionPath() + `/providers/Contoso.Compute/virtualMachines` + version + `"}`, `{"method":"GET","path":"/nonsense"}`,
 	} {
 		status := 200
-		if strings.Contains(question, "principal") { // nobody signs in here
+		if strings.Contains(question, "principal") { // no one signs in here
 			status = 400
 		}
 		d.ask(t, status, "POST", "/admin/explain", question)

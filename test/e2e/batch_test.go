@@ -160,7 +160,7 @@ func TestBatchOutlivesItsReplicas(t *testing.T) {
 }
 
 // The embedded store alone: a gateway that is killed goes on with its batch when
-// it is started again, and nobody reads in its file what was sent.
+// it is started again, and no one reads in its file what was sent.
 func TestBatchAfterARestart(t *testing.T) {
 	t.Parallel()
 	const n = 40

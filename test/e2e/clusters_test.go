@@ -82,7 +82,7 @@ func TestCompositeResource(t *testing.T) {
 	if patched != 2 {
 		t.Errorf("%d machines were told again what they are for", patched)
 	}
-	// Nobody can take the tag away, or do without it.
+	// No one can take the tag away, or do without it.
 	for _, c := range []struct{ method, path, body string }{
 		{"PATCH", made[0] + versioned, `{"tags":{}}`}, {"PUT", made[0] + versioned, `{"location":"westus"}`},
 		{"DELETE", made[0] + "/providers/Microsoft.Resources/tags/default" + versioned, ""},

@@ -174,7 +174,7 @@ func TestFeedThroughKills(t *testing.T) {
 			w := harness.NewWorld(t, options(t))
 			w.PutGroup(t, "rg")
 			var mu sync.Mutex
-			var all []fed // the whole feed, once nobody writes
+			var all []fed // the whole feed, once no one writes
 			enough := func(told []fed) bool {
 				mu.Lock()
 				defer mu.Unlock()

@@ -33,7 +33,7 @@ type node struct {
 	deletes        int
 	refusal        string // what it was refused with last
 	// gone is in which age of the graph its delete was answered as successful, and
-	// caller who was; 0 for never, or where nobody can have heard it.
+	// caller who was; 0 for never, or where no one can have heard it.
 	gone   int64
 	caller string
 }
@@ -125,7 +125,7 @@ func (g *graph) killAtItsTurn(r *http.Request) {
 	select {
 	case g.deaths <- done:
 		<-done
-	case <-time.After(settled): // nobody minds any more
+	case <-time.After(settled): // no one minds any more
 	}
 }
 
@@ -286,7 +286,7 @@ func (g *graph) accept(r *http.Request, i int, n *node) func(http.ResponseWriter
 	}
 }
 
-// stuck are the numbers of the nodes that nobody could delete.
+// stuck are the numbers of the nodes that no one could delete.
 func (g *graph) stuck() (left []int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -71,7 +71,7 @@ func (g *graph) fillGraph(t *testing.T, w *harness.World, group string, nodes []
 }
 
 // wantEnd wants a deletion to end as the graph lets it: with nothing left, or
-// with exactly the nodes that nobody could delete, each with its provider's last
+// with exactly the nodes that no one could delete, each with its provider's last
 // word, and then with nothing when nothing keeps them any more.
 func (g *graph) wantEnd(t *testing.T, d deletion, p *harness.Portico) {
 	t.Helper()
@@ -182,7 +182,7 @@ func killSeed(t *testing.T) (first uint64, runs int) {
 
 // Of two gateways any may be killed at any moment, as often as it likes: when a
 // provider has just got a call, or has carried it out and not answered. Any
-// graph, with any faults, ends as if nobody had died: nothing is forgotten, the
+// graph, with any faults, ends as if no one had died: nothing is forgotten, the
 // group is not gone before all that it held is, and nothing goes again whose end
 // was settled.
 func TestGroupDeleteAmongKills(t *testing.T) {

@@ -205,7 +205,7 @@ func wantKnown(t *testing.T, w *harness.World, id string) (notices int) {
 }
 
 // A create and the end of its registration, through two gateways at once: one of
-// them is refused, and no resource stands where nobody may write.
+// them is refused, and no resource stands where no one may write.
 func TestUnregisterAgainstCreate(t *testing.T) {
 	t.Parallel()
 	const rounds = 30

@@ -246,7 +246,7 @@ func TestMoveAgainstWrites(t *testing.T) {
 }
 
 // What a provider says of a move is a claim. What has not moved stays where it was, in the
-// index as at its provider, and nobody makes it a second time; what is nowhere is gone.
+// index as at its provider, and no one makes it a second time; what is nowhere is gone.
 func TestMoveThatIsOnlyClaimed(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testMoveThatIsOnlyClaimed(t, "") })

@@ -140,7 +140,7 @@ func strike(t *testing.T, w *harness.World, random *rand.Rand, kills int, stop <
 }
 
 // moveThrough begins a move by whichever gateway is there, and polls it to its end
-// likewise. ok is false where nobody knows whether it began.
+// likewise. ok is false where no one knows whether it began.
 func moveThrough(t *testing.T, w *harness.World, r harness.Request) (a harness.Answer, ok bool) {
 	t.Helper()
 	call := func(r harness.Request) (harness.Answer, bool) {

@@ -11,7 +11,7 @@ import (
 	"portico/test/harness"
 )
 
-// A PATCH that nobody heard the end of is asked for until the index shows what
+// A PATCH that no one heard the end of is asked for until the index shows what
 // became of it: the casing and the tags that the provider has.
 func TestPatchWithoutAnAnswer(t *testing.T) {
 	t.Parallel()

@@ -95,7 +95,7 @@ func TestEveryCallShowsTheCertificate(t *testing.T) {
 				p.Write(t, regexp.MustCompile(`(?m)^  - namespace: .*$`).ReplaceAllString(text, "${0}\n    httpClient: "+client))
 				reload(t, p).Want(t, 200)
 			}
-			// Nobody else is answered.
+			// No one else is answered.
 			stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}}
 			defer stranger.CloseIdleConnections()
 			a, err := stranger.Get(w.Contoso("westus").URL + w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version)

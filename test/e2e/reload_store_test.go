@@ -8,7 +8,7 @@ import (
 )
 
 // A reload for which the store was missing is made when the store is back, by
-// nobody's doing: neither is a change lost, nor is a configuration called bad that
+// no one's doing: neither is a change lost, nor is a configuration called bad that
 // is not. The log shows when the store was away.
 func TestReloadWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()

@@ -123,7 +123,7 @@ func TestReloads(t *testing.T) {
 	p.Write(t, p.Text(t, withCloudName(config, "mended")))
 	becomes("mended")
 
-	// From here on nobody looks at the file.
+	// From here on no one looks at the file.
 	p.Write(t, p.Text(t, withCloudName(config, "by SIGHUP")))
 	p.SendHangup(t)
 	becomes("by SIGHUP")

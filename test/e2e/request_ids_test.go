@@ -36,7 +36,7 @@ func TestWhatARequestBeganCarriesItsIDs(t *testing.T) {
 		}, 202, 2},
 		{"a move is followed, and what moved is asked for", "POST", "/moveResources", "async=location", moveRequest("moveResources", from, to, id), 202, 3},
 		{"a deletion deletes what its group holds", "DELETE", "/vm", "async=location", harness.Request{Method: http.MethodDelete, Path: to + ownVersion}, 202, 3},
-		// When the PUT could no longer take effect it is asked for again, by nobody's request.
+		// When the PUT could no longer take effect it is asked for again, by no one's request.
 		{"a PUT without an answer is verified", "PUT", "/other", "reset-after", other, 502, 2},
 	} {
 		if c.fault != "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // A revoked certificate is refused as soon as the list is taken over, also over a
-// connection that is open. Where the list has ended nobody signs in by a certificate, and
+// connection that is open. Where the list has ended no one signs in by a certificate, and
 // a list of a stranger's is not taken.
 func TestRevokedCertificateIsRefused(t *testing.T) {
 	t.Parallel()

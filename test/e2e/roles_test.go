@@ -44,7 +44,7 @@ func role(t *testing.T, p *harness.Portico, scope, name, definition string) stri
 }
 
 // An owner is one in its own tenant. Another tenant's caller who has the same object id, or
-// a group of the same id, is nobody there, and is not shown the owner.
+// a group of the same id, is no one there, and is not shown the owner.
 func TestOwnersAreOfTheirTenant(t *testing.T) {
 	t.Parallel()
 	const theirs, theirTenant = "00000000-0000-0000-0000-0000000000b2", "00000000-0000-0000-0000-0000000000bb"

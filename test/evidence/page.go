@@ -7,7 +7,7 @@ import (
 )
 
 // Place is where a page has what one suite has measured: between two lines that show to
-// nobody but who edits the page.
+// no one but who edits the page.
 type Place struct {
 	File string
 	// Subject names what was measured, and Command what writes it.

@@ -61,7 +61,7 @@ type Config struct {
 	// Auth is YAML of the auth section beside Tokens, indented by two spaces.
 	Auth string
 	// Owners may do everything without a role, by their object ids; nil stands for those of
-	// all Tokens and for IssuedTo, an empty list for nobody.
+	// all Tokens and for IssuedTo, an empty list for no one.
 	Owners []string
 	// OwnersAt are the scopes of further owners, by their object ids.
 	OwnersAt map[string][]string

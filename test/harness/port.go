@@ -49,7 +49,7 @@ func FreeAddress(t testing.TB) string {
 	}
 }
 
-// claimPorts takes a block that nobody has; false if there is none.
+// claimPorts takes a block that no one has; false if there is none.
 func claimPorts() bool {
 	const blocks = (lastPort - firstPort) / blockSize
 	begin := rand.IntN(blocks)

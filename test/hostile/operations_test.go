@@ -149,7 +149,7 @@ func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 		w.wantHidden(t, who, http.MethodGet, "/providers/Evil.Test/operationResults/unknown")
 		w.wantHidden(t, who, http.MethodGet, "/providers/Evil.Test/locations/westus/operationResults/unknown/result"+api)
 	}
-	// What a read has named belongs to nobody but the tenant.
+	// What a read has named belongs to no one but the tenant.
 	learned := "/subscriptions/" + ours + strings.Replace(tail, "unknown", "learned", 1)
 	w.provider.On(http.MethodGet, "learned", answer(200, `{"status":"InProgress"}`))
 	w.provider.On(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", learned)))
@@ -159,7 +159,7 @@ func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 	w.wantHidden(t, bob, http.MethodGet, learned)
 }
 
-// A read that names somebody else's operation by another URL grants nobody access to
+// A read that names somebody else's operation by another URL grants no one access to
 // it.
 func TestReadRecordsNoOperationOfAnother(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestReadRecordsNoOperationOfAnother(t *testing.T) {
 }
 
 // Two operations whose URLs differ only in the query belong to those who started them;
-// a URL with any other query belongs to nobody.
+// a URL with any other query belongs to no one.
 func TestOperationsThatDifferInTheirQuery(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
@@ -195,7 +195,7 @@ func TestOperationsThatDifferInTheirQuery(t *testing.T) {
 }
 
 // A provider names operations of its own namespace and of the subscription in the
-// request. Any other URL is replaced, and changes nobody's operation.
+// request. Any other URL is replaced, and changes no one's operation.
 func TestProviderCannotClaimAnOperationOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

@@ -11,7 +11,7 @@ import (
 )
 
 // audit compares what callers were told with the index, lists and the providers, once
-// nobody calls any more.
+// no one calls any more.
 func (c *callers) audit(t *testing.T) {
 	t.Helper()
 	for g := range c.gateways {

@@ -105,7 +105,7 @@ func unless(holds bool, fault string) string {
 }
 
 // judgeFailover holds each call to what is promised while the store fails over: what is not
-// served is refused, and nobody is let in.
+// served is refused, and no one is let in.
 func (c *callers) judgeFailover(t *testing.T, changes []change) {
 	t.Helper()
 	c.judgeUnpolled(t, func(accepted time.Duration) bool {

@@ -41,7 +41,7 @@ func (l *ledger) tag(id string, n int) {
 	l.tags[id] = n
 }
 
-// copies are of a ledger in which nobody writes any more.
+// copies are of a ledger in which no one writes any more.
 func (l *ledger) copies() (resources, roles map[string]fate, tags map[string]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

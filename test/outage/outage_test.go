@@ -36,7 +36,7 @@ type course struct {
 	calls  int           // of each kind, at each gateway, in each part, at least
 }
 
-// A store that is away ends no call in another way than by 503 with Retry-After, lets nobody
+// A store that is away ends no call in another way than by 503 with Retry-After, lets no one
 // in, loses nothing that was acknowledged, and delays what had begun before.
 func TestStoreThatIsAway(t *testing.T) {
 	tried := course{rounds: 1, ttl: 4 * time.Second, think: 100 * time.Millisecond, calls: 3}
@@ -175,7 +175,7 @@ func (c *callers) loseRole(t *testing.T) {
 }
 
 // doomedGroups makes a group for each gateway that takes some seconds to delete, and returns
-// their ids. They are in a subscription of which nobody reads what counts here: memory
+// their ids. They are in a subscription of which no one reads what counts here: memory
 // forgets what it knows of one that changes.
 func (c *callers) doomedGroups(t *testing.T, round int) (ids []string) {
 	t.Helper()

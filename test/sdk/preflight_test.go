@@ -28,7 +28,7 @@ type azapiPlan struct {
 // azapiUnknown stands for a value that is known only after something else has been made.
 const azapiUnknown = "[length('foo')]"
 
-// judge asks as azapi does, by the pipeline of the SDK, and returns what nobody refuses.
+// judge asks as azapi does, by the pipeline of the SDK, and returns what no one refuses.
 func (c clients) judge(t *testing.T, plan azapiPlan) (validated []string, err error) {
 	t.Helper()
 	request, err := runtime.NewRequest(t.Context(), http.MethodPost, c.Portico.URL+"/providers/Microsoft.Resources/validateResources?api-version=2020-10-01")
@@ -69,7 +69,7 @@ func TestPlansOfAzapiAreJudged(t *testing.T) {
 	for _, c := range []struct {
 		plan       azapiPlan
 		id         string // below its group's namespace
-		code, says string // "": nobody refuses it
+		code, says string // "": no one refuses it
 	}{
 		{plan("rg", "virtualMachines", "westus", `{"name":"a","kind":"k","properties":{"cores":2}}`), "virtualMachines/a", "", ""},
 		{plan("rg", "virtualMachines", "westus", `{"name":"a","properties":{"cores":"`+azapiUnknown+`"}}`), "virtualMachines/a", "", ""},

@@ -57,7 +57,7 @@ func nextOf(t *testing.T, got reply) string {
 }
 
 // F3, F5, F6, F7: a walk over several pages continues for its caller, at any gateway;
-// for nobody and nothing else.
+// for no one and nothing else.
 func testWalks(t *testing.T, w *world) {
 	w.holdPages(t, "walks")
 	const first = pagesOfRegions + "?" + V

@@ -77,7 +77,7 @@ func headersOf(parent string, state ...string) http.Header {
 	return h
 }
 
-// A trusted caller decides, within the bound on that; nobody else does.
+// A trusted caller decides, within the bound on that; no one else does.
 func TestRequestSampling(t *testing.T) {
 	var r recorded
 	never, always := r.tracer(Sampling{Callers: 3}), r.tracer(Sampling{Share: 1, Callers: 3})

@@ -202,7 +202,7 @@ func TestHeadsAreBounded(t *testing.T) {
 	}
 }
 
-// A large content that nobody reads ends with the call's time, and with its caller.
+// A large content that no one reads ends with the call's time, and with its caller.
 func TestContentThatNobodyReads(t *testing.T) {
 	for name, c := range map[string]struct {
 		timeout time.Duration

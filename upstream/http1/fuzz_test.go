@@ -215,7 +215,7 @@ var (
 func stricter(reason error, answer []byte) bool {
 	switch {
 	case errors.Is(reason, errFolded), errors.Is(reason, errTooMany), errors.Is(reason, errInterim), errors.Is(reason, errTooLong):
-		return true // bounds, and a form that nobody may send
+		return true // bounds, and a form that no one may send
 	case errors.Is(reason, errFieldLine):
 		return spaceInName.Match(answer)
 	case errors.Is(reason, errEncoding):

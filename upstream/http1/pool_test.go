@@ -58,7 +58,7 @@ func TestConnectionsThatAreNotReused(t *testing.T) {
 	}
 }
 
-// Bytes that come while nobody asked are no answer, whenever they come: also such as
+// Bytes that come while no one asked are no answer, whenever they come: also such as
 // TLS has read together with the answer before them.
 func TestBytesThatNobodyAskedFor(t *testing.T) {
 	for _, later := range []bool{false, true} {

@@ -133,7 +133,7 @@ func writeWaits() bool {
 	return false
 }
 
-// fill writes to a connection that nobody reads until it takes nothing more.
+// fill writes to a connection that no one reads until it takes nothing more.
 func fill(t *testing.T, conn net.Conn) (filled int64) {
 	t.Helper()
 	for _, size := range []int{64 << 20, 1} { // what has no room for much may have some for a byte

@@ -44,7 +44,7 @@ func TestFileIsKept(t *testing.T) {
 	}
 }
 
-// Nobody else may say where tokens are sent, and a token that somebody wrote into the file
+// No one else may say where tokens are sent, and a token that somebody wrote into the file
 // is not repeated in the error.
 func TestFilesThatAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "contexts.yaml")

@@ -119,8 +119,8 @@ func sufferingOf(all []api.ErrorAnswer) []suffering {
 // mostNamed bounds how many subscriptions are looked up.
 const mostNamed = 100
 
-// nameThem gives the names of the first subscriptions. A subscription that there is not has
-// none, and none has one while the store does not answer.
+// nameThem gives the names of the first subscriptions. A subscription that does not
+// exist is left out, and so are all while the store does not answer.
 func nameThem(ctx context.Context, c *api.Client, found []suffering) {
 	for i := range found[:min(len(found), mostNamed)] {
 		if found[i].subscription == "" {

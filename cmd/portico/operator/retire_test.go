@@ -7,7 +7,7 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// A dry run ends with what follows from it, and a name that nobody knows is no region that
+// A dry run ends with what follows from it, and a name that no one knows is no region that
 // can go.
 func TestRetireSaysWhatFollows(t *testing.T) {
 	alone(t)

@@ -91,7 +91,7 @@ func (s sweeping) run(ctx context.Context) error {
 	return nil
 }
 
-// ordered has the running service make the sweep.
+// ordered makes the running service do the sweep.
 func (s sweeping) ordered(ctx context.Context, c *api.Client, show func(sweep.Report)) (report sweep.Report, err error) {
 	answer, err := c.Do(ctx, api.Request{
 		Method: http.MethodPost, Path: "/admin/sweeps", Content: api.Sweep{DryRun: s.order.DryRun, Subscription: s.order.Subscription},

@@ -46,7 +46,7 @@ type Client struct {
 	http        *http.Client
 }
 
-// NewClient returns a client. It calls nobody. The caller closes it.
+// NewClient returns a client. It makes no call. The caller closes it.
 func NewClient(o ClientOptions) (*Client, error) {
 	at, err := url.Parse(o.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || strings.Trim(at.Path, "/") != "" ||

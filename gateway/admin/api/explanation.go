@@ -160,7 +160,7 @@ type ExplainedJudge struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Who judges planned resources, and what they say.
+// The judges of planned resources, and their verdicts.
 const (
 	GatewayJudges  = "gateway"
 	ShapeJudges    = "shape"

@@ -63,7 +63,7 @@ type ResourceEvent struct {
 	Time          time.Time `json:"time"`
 	Action        string    `json:"action"`
 	Status        string    `json:"status"`
-	Caller        string    `json:"caller,omitempty"` // the object ID of who asked, or what of Portico did it
+	Caller        string    `json:"caller,omitempty"` // the caller's object ID, or the part of Portico that acted
 	Name          string    `json:"name,omitempty"`   // that the caller had in its token
 	CorrelationID string    `json:"correlationId,omitempty"`
 }

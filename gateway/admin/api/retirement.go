@@ -21,7 +21,7 @@ type Retirement struct {
 	DryRun     bool   `json:"dryRun,omitempty"`
 	InMap      bool   `json:"inMap,omitempty"` // the map still has it, so that only a dry run is answered
 	Rows       int    `json:"rows"`
-	Intents    int    `json:"intents"` // writes of which nobody knows how they ended
+	Intents    int    `json:"intents"` // writes of which no one knows how they ended
 	Touched    int    `json:"touched"` // collections that groups are looked at in before they go
 	Coverage   int    `json:"coverage"`
 	Notices    int    `json:"notices"`

@@ -13,7 +13,7 @@ import (
 // Bounds of tokens that are guessed.
 const (
 	mostFailures  = 5   // different ones, by one address within failureTime
-	mostGuesses   = 100 // of them, while those go on who are known there
+	mostGuesses   = 100 // of them; with fewer, known tokens still pass
 	failureTime   = time.Minute
 	knownTime     = time.Hour // since a right token was used
 	mostAddresses = 1024
@@ -22,7 +22,7 @@ const (
 // Attempts paces guesses of a token by address: sign-ins, and requests that bring one. After
 // mostFailures an address gets no answer that would tell whether another guess is right, but
 // to a token that was used from there before: whoever shares an address with a guesser goes
-// on, and after mostGuesses nobody does. The zero value has seen none. It is safe for
+// on, and after mostGuesses no one does. The zero value has seen none. It is safe for
 // concurrent use.
 type Attempts struct {
 	mu     sync.Mutex

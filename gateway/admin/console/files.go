@@ -33,7 +33,7 @@ type file struct {
 }
 
 // Files answers GET of the page, at /, and of its files below /console/. They hold no
-// data, so that nobody needs to be signed in for them.
+// data, so they need no session.
 func Files() http.Handler {
 	all := files{}
 	entries, err := fs.ReadDir(assets, "assets")

@@ -20,7 +20,7 @@ func TestSessionsEnd(t *testing.T) {
 		if !alive(used, true) {
 			t.Fatal("a session that is used ended")
 		}
-		alive(idling, false) // a page that nobody looks at asks all the same
+		alive(idling, false) // a page that no one looks at asks all the same
 	}
 	if alive(idling, true) {
 		t.Error("an idle session goes on")

@@ -15,7 +15,7 @@ const (
 	sinkLag    = 5 * time.Minute
 )
 
-// events finds changes that nobody can read yet.
+// events finds changes that readers cannot see yet.
 func (s Sources) events(ctx context.Context, f *finding) error {
 	counts, err := s.Store.Events.Count(ctx)
 	if err == nil && counts.Oldest > eventsWait {

@@ -48,7 +48,7 @@ func (s Sources) lookAtStore(ctx context.Context, f *finding) {
 	}
 }
 
-// jobs finds those that nobody works on, and those that come to nothing.
+// jobs finds jobs without a worker, and jobs whose attempts all fail.
 func (s Sources) jobs(ctx context.Context, f *finding) error {
 	counts, err := s.Store.CountJobs(ctx, overdue*s.Config.Jobs.Lease, 0)
 	if err != nil {

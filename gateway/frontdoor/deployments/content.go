@@ -1,5 +1,6 @@
-// Package deployments has the routes of deployments of templates: it reads what clients send
-// for one, has a job run it, and says what one would do, with nothing changed.
+// Package deployments serves the routes of template deployments: it reads a client's
+// request, starts the job that runs the deployment, and answers what-if and validate
+// without changing anything.
 package deployments
 
 import (

@@ -51,8 +51,8 @@ func samples(resources []*template.Resource) (chosen []*template.Resource) {
 	return chosen
 }
 
-// Judge returns the refusals of resources that a template would send, in their order, each as
-// if those before it had been made; nil: nobody refuses it.
+// Judge returns the refusals of resources that a template would send, in their order,
+// each as if those before it existed; nil: no judge refuses it.
 type Judge func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent) ([]*arm.Error, error)
 
 // check refuses a deployment of a name if any of its resources would be refused.

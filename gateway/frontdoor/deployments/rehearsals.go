@@ -93,7 +93,7 @@ func (d Rehearsals) read(r *http.Request, x *exchange.Exchange, id, version stri
 	return v, fault == nil, fault
 }
 
-// unknownType reports whether nothing is found because nobody serves its type.
+// unknownType reports whether a read found nothing because no region serves the type.
 func unknownType(fault *arm.Error) bool {
 	return fault.Code == arm.InvalidResourceNamespace || fault.Code == arm.InvalidResourceType
 }

@@ -9,7 +9,7 @@ import (
 	"portico/operations/deploy"
 )
 
-// validated is the answer for a deployment that nobody refuses.
+// validated is the answer for a deployment that passes every judge.
 type validated struct {
 	ID         string              `json:"id"`
 	Name       string              `json:"name"`

@@ -12,9 +12,10 @@ import (
 	"portico/regions"
 )
 
-// warnUnknown says of actions of a role that they name no resource type that is known: the
-// role is taken all the same, as the type may come later, but it allows, or excludes,
-// nothing by them. The client is told how many, in a header; the log has the first one.
+// warnUnknown says of actions of a role that they name no resource type that is known:
+// the role is taken all the same, as the type may come later, but it allows, or
+// excludes, nothing by them. A header of the answer counts them; the log names the
+// first one.
 func (g Definitions) warnUnknown(w http.ResponseWriter, x *exchange.Exchange, permissions []rbac.Permission) {
 	n, first := 0, ""
 	known := knownTypes(g.Map)

@@ -45,7 +45,7 @@ const (
 	Follow            // whether its provider is done; end a nested deployment
 )
 
-// Order is something to do now. Its outcome is told by [Plan.Settle].
+// Order is something to do now. The caller reports its outcome with [Plan.Settle].
 type Order struct {
 	Step int
 	Act  Act
@@ -77,7 +77,8 @@ type Limits struct {
 type Step struct {
 	DependsOn []int  // numbers of earlier and later steps
 	Endpoint  string // to which it is sent; empty: it is not bounded by one
-	// Nested: it is a nested deployment. It takes no room beside what it Holds.
+	// Nested: it is a nested deployment. It takes no room besides that of the steps it
+	// Holds.
 	Nested  bool
 	Holds   []int // the steps in it, which depend on each other alone
 	State   State
@@ -106,7 +107,7 @@ func New(steps []Step, limits Limits) *Plan {
 	return p
 }
 
-// enclose has steps know what holds them.
+// enclose records in each step the nested deployment that holds it.
 func (p *Plan) enclose() {
 	for i := range p.Steps {
 		for _, held := range p.Steps[i].Holds {
@@ -115,8 +116,8 @@ func (p *Plan) enclose() {
 	}
 }
 
-// Grow adds the steps of a nested deployment that is about to begin, which nobody could know
-// before. Their numbers go on behind those of all others.
+// Grow adds the steps of a nested deployment that is about to begin, since they were
+// unknown before. Their numbers follow those of all others.
 func (p *Plan) Grow(nested int, steps []Step, holds []int) {
 	p.Steps = append(p.Steps, steps...)
 	if p.Canceled {

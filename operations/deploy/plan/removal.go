@@ -13,9 +13,9 @@ func (p *Plan) Removes() bool {
 	return p.Complete && p.removal == nil && over && end == Succeeded
 }
 
-// Remove has the deployment delete members, of which so many that are not among them have
-// gone before. In which order they are deleted, and what the refusal of one means for the
-// others, is up to the plan of a group's deletion.
+// Remove adds the deletion of members to the plan; gone counts those that were deleted
+// before. The plan of a group's deletion decides their order, and what the refusal of
+// one means for the others.
 func (p *Plan) Remove(members []*deletion.Member, gone int, known []deletion.TypeOrder) {
 	p.removal = deletion.New(deletion.Limits{
 		PerEndpoint: p.limits.PerEndpoint, PerJob: p.limits.PerDeployment, Budget: p.limits.Budget, Pause: p.limits.Pause, Longest: longestPause,

@@ -171,7 +171,7 @@ type pairing struct {
 	used []bool
 }
 
-// first gives an element that has none the first that nobody has and that fits.
+// first pairs an element that has no partner with the first free one that fits.
 func (p *pairing) first(i int, candidates []int, fits func(at int) bool) {
 	for _, at := range candidates {
 		if p.of[i] >= 0 {
@@ -183,7 +183,7 @@ func (p *pairing) first(i int, candidates []int, fits func(at int) bool) {
 	}
 }
 
-// keysOf are those by which an element is found: its name and its ID, else all of it.
+// keysOf returns the keys that find an element: its name and its ID, else all of it.
 func keysOf(e expr.Value) (keys []string) {
 	for _, name := range []string{"name", "id"} {
 		if m, found := e.Member(name); found && m.Is(expr.String) {

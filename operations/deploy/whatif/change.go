@@ -73,9 +73,9 @@ type Record struct{ Sent, Answered expr.Value }
 // Digest makes of a secret what can be kept and compared, but not read.
 type Digest func(secret []byte) string
 
-// Compare says what becomes of a planned resource. The resource that stands is null where
-// there is none; last is nil where no deployment has sent it, and digest is that with which
-// last was kept.
+// Compare says what becomes of a planned resource. The current resource is null where
+// there is none. last is nil where no deployment has sent it; digest is the one that
+// last was recorded with.
 func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change {
 	c := Change{ID: p.ID, Type: Create, After: p.document()}
 	if !stands.Is(expr.Object) {
@@ -97,8 +97,8 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change 
 	return c
 }
 
-// Holds reports whether what stands has all that was sent, as [Compare] without a record
-// does.
+// Holds reports whether the current resource contains everything that was sent, by the
+// comparison that [Compare] makes without a record.
 func Holds(stands, sent expr.Value) bool {
 	steps := mostSteps
 	d := differ{steps: &steps}

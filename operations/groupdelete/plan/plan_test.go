@@ -184,7 +184,7 @@ func TestDeletionKeepsPauses(t *testing.T) {
 	}
 }
 
-// What went is remembered beside what came while nobody worked on the deletion:
+// What went is remembered beside what came while no one worked on the deletion:
 // each further step has what was refused tried anew.
 func TestDeletionGoesOnBesideWhatCame(t *testing.T) {
 	for name, c := range map[string]struct {

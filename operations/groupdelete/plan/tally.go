@@ -9,7 +9,7 @@ import (
 // score counts calls that were answered, and those of them that succeeded.
 type score struct{ calls, successes int }
 
-// tally counts how calls for one type fared while resources of which other types
+// tally counts, for each type, how its calls fared while resources of each other type
 // existed. If refusals name no reason, nothing else shows an order: if calls mostly
 // fail while resources of another type exist, and hardly ever without them, that type
 // goes first.

@@ -47,7 +47,7 @@ type world struct {
 	now     time.Time
 	events  events
 	serial  int
-	epoch   int // of the plan; calls of an earlier one are nobody's
+	epoch   int // of the plan; calls of an earlier one are no one's
 
 	calls, settled int
 }
@@ -241,7 +241,7 @@ func (w *world) call(key string, done func(Result)) {
 	})
 }
 
-// mustStay are the keys of what nobody could delete.
+// mustStay are the keys of what no one could delete.
 func (w *world) mustStay() (keys []string) {
 	// What is left waits for itself in a circle unless it can be taken away.
 	left := slices.Repeat([]bool{true}, len(w.things))
