@@ -27,7 +27,7 @@ type Principal struct {
 	// Credential distinguishes the credentials of one principal, and reveals nothing else
 	// of them. It is "" if there are none, or p's is not known.
 	Credential string `json:",omitempty"`
-	// Issuer is who issued the token that the caller signed in with, "" for another
+	// Issuer is the issuer of the token that the caller signed in with, "" for another
 	// credential.
 	Issuer string `json:",omitempty"`
 	// Delegated: a user acts, by way of the application AppID.

@@ -26,13 +26,13 @@ var (
 	errInvalidStatus  = errors.New("the provider answered with what is no status")
 )
 
-// attempt sends a call to an address. If it cannot connect it tries others: nothing
-// has been sent then. It avoids the addresses in tried while there are others, and adds
+// attempt sends a call to an address. If it cannot connect it tries others: nothing has
+// been sent then. It avoids the addresses in tried while there are others, and adds
 // those that it calls. Without tried it also repeats a read whose connection broke off,
-// once, at another address: the caller has had nothing of an answer, and no one else
-// repeats the call. An answer counts as in flight until its body is closed. now is when
-// the attempt begins: its caller has just read the clock, which costs as much as an
-// allocation.
+// once, at another address: the caller has had nothing of an answer, and no other part
+// of Portico repeats the call. An answer counts as in flight until its body is closed.
+// now is when the attempt begins: its caller has just read the clock, which costs as
+// much as an allocation.
 func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried, now time.Time) attemptResult {
 	var own health.Tried
 	repeats := tried == nil && !isWrite(call.Method) && len(call.Content) == 0

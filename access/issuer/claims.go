@@ -67,7 +67,7 @@ const (
 )
 
 // principal returns whose the claims are. Without a tenant or an object that is a GUID
-// they are no one's, and missing says which.
+// there is no principal, and missing names the claim.
 func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 	names := i.options.Claims
 	p = access.Principal{

@@ -256,8 +256,8 @@ func (c conclusion) restricts() {
 	c.s.fatal("the move succeeds or is refused", c.String())
 }
 
-// tellsOfAbsence reports whether an answer says that something is not there. An operation
-// resource has no status of its own to say it with.
+// tellsOfAbsence reports whether an answer says that something is not there. An
+// operation resource has no status of its own for that.
 func tellsOfAbsence(a *Answer) bool {
 	return a.Status == http.StatusNotFound || text(a.doc, "status") == "Failed"
 }

@@ -85,7 +85,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	}
 }
 
-// changeOf is an event as operators see it: with the name of who caused it.
+// changeOf is an event as operators see it: with the name of the caller that caused it.
 func changeOf(e events.Event) events.CloudEvent {
 	shown := e.CloudEvent()
 	shown.Data.Name = e.Cause.Name

@@ -93,8 +93,8 @@ func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Wai
 	return &w, nil
 }
 
-// openWrites are the reasons for which a provider is asked before a request goes on, or
-// for which it is refused, apart from jobs.
+// openWrites are the reasons, apart from jobs, to ask a provider before a request goes
+// on, or to refuse it.
 var openWrites = []string{api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay}
 
 // heldBy are those of what is known that refuse or delay a request.

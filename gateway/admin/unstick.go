@@ -56,7 +56,7 @@ func (l unsticker) unstick(w http.ResponseWriter, r *http.Request) (int, any, er
 	return l.answer(at, sent.Step, done, err)
 }
 
-// rehearse says what a step would do: it takes the step, of which each write is rolled back.
+// rehearse says what a step would do: it takes the step and rolls back each write.
 func (l unsticker) rehearse(ctx context.Context, at *stuck, step string) (int, any, error) {
 	done, err := at.take(engine.Rehearse(ctx), step)
 	done.DryRun = true

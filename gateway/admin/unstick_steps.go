@@ -32,7 +32,7 @@ func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Un
 	return done, nil
 }
 
-// stuckResource is a resource that the index has, or of which a write is open.
+// stuckResource is a resource with a row in the index, or with an open write.
 func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, error) {
 	key := arm.Fold(id)
 	u, err := l.Store.UnverifiedResource(ctx, sub, key)

@@ -57,7 +57,7 @@ type count struct {
 	at   time.Time // when the store counted; the zero time: not yet
 }
 
-// NewCounts returns counts of which none is known.
+// NewCounts returns counts without a known value.
 func NewCounts() *Counts { return &Counts{of: map[counted]*count{}} }
 
 // count returns a count. Where there are too many they begin anew.

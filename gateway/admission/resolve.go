@@ -23,9 +23,8 @@ type Finder interface {
 	Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error
 }
 
-// Resolve decides who serves q for the caller of x. Where that depends on a
-// resource of which the index does not know whether it exists, it searches for the
-// resource and resolves again.
+// Resolve decides who serves q for the caller of x. Where that depends on a resource
+// that the index does not know, it searches for the resource and resolves again.
 func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, body routing.Body) (*routing.Decision, error) {
 	var searched []string
 	for {

@@ -24,8 +24,8 @@ type Captured struct {
 // Capture returns a writer that holds an answer of at most limit bytes.
 func Capture(limit int64) *Captured { return &Captured{header: http.Header{}, limit: limit} }
 
-// CaptureBeginning is Capture for an answer of any length, of which no more than the first
-// limit bytes are held.
+// CaptureBeginning is Capture for an answer of any length; it holds the first limit
+// bytes at most.
 func CaptureBeginning(limit int64) *Captured {
 	return &Captured{header: http.Header{}, limit: limit, begins: true}
 }

@@ -81,8 +81,9 @@ type Exchange struct {
 	Received int64            // bytes of content
 	Merged   bool             // the answer was put together of several regions'
 	Route    string           // of a resource of Portico's own, as its routes have it
-	// Action is what the caller asked to do, in the words of roles, and AllowedBy the role
-	// assignment that allowed it, or why there is none; both are "" where no one asked.
+	// Action is what the caller asked to do, in the words of roles, and AllowedBy the
+	// role assignment that allowed it, or why there is none; both are "" where roles
+	// were not checked.
 	Action, AllowedBy string
 	// RouteAction is what the route of one of Portico's own resources does, in the words of
 	// roles; "" where the request is for no such route.

@@ -27,7 +27,7 @@ type Metrics struct {
 	provider *meter.Handles[place, *meter.Times]
 	received prometheus.Counter
 	sent     prometheus.Counter
-	// shown are those of which [Traffic] is made.
+	// shown are the metrics that [Traffic] is built from.
 	shown *prometheus.Registry
 }
 

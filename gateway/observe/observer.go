@@ -1,4 +1,4 @@
-// Package observe says what became of requests: it writes the access log and the
+// Package observe reports the outcomes of requests: it writes the access log and the
 // audit log, and counts and times requests in the metrics.
 //
 // An [Observer] does this once per request, after its answer, on the goroutine that

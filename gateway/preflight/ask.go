@@ -28,7 +28,7 @@ const (
 	atOnce = 16
 )
 
-// question is a planned resource of which its provider is asked.
+// question is a planned resource that its provider has to judge.
 type question struct {
 	*Resource
 	Verdict

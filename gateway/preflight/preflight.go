@@ -45,7 +45,7 @@ type Judge func(ctx context.Context, target string, content []byte) (Verdict, er
 type Verdict struct {
 	Fault   *arm.Error // its answer to the client; nil: it does not refuse
 	Request *routing.Request
-	// Decision says who would serve it; nil if that is not known.
+	// Decision is the routing of the resource; nil if it is not known.
 	Decision *routing.Decision
 }
 
@@ -97,8 +97,8 @@ func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription s
 	return merged(questions, p.askAll(r, x, questions)), nil
 }
 
-// GatewayFaults are Faults without those that providers find. Nothing is called, and nothing
-// paid for.
+// GatewayFaults are Faults without those that providers find. It calls no provider and
+// charges nothing.
 func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, resources []Resource) ([]*arm.Error, error) {
 	questions, err := p.judgeAll(r, x, resources, false)
 	if err != nil {

@@ -27,7 +27,7 @@ func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method
 			err = p.confirmAbsence(r.Context(), x, d)
 		}
 		if err != nil {
-			_ = answer.Body.Close() // no one wants the rest
+			_ = answer.Body.Close() // the rest is not needed
 			return nil, err
 		}
 	}

@@ -119,7 +119,7 @@ type Begun struct {
 	Record  []byte // what clients see while it runs
 	Content []byte // all that its job needs
 	Payload string // of its job
-	// Operation is polled by its caller, who gets the job's ID in Follow.
+	// Operation is what the caller polls. Its Follow becomes the ID of the job.
 	Operation operations.Operation
 	History   int // how many of the scope are kept; the oldest ones that have ended go
 	Running   int // how many of the subscription may be under way

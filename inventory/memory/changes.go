@@ -108,7 +108,7 @@ func (c *Changes) follow(ctx context.Context) {
 		case <-c.wake:
 		}
 		var err error
-		if timing.Elapsed(c.last.Load().at, c.options.Now()) > Interval { // no one woke it while it asked
+		if timing.Elapsed(c.last.Load().at, c.options.Now()) > Interval { // nothing woke it while it asked
 			err = c.Ask(ctx)
 		}
 		c.endQuestion()

@@ -18,7 +18,7 @@ type sharedReads[T any] struct {
 }
 
 // underWay are the readings of a key: the one that has begun, and the one that begins
-// when that has ended, nil when no one waits for it.
+// when that has ended, nil when no caller waits for it.
 type underWay[T any] struct {
 	now, next *reading[T]
 }

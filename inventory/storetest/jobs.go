@@ -232,7 +232,7 @@ func testJobs(t *testing.T, database Database) {
 		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
 		taken := b.one("b")
 		equal(b, taken.State, jobrow.Cancelling)
-		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is running: no one loses a lease
+		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is running: no holder loses a lease
 		b.ok(b.EndJob(b.ctx, taken, jobrow.Cancelled, taken.Payload))
 		b.is(b.CancelJob(b.ctx, Sub, held.ID), jobrow.ErrEnded)
 		b.is(b.CancelJob(b.ctx, Sub, [16]byte{1}), inventory.ErrNotFound)

@@ -201,7 +201,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, answer.Body)
 }
 
-// SayAbsent answers that a resource is not there, as ARM has providers say it.
+// SayAbsent answers that a resource does not exist, in ARM's form.
 func SayAbsent(w http.ResponseWriter, path string) {
 	w.WriteHeader(http.StatusNotFound)
 	fmt.Fprintf(w, `{"error":{"code":"ResourceNotFound","message":"The Resource '%s' was not found."}}`, path[strings.LastIndexByte(path, '/')+1:])

@@ -9,7 +9,7 @@ import (
 	"portico/inventory/assignments"
 )
 
-// configuredBy is who made the assignments that the configuration stands for.
+// configuredBy is the creator shown for assignments that come from the configuration.
 const configuredBy = "auth.owners"
 
 func isConfigured(a assignments.Assignment) bool { return a.CreatedBy == configuredBy }

@@ -1,11 +1,12 @@
 // Package plan decides, as a pure value, what a deployment does next: which of its steps
 // are sent, asked for and followed, and how it ends.
 //
-// Nothing is sent before all it depends on has succeeded, and all that can be sent is, within
-// the bounds. A failed step ends those that depend on it, and nothing else. A step of which
-// no answer came is asked for, and sent again only once it cannot land any more. A nested
-// deployment is a step that holds others: it is begun before them, and ends after them. In
-// complete mode, what the template lacks is deleted once each step has succeeded, and not before.
+// Nothing is sent before all it depends on has succeeded, and all that can be sent is,
+// within the bounds. A failed step ends those that depend on it, and nothing else. A
+// step without an answer is asked for, and sent again only once it cannot land any
+// more. A nested deployment is a step that holds others: it is begun before them, and
+// ends after them. In complete mode, what the template lacks is deleted once each step
+// has succeeded, and not before.
 package plan
 
 import (
