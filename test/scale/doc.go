@@ -4,4 +4,5 @@
 // it has found into docs/evidence.md:
 //
 //	go test ./test/scale -count=1 -timeout 120m -v -run TestScale -scale.decades 4,5,6 -scale.write
+//	go test ./test/scale -count=1 -timeout 30m -v -run TestRoles -scale.assignments 1,2,3,4 -scale.write
 package scale

@@ -12,14 +12,33 @@ import (
 	"portico/test/harness"
 )
 
-// An estate has as many of each as the number of its resources says: a thousand resources
-// in ten groups make a subscription, and ten roles are assigned there.
+// A size says how many of each an estate has.
+type size struct {
+	resources int // in subscriptions of a thousand each, in ten groups, with ten roles assigned
+	largest   int // in one further subscription, of as many groups and roles in proportion
+}
+
 const (
 	ofSubscription = 1000
 	ofGroup        = 100
-	assignments    = 10
 	regions        = 50
+	spare          = 3 // further subscriptions of a thousand resources, to be erased
+
+	eventsOfSubscription = 100
+
+	made = "made" // the group of the machine that a gateway made
 )
+
+// sizeOf is the size of an estate of so many resources, a tenth of which are added in one
+// subscription.
+func sizeOf(resources int) size { return size{resources, resources / 10} }
+
+// ordinary are the subscriptions of a thousand resources. The largest has the number
+// behind them.
+func (s size) ordinary() int { return s.resources/ofSubscription + spare }
+
+// rows are the rows of which a subscription of a thousand resources has so many.
+func (s size) rows(of int) int { return s.ordinary()*of + s.largest*of/ofSubscription }
 
 // regionOf is the region of a subscription's resource with a number.
 func regionOf(i int) string {
@@ -35,64 +54,105 @@ func machineID(subscription, i int) string {
 	return fmt.Sprintf("/subscriptions/%s/resourceGroups/rg%d/providers/Contoso.Compute/virtualMachines/vm%d", subscriptionID(subscription), i/ofGroup, i)
 }
 
-// statements fill a store. [i] counts from 0 up to the number of rows.
+// statements fill a store. Where a subscription has so many rows, i counts all rows from 0
+// on, s is the subscription, and n counts the rows in it.
 var statements = []struct {
-	per  int // resources for one row
+	of   int // rows in a subscription of a thousand resources; 0: the statement counts itself
 	text string
 }{
-	{ofSubscription, `INSERT INTO subscriptions (subscription, tenant, display_name, state, features, covered, version, created, changed)
-		SELECT {id i}, '{tenant}', 'estate ' || i, 0, '', 1, 1, {time}, {time} FROM n`},
-	{ofGroup, `INSERT INTO resource_groups (subscription, key, name, location, managed_by, tags, state, incarnation, generation, etag, created, changed)
-		SELECT {id i / 10}, 'rg' || (i % 10), 'rg' || (i % 10), 'westus', '', '{}', 0, {bytes}, {bytes}, '', {time}, {time} FROM n`},
-	{1, `INSERT INTO resources (subscription, key, id, grp, type, type_name, name, name_key, parent, region, location,
+	{ofSubscription / ofGroup, `INSERT INTO resource_groups (subscription, key, name, location, managed_by, tags, state, incarnation, generation, etag, created, changed)
+		SELECT {id s}, 'rg' || n, 'rg' || n, 'westus', '', '{}', 0, {bytes}, {bytes}, '', {time}, {time} FROM m`},
+	{ofSubscription, `INSERT INTO resources (subscription, key, id, grp, type, type_name, name, name_key, parent, region, location,
 			phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed)
-		SELECT {id i / 1000},
-			'/subscriptions/' || {id i / 1000} || '/resourcegroups/rg' || (i % 1000 / 100) || '/providers/contoso.compute/virtualmachines/vm' || (i % 1000),
-			'/subscriptions/' || {id i / 1000} || '/resourceGroups/rg' || (i % 1000 / 100) || '/providers/Contoso.Compute/virtualMachines/vm' || (i % 1000),
-			'rg' || (i % 1000 / 100), 'contoso.compute/virtualmachines', 'Contoso.Compute/virtualMachines', 'vm' || (i % 1000), 'vm' || (i % 1000), '', {region}, {region},
-			1, 0, 0, {bytes}, 'Succeeded', '2024-01-01', CASE WHEN i % 10 = 7 THEN '{"tags":{"tier":"gold"}}' ELSE '{}' END, '', '', {time}, {time} FROM n`},
+		SELECT {id s},
+			'/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 100) || '/providers/contoso.compute/virtualmachines/vm' || n,
+			'/subscriptions/' || {id s} || '/resourceGroups/rg' || (n / 100) || '/providers/Contoso.Compute/virtualMachines/vm' || n,
+			'rg' || (n / 100), 'contoso.compute/virtualmachines', 'Contoso.Compute/virtualMachines', 'vm' || n, 'vm' || n, '', {region}, {region},
+			1, 0, 0, {bytes}, 'Succeeded', '2024-01-01', CASE WHEN n % 10 = 7 THEN '{"tags":{"tier":"gold"}}' ELSE '{}' END, '', '', {time}, {time} FROM m`},
+	{10, `INSERT INTO role_assignments (subscription, scope, name, tenant, principal, role, scope_id, only_if, properties, generation, etag, created, changed)
+		SELECT {id s}, '/subscriptions/' || {id s}, {id 1000000000 + i}, '{tenant}', {id 2000000000 + i}, '{role}',
+			'/subscriptions/' || {id s}, '', '{}', {bytes}, '', {time}, {time} FROM m`},
+	{eventsOfSubscription, `INSERT INTO events (subscription, number, place, id, at, key, told)
+		SELECT {id s}, last + 1 + i, last + 1 + i, id, at,
+			'/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 10) || '/providers/contoso.compute/virtualmachines/vm' || (n * 10), told
+		FROM m, (SELECT id, at, told FROM events WHERE key LIKE '%/virtualmachines/%' ORDER BY place LIMIT 1) AS copied, (SELECT last FROM event_numbers) AS numbers`},
+	{0, `INSERT INTO subscriptions (subscription, tenant, display_name, state, features, covered, version, created, changed)
+		SELECT subscription, '{tenant}', 'estate', 0, '', 1, 1, {time}, {time} FROM resource_groups WHERE key = 'rg0'`},
 	{0, `INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, 'tier', key FROM resources WHERE details <> '{}'`},
-	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, grp, type, COUNT(*) FROM resources GROUP BY subscription, grp, type`},
-	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, '', '', COUNT(*) FROM resource_groups GROUP BY subscription`},
-	{ofSubscription / assignments, `INSERT INTO role_assignments (subscription, scope, name, tenant, principal, role, scope_id, only_if, properties, generation, etag, created, changed)
-		SELECT {id i / 10}, '/subscriptions/' || {id i / 10}, {id 1000000000 + i}, '{tenant}', {id 2000000000 + i}, 'acdd72a7-3385-48ef-bd42-f606fba81ae7',
-			'/subscriptions/' || {id i / 10}, '', '{}', {bytes}, '', {time}, {time} FROM n`},
+	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, grp, type, COUNT(*) FROM resources WHERE grp <> '{made}' GROUP BY subscription, grp, type`},
+	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, '', '', COUNT(*) FROM resource_groups WHERE key <> '{made}' GROUP BY subscription`},
+	{0, `DELETE FROM event_counts`},
+	{0, `INSERT INTO event_counts (subscription, kept) SELECT subscription, COUNT(*) FROM events GROUP BY subscription`},
+	{0, `UPDATE event_numbers SET last = (SELECT MAX(number) FROM events), kept = (SELECT COUNT(*) FROM events)`},
 }
 
-// fill puts an estate into a store that a gateway has made and does not use now.
-func fill(t *testing.T, driver, dsn string, resources int) {
+// filledAtOnce is how many rows a statement inserts at most, as a transaction of all would
+// need as much space once more for its log.
+const filledAtOnce = 200_000
+
+// A filling puts rows into a store that a gateway has made and does not use now.
+type filling struct {
+	size
+	db     *sql.DB
+	settle string // has the database write down, or count, what was inserted
+	words  *strings.Replacer
+}
+
+// open opens a store for filling.
+func open(t *testing.T, driver, dsn string, of size) filling {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	harness.OK(t, err)
-	defer db.Close()
 	db.SetMaxOpenConns(1)
 	var names strings.Builder
 	for i := range regions {
 		fmt.Fprintf(&names, " WHEN %d THEN '%s'", i, regionOf(i))
 	}
-	bytes := "x'000102030405060708090a0b0c0d0e0f'"
+	bytes, settle := "x'000102030405060708090a0b0c0d0e0f'", "PRAGMA wal_checkpoint(TRUNCATE)"
 	if driver == "pgx" {
-		bytes = `'\x000102030405060708090a0b0c0d0e0f'::bytea`
+		bytes, settle = `'\x000102030405060708090a0b0c0d0e0f'::bytea`, "VACUUM ANALYZE"
 	}
-	words := strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{region}", "CASE i % 50"+names.String()+" END")
+	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{made}", made,
+		"{role}", reader, "{caller}", dora.ObjectID, "{region}", "CASE n % 50"+names.String()+" END")}
+}
+
+// fill puts an estate into the store, and the further rows that a statement inserts. A
+// gateway has made a machine there, and its event was numbered: all further events are
+// copies of that one.
+func (f filling) fill(t *testing.T, further ...string) {
+	t.Helper()
 	for _, s := range statements {
-		text := words.Replace(s.text)
-		for before, rest, found := strings.Cut(text, "{id "); found; before, rest, found = strings.Cut(text, "{id ") {
-			number, after, _ := strings.Cut(rest, "}")
-			digits := "('00000000000' || (" + number + "))"
-			text = before + "('00000000-0000-0000-0001-' || substr(" + digits + ", length(" + digits + ") - 11))" + after
-		}
-		if s.per > 0 {
-			text = strings.Replace(text, "INSERT", fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %d) INSERT", resources/s.per), 1)
-		}
-		if _, err := db.ExecContext(t.Context(), text); err != nil {
-			t.Fatalf("%.60s: %v", text, err)
+		f.insert(t, s.of, s.text)
+	}
+	for _, text := range further {
+		f.insert(t, 0, text)
+	}
+	f.insert(t, 0, f.settle)
+	harness.OK(t, f.db.Close())
+}
+
+// insert executes a statement, in parts where it inserts so many rows for each
+// subscription.
+func (f filling) insert(t *testing.T, of int, text string) {
+	t.Helper()
+	text = f.words.Replace(text)
+	for before, rest, found := strings.Cut(text, "{id "); found; before, rest, found = strings.Cut(text, "{id ") {
+		number, after, _ := strings.Cut(rest, "}")
+		digits := "('00000000000' || (" + number + "))"
+		text = before + "('00000000-0000-0000-0001-' || substr(" + digits + ", length(" + digits + ") - 11))" + after
+	}
+	parts := []string{text}
+	if of > 0 {
+		parts = nil
+		for first := 0; first < f.rows(of); first += filledAtOnce {
+			parts = append(parts, fmt.Sprintf(`WITH RECURSIVE c(i) AS (SELECT %d UNION ALL SELECT i + 1 FROM c WHERE i + 1 < %d),
+				of(i, s) AS (SELECT i, CASE WHEN i < %d THEN i / %d ELSE %d END FROM c), m(i, s, n) AS (SELECT i, s, i - s * %d FROM of) `,
+				first, min(first+filledAtOnce, f.rows(of)), f.ordinary()*of, of, f.ordinary(), of)+text)
 		}
 	}
-	if driver == "pgx" {
-		_, err = db.ExecContext(t.Context(), "VACUUM ANALYZE")
-	} else {
-		_, err = db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	for _, part := range parts {
+		if _, err := f.db.ExecContext(t.Context(), part); err != nil {
+			t.Fatalf("%.300s: %v", part, err)
+		}
 	}
-	harness.OK(t, err)
 }

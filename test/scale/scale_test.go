@@ -3,7 +3,6 @@ package scale
 import (
 	"flag"
 	"fmt"
-	"math"
 	"net/http"
 	"os"
 	"strconv"
@@ -12,13 +11,13 @@ import (
 	"time"
 
 	"portico/test/bench/peers"
-	"portico/test/evidence"
 	"portico/test/harness"
 )
 
 var (
-	decades = flag.String("scale.decades", "", "measure estates of 10 to these powers, such as 4,5,6")
-	write   = flag.Bool("scale.write", false, "write what is measured into docs/evidence.md")
+	decades     = flag.String("scale.decades", "", "measure estates of 10 to these powers, such as 4,5,6")
+	assignments = flag.String("scale.assignments", "", "measure what 10 to these powers role assignments cost, such as 1,2,3,4")
+	write       = flag.Bool("scale.write", false, "write what is measured into docs/evidence.md")
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -27,26 +26,34 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 type quantity struct {
 	name    string
 	measure func(*testing.T, *estate) []float64
+	// grows is by what its answer, or what it is to do, is multiplied with each decade; 0
+	// stands for 1.
+	grows float64
 }
 
 // estate is a gateway over a store of so many resources.
 type estate struct {
 	*harness.Portico
+	size
 	providers     *providers
-	subscriptions int
-	fresh         int // the number of the next new resource
+	subscriptions int       // that are not spare
+	fresh         int       // the number of the next new resource
+	feed          string    // how the feed's tokens begin, before the number of an event
+	meanwhile     []float64 // what a GET took while the largest subscription was erased
+}
+
+// read has a path of a subscription {s}, or of its machine {m}, read.
+func read(name, path string) quantity {
+	return quantity{name: name + ", ms", measure: func(t *testing.T, e *estate) []float64 {
+		return e.each(t, 100, func(s int) harness.Request {
+			return harness.Request{Path: strings.NewReplacer("{s}", "/subscriptions/"+subscriptionID(s), "{m}", machineID(s, s*7%ofSubscription)).Replace(path)}
+		})
+	}}
 }
 
 func quantities() []quantity {
-	read := func(name, path string) quantity {
-		return quantity{name + ", ms", func(t *testing.T, e *estate) []float64 {
-			return e.each(t, 100, func(s int) harness.Request {
-				return harness.Request{Path: strings.NewReplacer("{s}", "/subscriptions/"+subscriptionID(s), "{m}", machineID(s, s*7%ofSubscription)).Replace(path)}
-			})
-		}}
-	}
 	return []quantity{
-		{"start until ready, ms", func(t *testing.T, e *estate) []float64 {
+		{name: "start until ready, ms", measure: func(t *testing.T, e *estate) []float64 {
 			var took []float64
 			for range 3 {
 				e.Stop(t)
@@ -54,12 +61,12 @@ func quantities() []quantity {
 			}
 			return took
 		}},
-		{"memory after the start, MiB", func(t *testing.T, e *estate) []float64 {
+		{name: "memory after the start, MiB", measure: func(t *testing.T, e *estate) []float64 {
 			now, _, err := peers.Memory(e.Pid())
 			harness.OK(t, err)
 			return []float64{float64(now) / (1 << 20)}
 		}},
-		{"reload, ms", func(t *testing.T, e *estate) (took []float64) {
+		{name: "reload, ms", measure: func(t *testing.T, e *estate) (took []float64) {
 			for range 10 {
 				took = append(took, milliseconds(func() {
 					e.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"}).Want(t, 200)
@@ -68,11 +75,11 @@ func quantities() []quantity {
 			return took
 		}},
 		read("GET of a resource", "{m}?api-version="+harness.Version),
-		{"PUT of an existing resource, ms", func(t *testing.T, e *estate) []float64 {
+		{name: "PUT of an existing resource, ms", measure: func(t *testing.T, e *estate) []float64 {
 			e.register(t)
 			return e.each(t, 100, func(s int) harness.Request { return put(machineID(e.registered(s), 7), regionOf(7)) })
 		}},
-		{"PUT of a new resource, ms", func(t *testing.T, e *estate) []float64 {
+		{name: "PUT of a new resource, ms", measure: func(t *testing.T, e *estate) []float64 {
 			return e.each(t, 100, func(s int) harness.Request {
 				e.fresh++
 				return put(machineID(e.registered(s), 0)+"-new-"+strconv.Itoa(e.fresh), regionOf(e.fresh))
@@ -84,14 +91,27 @@ func quantities() []quantity {
 		read("machines of a subscription, asked of 50 regions", "{s}/providers/Contoso.Compute/virtualMachines?api-version="+harness.Version),
 		read("`tagNames`", "{s}/tagNames?api-version=2021-04-01"),
 		read("role assignments of a subscription", "{s}/providers/Microsoft.Authorization/roleAssignments?api-version=2022-04-01"),
-		read("first page of all subscriptions", "/subscriptions?api-version=2022-12-01"),
-		{"sweep of a subscription, ms", func(t *testing.T, e *estate) (took []float64) {
+		{"first page of all subscriptions, ms", read("", "/subscriptions?api-version=2022-12-01").measure, 10},
+		read("first page of a subscription's activity log", "{s}/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01&$top=100&$filter=eventTimestamp%20ge%20'2020-01-01T00:00:00Z'"),
+		read("changes of a resource", "{m}/providers/Microsoft.Resources/changes?api-version=2022-05-01"),
+		feed("first 100 events of the feed", func(*estate, int) string { return "limit=100" }, 100),
+		feed("newest 100 events of the feed", func(*estate, int) string { return "limit=100&last=100" }, 100),
+		feed("1,000 events anywhere in the feed, for one who is behind", (*estate).anywhere, 1000),
+		{name: "sweep of a subscription, ms", measure: func(t *testing.T, e *estate) (took []float64) {
 			for i := range 3 {
 				took = append(took, milliseconds(func() { e.sweep(t, i*e.subscriptions/3) }))
 			}
 			return took
 		}},
-		{"memory at most, MiB", func(t *testing.T, e *estate) []float64 {
+		{name: "erasing of a subscription, ms", measure: func(t *testing.T, e *estate) (took []float64) {
+			for i := range spare {
+				took = append(took, milliseconds(func() { e.erase(t, e.subscriptions+i, func() {}) }))
+			}
+			return took
+		}},
+		{"erasing of a subscription with a tenth of all resources, ms", func(t *testing.T, e *estate) []float64 { return e.eraseLargest(t) }, 10},
+		{name: "GET of a resource meanwhile, ms", measure: func(_ *testing.T, e *estate) []float64 { return e.meanwhile }},
+		{name: "memory at most, MiB", measure: func(t *testing.T, e *estate) []float64 {
 			_, peak, err := peers.Memory(e.Pid())
 			harness.OK(t, err)
 			return []float64{float64(peak) / (1 << 20)}
@@ -134,11 +154,12 @@ func (e *estate) registered(subscription int) int {
 // waits until all endpoints know of it: that costs the same in an estate of any size.
 func (e *estate) register(t *testing.T) {
 	t.Helper()
+	before := e.providers.notices.Load()
 	for s := range writers {
 		e.Do(t, put(machineID(e.registered(s), 7), regionOf(7))).Want(t, 200)
 	}
 	harness.Await(t, 5*time.Minute, "the notices", func() bool {
-		return e.providers.notices.Load() >= int64(regions*min(writers, e.subscriptions))
+		return e.providers.notices.Load()-before >= int64(regions*min(writers, e.subscriptions))
 	})
 }
 
@@ -155,85 +176,13 @@ func (e *estate) sweep(t *testing.T, subscription int) {
 	})
 }
 
-// TestScale measures estates of all sizes over both engines.
-func TestScale(t *testing.T) {
-	if *decades == "" {
-		t.Skip("it takes the machine alone for a quarter of an hour: make evidence")
-	}
-	var powers []int
-	for _, text := range strings.Split(*decades, ",") {
-		power, err := strconv.Atoi(text)
-		harness.OK(t, err)
-		powers = append(powers, power)
-	}
-	place := evidence.Place{File: "../../docs/evidence.md", Subject: "Scale", Command: "make evidence"}
-	if *write {
-		harness.OK(t, place.Check())
-	}
-	seen := evidence.Observe("make evidence", evidence.PostgresVersion())
-	text := seen.Describe(fmt.Sprintf("estates of 10 to the powers of %s resources", *decades))
-	for _, engine := range []string{"SQLite", "PostgreSQL"} {
-		text += "\n\n#### " + engine + "\n\n" + measureEngine(t, engine, powers)
-		t.Log(text)
-	}
-	if *write {
-		harness.OK(t, place.Write(text))
-	}
-}
-
-// measureEngine measures estates of all sizes over one engine, and renders a row for each
-// quantity.
-func measureEngine(t *testing.T, engine string, powers []int) string {
+// newEstate starts a gateway over a store with so many resources, and with the rows that
+// further statements insert.
+func newEstate(t *testing.T, engine string, resources int, config harness.Config, further ...string) *estate {
 	t.Helper()
-	measured := map[string][]evidence.Spread{}
-	head := []string{""}
-	for _, power := range powers {
-		head = append(head, fmt.Sprintf("10^%d", power))
-		t.Run(fmt.Sprintf("%s-%d", engine, power), func(t *testing.T) {
-			e := newEstate(t, engine, int(math.Pow10(power)))
-			for _, q := range quantities() {
-				measured[q.name] = append(measured[q.name], evidence.SpreadOf(q.measure(t, e)))
-			}
-		})
-	}
-	var rows [][]string
-	for _, q := range quantities() {
-		figures := measured[q.name]
-		if len(figures) != len(powers) {
-			t.Fatalf("%s was not measured in each size", q.name)
-		}
-		row := []string{q.name}
-		for _, f := range figures {
-			row = append(row, f.String())
-		}
-		rows = append(rows, append(row, growth(figures, powers)...))
-	}
-	return evidence.Table(append(head, "factor a decade", "at 10^7, derived", "at 10^9, derived"), rows)
-}
-
-// growth is by what the least figure is multiplied with each decade, over all that were
-// measured, and what it comes to at 10^7 and 10^9 if it goes on like that from the last.
-// The least is what other work on the machine disturbed least. One that became less is
-// taken to stay as it was at last.
-func growth(figures []evidence.Spread, powers []int) []string {
-	last, steps := figures[len(figures)-1].Least, powers[len(powers)-1]-powers[0]
-	if steps == 0 {
-		return []string{"–", "–", "–"}
-	}
-	factor := math.Pow(last/figures[0].Least, 1/float64(steps))
-	row := []string{evidence.Short(factor)}
-	for _, power := range []int{7, 9} {
-		row = append(row, evidence.Short(last*math.Pow(max(factor, 1), float64(power-powers[len(powers)-1]))))
-	}
-	return row
-}
-
-// newEstate starts a gateway over a store with so many resources.
-func newEstate(t *testing.T, engine string, resources int) *estate {
-	t.Helper()
-	// No sweep comes by itself meanwhile.
 	holders := startProviders(t)
-	config := harness.Config{Endpoints: holders.endpoints, Extra: "index: {sweepInterval: 0s}\n"}
+	config.Endpoints = holders.endpoints
+	config.Extra += "index: {sweepInterval: 0s}\n" // none comes by itself meanwhile
 	for i := len(harness.RegionNames()); i < regions; i++ {
 		config.Regions = append(config.Regions, regionOf(i))
 	}
@@ -242,12 +191,24 @@ func newEstate(t *testing.T, engine string, resources int) *estate {
 		driver, dsn = "pgx", harness.StartPostgres(t).CreateDatabase(t, "estate")
 		config.Postgres = dsn
 	}
-	e := &estate{Portico: harness.StartPortico(t, config), providers: holders, subscriptions: resources / ofSubscription}
+	e := &estate{Portico: harness.StartPortico(t, config), size: sizeOf(resources), providers: holders, subscriptions: resources / ofSubscription}
+	e.makeMachine(t)
 	e.Stop(t)
 	if dsn == "" {
 		dsn = "file:" + e.Database + "?_pragma=busy_timeout(60000)&_pragma=synchronous(OFF)"
 	}
-	t.Logf("%d resources filled in %.0f ms", resources, milliseconds(func() { fill(t, driver, dsn, resources) }))
+	t.Logf("%d resources filled in %.0f ms", resources, milliseconds(func() { open(t, driver, dsn, e.size).fill(t, further...) }))
 	e.Restart(t)
 	return e
+}
+
+// makeMachine makes a machine, and has its event numbered.
+func (e *estate) makeMachine(t *testing.T) {
+	t.Helper()
+	group := "/subscriptions/" + harness.SubscriptionID + "/resourceGroups/" + made
+	e.Do(t, harness.Request{Method: http.MethodPut, Path: group + "?api-version=2021-04-01", Body: `{"location":"westus"}`}).Want(t, 201)
+	e.Do(t, put(group+"/providers/Contoso.Compute/virtualMachines/vm", regionOf(0))).Want(t, 200, 201)
+	harness.Await(t, 5*time.Minute, "the notices", func() bool { return e.providers.notices.Load() >= regions })
+	next, _ := e.Admin(t, harness.Request{Path: "/admin/changes?last=1"}).Want(t, 200).JSON(t)["next"].(string)
+	e.feed = next[:strings.LastIndexByte(next, '.')+1]
 }
