@@ -30,6 +30,9 @@ const (
 	listAssignmentsAt    = assignmentsFrom + ` AND scope = ? AND name > ?`
 	listAssignmentsBelow = assignmentsFrom + ` AND scope >= ? AND scope < ? AND (scope, name) > (?, ?)`
 	assignmentOrder      = ` ORDER BY scope, name LIMIT ?`
+	// The range fits one index only: otherwise an engine may go through the assignments of
+	// all others, in the order of their scopes.
+	listAssignmentsOf = assignmentsFrom + ` AND (principal, scope, name) > (?, ?, ?) AND (principal, scope) <= (?, ?) ORDER BY principal, scope, name LIMIT ?`
 
 	roleAssignmentsIn = assignmentsFrom + ` AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY scope, name`
 )
@@ -37,18 +40,14 @@ const (
 // Assignments lists assignments: the tenant's, then those of the subscription, each
 // in the order of their scopes and names.
 func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) {
-	filter, principals := "", []any(nil)
-	if len(q.Principals) > 0 {
-		filter, principals = engine.Among("principal", q.Principals, principalKey)
-	}
 	left := q.Limit
 	var all []Assignment
-	more := func(statement string, args ...any) error {
+	more := func(within bounds) error {
 		if q.Limit > 0 && left <= 0 {
 			return nil
 		}
-		page, err := engine.Collect(r.database.Read(ctx), scanRoleAssignment, statement+filter+assignmentOrder,
-			append(append(args, principals...), engine.AtMost(left))...)
+		statement, args := within.statement(q.Principals)
+		page, err := engine.Collect(r.database.Read(ctx), scanRoleAssignment, statement, append(args, engine.AtMost(left))...)
 		all, left = append(all, page...), left-len(page)
 		return err
 	}
@@ -61,21 +60,43 @@ func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) 
 		if passed {
 			continue
 		}
-		if err := more(listAssignmentsAt, at.partition(), scope, after); err != nil {
+		if err := more(bounds{partition: at.partition(), scope: scope, name: after, last: scope}); err != nil {
 			return nil, err
 		}
 	}
 	if !q.Below || q.Subscription == "" {
 		return all, nil
 	}
-	from, to := engine.Below(arm.Fold(q.ID))
-	scope, name := "", ""
-	if q.After != nil {
-		scope, name = q.After.ScopeKey, q.After.Name
-		from = max(from, scope)
+	first, _ := engine.Below(arm.Fold(q.ID))
+	below := bounds{partition: q.partition(), scope: first, last: first + "\U0010FFFF"}
+	if q.After != nil && q.After.ScopeKey >= first {
+		below.scope, below.name = q.After.ScopeKey, q.After.Name
 	}
-	err := more(listAssignmentsBelow, q.partition(), from, to, scope, name)
+	err := more(below)
 	return all, err
+}
+
+// bounds are those of a part of a list: it begins behind a scope and a name, and ends with
+// the assignments at its last scope.
+type bounds struct{ partition, scope, name, last string }
+
+// statement returns the statement that lists some principals' assignments within the
+// bounds, or everyone's, with its arguments except the limit.
+func (b bounds) statement(principals []string) (text string, args []any) {
+	switch {
+	case len(principals) == 1:
+		of := principalKey(principals[0])
+		return listAssignmentsOf, []any{b.partition, of, b.scope, b.name, of, b.last}
+	case b.scope == b.last:
+		text, args = listAssignmentsAt, []any{b.partition, b.scope, b.name}
+	default:
+		text, args = listAssignmentsBelow, []any{b.partition, b.scope, b.last, b.scope, b.name}
+	}
+	if len(principals) == 0 {
+		return text + assignmentOrder, args
+	}
+	filter, ids := engine.Among("principal", principals, principalKey)
+	return text + filter + assignmentOrder, append(args, ids...)
 }
 
 // scopes returns the scope and, if wanted, its ancestors, in the order of their

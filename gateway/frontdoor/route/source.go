@@ -65,7 +65,7 @@ type cutting[T any] struct {
 	after    string // where to read on
 	examined int
 	elements []any
-	last     string // the key of the last of them
+	last     T      // the last of them
 	rest     string // where the next page begins
 }
 
@@ -78,19 +78,19 @@ func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ende
 			return false, err
 		}
 		for _, e := range read {
-			c.after = c.Key(e)
 			if c.Keep != nil && !c.Keep(e) {
 				continue
 			}
 			if len(c.elements) == c.top {
-				c.rest = c.last
+				c.rest = c.Key(c.last)
 				return false, nil
 			}
-			c.elements, c.last = append(c.elements, c.Show(e)), c.after
+			c.elements, c.last = append(c.elements, c.Show(e)), e
 		}
 		if len(read) < limit {
 			return true, nil
 		}
+		c.after = c.Key(read[len(read)-1])
 		if c.examined += len(read); c.examined >= MostExamined {
 			c.rest = c.after
 			return false, nil
