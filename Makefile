@@ -49,7 +49,7 @@ UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|
 # programs that are built with it meet a crowd of callers. test-long has it for these too.
 UNRACED := ^portico/(access/roles|arm|arm/filter|certify/.*|cmd/.*|config(/.*)?|contoso(/.*)?|gateway|gateway/(admin/(api|status)|authorize|explain|frontdoor(/.*)?|polling|proxy)|headers|internal/jsontext|inventory|inventory/(index|jobrow)|operations/(groupdelete|move)/plan|routing|schema|template(/.*)?|test/.*)$$$$
 
-.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos evidence bench bench-peers release clean
+.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos evidence scale bench bench-peers release clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -202,7 +202,10 @@ evidence: programs ## what holds when what Portico stands on fails: blows at eac
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/blows -count=1 -timeout 60m -parallel 6 -v -blows.long -blows.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/reload -count=1 -timeout 30m -v -run TestMeasured -reload.long -reload.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/outage -count=1 -timeout 60m -v -outage.long -outage.write | grep -v '^=== '
-	$(call PROGRAMS,test) $(MEMORY) go test ./test/scale -count=1 -timeout 60m -v -run TestScale -scale.decades 4,5,6 -scale.write | grep -v '^=== '
+	$(call PROGRAMS,test) $(MEMORY) go test ./test/scale -count=1 -timeout 60m -v -run 'TestScale|TestRoles' -scale.decades 4,5,6 -scale.assignments 1,2,3,4 -scale.write | grep -v '^=== '
+
+scale: programs ## an estate of 10,000,000 resources over SQLite, into docs/evidence.md: half an hour, and 20 GB for temporary files
+	$(call PROGRAMS,test) go test ./test/scale -count=1 -timeout 120m -v -run TestScale/SQLite -scale.decades 7 -scale.write | grep -v '^=== '
 
 fuzz-short: ## 5,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 5000x

@@ -19,7 +19,11 @@ func TestScale(t *testing.T) {
 	powers := powersOf(t, *decades)
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
-			publish(t, "Scale over "+engine, fmt.Sprintf("estates of 10 to the powers of %s resources", *decades), func() string {
+			subject, command := "Scale over "+engine, "make evidence"
+			if len(powers) == 1 {
+				subject, command = fmt.Sprintf("10^%d resources over %s", powers[0], engine), "make scale"
+			}
+			publish(t, subject, command, fmt.Sprintf("estates of 10 to the powers of %s resources", *decades), func() string {
 				return measure(t, quantities(), powers, []int{7, 9}, func(t *testing.T, power int) *estate {
 					return newEstate(t, engine, int(math.Pow10(power)), harness.Config{})
 				})
@@ -43,13 +47,13 @@ func powersOf(t *testing.T, list string) (powers []int) {
 }
 
 // publish shows a table, and puts it into its place in the evidence if asked for that.
-func publish(t *testing.T, subject, extent string, table func() string) {
+func publish(t *testing.T, subject, command, extent string, table func() string) {
 	t.Helper()
-	place := evidence.Place{File: "../../docs/evidence.md", Subject: subject, Command: "make evidence"}
+	place := evidence.Place{File: "../../docs/evidence.md", Subject: subject, Command: command}
 	if *write {
 		harness.OK(t, place.Check())
 	}
-	text := evidence.Observe("make evidence", evidence.PostgresVersion()).Describe(extent) + "\n\n" + table()
+	text := evidence.Observe(command, evidence.PostgresVersion()).Describe(extent) + "\n\n" + table()
 	t.Log(text)
 	if *write {
 		harness.OK(t, place.Write(text))
@@ -72,7 +76,9 @@ func measure(t *testing.T, all []quantity, powers, further []int, estateOf func(
 		})
 	}
 	further = beyond(further, powers)
-	head = append(head, "factor a decade")
+	if len(powers) > 1 {
+		head = append(head, "factor a decade")
+	}
 	for _, power := range further {
 		head = append(head, fmt.Sprintf("at 10^%d, derived", power))
 	}
@@ -86,11 +92,15 @@ func measure(t *testing.T, all []quantity, powers, further []int, estateOf func(
 		for _, f := range figures {
 			row = append(row, f.String())
 		}
+		if len(powers) == 1 {
+			rows = append(rows, row)
+			continue
+		}
 		g := growthOf(figures, powers)
 		if err := g.check(q); err != nil {
 			t.Error(err)
 		}
-		row = append(row, g.String())
+		row = append(row, evidence.Short(g.factor))
 		for _, power := range further {
 			row = append(row, g.at(power))
 		}
@@ -99,8 +109,11 @@ func measure(t *testing.T, all []quantity, powers, further []int, estateOf func(
 	return evidence.Table(head, rows)
 }
 
-// beyond are the powers that none of the measured ones reaches.
+// beyond are the powers that none of the measured ones reaches: none where no growth shows.
 func beyond(further, measured []int) (all []int) {
+	if len(measured) == 1 {
+		return nil
+	}
 	for _, power := range further {
 		if power > measured[len(measured)-1] {
 			all = append(all, power)
