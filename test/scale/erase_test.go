@@ -8,8 +8,8 @@ import (
 	"portico/test/harness"
 )
 
-// erase has a subscription deleted, of which no provider was told, and returns once all that
-// is left of it is erased. meanwhile is called until then.
+// erase has a subscription deleted, and returns once all providers have confirmed that, and
+// all that is left of it is erased. meanwhile is called until then.
 func (e *estate) erase(t *testing.T, subscription int, meanwhile func()) {
 	t.Helper()
 	path := "/admin/subscriptions/" + subscriptionID(subscription)

@@ -78,8 +78,12 @@ var statements = []struct {
 		FROM m, (SELECT id, at, told FROM events WHERE key LIKE '%/virtualmachines/%' ORDER BY place LIMIT 1) AS copied, (SELECT last FROM event_numbers) AS numbers`},
 	{0, `INSERT INTO subscriptions (subscription, tenant, display_name, state, features, covered, version, created, changed)
 		SELECT subscription, '{tenant}', 'estate', 0, '', 1, 1, {time}, {time} FROM resource_groups WHERE key = 'rg0'`},
-	{0, `INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, 'tier', key FROM resources WHERE details <> '{}'`},
-	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, grp, type, COUNT(*) FROM resources WHERE grp <> '{made}' GROUP BY subscription, grp, type`},
+	{ofSubscription, `INSERT INTO resource_tags (subscription, tag, resource)
+		SELECT {id s}, 'tier', '/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 100) || '/providers/contoso.compute/virtualmachines/vm' || n FROM m WHERE n % 10 = 7`},
+	// Every provider has heard of every subscription.
+	{0, `INSERT INTO announcements (subscription, endpoints)
+		SELECT subscription, (SELECT endpoints FROM announcements WHERE subscription = '{default}') FROM resource_groups WHERE key = 'rg0'`},
+	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, key, 'contoso.compute/virtualmachines', 100 FROM resource_groups WHERE key <> '{made}'`},
 	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, '', '', COUNT(*) FROM resource_groups WHERE key <> '{made}' GROUP BY subscription`},
 	{0, `DELETE FROM event_counts`},
 	{0, `INSERT INTO event_counts (subscription, kept) SELECT subscription, COUNT(*) FROM events GROUP BY subscription`},
@@ -112,7 +116,7 @@ func open(t *testing.T, driver, dsn string, of size) filling {
 	if driver == "pgx" {
 		bytes, settle = `'\x000102030405060708090a0b0c0d0e0f'::bytea`, "VACUUM ANALYZE"
 	}
-	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{made}", made,
+	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{made}", made, "{default}", harness.SubscriptionID,
 		"{role}", reader, "{caller}", dora.ObjectID, "{region}", "CASE n % 50"+names.String()+" END")}
 }
 
