@@ -215,6 +215,8 @@ func testRoleAssignments(t *testing.T, database Database) {
 			{at: groupID, above: true, below: true, want: []int{0, 1, 2, 3, 4, 5, 8, 9}},
 			{at: id("RG", "VM"), above: true, want: []int{0, 1, 2, 3, 4, 5, 8, 9}},
 			{at: id("RG", "VM"), above: true, principals: []string{strings.ToUpper(bob)}, want: []int{1, 3, 5, 9}},
+			{at: groupID, below: true, principals: []string{bob}, want: []int{5, 9}},
+			{at: subscriptionID, above: true, below: true, principals: []string{bob}, want: []int{1, 3, 5, 7, 9}},
 			{at: subscriptionID, above: true, below: true, principals: []string{alice, staff, bob}, want: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 		} {
 			wanted := map[string]bool{}
