@@ -28,7 +28,7 @@ var acrossSubscriptions = []string{
 	// What has changed of late, for the memory of replicas.
 	"recentScopeChanges",
 	// Events, in the order in which they are numbered and told.
-	"nextUnnumbered", "unnumberedEvents", "anyUnnumbered", "waitingEvents", "eventsAfter", "oldestEvents", "largestKept",
+	"nextUnnumbered", "takeUnnumbered", "anyUnnumbered", "waitingEvents", "eventsAfter", "oldestEvents", "largestKept",
 	// What a restored database is not gone on with, before any gateway works with it.
 	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified", "allCovered", "forgetCoverage", "uncoverAll", "renewRows", "endFences", "watchNoFences",
 	// Names of callers whose time is over.

@@ -1,7 +1,9 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"portico/inventory/engine"
 	"portico/inventory/transaction"
@@ -19,9 +21,8 @@ const (
 	putEventNumbers    = `UPDATE event_numbers SET last = ?, first = ?, oldest = ?, kept = ? WHERE subscription = ?`
 	anyUnnumbered      = `SELECT EXISTS (SELECT 1 FROM unnumbered_events)`
 	nextUnnumbered     = `SELECT at, n FROM unnumbered_events ORDER BY at LIMIT ?`
-	unnumberedEvents   = `SELECT subscription, at, id, n, recorded FROM unnumbered_events WHERE at <= ? ORDER BY at`
+	takeUnnumbered     = `DELETE FROM unnumbered_events WHERE at <= ? RETURNING subscription, at, n, recorded`
 	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, told) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, number) DO NOTHING`
-	deleteUnnumbered   = `DELETE FROM unnumbered_events WHERE subscription = ? AND at = ? AND id = ?`
 	addKept            = `INSERT INTO event_counts (subscription, kept) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET kept = event_counts.kept + excluded.kept`
 )
@@ -69,7 +70,7 @@ func number(t *transaction.Tx, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	rows, err := unnumbered(t, limit)
+	rows, err := takeEarliest(t, limit)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -86,9 +87,6 @@ func number(t *transaction.Tx, limit int) (int, error) {
 			}
 			of[row.subscription]++
 		}
-		if err := t.ChangeOne(deleteUnnumbered, row.subscription, row.at, row.id[:]); err != nil {
-			return 0, err
-		}
 	}
 	for sub, n := range of {
 		if err := t.ChangeOne(addKept, sub, n); err != nil {
@@ -103,14 +101,14 @@ func number(t *transaction.Tx, limit int) (int, error) {
 type unnumberedRow struct {
 	subscription string
 	at           int64
-	id           [16]byte // of the first event
 	n            int
 	text         []byte
 }
 
-// unnumbered returns the rows of about limit of the earliest events. It runs behind the
-// lock of the numbers, so it sees all that was committed by then.
-func unnumbered(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
+// takeEarliest removes the rows of about limit of the earliest events, and returns them
+// in their order. It runs behind the lock of the numbers, so it takes all that was
+// committed by then.
+func takeEarliest(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
 	until, n := int64(0), 0
 	err := t.Each(func(scan engine.Scanner) error {
 		var at int64
@@ -126,12 +124,12 @@ func unnumbered(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	return engine.Collect(t, scanUnnumbered, unnumberedEvents, until)
+	rows, err := engine.Collect(t.Returning(), scanUnnumbered, takeUnnumbered, until)
+	slices.SortFunc(rows, func(a, b unnumberedRow) int { return cmp.Compare(a.at, b.at) })
+	return rows, err
 }
 
 func scanUnnumbered(scan engine.Scanner) (r unnumberedRow, err error) {
-	var id []byte
-	err = scan(&r.subscription, &r.at, &id, &r.n, &r.text)
-	copy(r.id[:], id)
+	err = scan(&r.subscription, &r.at, &r.n, &r.text)
 	return r, err
 }
