@@ -15,7 +15,7 @@ const (
 	overdueAfter  = 3                // leases
 )
 
-// runHousekeeping expires intents, forgets old records, and counts the jobs, until ctx
+// runHousekeeping expires intents, numbers events, forgets old records, and counts the jobs, until ctx
 // ends. Replicas may do so at the same time.
 func (r *Runner) runHousekeeping(ctx context.Context) {
 	warning := throttledWarning{log: r.Log, what: "the inventory could not be tidied"}
@@ -33,6 +33,11 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 		}
 		more, unreadable, err := r.expire(ctx)
 		damage.after(ctx, unreadable)
+		if err == nil {
+			var numbered int
+			numbered, err = r.number(ctx)
+			more = more || numbered >= recordsAtOnce
+		}
 		if forgetting = forgetting || round%seldom == 0; forgetting && err == nil {
 			forgetting, err = r.forget(ctx)
 			more = more || forgetting
@@ -61,6 +66,14 @@ func (r *Runner) expire(ctx context.Context) (more bool, unreadable, err error) 
 		unreadable, err = skipped, nil
 	}
 	return n >= recordsAtOnce, unreadable, err
+}
+
+// number numbers a bounded number of events that nobody has read, in every round: writes
+// wait behind a second's events for less time than they would behind those of many.
+func (r *Runner) number(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, roundTime)
+	defer cancel()
+	return r.Store.Events.Number(ctx, recordsAtOnce)
 }
 
 // forget removes a bounded number of each kind of records that are no longer needed. It
