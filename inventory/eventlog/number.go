@@ -125,7 +125,7 @@ func takeEarliest(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
 		return nil, err
 	}
 	rows, err := engine.Collect(t.Returning(), scanUnnumbered, takeUnnumbered, until)
-	slices.SortFunc(rows, func(a, b unnumberedRow) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(rows, func(a, b unnumberedRow) int { return cmp.Compare(a.at, b.at) })
 	return rows, err
 }
 
