@@ -23,6 +23,7 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 	timer := time.NewTimer(r.pace())
 	defer timer.Stop()
 	forgetting := false // there may be more to forget
+	numbering := false  // events come: writes wait for a second's numbers less than for those of many
 	for round := 0; ; round++ {
 		select {
 		case <-ctx.Done():
@@ -33,10 +34,10 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 		}
 		more, unreadable, err := r.expire(ctx)
 		damage.after(ctx, unreadable)
-		if err == nil {
+		if numbering = numbering || round%seldom == 0; numbering && err == nil {
 			var numbered int
 			numbered, err = r.number(ctx)
-			more = more || numbered >= recordsAtOnce
+			numbering, more = numbered > 0, more || numbered >= recordsAtOnce
 		}
 		if forgetting = forgetting || round%seldom == 0; forgetting && err == nil {
 			forgetting, err = r.forget(ctx)
@@ -68,8 +69,7 @@ func (r *Runner) expire(ctx context.Context) (more bool, unreadable, err error) 
 	return n >= recordsAtOnce, unreadable, err
 }
 
-// number numbers a bounded number of events that nobody has read, in every round: writes
-// wait behind a second's events for less time than they would behind those of many.
+// number gives numbers to a bounded number of events that no reader has asked for.
 func (r *Runner) number(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
