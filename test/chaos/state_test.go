@@ -195,8 +195,23 @@ func (s *site) settle(t *testing.T, bound time.Duration) time.Duration {
 		}
 		pause(ctx, 250*time.Millisecond)
 		if ctx.Err() != nil {
-			t.Errorf("not at rest after %v (%v):\n%s", bound, err, strings.Join(all, "\n"))
+			t.Errorf("not at rest after %v (%v):\n%s\nThe last requests that providers had for these:\n%s", bound, err, strings.Join(all, "\n"), s.asked(t, strings.Join(all, "\n")))
 			return time.Since(begun)
 		}
 	}
+}
+
+// asked are the last requests that providers had for the resources of a text, each on a line.
+func (s *site) asked(t *testing.T, of string) string {
+	var all []string
+	of = strings.ToLower(of)
+	for _, c := range s.regions {
+		for _, r := range c.Requests(t) {
+			if strings.Count(r.Path, "/") >= 8 && strings.Contains(of, strings.ToLower(r.Path)) {
+				all = append(all, fmt.Sprintf("%s %s %s %s %s", r.Time.Format(time.StampMicro), c.Region, r.Method, r.Path, r.Headers.Get("X-Ms-Correlation-Request-Id")))
+			}
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
 }

@@ -118,6 +118,7 @@ func (c *Contoso) Do(t testing.TB, r Request) Answer {
 
 // Received is one request as the provider received it, with path and query unchanged.
 type Received struct {
+	Time    time.Time   `json:"time"`
 	Method  string      `json:"method"`
 	Path    string      `json:"path"`
 	Query   string      `json:"query"`
