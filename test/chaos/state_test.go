@@ -195,7 +195,8 @@ func (s *site) settle(t *testing.T, bound time.Duration) time.Duration {
 		}
 		pause(ctx, 250*time.Millisecond)
 		if ctx.Err() != nil {
-			t.Errorf("not at rest after %v (%v):\n%s\nThe last requests that providers had for these:\n%s", bound, err, strings.Join(all, "\n"), s.asked(t, strings.Join(all, "\n")))
+			text := strings.Join(all, "\n")
+			t.Errorf("not at rest after %v (%v):\n%s\nThe last requests that providers had for these:\n%s", bound, err, text, s.asked(t, text))
 			return time.Since(begun)
 		}
 	}
