@@ -45,14 +45,13 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 			t.Errorf("%d %s", got.status, got.text)
 		}
 	}
-	// That a name is taken is true whoever else fails.
+	// That a name is taken is true whoever else fails. The fault stays until it is taken away:
+	// a call that was given up for the other region's answer may come late, and use it up.
 	for i, fault := range []string{"status=503", "reset-before", "status=403"} {
-		s.at("westus").fault("POST", "checkName", fault)
+		s.rule("westus", "POST", "checkName", fault, -1)
 		if got := ask("taken", "Contoso.Compute/virtualMachines"); got.status != 200 || !strings.Contains(got.text, "AlreadyExists") {
 			t.Errorf("%s: %d %s", fault, got.status, got.text)
 		}
-		s.at("westus").do("DELETE", "/contoso/faults", "", 204)
-		s.at("westus").fault("POST", "checkName", fault)
 		if got := ask("free", "Contoso.Compute/virtualMachines"); got.status != 503 || got.code != "ServiceUnavailable" || !strings.Contains(got.text, `"target":"westus"`) || !strings.Contains(got.text, "1 of 2 regions") {
 			t.Errorf("%d %s: %d %s", i, fault, got.status, got.text)
 		}
