@@ -25,11 +25,11 @@ func (g *Gateway) newDeployer() *deploy.Deployer {
 	}
 }
 
-func (g *Gateway) newDeployments() deployments.Deployments {
+func (g *Gateway) newDeployments(jobs route.Jobs) deployments.Deployments {
 	judged := g.newPreflight()
 	return deployments.Deployments{
 		Locations: g.deploymentLocations(),
-		Store:     g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
+		Store:     g.store, Admission: g.admission, Polls: g.polls, Jobs: jobs, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
 		},

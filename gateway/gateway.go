@@ -243,7 +243,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 func (g *Gateway) newFrontDoor() http.Handler {
 	return frontdoor.New(frontdoor.Options{
 		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Authorizer: g.authorizer, Polls: g.polls,
-		Lister: g.lister, Batches: g.batches, Preflight: g.newPreflight(), Rehearsals: g.newRehearsals(), Deployments: g.newDeployments(), Jobs: g.runner, Proxy: g.proxy,
+		Lister: g.lister, Batches: g.batches, Preflight: g.newPreflight(), Rehearsals: g.newRehearsals(), Deployments: g.newDeployments(g.runner), Jobs: g.runner, Proxy: g.proxy,
 	})
 }
 

@@ -19,7 +19,7 @@ const featureType = "Microsoft.Features/providers/features"
 type features struct {
 	store   *inventory.Store
 	regions *regions.Map
-	jobs    Jobs
+	jobs    route.Jobs
 }
 
 // Routes implements Resource.

@@ -49,12 +49,9 @@ type Options struct {
 	Preflight   Resource
 	Rehearsals  Resource
 	Deployments Resource
-	Jobs        Jobs
+	Jobs        route.Jobs
 	Proxy       tags.Sender
 }
-
-// Jobs wakes the workers of a kind of job.
-type Jobs interface{ Nudge(kind string) }
 
 // Resource is a resource that Portico answers itself.
 type Resource interface{ Routes() []route.Route }
@@ -71,11 +68,11 @@ func (o *Options) resources() []Resource {
 		locations{regions},
 		groups.Groups{Store: o.Store, Map: regions, Lists: lists, TagLimit: c.Limits.TagsPerResource},
 		groups.Deletions{
-			Store: o.Store, Admission: o.Admission, Polls: o.Polls, Prober: o.Resolver.Prober,
+			Store: o.Store, Admission: o.Admission, Polls: o.Polls, Jobs: o.Jobs, Prober: o.Resolver.Prober,
 			AskTimeout: c.Index.AskTimeout, CallTimeout: c.Upstream.CallTimeout,
 		},
 		groups.Moves{
-			Store: o.Store, Authorizer: o.Authorizer, Router: o.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Limit: c.Move.Limit,
+			Store: o.Store, Authorizer: o.Authorizer, Router: o.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Jobs: o.Jobs, Limit: c.Move.Limit,
 		},
 		groups.Operations{Polls: o.Polls, Map: regions},
 		resources{o.Store, lists},

@@ -20,7 +20,7 @@ import (
 type registrations struct {
 	store      *inventory.Store
 	providers  providers
-	jobs       Jobs
+	jobs       route.Jobs
 	notifyWait time.Duration // how long a change waits for the endpoints to be notified
 }
 

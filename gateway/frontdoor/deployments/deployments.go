@@ -31,6 +31,7 @@ type Deployments struct {
 	Store     *inventory.Store
 	Admission *admission.Admission
 	Polls     *polling.Operations
+	Jobs      route.Jobs
 	Lists     route.Lists
 	// Caller is a request's caller, as the sender of its steps reads it.
 	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
@@ -126,6 +127,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return d.refusal(r.Context(), x, n, err)
 	}
+	d.Jobs.Nudge(deployments.Job)
 	link := answers.PublicLink(d.Polls.Public, x.Request.Path.Escaped()+"/"+polling.Statuses+"/"+id, "api-version="+x.Request.Query.APIVersion)
 	w.Header()["Azure-Asyncoperation"] = []string{link}
 	d.Polls.PollAgain(w.Header())

@@ -25,6 +25,7 @@ type Deletions struct {
 	Store       *inventory.Store
 	Admission   *admission.Admission
 	Polls       *polling.Operations
+	Jobs        route.Jobs
 	Prober      locate.Prober
 	AskTimeout  time.Duration
 	CallTimeout time.Duration
@@ -75,6 +76,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return Refusal(x, err)
 	}
+	g.Jobs.Nudge(inventory.GroupDeleteJob)
 	return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
 }
 

@@ -43,6 +43,7 @@ type Moves struct {
 	Resolver   *admission.Resolver
 	Admission  *admission.Admission
 	Polls      *polling.Operations
+	Jobs       route.Jobs
 	Limit      time.Duration // for the work of one move
 }
 
@@ -84,9 +85,11 @@ func (g Moves) begin(validate bool) route.Handler {
 			return err
 		}
 		id := uuid.NewString()
-		if _, err := g.Store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
+		job, err := g.Store.BeginMove(r.Context(), m.order(id, validate))
+		if err != nil {
 			return m.refusal(err)
 		}
+		g.Jobs.Nudge(job.Kind)
 		return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
 	}
 }

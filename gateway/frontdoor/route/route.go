@@ -58,6 +58,10 @@ type Route struct {
 	Relaxed bool
 }
 
+// Jobs wakes the workers of a kind of job, where a client waits for one that was just
+// created. Without that they find it within a second.
+type Jobs interface{ Nudge(kind string) }
+
 // EndsIn reports whether the last hop of a path is of a type, named without its
 // namespace, and has so many segments: one for all that a scope has of it, two for one.
 func EndsIn(q *routing.Request, namespace, typeName string, segments int) bool {
