@@ -8,8 +8,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"portico/arm"
@@ -306,35 +304,41 @@ func (d *Deployments) Delete(ctx context.Context, name Name, o operations.Operat
 	})
 }
 
-// PutSteps durably records the progress of steps, by their numbers. The error is
-// jobrow.ErrLeaseLost if the caller no longer holds the job, and engine.ErrNotFound if the
-// deployment is there no more.
-func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, steps map[int]Step) error {
+// Progress is that of a step, ready to be recorded.
+type Progress func(*transaction.Tx) error
+
+// Progress returns that of the step of a number, for [Deployments.PutSteps].
+func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, number int, s Step) (Progress, error) {
 	n := name.folded()
-	var writes []func(*transaction.Tx) error
-	for _, number := range slices.Sorted(maps.Keys(steps)) {
-		s := steps[number]
-		record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "step"), s.Record)
-		if err != nil {
-			return err
-		}
-		writes = append(writes, func(t *transaction.Tx) error {
-			return t.Later(putStep, n.Subscription, n.Group, j.ID[:], number, s.State, record)
-		})
-		if s.Made != nil {
-			made, err := s.Made.put(ctx, d)
-			if err != nil {
-				return err
-			}
-			writes = append(writes, made)
+	record, err := d.database.Cipher.Encrypt(ctx, place(n, job, "step"), s.Record)
+	if err != nil {
+		return nil, err
+	}
+	made := func(*transaction.Tx) error { return nil }
+	if s.Made != nil {
+		if made, err = s.Made.put(ctx, d); err != nil {
+			return nil, err
 		}
 	}
+	return func(t *transaction.Tx) error {
+		if err := t.Later(putStep, n.Subscription, n.Group, job[:], number, s.State, record); err != nil {
+			return err
+		}
+		return made(t)
+	}, nil
+}
+
+// PutSteps durably records the progress of steps. It asks for that in the transaction, and
+// once more if that is repeated. The error is jobrow.ErrLeaseLost if the caller no longer
+// holds the job, and engine.ErrNotFound if the deployment is there no more.
+func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, progress func() []Progress) error {
+	n := name.folded()
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
 		if err := d.hold(t, n, &j); err != nil {
 			return err
 		}
-		for _, write := range writes {
-			if err := write(t); err != nil {
+		for _, p := range progress() {
+			if err := p(t); err != nil {
 				return err
 			}
 		}
@@ -345,22 +349,28 @@ func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, ste
 // hold locks a deployment whose job the caller holds. It reads the job's holder under
 // the lock, so that [Deployments.GiveUpStep] cannot change it meanwhile.
 func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) error {
-	locked := lockRunning(t, n, j.ID)
-	if err := j.CheckHeld(t.Tx); err != nil {
+	var running, held bool
+	err := t.LookUp(lookUpRunning(n, j.ID, &running), j.LookUpHeld(&held))
+	switch {
+	case err != nil:
 		return err
+	case !held:
+		return jobrow.ErrLeaseLost
+	case !running:
+		return engine.ErrNotFound
 	}
-	return locked
+	return nil
 }
 
-// lockRunning locks the deployment that a job runs, or returns engine.ErrNotFound.
-func lockRunning(t *transaction.Tx, n Name, id [16]byte) error {
-	var job []byte
-	var state State
-	err := t.One(lockDeployment, n.Subscription, n.Group, n.Name)(&job, &state)
-	if err == nil && (!bytes.Equal(job, id[:]) || state != Running) {
-		err = sql.ErrNoRows
-	}
-	return engine.OrNotFound(err)
+// lookUpRunning locks the deployment of a name, and finds out whether a job runs it.
+func lookUpRunning(n Name, id [16]byte, running *bool) engine.Lookup {
+	return engine.Lookup{Request: engine.Request{Statement: lockDeployment, Args: []any{n.Subscription, n.Group, n.Name}}, Row: func(scan engine.Scanner) error {
+		var job []byte
+		var state State
+		err := scan(&job, &state)
+		*running = state == Running && bytes.Equal(job, id[:])
+		return err
+	}}
 }
 
 // GiveUpStep durably ends a step without the holder of its job and revokes the lease:
@@ -374,8 +384,12 @@ func (d *Deployments) GiveUpStep(ctx context.Context, name Name, job [16]byte, s
 		return err
 	}
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
-		if err := lockRunning(t, n, job); err != nil {
+		var running bool
+		switch err := t.LookUp(lookUpRunning(n, job, &running)); {
+		case err != nil:
 			return err
+		case !running:
+			return engine.ErrNotFound
 		}
 		j, err := jobrow.Lock(t.Tx, n.Subscription, job)
 		if err != nil {

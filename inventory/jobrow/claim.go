@@ -143,12 +143,16 @@ func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) e
 
 // CheckHeld returns ErrLeaseLost unless the job is held by the caller.
 func (j *Job) CheckHeld(t *engine.Tx) error {
-	var token int64
-	err := t.One(heldToken, j.Subscription, j.ID[:], j.Incarnation[:])(&token)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && token != j.Token {
-		return ErrLeaseLost
+	var held bool
+	if err := t.LookUp(j.LookUpHeld(&held)); err != nil || held {
+		return err
 	}
-	return err
+	return ErrLeaseLost
+}
+
+// LookUpHeld is the question of [Job.CheckHeld], for those that ask more in one round trip.
+func (j *Job) LookUpHeld(held *bool) engine.Lookup {
+	return engine.LookupOf(heldToken, func(token int64) { *held = token == j.Token }, engine.ScanOne[int64], j.Subscription, j.ID[:], j.Incarnation[:])
 }
 
 // update runs a statement that ends with ifHeld.

@@ -13,6 +13,14 @@ import (
 	"portico/inventory/operations"
 )
 
+func (b *bench) putStep(name deployments.Name, j jobrow.Job, number int, s deployments.Step) error {
+	progress, err := b.Deployments.Progress(b.ctx, name, j.ID, number, s)
+	if err != nil {
+		return err
+	}
+	return b.Deployments.PutSteps(b.ctx, name, j, func() []deployments.Progress { return []deployments.Progress{progress} })
+}
+
 // A deployment runs once under its name, loses its content and its steps at its end, and
 // goes with its group; the oldest go where there are too many, and no more may run than
 // are allowed.
@@ -64,11 +72,11 @@ func testDeployments(t *testing.T, database Database) {
 	content, err := b.Deployments.Content(b.ctx, name, j.ID)
 	b.ok(err)
 	equal(b, string(content), "a secret")
-	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{7: {State: 1, Record: []byte("sent")}}))
-	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{7: {State: 3, Record: []byte("done")}}))
+	b.ok(b.putStep(name, j, 7, deployments.Step{State: 1, Record: []byte("sent")}))
+	b.ok(b.putStep(name, j, 7, deployments.Step{State: 3, Record: []byte("done")}))
 	lost := j
 	lost.Token--
-	b.is(b.Deployments.PutSteps(b.ctx, name, lost, map[int]deployments.Step{7: {}}), jobrow.ErrLeaseLost)
+	b.is(b.putStep(name, lost, 7, deployments.Step{}), jobrow.ErrLeaseLost)
 	steps, err := b.Deployments.Steps(b.ctx, name, j.ID)
 	b.ok(err)
 	equal(b, len(steps), 1)
@@ -215,7 +223,7 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nes
 // may know of another end, records nothing any more. It returns the job as its next holder has it.
 func testGivenUp(b *bench, name deployments.Name, j jobrow.Job, claim func() jobrow.Job) jobrow.Job {
 	b.Helper()
-	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{8: {State: 2, Record: []byte("accepted")}}))
+	b.ok(b.putStep(name, j, 8, deployments.Step{State: 2, Record: []byte("accepted")}))
 	giveUp := func(ctx context.Context, of deployments.Name, before uint8) error {
 		return b.Deployments.GiveUpStep(ctx, of, j.ID, 8, before, deployments.Step{State: 4, Record: []byte("given up")}, "it was given up")
 	}
@@ -224,10 +232,10 @@ func testGivenUp(b *bench, name deployments.Name, j jobrow.Job, claim func() job
 	b.is(giveUp(b.ctx, missing, 2), engine.ErrNotFound)
 	b.is(giveUp(b.ctx, name, 1), jobrow.ErrLeaseLost)
 	b.ok(giveUp(engine.Rehearse(b.ctx), name, 2))
-	b.ok(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{8: {State: 2, Record: []byte("goes on")}}))
+	b.ok(b.putStep(name, j, 8, deployments.Step{State: 2, Record: []byte("goes on")}))
 	b.ok(giveUp(b.ctx, name, 2))
 	b.is(giveUp(b.ctx, name, 2), jobrow.ErrLeaseLost)
-	b.is(b.Deployments.PutSteps(b.ctx, name, j, map[int]deployments.Step{8: {State: 3, Record: []byte("done")}}), jobrow.ErrLeaseLost)
+	b.is(b.putStep(name, j, 8, deployments.Step{State: 3, Record: []byte("done")}), jobrow.ErrLeaseLost)
 	next := claim()
 	equal(b, next.ID, j.ID)
 	steps, err := b.Deployments.Steps(b.ctx, name, j.ID)

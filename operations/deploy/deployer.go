@@ -139,10 +139,14 @@ type attempt struct {
 func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	defer d.metrics.live.Forget(claim.Job.ID)
 	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job), places: make(chan struct{}, d.Limits.PerDeployment)}
-	a.record.put = func(steps map[int]deployments.Step) error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime) // also while the attempt is ending
+	recording := context.WithoutCancel(ctx) // also while the attempt is ending
+	a.record.seal = func(number int, s deployments.Step) (deployments.Progress, error) {
+		return d.Store.Deployments.Progress(recording, a.name, a.job.ID, number, s)
+	}
+	a.record.put = func(progress func() []deployments.Progress) error {
+		ctx, cancel := context.WithTimeout(recording, jobs.RecordTime)
 		defer cancel()
-		return d.Store.Deployments.PutSteps(ctx, a.name, *a.job, steps)
+		return d.Store.Deployments.PutSteps(ctx, a.name, *a.job, progress)
 	}
 	var err error
 	a.order, err = d.order(ctx, claim.Job)

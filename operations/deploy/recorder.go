@@ -1,54 +1,66 @@
 package deploy
 
 import (
-	"maps"
 	"sync"
 
 	"portico/inventory/deployments"
 )
 
-// recorder records the progress of steps durably. What comes while a transaction is under way
-// goes into the next one, in one.
+// recorder records the progress of steps durably. What comes until the store begins with a
+// transaction goes into that one, and what comes later waits in the next.
 type recorder struct {
-	put func(map[int]deployments.Step) error
+	seal func(number int, s deployments.Step) (deployments.Progress, error)
+	put  func(progress func() []deployments.Progress) error
 
-	turn sync.Mutex // of the transaction under way
 	mu   sync.Mutex
-	next *batch // nil: nothing waits
+	next *batch // that no transaction has taken yet; nil: nothing waits
 }
 
 // batch is what one transaction records, for whoever brought a part of it.
 type batch struct {
-	steps map[int]deployments.Step
-	done  chan struct{}
-	err   error // once done
+	progress []deployments.Progress
+	done     chan struct{}
+	err      error // once done
 }
 
 // add takes the progress of steps, which is recorded no later than what comes after it. The
 // caller must call wait, which returns when it is recorded, or why it is not.
 func (r *recorder) add(steps map[int]deployments.Step) (wait func() error) {
+	var progress []deployments.Progress
+	for number, s := range steps {
+		p, err := r.seal(number, s)
+		if err != nil {
+			return func() error { return err }
+		}
+		progress = append(progress, p)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if b := r.next; b != nil {
-		maps.Copy(b.steps, steps)
+		b.progress = append(b.progress, progress...)
 		return func() error {
 			<-b.done
 			return b.err
 		}
 	}
-	b := &batch{steps: steps, done: make(chan struct{})}
+	b := &batch{progress: progress, done: make(chan struct{})}
 	r.next = b
 	return func() error { return r.commit(b) }
 }
 
-// commit records a batch, once the transaction before it is over.
+// commit records a batch with what is added to it until its transaction begins.
 func (r *recorder) commit(b *batch) error {
-	r.turn.Lock()
-	defer r.turn.Unlock()
 	defer close(b.done)
-	r.mu.Lock()
-	r.next = nil
-	r.mu.Unlock()
-	b.err = r.put(b.steps)
+	b.err = r.put(func() []deployments.Progress { return r.take(b) })
+	r.take(b) // where it came to no transaction
 	return b.err
+}
+
+func (r *recorder) take(b *batch) []deployments.Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next == b {
+		r.next = nil
+	}
+	return b.progress
 }
