@@ -17,15 +17,10 @@ const (
 	dropKept       = `DELETE FROM event_counts WHERE subscription = ? AND kept <= 0`
 )
 
-// Forget deletes at most limit events that are too old or too many, and returns how
-// many. It first numbers as many, so that events which no reader requests end too.
+// Forget deletes at most limit numbered events that are too old or too many, and returns
+// how many.
 func (l *Log) Forget(ctx context.Context, limit int) (int, error) {
-	numbered, err := l.Number(ctx, limit)
-	if err != nil {
-		return numbered, err
-	}
-	forgotten, err := transaction.Commit(ctx, l.database, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) (int, error) { return l.forget(t, limit) })
-	return max(numbered, forgotten), err
+	return transaction.Commit(ctx, l.database, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) (int, error) { return l.forget(t, limit) })
 }
 
 func (l *Log) forget(t *transaction.Tx, limit int) (int, error) {
