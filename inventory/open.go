@@ -228,6 +228,9 @@ func (s *Store) Stats() Stats {
 	return stats
 }
 
+// CountRows lets the database know how large its tables are; see [engine.Engine.CountRows].
+func (s *Store) CountRows(ctx context.Context) error { return s.engine.CountRows(ctx) }
+
 //go:embed migrations/*.sql
 var migrations embed.FS
 

@@ -15,8 +15,8 @@ const (
 	overdueAfter  = 3                // leases
 )
 
-// runHousekeeping expires intents, numbers events, forgets old records, and counts the jobs, until ctx
-// ends. Replicas may do so at the same time.
+// runHousekeeping expires intents, numbers events, forgets old records, counts the jobs, and
+// has the store count its rows, until ctx ends. Replicas may do so at the same time.
 func (r *Runner) runHousekeeping(ctx context.Context) {
 	warning := throttledWarning{log: r.Log, what: "the inventory could not be tidied"}
 	damage := throttledWarning{log: r.Log, what: "what the inventory has of some resources cannot be read"}
@@ -42,6 +42,9 @@ func (r *Runner) runHousekeeping(ctx context.Context) {
 		if forgetting = forgetting || round%seldom == 0; forgetting && err == nil {
 			forgetting, err = r.forget(ctx)
 			more = more || forgetting
+		}
+		if err == nil {
+			err = r.countRows(ctx)
 		}
 		if round%seldom == 0 {
 			if err == nil {
@@ -74,6 +77,12 @@ func (r *Runner) number(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
 	return r.Store.Events.Number(ctx, recordsAtOnce)
+}
+
+func (r *Runner) countRows(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, roundTime)
+	defer cancel()
+	return r.Store.CountRows(ctx)
 }
 
 // forget removes a bounded number of each kind of records that are no longer needed. It

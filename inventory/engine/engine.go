@@ -65,6 +65,8 @@ type Engine struct {
 	writer   *writer
 	metrics  *metrics
 	ran      atomic.Uint64 // statements
+	// countAfter is after how many writes [Engine.CountRows] looks again.
+	countAfter atomic.Uint64
 
 	closing sync.Once
 	closed  error

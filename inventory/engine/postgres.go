@@ -26,9 +26,7 @@ const (
 	clockFresh = time.Second
 	clockAge   = 30 * time.Second
 
-	// planAge is how long a writing connection keeps its plans.
-	planAge = time.Second
-	// readerAge is how long a reading connection is kept, with its plans.
+	// readerAge is how long a reading connection is kept.
 	readerAge = time.Minute
 
 	connectLimit   = 3 * time.Second // for one host

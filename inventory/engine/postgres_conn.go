@@ -18,8 +18,7 @@ type postgresSession struct {
 	clock  *clock
 	ran    *atomic.Uint64
 
-	conn    *pgx.Conn
-	planned time.Time // when the plans were last discarded
+	conn *pgx.Conn
 }
 
 const (
@@ -27,12 +26,7 @@ const (
 	// The commit is visible as soon as it returns, and on disk soon after; a
 	// crash may lose the last of them, never their order.
 	postgresUnflushed = "SET LOCAL synchronous_commit = off"
-	// The server plans a prepared statement for the current size of its tables, and keeps
-	// the plan. If they were empty then, it takes any index for as good as the primary
-	// key; each look-up by it reads a whole partition, until the server has counted the
-	// rows, minutes later.
-	postgresReplan = "DISCARD PLANS"
-	postgresTime   = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+	postgresTime      = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 )
 
 // Begin implements [Session]. It sends nothing itself: its statements go with the first
@@ -47,14 +41,10 @@ func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error)
 		if err != nil {
 			return nil, Classify(ctx, err)
 		}
-		s.conn, s.planned = conn, time.Now()
+		s.conn = conn
 	}
 	c := &postgresConn{session: s, ctx: ctx}
 	c.add(postgresBegin, nil)
-	if now := time.Now(); now.Sub(s.planned) >= planAge {
-		c.add(postgresReplan, nil)
-		s.planned = now
-	}
 	if d == Unflushed {
 		c.add(postgresUnflushed, nil)
 	}
