@@ -230,6 +230,8 @@ func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery)
 		return inventory.TooYoung, nil
 	case errors.Is(err, inventory.ErrUnavailable):
 		return 0, err
+	case err == nil && !probed.Found: // but the row has changed meanwhile, and may have gone
+		return inventory.TooYoung, nil
 	}
 	return inventory.Strayed, ctx.Err() // the row's region has it too, or gives no answer
 }

@@ -301,6 +301,27 @@ func TestSweepFollowsAResourceToAnotherRegion(t *testing.T) {
 	}
 }
 
+// So it is where another sweep, at the same moment, has found first that it is gone from its
+// region.
+func TestSweepBesideAnotherFollowsAResource(t *testing.T) {
+	s := newSite(t)
+	s.create(vm("v"), "westus")
+	s.east.hold(vm("v"))
+	s.west.onGet = func(id string) {
+		row, err := s.Store.Resource(t.Context(), jobstest.Subscription, id)
+		s.ok(err)
+		settled, _, err := s.Store.Observe(t.Context(), row.Subscription, row.Key, row.Generation, inventory.Observation{})
+		if s.ok(err); !settled {
+			t.Error("the other sweep did not find that it is gone")
+		}
+	}
+	s.finds(s.sweep(everything), 1, 0, 0, 0, 0)
+	s.holds(jobstest.Subscription, "v@eastus")
+	if s.strays() != 0 {
+		t.Errorf("%d strays", s.strays())
+	}
+}
+
 func TestSweepReportsStraysAndUnknownGroups(t *testing.T) {
 	s := newSite(t)
 	s.create(vm("v"), "westus")
