@@ -20,7 +20,7 @@ import (
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Send: g.sendStep, MayNest: g.mayNest, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
+		Store: g.store, Sender: g.stepSender, MayNest: g.mayNest, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }
@@ -63,18 +63,20 @@ func scopeRefusal(subscription, group, id string, err error) error {
 	return nil
 }
 
-// sendStep sends a call of a deployment on the way of a batch's request.
-func (g *Gateway) sendStep(ctx context.Context, caller json.RawMessage, c deploy.Call) (deploy.Answer, error) {
+// stepSender sends the calls of a deployment on the way of a batch's requests.
+func (g *Gateway) stepSender(caller json.RawMessage) (deploy.Sender, error) {
 	var by batch.Caller
 	if err := json.Unmarshal(caller, &by); err != nil {
-		return deploy.Answer{}, err
+		return nil, err
 	}
-	status, header, body, fault := g.batches.Send(ctx, &by, &batch.Request{Method: c.Method, URL: c.Target, Content: c.Content})
-	if fault != nil {
-		return deploy.Answer{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()
-	}
-	if status == arm.StatusClientClosed {
-		return deploy.Answer{}, ctx.Err()
-	}
-	return deploy.Answer{Status: status, Header: header, Body: body}, nil
+	return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
+		status, header, body, fault := g.batches.Send(ctx, &by, &batch.Request{Method: c.Method, URL: c.Target, Content: c.Content})
+		if fault != nil {
+			return deploy.Answer{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()
+		}
+		if status == arm.StatusClientClosed {
+			return deploy.Answer{}, ctx.Err()
+		}
+		return deploy.Answer{Status: status, Header: header, Body: body}, nil
+	}, nil
 }

@@ -44,12 +44,12 @@ type Answer struct {
 
 // Sender sends a call as a deployment's caller, through all that a request of its own goes
 // through. An error means that nothing is known of what became of it.
-type Sender func(ctx context.Context, caller json.RawMessage, c Call) (Answer, error)
+type Sender func(ctx context.Context, c Call) (Answer, error)
 
 // Deployer runs deployments. It is a kind of durable work.
 type Deployer struct {
 	Store  *inventory.Store
-	Send   Sender
+	Sender func(caller json.RawMessage) (Sender, error)
 	Limits plan.Limits
 	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
@@ -119,6 +119,7 @@ type attempt struct {
 	claim   *jobs.Claim
 	name    deployments.Name
 	order   Order
+	call    Sender
 	input   template.Input
 	planned *template.Plan
 	plan    *plan.Plan
@@ -152,6 +153,9 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	a.order, err = d.order(ctx, claim.Job)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)
+	}
+	if err == nil {
+		a.call, err = d.Sender(a.order.Caller)
 	}
 	if err == nil {
 		err = a.load(ctx)

@@ -45,7 +45,9 @@ type call struct {
 	ends time.Time // by its context
 }
 
-func (s *script) send(ctx context.Context, _ json.RawMessage, c deploy.Call) (deploy.Answer, error) {
+func (s *script) sender(json.RawMessage) (deploy.Sender, error) { return s.send, nil }
+
+func (s *script) send(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
 	path, _, _ := strings.Cut(c.Target, "?")
 	name := c.Method + " " + path[strings.LastIndexByte(path, '/')+1:]
 	ends, _ := ctx.Deadline()
@@ -129,7 +131,7 @@ func deployed(t *testing.T, d deploy.Deployer, replies map[string][]reply, resou
 func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies map[string][]reply, resources ...string) run {
 	t.Helper()
 	ran := run{script: &script{replies: replies}, operations: map[string]deploy.Operation{}}
-	d.Store, d.Send, d.History, d.Kept = b.Store, ran.send, 800, time.Hour
+	d.Store, d.Sender, d.History, d.Kept = b.Store, ran.sender, 800, time.Hour
 	d.Limits.PerDeployment, d.Limits.PerEndpoint, d.Limits.Pause = 16, 8, jobstest.Floor
 	for _, limit := range []*time.Duration{&d.Limit, &d.CallLimit, &d.Limits.Budget} {
 		if *limit == 0 {

@@ -325,7 +325,7 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.result.Outcome, s.Fault = deletion.OutcomeRefused, arm.NewError(arm.NoRegisteredProviderFound).Saying("%s", err.Error())
 		return s
 	}
-	answer, err := a.Send(calling, a.order.Caller, Call{Method: http.MethodDelete, Target: q.Path.Escaped() + "?" + q.Query.Raw})
+	answer, err := a.call(calling, Call{Method: http.MethodDelete, Target: q.Path.Escaped() + "?" + q.Query.Raw})
 	if err != nil {
 		s.result = deletion.Result{Outcome: deletion.OutcomeTransient}
 		return s

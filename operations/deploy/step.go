@@ -147,7 +147,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		return
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)
-	answer, err := a.Send(calling, a.order.Caller, Call{http.MethodPut, target(r), body.AppendJSON(nil)})
+	answer, err := a.call(calling, Call{http.MethodPut, target(r), body.AppendJSON(nil)})
 	if err != nil {
 		s.outcome = plan.Lost
 		return
@@ -256,7 +256,7 @@ func (s *settled) take(err error) {
 func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()
-	return a.Send(calling, a.order.Caller, Call{Method: http.MethodGet, Target: target})
+	return a.call(calling, Call{Method: http.MethodGet, Target: target})
 }
 
 // follow asks how far a resource is: where its provider said, then the resource itself.
@@ -407,7 +407,7 @@ func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err er
 	}
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()
-	answer, err := a.Send(calling, a.order.Caller, call)
+	answer, err := a.call(calling, call)
 	if err != nil {
 		return v, errUnanswered
 	}
