@@ -2,7 +2,10 @@ package jobs
 
 import (
 	"context"
+	"math"
+	"time"
 
+	"portico/internal/timing"
 	"portico/inventory"
 )
 
@@ -20,18 +23,36 @@ type SubscriptionScan struct {
 // Ended reports whether all subscriptions were visited.
 func (s *SubscriptionScan) Ended() bool { return s.ended }
 
+// scanTime bounds a scan's share of a round of housekeeping.
+const scanTime = 3 * time.Second
+
 // Visit continues the scan until an error.
 func (s *SubscriptionScan) Visit(ctx context.Context, store *inventory.Store, each func(inventory.Subscription) error) error {
+	return s.visit(ctx, store, math.MaxInt64, each)
+}
+
+// VisitSome is Visit for a scan that writes: it ends early where the rest can wait for the
+// next call, so that a long scan neither fails by the round's time nor takes all of it.
+func (s *SubscriptionScan) VisitSome(ctx context.Context, store *inventory.Store, each func(inventory.Subscription) error) error {
+	return s.visit(ctx, store, scanTime, each)
+}
+
+// visit ends between two subscriptions of a page once the time is over.
+func (s *SubscriptionScan) visit(ctx context.Context, store *inventory.Store, within time.Duration, each func(inventory.Subscription) error) error {
+	begun := time.Now()
 	for !s.ended {
 		page, err := store.AllSubscriptions(ctx, s.after, subscriptionsAtOnce)
 		if err != nil {
 			return err
 		}
-		for _, sub := range page {
+		for i, sub := range page {
 			if err := each(sub); err != nil {
 				return err
 			}
 			s.after = sub.ID
+			if i < len(page)-1 && timing.Elapsed(begun, time.Now()) >= within {
+				return nil
+			}
 		}
 		s.ended = len(page) < subscriptionsAtOnce
 	}

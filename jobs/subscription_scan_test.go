@@ -60,6 +60,22 @@ func TestAScanGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
+// A scan whose time is over has not failed: it goes on in the next round.
+func TestAScanWithoutTimeGoesOnLater(t *testing.T) {
+	store := subscriptionStore(t, 3)
+	var scan SubscriptionScan
+	for i := range 3 {
+		var visited []string
+		err := scan.visit(t.Context(), store, 0, func(sub inventory.Subscription) error {
+			visited = append(visited, sub.ID)
+			return nil
+		})
+		if want := fmt.Sprint("s", i); err != nil || !slices.Equal(visited, []string{want}) || scan.Ended() != (i == 2) {
+			t.Fatalf("visited %v, %v, at the end: %t; want %s", visited, err, scan.Ended(), want)
+		}
+	}
+}
+
 // A store that does not answer does not have no open writes.
 func TestGaugesStayWhenTheStoreFails(t *testing.T) {
 	store := subscriptionStore(t, 0)

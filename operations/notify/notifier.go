@@ -279,7 +279,7 @@ func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 	if k.scan.Ended() {
 		return err
 	}
-	return errors.Join(err, k.scan.Visit(ctx, k.Store, func(sub inventory.Subscription) error {
+	return errors.Join(err, k.scan.VisitSome(ctx, k.Store, func(sub inventory.Subscription) error {
 		switch {
 		case sub.Erased:
 			return nil

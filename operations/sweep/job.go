@@ -181,7 +181,7 @@ func (s *Sweeper) scheduleAll(ctx context.Context) error {
 }
 
 func (s *Sweeper) scheduleUncovered(ctx context.Context) error {
-	return s.scan.Visit(ctx, s.Prober.Store, func(sub inventory.Subscription) error {
+	return s.scan.VisitSome(ctx, s.Prober.Store, func(sub inventory.Subscription) error {
 		if sub.Covered || sub.State == inventory.Deleted {
 			return nil
 		}
