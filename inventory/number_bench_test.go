@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,22 +27,15 @@ func BenchmarkNumber(b *testing.B) {
 				b.StopTimer()
 				createAll(b, s, rounds, writers, each)
 				b.StartTimer()
-				begun, before := time.Now(), processorTime(b)
+				begun, before := time.Now(), harness.ProcessorTime()
 				if n := number(); n != all {
 					b.Errorf("%d events of %d creates were numbered", n, all)
 				}
-				took, used = took+time.Since(begun), used+processorTime(b)-before
+				took, used = took+time.Since(begun), used+harness.ProcessorTime()-before
 			}
 			numbered := float64(rounds * all)
 			b.ReportMetric(float64(took.Microseconds())/numbered, "µs/event")
 			b.ReportMetric(float64(used.Microseconds())/numbered, "CPU-µs/event")
 		})
 	}
-}
-
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	harness.OK(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -84,17 +83,9 @@ type expense struct {
 func (e *expense) of(work func()) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	begun := processorTime()
+	begun := harness.ProcessorTime()
 	work()
-	e.processor += processorTime() - begun
+	e.processor += harness.ProcessorTime() - begun
 	runtime.ReadMemStats(&after)
 	e.allocations += after.Mallocs - before.Mallocs
-}
-
-func processorTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
