@@ -118,7 +118,7 @@ func TestWhatIsFreeIsKnown(t *testing.T) {
 	}
 	pool.Put(&held)
 	before := readMemory()
-	giveBack()
+	GiveBack()
 	after := readMemory()
 	runtime.KeepAlive(&pool)
 	if before.mapped < 64*mib || before.idle < 32*mib {

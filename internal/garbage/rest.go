@@ -45,11 +45,12 @@ type memory struct {
 }
 
 func newRest() *rest {
-	return &rest{used: processorTime, state: readMemory, free: giveBack, last: processorTime(), next: restsAfter, left: afterABurst}
+	return &rest{used: processorTime, state: readMemory, free: GiveBack, last: processorTime(), next: restsAfter, left: afterABurst}
 }
 
-// giveBack collects twice: pools give up what they hold at the second collection.
-func giveBack() {
+// GiveBack gives unused memory back at once. It collects twice: pools give up what they
+// hold at the second collection.
+func GiveBack() {
 	runtime.GC()
 	debug.FreeOSMemory()
 }
