@@ -132,8 +132,10 @@ func (s *service) publicServer(standard *http.Server, t *connections.Table) serv
 	if s.config.Load().Server.HTTPServer == config.StandardServer {
 		return standard
 	}
+	h := standard.Handler
+	standard.Handler = withStack(h) // for HTTP/2
 	return http1.New(http1.Options{
-		Handler: standard.Handler, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: gateway.HeadBytes,
+		Handler: h, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: gateway.HeadBytes,
 		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: standard.ErrorLog, Describe: describeRefusal, HTTP2: standard,
 	})
 }
