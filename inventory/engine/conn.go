@@ -36,13 +36,14 @@ type Conn interface {
 type Request struct {
 	Statement string
 	Args      []any
-	// one: it changes one row, which the transaction has locked or proved to be absent.
-	one bool
+	// rows is how many rows it changes, which the transaction has locked or proved to be
+	// absent; 0 for any number.
+	rows int64
 }
 
 // judge checks the number of rows that a statement affected.
 func (r Request) judge(affected int64) error {
-	if r.one && affected != 1 {
+	if r.rows > 0 && affected != r.rows {
 		return ErrOvertaken
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -88,7 +90,34 @@ func (t *Tx) Later(statement string, args ...any) error {
 // ChangeOne is Later for a statement that creates, changes or removes one row: one that
 // the transaction has locked, or that no other transaction can create.
 func (t *Tx) ChangeOne(statement string, args ...any) error {
-	return t.postpone(Request{Statement: statement, Args: args, one: true})
+	return t.postpone(Request{Statement: statement, Args: args, rows: 1})
+}
+
+// rowsAtOnce is how many rows a statement of CreateRows has at most.
+const rowsAtOnce = 64
+
+// CreateRows runs an INSERT of one row, as ChangeOne does, for each of rows. A statement
+// creates as many of them as a power of two says, so that few texts are prepared.
+func (t *Tx) CreateRows(insert string, rows [][]any) error {
+	for n := rowsAtOnce; len(rows) > 0; {
+		if n > len(rows) {
+			n /= 2
+			continue
+		}
+		r := Request{Statement: insertOf(insert, n), Args: slices.Concat(rows[:n]...), rows: int64(n)}
+		if err := t.postpone(r); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// insertOf returns the text that inserts n rows, made of the one that inserts one.
+func insertOf(insert string, n int) string {
+	before, values, _ := strings.Cut(insert, " VALUES ")
+	row, after, _ := strings.Cut(values, ") ")
+	return before + " VALUES " + strings.Repeat(row+"), ", n-1) + row + ") " + after
 }
 
 // CreateOne is ChangeOne for a row that the transaction has read as absent and that

@@ -75,6 +75,7 @@ func number(t *transaction.Tx, limit int) (int, error) {
 		return 0, err
 	}
 	before, of := numbers.last, map[string]int64{}
+	var numbered [][]any
 	for _, row := range rows {
 		split, err := transaction.SplitRecorded(row.text, row.n)
 		if err != nil {
@@ -82,11 +83,12 @@ func number(t *transaction.Tx, limit int) (int, error) {
 		}
 		for _, e := range split {
 			numbers.last++
-			if err := t.ChangeOne(insertEvent, row.subscription, numbers.last, numbers.last, e.ID[:], row.at, e.Key, e.Payload); err != nil {
-				return 0, err
-			}
+			numbered = append(numbered, []any{row.subscription, numbers.last, numbers.last, e.ID[:], row.at, e.Key, e.Payload})
 			of[row.subscription]++
 		}
+	}
+	if err := t.CreateRows(insertEvent, numbered); err != nil {
+		return 0, err
 	}
 	for sub, n := range of {
 		if err := t.ChangeOne(addKept, sub, n); err != nil {
