@@ -88,17 +88,12 @@ func (f *Fence) insert(t *tx) error {
 // unfenced returns *FencedError if a fence forbids creating a resource. The caller
 // holds the group's row, as the deletion of the group does.
 func (t *tx) unfenced(sub, key string) error {
-	until, known := t.locked.fences[resourceOf{sub, key}]
-	if !known {
-		if none, err := t.noFences(sub); none || err != nil {
-			return err
-		}
-		if err := t.One(fencedUntil, sub, key)(&until); err != nil {
-			return err
-		}
+	if none, err := t.noFences(sub); none || err != nil {
+		return err
 	}
-	if until == 0 {
-		return nil
+	until := int64(0)
+	if err := t.One(fencedUntil, sub, key)(&until); until == 0 || err != nil {
+		return err
 	}
 	return &FencedError{Until: engine.Moment(until)}
 }
@@ -106,9 +101,6 @@ func (t *tx) unfenced(sub, key string) error {
 // noFences reports whether a subscription is known to have no fences at all. One read
 // serves all members of the transaction, as hardly any subscription has fences.
 func (t *tx) noFences(sub string) (bool, error) {
-	if t.LocksRows() {
-		return false, nil // those of a resource are read with the locks
-	}
 	if none, known := t.locked.unfenced[sub]; known {
 		return none, nil
 	}

@@ -118,7 +118,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		locks.Rows[len(locks.Rows)-1].Assumed = w.Row
 	}
 	if w.Kind == index.Put {
-		locks.Rows = append(locks.Rows, engine.Row{Kind: transaction.FenceRow, Name: w.Key})
+		locks.Rows = append(locks.Rows, engine.Row{Kind: transaction.FenceRow})
 	}
 	b, err := w.beginning(ctx, s.database)
 	if err != nil {

@@ -30,8 +30,7 @@ type lockedState struct {
 	registrations map[registrationOf]RegistrationState
 	rows          map[resourceOf]*Resource // nil: there is none
 	intents       map[resourceOf][]index.Intent
-	fences        map[resourceOf]int64 // until when they stand, 0: there are none
-	unfenced      map[string]bool      // whether there are none in a subscription
+	unfenced      map[string]bool // whether there are none in a subscription
 	// assumed are the resources that were neither read nor proved. A statement replaces
 	// or removes such a row only by the generation that it is assumed to have.
 	assumed map[resourceOf]bool
@@ -63,7 +62,7 @@ func newLockedState() *lockedState {
 		subscriptions: map[string]subscriptionState{}, locks: map[lockOf]lockState{},
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
-		fences: map[resourceOf]int64{}, unfenced: map[string]bool{}, assumed: map[resourceOf]bool{}, written: map[writtenRegion]bool{},
+		unfenced: map[string]bool{}, assumed: map[resourceOf]bool{}, written: map[writtenRegion]bool{},
 	}
 }
 
@@ -106,11 +105,10 @@ func (t *tx) Lock(members []*engine.Write) error {
 			queries = append(queries, l.lookUpLock(of, t.store.options.Limits.LocksPerSubscription)...)
 		}
 	}
-	if t.LocksRows() { // elsewhere they are read for creates alone
-		for sub, row := range rowsIn(members, transaction.FenceRow, transaction.FenceRow) {
-			of := resourceOf{sub, row.Name}
-			if _, loaded := l.fences[of]; !loaded {
-				queries = append(queries, l.lookUpFences(of))
+	if t.LocksRows() { // elsewhere it is read for creates alone
+		for sub := range rowsIn(members, transaction.FenceRow, transaction.FenceRow) {
+			if _, loaded := l.unfenced[sub]; !loaded {
+				queries = append(queries, l.lookUpAnyFence(sub))
 			}
 		}
 	}
@@ -259,10 +257,10 @@ func lockAssumed(of resourceOf, left *resourceState) []engine.Lookup {
 	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, left.row.Generation[:])}
 }
 
-func (l *lockedState) lookUpFences(of resourceOf) engine.Lookup {
-	return lookUp(l.fences, of, 0, engine.Request{Statement: fencedUntil, Args: []any{of.subscription, of.key}}, func(_ int64, scan engine.Scanner) (until int64, err error) {
-		err = scan(&until)
-		return until, err
+func (l *lockedState) lookUpAnyFence(sub string) engine.Lookup {
+	return lookUp(l.unfenced, sub, false, engine.Request{Statement: anyFence, Args: []any{sub}}, func(_ bool, scan engine.Scanner) (bool, error) {
+		found, err := engine.ScanOne[bool](scan)
+		return !found, err
 	})
 }
 

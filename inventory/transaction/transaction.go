@@ -124,7 +124,7 @@ const (
 	GroupRow                     // one group, which is read with the state of its subscription
 	LockRow                      // a lock on a scope, with how many there are
 	RegistrationRow              // of a namespace; read alone
-	FenceRow                     // of a resource; read alone
+	FenceRow                     // any of the subscription; read alone
 	ParentRow                    // the resource above, which is not changed
 	ResourceRow                  // a resource and its open intents
 )
