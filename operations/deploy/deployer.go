@@ -49,7 +49,7 @@ type Sender func(ctx context.Context, c Call) (Answer, error)
 // Deployer runs deployments. It is a kind of durable work.
 type Deployer struct {
 	Store  *inventory.Store
-	Sender func(caller json.RawMessage) (Sender, error)
+	Sender func(caller json.RawMessage) (Sender, error) // of a deployment whose caller this is
 	Limits plan.Limits
 	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)

@@ -39,9 +39,10 @@
 // a walk 1.25 times, and the peak of memory was 1.05 times that of the first list.
 //
 // BenchmarkDeployment runs processes: a deployment of 800 resources that a loop makes in
-// three regions took 1.4 to 1.6 times as long as the same PUTs from a plain loop with SQLite,
-// 1.3 to 1.4 times with PostgreSQL, in the median of 4 to 8 rounds on two cores, each step being
-// recorded before it is sent and once it has ended; it needed at most 51 MiB of memory above rest.
+// three regions took 1.35 times as long as the same PUTs from a plain loop with SQLite, 1.4
+// times with PostgreSQL, in the median of 15 rounds on two cores, which both keep busy, each
+// step being recorded before it is sent and once it has ended; it needed at most 17 MiB of
+// memory above rest.
 //
 // With PORTICO_BENCH_CHECK set they fail where that does not hold. What the
 // client of a write waits for is counted by a test, one durable and one visible
