@@ -65,14 +65,24 @@ func (o *Order) Expand() (*template.Plan, template.Input, []*document.Fault) {
 	if len(faults) > 0 {
 		return nil, template.Input{}, faults
 	}
-	properties := d.Root.Member("properties")
-	var arguments []template.Argument
-	if n := properties.Member("parameters"); n.Is(expr.Object) {
-		if arguments, faults = template.ReadArguments(n); len(faults) > 0 {
-			return nil, template.Input{}, faults
-		}
+	of, arguments, faults := Read(d.Root.Member("properties"))
+	if len(faults) > 0 {
+		return nil, template.Input{}, faults
 	}
-	return o.Plan(properties.Member("template"), arguments)
+	return o.Plan(of, arguments)
+}
+
+// Read reads the template and the parameters among a deployment's properties. As in ARM,
+// each of them may be a string that holds the JSON. An absent template is nil.
+func Read(properties *document.Node) (of *document.Node, arguments []template.Argument, faults []*document.Fault) {
+	if of, faults = properties.Member("template").Within(document.Relaxed, template.Code); len(faults) > 0 {
+		return nil, nil, faults
+	}
+	parameters, faults := properties.Member("parameters").Within(document.Relaxed, template.Code)
+	if len(faults) == 0 && parameters != nil && !parameters.Is(expr.Null) {
+		arguments, faults = template.ReadArguments(parameters)
+	}
+	return of, arguments, faults
 }
 
 // Plan is Expand of a content that was read.

@@ -187,7 +187,11 @@ func Template(ctx context.Context, of *deployments.Deployments, name deployments
 	if len(faults) > 0 {
 		return nil, faults[0]
 	}
-	return d.Root.Member("properties").Member("template").Literal().AppendJSON(nil), nil
+	read, _, faults := Read(d.Root.Member("properties"))
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return read.Literal().AppendJSON(nil), nil
 }
 
 // operation is a step as clients see it, of the deployment of an ID and a job.

@@ -102,6 +102,19 @@ func (n *Node) Literal() expr.Value {
 	return n.Value
 }
 
+// Within is the root of the document that a string holds, whose faults have their places in
+// that; a node of another kind, or an absent one, is itself.
+func (n *Node) Within(form Form, code string) (*Node, []*Fault) {
+	if !n.Is(expr.String) {
+		return n, nil
+	}
+	d, faults := Read([]byte(n.Text()), form, code)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return d.Root, nil
+}
+
 // Fault is something wrong at a place of a document.
 type Fault struct {
 	File         string // of Document

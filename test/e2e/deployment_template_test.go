@@ -23,6 +23,23 @@ func content(t *testing.T, template string, parameters map[string]any) string {
 	return string(text)
 }
 
+// inStrings is the content of a deployment with its template and parameters in strings.
+func inStrings(t *testing.T, content string) string {
+	t.Helper()
+	var d struct {
+		Properties map[string]any `json:"properties"`
+	}
+	harness.OK(t, json.Unmarshal([]byte(content), &d))
+	for _, name := range []string{"template", "parameters"} {
+		text, err := json.Marshal(d.Properties[name])
+		harness.OK(t, err)
+		d.Properties[name] = string(text)
+	}
+	text, err := json.Marshal(d)
+	harness.OK(t, err)
+	return string(text)
+}
+
 // deploy deploys to the group rg, and returns the deployment once it has succeeded.
 func deploy(t *testing.T, w *harness.World, name, content string) deployment {
 	t.Helper()
@@ -52,7 +69,7 @@ func TestDeploymentsOfCompiledTemplates(t *testing.T) {
 	if o := existing.Properties.Outputs; o["machineIn"].Value != regions[0] || o["keyName"].Value != "primary" || o["key"].Value != nil || len(existing.Properties.OutputResources) != 2 {
 		t.Errorf("%+v", existing)
 	}
-	modules := deploy(t, w, "modules", content(t, harness.Template(t, "modules"), map[string]any{"otherGroup": "other", "adminPassword": hiddenWord}))
+	modules := deploy(t, w, "modules", inStrings(t, content(t, harness.Template(t, "modules"), map[string]any{"otherGroup": "other", "adminPassword": hiddenWord})))
 	if places, _ := modules.Properties.Outputs["places"].Value.([]any); !slices.Equal(places, []any{regions[0], regions[1], regions[2]}) {
 		t.Errorf("%+v", modules.Properties.Outputs)
 	}
@@ -60,6 +77,10 @@ func TestDeploymentsOfCompiledTemplates(t *testing.T) {
 	a := w.Portico.Do(t, harness.Request{Method: http.MethodGet, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/mods-1") + "?api-version=" + harness.Version}).Want(t, 200)
 	if !strings.Contains(string(a.Body), w.ResourcePath("rg", "Contoso.Compute/networkInterfaces/mods")) || !strings.Contains(string(a.Body), `"networkState":"Succeeded"`) {
 		t.Errorf("%s", a.Body)
+	}
+	exported := w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: deploymentPath(w, "modules") + "/exportTemplate?api-version=2021-04-01", Body: `{}`}).Want(t, 200)
+	if !strings.HasPrefix(string(exported.Body), `{"template":{"$schema":`) {
+		t.Errorf("%s", exported.Body)
 	}
 	wantOperations(t, w, "rg", "modules", "deployments machine-0: Succeeded", "deployments machine-1: Succeeded", "deployments machine-2: Succeeded",
 		"deployments network: Succeeded", "deployments workspace: Succeeded")

@@ -57,7 +57,7 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	if !properties.Is(expr.Object) {
 		return nil, refusalAt(d.Root, "a deployment has an object 'properties'")
 	}
-	c := &Content{Location: arm.Location(d.Root.Member("location").Text()), Template: properties.Member("template")}
+	c := &Content{Location: arm.Location(d.Root.Member("location").Text())}
 	if fault := c.checkLocation(name, scope); fault != nil {
 		return nil, fault
 	}
@@ -69,6 +69,9 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 			return nil, refusalAt(n, "%s", u.sentence)
 		}
 	}
+	if c.Template, c.Arguments, faults = deploy.Read(properties); len(faults) > 0 {
+		return nil, deploy.Refusal(faults)
+	}
 	if c.Template == nil {
 		return nil, refusalAt(properties, "a deployment has an object 'template'")
 	}
@@ -76,11 +79,6 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 		return nil, fault
 	}
 	c.IDsOnly = strings.EqualFold(properties.Member("whatIfSettings").Member("resultFormat").Text(), "ResourceIdOnly")
-	if n := properties.Member("parameters"); n != nil && !n.Is(expr.Null) {
-		if c.Arguments, faults = template.ReadArguments(n); len(faults) > 0 {
-			return nil, deploy.Refusal(faults)
-		}
-	}
 	return c, nil
 }
 

@@ -26,6 +26,10 @@ func TestContentIsReadAsAzSendsIt(t *testing.T) {
 	if c, fault = deployments.Read([]byte(`{"location":"westus","properties":{"mode":"Incremental","template":{}}}`), "d", atSubscription); fault != nil || c.Complete || c.Location != "westus" {
 		t.Errorf("%+v, %v", c, fault)
 	}
+	c, fault = deployments.Read([]byte(`{"properties": {"mode": "Incremental", "template": "{\"x\": \"a\"}", "parameters": "{\"a\": {\"value\": 1}}"}}`), "d", atGroup)
+	if fault != nil || c.Template.Member("x").Text() != "a" || len(c.Arguments) != 1 || c.Arguments[0].Value.Int() != 1 {
+		t.Errorf("as strings: %+v, %v", c, fault)
+	}
 }
 
 func TestContentIsRefused(t *testing.T) {
@@ -40,6 +44,7 @@ func TestContentIsRefused(t *testing.T) {
 		"no object":          {`[]`, atGroup, arm.InvalidTemplate, "Path '$', line 1, column 1"},
 		"no properties":      {`{}`, atGroup, arm.InvalidTemplate, "an object 'properties'"},
 		"broken":             {"{\"properties\":\n {\"template\": }}", atGroup, arm.InvalidTemplate, "Path '$.properties.template', line 2, column 15"},
+		"a broken string":    {`{"properties":{"mode":"Incremental","template":"{\n \"x\": }"}}`, atGroup, arm.InvalidTemplate, "Path '$.x', line 2, column 7"},
 		"no template":        {`{"properties":{"mode":"Incremental"}}`, atGroup, arm.InvalidTemplate, "an object 'template'"},
 		"a link":             {`{"properties":{"templateLink":{"uri":"https://x"}}}`, atGroup, arm.InvalidTemplate, "links to templates are not supported"},
 		"no mode":            {`{"properties":{"template":{}}}`, atGroup, arm.InvalidTemplate, "has a 'mode'"},
