@@ -226,7 +226,7 @@ func (s *Store) SubscriptionSnapshot(ctx context.Context, sub, namespace string)
 // error is ErrChanged if there is a newer version by now, and jobrow.ErrLeaseLost if
 // the caller no longer holds the job.
 func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payload string) error {
-	return s.endNotice(ctx, j, payload, func(sub Subscription) (jobrow.State, error) {
+	return s.endNotice(ctx, j, payload, func(_ *tx, sub Subscription) (jobrow.State, error) {
 		if sub.Version != version {
 			return 0, ErrChanged
 		}
@@ -237,40 +237,43 @@ func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payl
 // DropNotice ends the job of a notice to an endpoint that the region map lacks.
 // [Store.NotifyReturned] notifies the endpoint when the map has the region again.
 func (s *Store) DropNotice(ctx context.Context, j jobrow.Job, n Notice) error {
+	return s.dropNotice(ctx, j, n, true)
+}
+
+// dropNotice forgets the endpoint, which may have to be notified once the map has it.
+func (s *Store) dropNotice(ctx context.Context, j jobrow.Job, n Notice, absent bool) error {
 	gone := NotificationTarget{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
-	return s.endNotice(ctx, j, n.String(), func(Subscription) (jobrow.State, error) { return jobrow.Failed, nil }, gone)
+	return s.endNotice(ctx, j, n.String(), func(t *tx, sub Subscription) (jobrow.State, error) {
+		known, err := loadTargets(t, sub.ID)
+		if err != nil {
+			return 0, err
+		}
+		left := slices.DeleteFunc(known, targetList{gone}.has)
+		if err := left.put(t, sub.ID); err != nil {
+			return 0, err
+		}
+		if absent || sub.State == Deleted {
+			return jobrow.Failed, t.putAbsent(sub.ID, gone)
+		}
+		return jobrow.Failed, nil
+	})
 }
 
 // endNotice ends a notice's job while it holds the subscription's row: a change of the
 // subscription finds the job either open or ended, and creates a new one if it has
 // ended.
-func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(Subscription) (jobrow.State, error), gone ...NotificationTarget) error {
+func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(*tx, Subscription) (jobrow.State, error)) error {
 	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		state, err := judge(sub)
+		state, err := judge(t, sub)
 		if err != nil {
 			return err
 		}
 		if err := j.End(t.Base(), state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 			return err
-		}
-		if len(gone) > 0 {
-			known, err := loadTargets(t, sub.ID)
-			if err != nil {
-				return err
-			}
-			left := slices.DeleteFunc(known, targetList(gone).has)
-			if err := left.put(t, sub.ID); err != nil {
-				return err
-			}
-			for _, a := range gone {
-				if err := t.putAbsent(sub.ID, a); err != nil {
-					return err
-				}
-			}
 		}
 		return t.resumeErasure(sub)
 	})

@@ -205,8 +205,9 @@ func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, err
 	})
 }
 
-// GiveUpNotice ends a notice's job as if the map lacked the endpoint: the endpoint is
-// notified when the map has it again. The error is *ObstacleError while the endpoint is
+// GiveUpNotice ends a notice's job, and forgets the endpoint: it is notified when the
+// subscription changes, or a configuration is taken over ([Store.NotifyNewTargets]); of a
+// deletion as after [Store.DropNotice]. The error is *ObstacleError while the endpoint is
 // being notified, and ErrNotFound if the job has ended.
 func (s *Store) GiveUpNotice(ctx context.Context, j jobrow.Job) error {
 	switch {
@@ -220,5 +221,5 @@ func (s *Store) GiveUpNotice(ctx context.Context, j jobrow.Job) error {
 		return err
 	}
 	n.Progress.Answer = "an operator gave up"
-	return s.DropNotice(ctx, j, n)
+	return s.dropNotice(ctx, j, n, false)
 }

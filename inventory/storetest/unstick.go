@@ -200,6 +200,16 @@ func testUnstick(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, ended.State, jobrow.Failed)
 		b.is(b.GiveUpNotice(b.ctx, ended), inventory.ErrNotFound)
+		notice, err := inventory.ReadNotice(ended)
+		b.ok(err)
+		at := []inventory.NotificationTarget{{Namespace: notice.Namespace, Region: notice.Region, Address: notice.Address}}
+		notified, err := b.NotifyReturned(b.ctx, at, 10) // it was there all the time
+		b.ok(err)
+		equal(b, notified, 0)
+		b.ok(b.NotifyNewTargets(b.ctx, Sub, at)) // as once for each configuration
+		again, err := b.Job(b.ctx, loose.Subscription, loose.ID)
+		b.ok(err)
+		equal(b, again.State.Ended(), false)
 	})
 }
 

@@ -98,7 +98,7 @@ func show(j jobrow.Job) (s jobs.Standing) {
 }
 
 func (k *SubscriptionNotifier) giveUp(ctx context.Context, j jobrow.Job) (jobs.GivenUp, error) {
-	done := jobs.GivenUp{Outcome: "The endpoint is not notified of this. It is when the gateway's map next has it anew.", Next: inventory.EraseJob}
+	done := jobs.GivenUp{Outcome: "The endpoint is not notified of this. It is when the subscription changes, or a gateway takes its configuration over; of a deletion until it has confirmed that.", Next: inventory.EraseJob}
 	return done, k.Store.GiveUpNotice(ctx, j)
 }
 
