@@ -61,15 +61,20 @@ func (o *Order) mode() string {
 
 // Expand works out what the order asks for, always the same. Finish completes its values.
 func (o *Order) Expand() (*template.Plan, template.Input, []*document.Fault) {
-	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
-	if len(faults) > 0 {
-		return nil, template.Input{}, faults
-	}
-	of, arguments, faults := Read(d.Root.Member("properties"))
+	of, arguments, faults := o.read()
 	if len(faults) > 0 {
 		return nil, template.Input{}, faults
 	}
 	return o.Plan(of, arguments)
+}
+
+// read is [Read] of the order's content.
+func (o *Order) read() (of *document.Node, arguments []template.Argument, faults []*document.Fault) {
+	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
+	if len(faults) > 0 {
+		return nil, nil, faults
+	}
+	return Read(d.Root.Member("properties"))
 }
 
 // Read reads the template and the parameters among a deployment's properties. As in ARM,

@@ -183,11 +183,7 @@ func Template(ctx context.Context, of *deployments.Deployments, name deployments
 	if err := json.Unmarshal(content, &o); err != nil {
 		return nil, err
 	}
-	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
-	if len(faults) > 0 {
-		return nil, faults[0]
-	}
-	read, _, faults := Read(d.Root.Member("properties"))
+	read, _, faults := o.read()
 	if len(faults) > 0 {
 		return nil, faults[0]
 	}
