@@ -68,7 +68,7 @@ func (o *Options) resources() []Resource {
 		locations{regions},
 		groups.Groups{Store: o.Store, Map: regions, Lists: lists, TagLimit: c.Limits.TagsPerResource},
 		groups.Deletions{
-			Store: o.Store, Admission: o.Admission, Polls: o.Polls, Jobs: o.Jobs, Prober: o.Resolver.Prober,
+			Store: o.Store, Admission: o.Admission, Polls: o.Polls, Prober: o.Resolver.Prober,
 			AskTimeout: c.Index.AskTimeout, CallTimeout: c.Upstream.CallTimeout,
 		},
 		groups.Moves{

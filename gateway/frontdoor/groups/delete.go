@@ -25,7 +25,6 @@ type Deletions struct {
 	Store       *inventory.Store
 	Admission   *admission.Admission
 	Polls       *polling.Operations
-	Jobs        route.Jobs
 	Prober      locate.Prober
 	AskTimeout  time.Duration
 	CallTimeout time.Duration
@@ -76,7 +75,6 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return Refusal(x, err)
 	}
-	g.Jobs.Nudge(inventory.GroupDeleteJob)
 	return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
 }
 
