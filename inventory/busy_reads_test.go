@@ -44,7 +44,7 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 			})
 			harness.OK(t, err)
 			granted := func() (any, bool, error) {
-				g, remembered, err := s.Scopes.Grants(t.Context(), "t", "s", access.Principal{TenantID: "t", ObjectID: reader}, o.Now())
+				g, remembered, err := s.Scopes.GrantsAt(t.Context(), "t", "s", access.Principal{TenantID: "t", ObjectID: reader}, "/", o.Now())
 				return g.Any(), remembered, err
 			}
 			for _, remembered := range []bool{false, true} {

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestWarmGrantsAllocateNothing(t *testing.T) {
 	}
 	who, now := access.Principal{TenantID: "t", ObjectID: "caller", Groups: access.GroupsOf(groups)}, s.options.clock()()
 	ask := func() bool {
-		g, remembered, err := s.Scopes.Grants(t.Context(), "T", "S", who, now)
+		g, remembered, err := s.Scopes.GrantsAt(t.Context(), "T", "S", who, "/", now)
 		if _, found := g.Find("Contoso.Compute/virtualMachines/read", "/subscriptions/S/resourceGroups/rg"); err != nil || !found {
 			t.Fatal(found, err)
 		}
@@ -56,12 +57,15 @@ func TestRolesUseAKey(t *testing.T) {
 	statements, _ := texts(t)
 	const order = ` ORDER BY scope, name LIMIT ?`
 	condition, ids := engine.Among("principal", []string{"a", "b", "c"}, strings.ToLower)
+	scopes, above := engine.Among("scope", []string{"/", "/a", "/a/b"}, strings.ToLower)
 	custom, named := engine.Among("id", []string{"a", "b", "c"}, strings.ToLower)
 	for _, c := range []struct {
 		statement, index string
 		args             []any
 	}{
 		{statements["grantsOf"] + condition, "role_assignments_of_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
+		{statements["grantsOf"] + condition + statements["atMost"], "role_assignments_of_principal (subscription=? AND principal=?)", append(append([]any{"s"}, ids...), 10)},
+		{statements["grantsOf"] + condition + scopes, "role_assignments_of_principal (subscription=? AND principal=? AND scope=?)", slices.Concat([]any{"s"}, ids, above)},
 		{statements["rolesOf"] + custom, "sqlite_autoindex_role_definitions_1 (subscription=? AND id=?)", append([]any{"s"}, named...)},
 		{statements["roleAssignmentNamed"], "role_assignments_by_name (subscription=? AND name=?)", []any{"s", "n"}},
 		{statements["sameRoleAssignment"], "role_assignments_of_principal (subscription=? AND principal=? AND scope=?)", []any{"s", "p", "r", "/"}},

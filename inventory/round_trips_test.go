@@ -152,7 +152,7 @@ func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
 		err = errors.Join(err, failure)
 		_, knowsRegistration, failure := m.Registration(t.Context(), "s", "n", asked)
 		err = errors.Join(err, failure)
-		_, knowsGrants, failure := m.Grants(t.Context(), "t", "s", access.Principal{ObjectID: "o"}, asked)
+		_, knowsGrants, failure := m.GrantsAt(t.Context(), "t", "s", access.Principal{ObjectID: "o"}, "/", asked)
 		if err = errors.Join(err, failure); err != nil {
 			t.Error(err)
 		}

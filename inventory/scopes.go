@@ -40,7 +40,13 @@ type Scopes struct {
 	subscriptions *memory.ScopeTable[Subscription]
 	groups        *memory.ScopeTable[Group]
 	registrations *memory.ScopeTable[Registration]
-	grants        *memory.Joint[roles.Grants]
+	grants        *memory.Joint[granted]
+}
+
+// granted is what memory holds of a caller's grants.
+type granted struct {
+	roles.Held
+	generations [2][16]byte // of all grants of a caller with many: as they were before the reading
 }
 
 // bytesPerGrants is what the grants of one principal may take in memory, on average.
@@ -58,7 +64,7 @@ func newScopes(s *Store) (*Scopes, error) {
 		m.registrations, err = memory.NewScopeTable(m.changes, o.ScopeEntries, s.Registration, func(r Registration) bool { return r.State.Permits() })
 	}
 	if err == nil {
-		m.grants, err = memory.NewJoint(m.changes, o.ScopeEntries, o.ScopeEntries*bytesPerGrants, roles.Grants.Size)
+		m.grants, err = memory.NewJoint(m.changes, o.ScopeEntries, o.ScopeEntries*bytesPerGrants, func(g granted) int { return g.Size() })
 	}
 	if err != nil {
 		m.changes.Close()
@@ -104,14 +110,55 @@ func (m *Scopes) Registration(ctx context.Context, sub, namespace string, asked 
 	return m.registrations.Get(ctx, sub, namespace, asked)
 }
 
-// Grants is [assignments.Roles.Grants] from memory if that knows: also that nothing was granted, so
-// what it denies has to be asked of the store. asked is when it is decided by them. What
-// memory answers allocates nothing; callers share it, and must not change it.
-func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error) {
+// GrantsAt is [assignments.Roles.GrantsAt] from memory if that knows: also that nothing was
+// granted, so what it denies has to be asked of the store. asked is when it is decided by
+// them. What memory answers of a caller with few grants allocates nothing; callers share
+// it, and must not change it.
+func (m *Scopes) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, asked time.Time) (held roles.Held, remembered bool, err error) {
 	q := memory.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
-	return m.grants.Get(ctx, q, asked, func(ctx context.Context) (roles.Grants, error) {
-		return m.store.Roles.Grants(ctx, tenant, subscription, who)
+	g, remembered, err := m.grants.Get(ctx, q, asked, func(ctx context.Context) (granted, error) {
+		held, err := m.store.Roles.FewGrants(ctx, tenant, subscription, who)
+		return granted{Held: held}, err
 	})
+	if err != nil || g.Whole {
+		return g.Held, remembered, err
+	}
+	q.Scope = scope
+	g, remembered, err = m.grants.Get(ctx, q, asked, func(ctx context.Context) (granted, error) {
+		above, err := m.store.Roles.GrantsAbove(ctx, tenant, subscription, who, scope)
+		return granted{Held: roles.Held{Grants: above}}, err
+	})
+	return g.Held, remembered, err
+}
+
+// everywhere is no scope.
+const everywhere = "*"
+
+// Grants is [assignments.Roles.Grants] as the store says now, from memory if nothing has
+// changed there: a caller with many grants costs the store one small question. Callers
+// share the answer, and must not change it. asked is when it was asked.
+func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (roles.Grants, error) {
+	now, err := m.store.Roles.Generations(ctx, tenant, subscription)
+	if err != nil {
+		return nil, err
+	}
+	q := memory.Question{Tenant: tenant, Subscription: subscription, Scope: everywhere, Name: who.ObjectID, More: string(who.Groups)}
+	read := func(ctx context.Context) (g granted, err error) {
+		if g.generations, err = m.store.Roles.Generations(ctx, tenant, subscription); err == nil {
+			g.Grants, err = m.store.Roles.Grants(ctx, tenant, subscription, who)
+		}
+		return g, err
+	}
+	g, remembered, err := m.grants.Get(ctx, q, asked, read)
+	if remembered && g.generations != now {
+		for i, partition := range []string{memory.TenantPartition(tenant), arm.Fold(subscription)} {
+			if g.generations[i] != now[i] {
+				m.changes.Forget(partition)
+			}
+		}
+		g, _, err = m.grants.Get(ctx, q, asked, read) // what memory holds now was read after the change
+	}
+	return g.Grants, err
 }
 
 // Ask asks the store now what has changed. Scopes do so by themselves while they are

@@ -26,6 +26,17 @@ func (g Grant) Holds(scope string) bool {
 // third list.
 type Grants []Grant
 
+// Held are the grants of a caller as a question at one scope needs them.
+type Held struct {
+	Grants
+	// Whole: these are all of its grants at, above and below the subscription. A caller
+	// with many has those at the scope and above alone.
+	Whole bool
+}
+
+// Any reports whether anything at all is granted somewhere.
+func (h Held) Any() bool { return !h.Whole || h.Grants.Any() }
+
 // fewGrants are looked through one by one, in any order.
 const fewGrants = 16
 

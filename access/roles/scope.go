@@ -11,6 +11,21 @@ import (
 // TenantScope is the scope that holds all of a tenant.
 const TenantScope = "/"
 
+// Above returns a folded scope and all that hold it, the tenant's first. The caller's
+// scope need not be the ID of anything.
+func Above(scope string) []string {
+	above := []string{TenantScope}
+	for i := range len(scope) {
+		if i > 0 && scope[i] == '/' {
+			above = append(above, scope[:i])
+		}
+	}
+	if rooted(scope) != "" {
+		above = append(above, scope)
+	}
+	return above
+}
+
 // relation says where a scope lies as seen from another.
 type relation uint8
 

@@ -23,14 +23,18 @@ import (
 
 // Assignments are what the inventory knows of roles.
 type Assignments interface {
-	// Grants returns what a caller has been granted at, above and below a subscription of
-	// its tenant; without a subscription, at the tenant.
-	Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error)
+	// GrantsAt returns what a caller has been granted in a subscription of its tenant, as
+	// far as a question at a scope there needs it; without a subscription, at the tenant.
+	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.Held, error)
 }
 
-// Memory answers like Assignments, without asking the store if it can.
+// Memory answers without asking the store if it can.
 type Memory interface {
-	Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (g roles.Grants, remembered bool, err error)
+	// GrantsAt is that of Assignments, but may be out of date.
+	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, asked time.Time) (held roles.Held, remembered bool, err error)
+	// Grants returns all that a caller has been granted at, above and below a subscription
+	// of its tenant. It is not out of date.
+	Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (roles.Grants, error)
 }
 
 // Authorizer answers by one configuration. It is safe for concurrent use.
@@ -90,8 +94,9 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Questi
 	var part *Readable
 	grant, err := a.decide(ctx, &q)
 	if asked.Partly && refused(err) {
-		if part = q.readable(); part != nil {
-			err = nil
+		var failure error
+		if part, failure = a.readable(ctx, &q); part != nil || failure != nil {
+			err = failure
 		}
 	}
 	if asked.Excused != nil && refused(err) {
@@ -102,7 +107,7 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Questi
 	a.metrics.count(err)
 	note(x, asked.Action, grant, err)
 	if x.Trail != nil {
-		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted)})
+		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted.Grants)})
 	}
 	return part, err
 }
@@ -136,12 +141,13 @@ type question struct {
 	action, scope string
 
 	// What the caller has, as the answer was found in it.
-	owned, granted roles.Grants
+	owned   roles.Grants
+	granted roles.Held
 }
 
 // decide answers a question, from memory if that allows it. The error says why not.
 func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, error) {
-	q.owned = a.owners.of(&q.who)
+	q.owned, q.granted = a.owners.of(&q.who), roles.Held{Whole: true}
 	if grant, ok := q.owned.Find(q.action, q.scope); ok {
 		return grant, nil
 	}
@@ -152,7 +158,7 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 	var err error
 	remembered := !q.received.IsZero()
 	if remembered {
-		q.granted, remembered, err = a.memory.Grants(ctx, q.who.TenantID, subscription, q.who, q.received)
+		q.granted, remembered, err = a.memory.GrantsAt(ctx, q.who.TenantID, subscription, q.who, q.scope, q.received)
 		if err != nil {
 			return roles.Grant{}, err
 		}
@@ -161,7 +167,7 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 		}
 	}
 	if remembered || q.received.IsZero() {
-		if q.granted, err = a.store.Grants(ctx, q.who.TenantID, subscription, q.who); err != nil {
+		if q.granted, err = a.store.GrantsAt(ctx, q.who.TenantID, subscription, q.who, q.scope); err != nil {
 			return roles.Grant{}, err
 		}
 		if grant, ok := q.granted.Find(q.action, q.scope); ok {
@@ -196,11 +202,18 @@ func Denial(who access.Principal, action, scope string) *arm.Error {
 
 // readable is what of a list at the scope the caller may see though it may not see all;
 // nil is nothing.
-func (q *question) readable() *Readable {
-	if q.owned.Below(q.action, q.scope) || q.granted.Below(q.action, q.scope) {
-		return &Readable{action: q.action, owned: q.owned, granted: q.granted}
+func (a *Authorizer) readable(ctx context.Context, q *question) (*Readable, error) {
+	granted := q.granted.Grants
+	if !q.granted.Whole {
+		var err error
+		if granted, err = a.memory.Grants(ctx, q.who.TenantID, routing.SubscriptionOf(q.scope), q.who, q.received); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	if q.owned.Below(q.action, q.scope) || granted.Below(q.action, q.scope) {
+		return &Readable{action: q.action, owned: q.owned, granted: granted}, nil
+	}
+	return nil, nil
 }
 
 // What allowed a request, in the audit log, where no role assignment did.
@@ -229,12 +242,12 @@ func (a *Authorizer) Held(ctx context.Context, x *exchange.Exchange, scope strin
 	if !a.enforced {
 		return []*roles.Role{ownerRole()}, nil
 	}
-	granted, err := a.store.Grants(ctx, x.Principal.TenantID, routing.SubscriptionOf(scope), x.Principal)
+	granted, err := a.store.GrantsAt(ctx, x.Principal.TenantID, routing.SubscriptionOf(scope), x.Principal, scope)
 	if err != nil {
 		return nil, err
 	}
 	var held []*roles.Role
-	for _, g := range slices.Concat(a.owners.of(&x.Principal), granted) {
+	for _, g := range slices.Concat(a.owners.of(&x.Principal), granted.Grants) {
 		if g.Holds(scope) {
 			held = append(held, g.Role)
 		}

@@ -3,6 +3,7 @@ package authorize
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,25 +35,39 @@ const (
 type inventory struct {
 	store, memory roles.Grants
 	remembers     bool
-	asked         int // of the store
+	many          bool // the caller has more grants than one question reads
+	asked         int  // of the store
+	read          int  // all of the grants
 	failure       error
 	by            time.Time // the age of memory was judged
 }
 
-func (i *inventory) Grants(context.Context, string, string, access.Principal) (roles.Grants, error) {
+func (i *inventory) GrantsAt(_ context.Context, _, _ string, _ access.Principal, scope string) (roles.Held, error) {
 	i.asked++
-	return i.store, i.failure
+	return i.held(i.store, scope), i.failure
+}
+
+func (i *inventory) held(all roles.Grants, scope string) roles.Held {
+	if !i.many {
+		return roles.Held{Grants: all, Whole: true}
+	}
+	return roles.Held{Grants: slices.DeleteFunc(slices.Clone(all), func(g roles.Grant) bool { return !g.Holds(scope) })}
 }
 
 type remembered struct{ *inventory }
 
-func (r remembered) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (roles.Grants, bool, error) {
+func (r remembered) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, asked time.Time) (roles.Held, bool, error) {
 	r.by = asked
 	if r.remembers {
-		return r.memory, true, nil
+		return r.held(r.memory, scope), true, nil
 	}
-	g, err := r.inventory.Grants(ctx, tenant, subscription, who)
+	g, err := r.inventory.GrantsAt(ctx, tenant, subscription, who, scope)
 	return g, false, err
+}
+
+func (r remembered) Grants(context.Context, string, string, access.Principal, time.Time) (roles.Grants, error) {
+	r.read++
+	return r.store, r.failure
 }
 
 func role(actions ...string) *roles.Role {
@@ -237,6 +252,32 @@ func TestReadable(t *testing.T) {
 	id := group + "/providers/Contoso.Compute/virtualMachines/m"
 	if n := testing.AllocsPerRun(100, func() { part.Shows(id) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Of a caller with many grants all are read for a list of which it sees a part, and for
+// nothing else. It has something in the subscription wherever it asks.
+func TestManyGrants(t *testing.T) {
+	in := inventory{store: reader, memory: reader, remembers: true, many: true}
+	a := authorizer(&in)
+	part, err := a.Readable(t.Context(), as(ann), read, subscription)
+	if err != nil || !part.Shows(group+"/x") || part.Shows(subscription+"/resourceGroups/g2/x") || in.read != 1 {
+		t.Errorf("a list: %v, %v, all read %d times", part, err, in.read)
+	}
+	for scope, want := range map[string]arm.Code{group + "/x": "", group + "2": arm.AuthorizationFailed, subscription: arm.AuthorizationFailed} {
+		if err := a.Check(t.Context(), as(ann), read, scope); code(err) != want {
+			t.Errorf("%s: %v, want %s", scope, err, want)
+		}
+	}
+	if whole, err := a.Readable(t.Context(), as(ann), read, group); whole != nil || err != nil || in.read != 1 {
+		t.Errorf("a list it sees whole: %v, %v, all read %d times", whole, err, in.read)
+	}
+	if part, err := a.Readable(t.Context(), as(ann), read, "/subscriptions/x"); part != nil || code(err) != arm.InvalidSubscriptionID || in.read != 1 {
+		t.Errorf("no subscription: %v, %v, all read %d times", part, err, in.read)
+	}
+	in.failure = errors.New("it is down")
+	if part, err := a.Readable(t.Context(), as(ann), read, subscription); part != nil || !errors.Is(err, in.failure) {
+		t.Errorf("without the store: %v, %v", part, err)
 	}
 }
 

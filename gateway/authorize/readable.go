@@ -68,6 +68,6 @@ func (a *Authorizer) Subscriptions(ctx context.Context, x *exchange.Exchange) (a
 		}
 		named = append(named, id)
 	}
-	granted, err := a.store.Grants(ctx, x.Principal.TenantID, "", x.Principal)
+	granted, err := a.store.GrantsAt(ctx, x.Principal.TenantID, "", x.Principal, roles.TenantScope)
 	return granted.Any(), named, err
 }

@@ -26,14 +26,21 @@ import (
 // [engine.Among].
 const (
 	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND only_if = ''`
+	atMost   = ` LIMIT ?`
 	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
 )
+
+const scopeGeneration = `SELECT generation FROM scope_changes WHERE subscription = ?`
 
 // grantedSubscriptions ends with which principals; see [engine.Among].
 const (
 	grantedSubscriptions = `SELECT DISTINCT subscription FROM role_assignments WHERE tenant = ? AND subscription > ? AND only_if = ''`
 	subscriptionOrder    = ` ORDER BY subscription LIMIT ?`
 )
+
+// few is how many assignments of a caller in one partition are read to answer for a single
+// scope. Of a caller with more, those at the scope and above are read.
+const few = 256
 
 // groupsAsked bounds the groups of a caller that count, in the order of their ids,
 // because one statement names them all. Tokens of common issuers name 200 at most.
@@ -69,19 +76,61 @@ func New(d *transaction.Database, l Limits) *Roles {
 
 // Grants returns a caller's grants, by its object id and its groups, at, above and below
 // a subscription of a tenant; subscription "" selects the grants at the tenant alone. It
-// reads the store.
+// reads the store, and takes as long as they are many.
 func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
-	partitions := []string{memory.TenantPartition(tenant)}
-	if subscription != "" {
-		partitions = append(partitions, arm.Fold(subscription))
+	found, _, err := r.assignedTo(ctx, tenant, subscription, who, "", nil)
+	if err != nil {
+		return nil, err
 	}
+	return r.grants(ctx, tenant, found)
+}
+
+// GrantsAt is Grants for a question at one scope, in any casing. However many grants the
+// caller has, it reads few.
+func (r *Roles) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.Held, error) {
+	held, err := r.FewGrants(ctx, tenant, subscription, who)
+	if err == nil && !held.Whole {
+		held.Grants, err = r.GrantsAbove(ctx, tenant, subscription, who, scope)
+	}
+	return held, err
+}
+
+// FewGrants is Grants for a caller with few of them. Of one with many it returns none, not
+// Whole.
+func (r *Roles) FewGrants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Held, error) {
+	found, most, err := r.assignedTo(ctx, tenant, subscription, who, atMost, []any{few + 1})
+	if err != nil || most > few {
+		return roles.Held{}, err
+	}
+	granted, err := r.grants(ctx, tenant, found)
+	return roles.Held{Grants: granted, Whole: err == nil}, err
+}
+
+// GrantsAbove returns those of a caller's grants that are at a scope, in any casing, or
+// above it.
+func (r *Roles) GrantsAbove(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.Grants, error) {
+	condition, args := engine.Among("scope", roles.Above(arm.Fold(scope)), unchanged)
+	found, _, err := r.assignedTo(ctx, tenant, subscription, who, condition, args)
+	if err != nil {
+		return nil, err
+	}
+	return r.grants(ctx, tenant, found)
+}
+
+func unchanged(text string) string { return text }
+
+// assignedTo returns the assignments to a caller in a subscription and at the tenant that
+// fulfil a further condition, and how many rows the partition with most of them has.
+func (r *Roles) assignedTo(ctx context.Context, tenant, subscription string, who access.Principal, further string, with []any) (found []assigned, most int, err error) {
+	partitions := partitionsOf(tenant, subscription)
 	condition, ids := engine.Among("principal", principals(who), principalKey)
-	var found []assigned
+	rows := make([]int, len(partitions))
 	var queries []engine.Lookup
-	for _, partition := range partitions {
+	for i, partition := range partitions {
 		queries = append(queries, engine.Lookup{
-			Request: engine.Request{Statement: grantsOf + condition, Args: append([]any{partition}, ids...)},
+			Request: engine.Request{Statement: grantsOf + condition + further, Args: slices.Concat([]any{partition}, ids, with)},
 			Row: func(scan engine.Scanner) error {
+				rows[i]++
 				a, err := scanAssigned(scan)
 				if a.tenant == arm.Fold(tenant) {
 					found = append(found, a)
@@ -90,9 +139,34 @@ func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who acc
 			},
 		})
 	}
-	if err := r.database.LookUp(ctx, queries...); err != nil {
-		return nil, err
+	err = r.database.LookUp(ctx, queries...)
+	return found, slices.Max(rows), err
+}
+
+// partitionsOf returns under which texts the assignments at a tenant, and in a
+// subscription unless that is "", are stored.
+func partitionsOf(tenant, subscription string) []string {
+	partitions := []string{memory.TenantPartition(tenant)}
+	if subscription != "" {
+		partitions = append(partitions, arm.Fold(subscription))
 	}
+	return partitions
+}
+
+// Generations returns what every change of a caller's grants changes: the generations of
+// the tenant and of the subscription in the change sequence. What was read after them holds
+// as long as they stand.
+func (r *Roles) Generations(ctx context.Context, tenant, subscription string) (generations [2][16]byte, err error) {
+	var queries []engine.Lookup
+	for i, partition := range partitionsOf(tenant, subscription) {
+		queries = append(queries, engine.LookupOf(scopeGeneration, func(g []byte) { copy(generations[i][:], g) }, engine.ScanOne[[]byte], partition))
+	}
+	err = r.database.LookUp(ctx, queries...)
+	return generations, err
+}
+
+// grants returns what assignments grant, in order.
+func (r *Roles) grants(ctx context.Context, tenant string, found []assigned) (roles.Grants, error) {
 	known, err := r.rolesNamed(ctx, tenant, found)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,8 @@ func TenantPartition(tenant string) string { return ofTenants + arm.Fold(tenant)
 type Question struct {
 	// Tenant and Subscription may have any casing.
 	Tenant, Subscription string
+	// Scope tells values apart in any casing.
+	Scope string
 	// Name and More tell values apart exactly as they are written. More holds no NUL.
 	Name, More string
 }
@@ -52,6 +54,7 @@ func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read fu
 	length := len(key)
 	key = arm.AppendFold(key, q.Subscription)
 	ofSubscription := t.changes.count(key[length:])
+	key = arm.AppendFold(append(key, 0), q.Scope)
 	key = append(append(append(key, 0), q.Name...), 0)
 	return t.get(ctx, t.keys.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, error) { return read(ctx) })
 }

@@ -247,11 +247,11 @@ func (r *replicas) run() {
 					t.Fatal(err)
 				}
 				r.judge(i, "subscription", s.TenantID+" "+s.State.String(), remembered)
-				granted, remembered, err := b.Scopes.Grants(b.ctx, r.tenants[0], r.sub, asAlice, r.now())
+				granted, remembered, err := b.Scopes.GrantsAt(b.ctx, r.tenants[0], r.sub, asAlice, "/", r.now())
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.judge(i, "grants", r.shown(granted), remembered)
+				r.judge(i, "grants", r.shown(granted.Grants), remembered)
 				for n := range groupsHeld {
 					name := fmt.Sprintf("group-%d", n)
 					g, remembered, err := b.Scopes.Group(b.ctx, r.sub, name, r.now())

@@ -132,10 +132,10 @@ func (r *replicas) defines(t *rapid.T, i int, action string) {
 // knows asserts what a store says of alice's roles, and from where.
 func (b *bench) knows(remembered bool, want ...string) {
 	b.Helper()
-	got, cached, err := b.Scopes.Grants(b.ctx, strings.ToUpper(tenantOfSub), strings.ToUpper(Sub), asAlice, b.clock.Now())
+	got, cached, err := b.Scopes.GrantsAt(b.ctx, strings.ToUpper(tenantOfSub), strings.ToUpper(Sub), asAlice, "/", b.clock.Now())
 	b.ok(err)
-	if fmt.Sprint(words(got)) != fmt.Sprint(want) || cached != remembered {
-		b.Errorf("granted %q, remembered %t; want %q, %t", words(got), cached, want, remembered)
+	if fmt.Sprint(words(got.Grants)) != fmt.Sprint(want) || cached != remembered {
+		b.Errorf("granted %q, remembered %t; want %q, %t", words(got.Grants), cached, want, remembered)
 	}
 }
 
@@ -182,6 +182,63 @@ func testGrantsRemembered(t *testing.T, database Database) {
 			b.knows(false)
 		})
 	}
+	t.Run("R11 of many grants a question reads those above its scope, and a list all", func(t *testing.T) {
+		pair := newPair(t, database)
+		a, b := pair[0], pair[1]
+		const groups = 90
+		n := 0
+		for i := range groups {
+			name := fmt.Sprintf("rg%02d", i)
+			a.group(name)
+			for _, role := range []string{roles.Reader, roles.Contributor, roles.Owner} {
+				a.ok(a.assign(subscriptionID+"/resourceGroups/"+name, n, alice, role))
+				n++
+			}
+		}
+		a.ok(a.assign(roles.TenantScope, n, alice, roles.Reader))
+		at := func(one *bench, scope string, remembered bool, want ...string) {
+			t.Helper()
+			held, cached, err := one.Scopes.GrantsAt(one.ctx, tenantOfSub, Sub, asAlice, scope, one.clock.Now())
+			one.ok(err)
+			now, err := one.Roles.GrantsAt(one.ctx, tenantOfSub, Sub, asAlice, scope)
+			one.ok(err)
+			for from, h := range map[string]roles.Held{"memory": held, "the store": now} {
+				if got := words(h.Grants); fmt.Sprint(got) != fmt.Sprint(want) || h.Whole || !h.Any() {
+					t.Errorf("at %s, by %s: %q, want %q; whole %t", scope, from, got, want, h.Whole)
+				}
+			}
+			if cached != remembered {
+				t.Errorf("at %s: remembered %t", scope, cached)
+			}
+		}
+		all := func(one *bench, want int) {
+			t.Helper()
+			g, err := one.Scopes.Grants(one.ctx, tenantOfSub, Sub, asAlice, one.clock.Now())
+			one.ok(err)
+			if len(g) != want {
+				t.Errorf("%d grants in all, want %d", len(g), want)
+			}
+		}
+		inGroup := strings.ToUpper(subscriptionID + "/resourceGroups/rg07/providers/Contoso.Compute/virtualMachines/vm")
+		folded := arm.Fold(subscriptionID + "/resourceGroups/rg07")
+		for _, remembered := range []bool{false, true} {
+			at(b, inGroup, remembered, "Reader at /", "Reader at "+folded, "Contributor at "+folded, "Owner at "+folded)
+			at(b, subscriptionID, remembered, "Reader at /")
+			all(b, n+1)
+		}
+		before := b.Stats().Statements
+		all(b, n+1)
+		if asked := b.Stats().Statements - before; asked != 2 {
+			t.Errorf("a list for which nothing has changed takes %d statements, want the 2 generations", asked)
+		}
+		a.ok(a.unassign(subscriptionID+"/resourceGroups/rg07", 7*3))
+		all(b, n) // though b has not asked what has changed
+		a.ok(a.unassign(roles.TenantScope, n))
+		all(b, n-1)
+		b.ok(b.Scopes.Ask(b.ctx))
+		at(b, inGroup, false, "Contributor at "+folded, "Owner at "+folded)
+		at(b, subscriptionID, false)
+	})
 	t.Run("R11 what belongs to the tenant counts in all its subscriptions", func(t *testing.T) {
 		pair := newPair(t, database)
 		a, b := pair[0], pair[1]

@@ -144,7 +144,7 @@ func Options(c *Clock) inventory.Options {
 		SendWithin: 5 * time.Second, CallLimit: 60 * time.Second, CallMargin: 10 * time.Second,
 		LateWriteWindow: 5 * time.Minute, TombstoneAge: 24 * time.Hour,
 		PollFloor: time.Second, JobRecords: 48 * time.Hour,
-		CacheTTL: time.Minute, CacheEntries: 1000, ScopeEntries: 1000,
+		CacheTTL: time.Minute, CacheEntries: 1000, ScopeEntries: 4000,
 	}
 }
 
