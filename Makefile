@@ -204,7 +204,7 @@ evidence: programs ## what holds when what Portico stands on fails: blows at eac
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/outage -count=1 -timeout 60m -v -outage.long -outage.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/scale -count=1 -timeout 60m -v -run 'TestScale|TestRoles' -scale.decades 4,5,6 -scale.assignments 1,2,3,4 -scale.write | grep -v '^=== '
 
-scale: programs ## an estate of 10,000,000 resources over each engine, into docs/evidence.md: more than an hour, and 40 GB for temporary files
+scale: programs ## an estate of 10,000,000 resources over each engine, into docs/evidence.md: three quarters of an hour, and 40 GB for temporary files
 	$(call PROGRAMS,test) go test ./test/scale -count=1 -timeout 240m -v -run TestScale -scale.decades 7 -scale.write | grep -v '^=== '
 
 fuzz-short: ## 5,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
