@@ -16,7 +16,8 @@ export GOFLAGS := $(if $(filter -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLA
 # Packages that run the programs as processes. The suite for providers is among them for
 # another reason: its tests run it a hundred times against servers in their own process,
 # and with the race detector that takes six times as long; test-long has it.
-OUTSIDE := ./test/e2e/... ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./certify/contract
+PROTOCOL := ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./certify/contract
+OUTSIDE := ./test/e2e/... $(PROTOCOL)
 
 # Those of them in which many callers meet gateways that die, reload and lose their store:
 # their programs are built with the race detector, which makes a request three times as
@@ -49,7 +50,7 @@ UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|
 # programs that are built with it meet a crowd of callers. test-long has it for these too.
 UNRACED := ^portico/(access/roles|arm|arm/filter|certify/.*|cmd/.*|config(/.*)?|contoso(/.*)?|gateway|gateway/(admin/(api|status)|authorize|explain|frontdoor(/.*)?|polling|proxy)|headers|internal/jsontext|inventory|inventory/(index|jobrow)|operations/(groupdelete|move)/plan|routing|schema|template(/.*)?|test/.*)$$$$
 
-.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos evidence scale bench bench-peers release clean
+.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside e2e protocol crowded chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos evidence scale bench bench-peers release clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -145,11 +146,19 @@ unit: ## the packages' own tests, with the race detector where goroutines share 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	RAPID_CHECKS=500 go test ./inventory/index -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
 
+outside: ## the programs as their users meet them, some built with the race detector
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going e2e protocol crowded
+
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
-outside: programs race-programs ## the programs as their users meet them, some built with the race detector
-	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 3 -parallel 4 $(OUTSIDE)
-	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 3 -parallel 4 $(CROWDED)
+e2e: programs ## whole stories, from the client to the store and the providers
+	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -parallel 6 ./test/e2e/...
+
+protocol: programs ## what goes over the wire, from clients and providers of all kinds
+	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 2 -parallel 4 $(PROTOCOL)
+
+crowded: race-programs ## many callers, and gateways that die, reload and lose their store
+	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 2 -parallel 4 $(CROWDED)
 
 sdk: programs ## the Azure SDK for Go as the client
 	$(call PROGRAMS,test) $(MEMORY) go test -C test/sdk -timeout 15m ./...
@@ -215,7 +224,8 @@ vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 
 bench-short: ## that the index costs the same with ten times the rows, as ratios; allocations
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory/memory
-	go test -timeout 10m -run '^$$' -bench '^(BenchmarkCreate|BenchmarkScale)' -benchtime 10x ./inventory
+	$(MEMORY) go test -timeout 10m -run '^$$' -bench '^BenchmarkCreate' -benchtime 2x ./inventory
+	$(MEMORY) go test -timeout 10m -run '^$$' -bench '^BenchmarkScale' -benchtime 5x ./inventory
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkWrite' -benchtime 100x ./test/bench
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkObservation' -benchtime 100x ./test/bench
 

@@ -89,7 +89,7 @@ func TestTheStoreReusesSpaceOfBatches(t *testing.T) {
 	w.put(t, thing)
 	w.big(2 << 20)
 	var most int64
-	for round := range 10 {
+	for round := range 6 {
 		polls := []string{}
 		for range 2 {
 			eventuallySettled(t, "room for a batch", func() bool {
