@@ -138,11 +138,10 @@ func (p *Postgres) Kill(t testing.TB) {
 // [Postgres.Resume].
 func (p *Postgres) Pause(t testing.TB) {
 	t.Helper()
-	if err := p.process.signal(syscall.SIGSTOP); err != nil {
-		t.Fatalf("%s: %v", p.process.name, err)
-	}
+	p.process.Pause(t)
 	for _, pid := range p.children() {
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
+		Await(t, stopBound, fmt.Sprintf("process %d of %s stands still", pid, p.process.name), func() bool { return standsStill(pid) })
 	}
 }
 

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -115,12 +116,34 @@ func (p *Process) Stop(t testing.TB, sig syscall.Signal) {
 	}
 }
 
-// Pause stops the process, with connections left open, until [Process.Resume].
+// Pause stops the process, with connections left open, until [Process.Resume]. It returns
+// once the process stands still.
 func (p *Process) Pause(t testing.TB) {
 	t.Helper()
 	if err := p.signal(syscall.SIGSTOP); err != nil {
 		t.Fatalf("%s: %v", p.name, err)
 	}
+	Await(t, stopBound, p.name+" stands still", func() bool { return p.Ended() || standsStill(p.Pid()) })
+}
+
+// standsStill reports whether a process has stopped or ended, with all of its threads: on a
+// busy machine a signal takes effect only when a thread gets its turn.
+func standsStill(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		return false
+	}
+	for _, file := range threads {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		_, state, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
+		if !strings.HasPrefix(state, "T") && !strings.HasPrefix(state, "Z") {
+			return false
+		}
+	}
+	return true
 }
 
 // Resume continues a paused process.
