@@ -29,7 +29,7 @@ CROWDED := ./test/reload/... ./test/outage/... ./test/blows/...
 # another package, which the detector does see.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
-# Before the tests, lint has vetted everything.
+# Before the tests, lint or vet has vetted everything.
 UNVETTED := -vet=off
 
 # The programs that tests run as processes, each built once for all suites. The go command
@@ -107,7 +107,7 @@ test-long: programs race-programs ## the longer forms of what has a shorter one 
 
 # Without the walk, and on one of the two engines.
 quick: format-check vet ## what one runs while working: about a minute
-	$(MEMORY) go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -parallel 4 $(UNIT)
+	$(MEMORY) go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
 	test/prepare.sh
