@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -262,7 +263,7 @@ func childrenOf(pid int) (children []int) {
 	if err != nil {
 		return nil
 	}
-	for _, field := range splitFields(text) {
+	for _, field := range strings.Fields(string(text)) {
 		if child, err := strconv.Atoi(field); err == nil {
 			children = append(children, child)
 		}

@@ -127,14 +127,21 @@ func waitGone(t testing.TB, pids []int) {
 	}
 }
 
-func gone(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+func gone(pid int) bool { return ended(stateIn(fmt.Sprintf("/proc/%d/stat", pid))) }
+
+// stateIn reads the state of a process or thread from its file stat, "" if it is not there.
+func stateIn(file string) string {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return true
+		return ""
 	}
 	// pid (name) state …, and a name may contain anything.
-	fields := splitFields(text[bytes.LastIndexByte(text, ')')+1:])
-	return len(fields) == 0 || fields[0] == "Z" || fields[0] == "X"
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[0]
 }
 
-func splitFields(text []byte) []string { return strings.Fields(string(text)) }
+// ended reports whether a state is that of something that runs no more.
+func ended(state string) bool { return state == "" || state == "Z" || state == "X" }

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -134,12 +133,7 @@ func standsStill(pid int) bool {
 		return false
 	}
 	for _, file := range threads {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		_, state, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
-		if !strings.HasPrefix(state, "T") && !strings.HasPrefix(state, "Z") {
+		if state := stateIn(file); state != "T" && !ended(state) {
 			return false
 		}
 	}
