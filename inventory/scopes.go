@@ -11,6 +11,7 @@ import (
 	"portico/access/roles"
 	"portico/arm"
 	"portico/events"
+	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/memory"
@@ -143,15 +144,13 @@ func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who ac
 		return nil, err
 	}
 	q := memory.Question{Tenant: tenant, Subscription: subscription, Scope: everywhere, Name: who.ObjectID, More: string(who.Groups)}
-	read := func(ctx context.Context) (g granted, err error) {
-		if g.generations, err = m.store.Roles.Generations(ctx, tenant, subscription); err == nil {
-			g.Grants, err = m.store.Roles.Grants(ctx, tenant, subscription, who)
-		}
-		return g, err
+	read := func(ctx context.Context) (granted, error) {
+		all, err := m.store.Roles.Grants(ctx, tenant, subscription, who)
+		return granted{Held: roles.Held{Grants: all}, generations: now}, err
 	}
 	g, remembered, err := m.grants.Get(ctx, q, asked, read)
 	if remembered && g.generations != now {
-		for i, partition := range []string{memory.TenantPartition(tenant), arm.Fold(subscription)} {
+		for i, partition := range assignments.Partitions(tenant, subscription) {
 			if g.generations[i] != now[i] {
 				m.changes.Forget(partition)
 			}

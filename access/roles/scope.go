@@ -11,8 +11,8 @@ import (
 // TenantScope is the scope that holds all of a tenant.
 const TenantScope = "/"
 
-// Above returns a folded scope and all that hold it, the tenant's first. The caller's
-// scope need not be the ID of anything.
+// Above returns a scope and all that hold it, the tenant's first. The scope may have any
+// casing, and need not be the ID of anything.
 func Above(scope string) []string {
 	above := []string{TenantScope}
 	for i := range len(scope) {

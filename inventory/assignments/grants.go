@@ -78,11 +78,7 @@ func New(d *transaction.Database, l Limits) *Roles {
 // a subscription of a tenant; subscription "" selects the grants at the tenant alone. It
 // reads the store, and takes as long as they are many.
 func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Grants, error) {
-	found, _, err := r.assignedTo(ctx, tenant, subscription, who, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	return r.grants(ctx, tenant, found)
+	return r.grantsThat(ctx, tenant, subscription, who, "", nil)
 }
 
 // GrantsAt is Grants for a question at one scope, in any casing. However many grants the
@@ -109,20 +105,23 @@ func (r *Roles) FewGrants(ctx context.Context, tenant, subscription string, who 
 // GrantsAbove returns those of a caller's grants that are at a scope, in any casing, or
 // above it.
 func (r *Roles) GrantsAbove(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.Grants, error) {
-	condition, args := engine.Among("scope", roles.Above(arm.Fold(scope)), unchanged)
-	found, _, err := r.assignedTo(ctx, tenant, subscription, who, condition, args)
+	condition, args := engine.Among("scope", roles.Above(scope), arm.Fold)
+	return r.grantsThat(ctx, tenant, subscription, who, condition, args)
+}
+
+// grantsThat returns those of a caller's grants that fulfil a further condition.
+func (r *Roles) grantsThat(ctx context.Context, tenant, subscription string, who access.Principal, further string, with []any) (roles.Grants, error) {
+	found, _, err := r.assignedTo(ctx, tenant, subscription, who, further, with)
 	if err != nil {
 		return nil, err
 	}
 	return r.grants(ctx, tenant, found)
 }
 
-func unchanged(text string) string { return text }
-
 // assignedTo returns the assignments to a caller in a subscription and at the tenant that
 // fulfil a further condition, and how many rows the partition with most of them has.
 func (r *Roles) assignedTo(ctx context.Context, tenant, subscription string, who access.Principal, further string, with []any) (found []assigned, most int, err error) {
-	partitions := partitionsOf(tenant, subscription)
+	partitions := Partitions(tenant, subscription)
 	condition, ids := engine.Among("principal", principals(who), principalKey)
 	rows := make([]int, len(partitions))
 	var queries []engine.Lookup
@@ -143,9 +142,9 @@ func (r *Roles) assignedTo(ctx context.Context, tenant, subscription string, who
 	return found, slices.Max(rows), err
 }
 
-// partitionsOf returns under which texts the assignments at a tenant, and in a
-// subscription unless that is "", are stored.
-func partitionsOf(tenant, subscription string) []string {
+// Partitions returns the texts under which the assignments at a tenant are stored, and those
+// in a subscription unless that is "". The change sequence has a row for each.
+func Partitions(tenant, subscription string) []string {
 	partitions := []string{memory.TenantPartition(tenant)}
 	if subscription != "" {
 		partitions = append(partitions, arm.Fold(subscription))
@@ -154,11 +153,11 @@ func partitionsOf(tenant, subscription string) []string {
 }
 
 // Generations returns what every change of a caller's grants changes: the generations of
-// the tenant and of the subscription in the change sequence. What was read after them holds
+// the [Partitions] in the change sequence. What was read after them holds
 // as long as they stand.
 func (r *Roles) Generations(ctx context.Context, tenant, subscription string) (generations [2][16]byte, err error) {
 	var queries []engine.Lookup
-	for i, partition := range partitionsOf(tenant, subscription) {
+	for i, partition := range Partitions(tenant, subscription) {
 		queries = append(queries, engine.LookupOf(scopeGeneration, func(g []byte) { copy(generations[i][:], g) }, engine.ScanOne[[]byte], partition))
 	}
 	err = r.database.LookUp(ctx, queries...)
