@@ -106,7 +106,7 @@ test-long: programs race-programs ## the longer forms of what has a shorter one 
 	test/fuzz.sh 2m
 
 # Without the walk, and on one of the two engines.
-quick: format-check vet ## what one runs while working: about a minute
+quick: format-check vet ## what one runs while working: half a minute, and four after a change that every package needs
 	$(MEMORY) go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
