@@ -17,9 +17,9 @@ import (
 	"portico/connections"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
-	"portico/headers"
 	"portico/routing"
 	"portico/tracing"
+	"portico/tracing/headers"
 )
 
 // maxHeaderLines bounds the number of a request's headers.

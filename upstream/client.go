@@ -33,10 +33,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"portico/headers"
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
+	"portico/tracing/headers"
 	"portico/upstream/http1"
 	"portico/upstream/sendguard"
 )

@@ -9,8 +9,8 @@ import (
 	"portico/config/rule"
 	"portico/config/setting"
 	"portico/config/yamltree"
-	"portico/headers"
 	"portico/regions"
+	"portico/tracing/headers"
 )
 
 // provider is one as it is read.

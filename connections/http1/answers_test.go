@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 // handlers answer in all ways that handlers do.

@@ -5,7 +5,7 @@ import (
 	"net/textproto"
 	"strings"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 // frame decides where the content of a request ends, whether another reader could see

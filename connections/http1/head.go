@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 // maxLines bounds the lines of a head; each costs more than its bytes.

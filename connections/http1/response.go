@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 // maxHeld is how much of an answer is held until the handler returns or writes more. A

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"portico/gateway/exchange"
-	"portico/headers"
 	"portico/limits"
+	"portico/tracing/headers"
 )
 
 // answer is the writer of an answer that may be compressed. Whether it is shows with its

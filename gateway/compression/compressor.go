@@ -15,8 +15,8 @@ import (
 	"sync"
 
 	"portico/gateway/exchange"
-	"portico/headers"
 	"portico/limits"
+	"portico/tracing/headers"
 )
 
 // cost is what one answer takes of memory while it is compressed: the tables of its

@@ -19,11 +19,11 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/events"
-	"portico/headers"
 	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
+	"portico/tracing/headers"
 	"portico/tracing/spans"
 	"portico/upstream"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/headers"
 	"portico/inventory"
+	"portico/tracing/headers"
 )
 
 const jsonContent = "application/json; charset=utf-8"

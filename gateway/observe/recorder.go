@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 // recorder notes what an answer was.

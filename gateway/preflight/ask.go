@@ -12,8 +12,8 @@ import (
 	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/headers"
 	"portico/internal/jsontext"
+	"portico/tracing/headers"
 	"portico/upstream"
 	"portico/upstream/answers"
 )

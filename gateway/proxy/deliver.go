@@ -12,8 +12,8 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/headers"
 	"portico/tracing"
+	"portico/tracing/headers"
 	"portico/upstream"
 )
 

@@ -9,10 +9,10 @@ import (
 	"portico/access"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/headers"
 	"portico/inventory"
 	"portico/routing"
 	"portico/tracing"
+	"portico/tracing/headers"
 	"portico/upstream"
 	"portico/upstream/answers"
 )

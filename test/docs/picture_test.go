@@ -45,7 +45,6 @@ var captions = map[string]string{
 	"gateway/polling":     "work that is polled for",
 	"gateway/preflight":   "judges what is planned",
 	"gateway/proxy":       "forwards and delivers",
-	"headers":             "which headers pass",
 	"internal":            "what is not about ARM",
 	"inventory":           "the store and its index",
 	"jobs":                "runs durable work",
@@ -56,7 +55,7 @@ var captions = map[string]string{
 	"routing":             "what is it about?",
 	"schema":              "shapes of bodies",
 	"template":            "ARM's templates",
-	"tracing":             "request ids, spans",
+	"tracing":             "ids, headers, spans",
 	"upstream":            "calls regional endpoints",
 }
 

@@ -29,8 +29,8 @@ import (
 	"os"
 	"time"
 
-	"portico/headers"
 	"portico/internal/timing"
+	"portico/tracing/headers"
 	"portico/upstream/sendguard"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/headers"
+	"portico/tracing/headers"
 	"portico/upstream/sendguard"
 )
 

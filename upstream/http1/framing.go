@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 // bodyKind says where an answer's body ends.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 // Bounds of what comes before an answer's body.

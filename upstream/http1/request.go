@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"portico/headers"
+	"portico/tracing/headers"
 )
 
 var errBadTarget = errors.New("the path or the query holds what may not stand in a request line")
