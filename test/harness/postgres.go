@@ -33,8 +33,7 @@ type Postgres struct {
 func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	p := newPostgres(t, FreeAddress(t), settings)
-	p.programs.run(t, p.folder, "initdb", "--pgdata", p.data(), "--username", "postgres", "--auth", "trust",
-		"--locale", "C", "--encoding", "UTF8", "--no-sync")
+	p.initialise(t)
 	p.Start(t)
 	return p
 }
