@@ -12,15 +12,14 @@ func (o *outside) list(w http.ResponseWriter, r *http.Request, below, kind strin
 	if r.Method != http.MethodGet {
 		panic(refuse(405, "NotAllowed"))
 	}
+	prefix := strings.ToLower(below)
+	if o.is("groups-by-prefix") {
+		prefix, _, _ = strings.Cut(prefix, "/providers/")
+	}
 	var all []any
 	for _, key := range o.order {
 		t := o.resources[key]
-		within := strings.HasPrefix(strings.ToLower(t.id)+"/", strings.ToLower(below))
-		if o.is("groups-by-prefix") {
-			group, _, _ := strings.Cut(strings.ToLower(below), "/providers/")
-			within = strings.HasPrefix(strings.ToLower(t.id), group)
-		}
-		if !t.hidden && t.kind == kind && within {
+		if !t.hidden && t.kind == kind && strings.HasPrefix(strings.ToLower(key), prefix) {
 			item := o.show(t)
 			if o.is("items-without-properties") {
 				delete(item, "properties")

@@ -115,9 +115,12 @@ func (o *outside) answer(w http.ResponseWriter, r *http.Request, status int, t *
 }
 
 func (o *outside) resource(w http.ResponseWriter, r *http.Request, id, kind string) {
-	for _, op := range o.operations {
-		if r.Method == http.MethodGet && o.key(op.target) == o.key(id) {
-			o.asked(op)
+	if r.Method == http.MethodGet {
+		key := o.key(id)
+		for _, op := range o.operations {
+			if len(op.target) == len(id) && o.key(op.target) == key {
+				o.asked(op)
+			}
 		}
 	}
 	t := o.find(id)
