@@ -94,7 +94,7 @@ func TestCertificatesOfCallers(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer a")
 	r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{leaf("an"), ours}}}
 	if _, known, refusal := method.Authenticate(Credentials{Request: r, Token: "a"}); known || refusal != nil {
-		t.Errorf("a certificate of nobody's decides beside a token: %v", refusal)
+		t.Errorf("a certificate of no one's decides beside a token: %v", refusal)
 	}
 	if _, known, _ := method.Authenticate(Credentials{Request: httptest.NewRequest(http.MethodGet, "/", nil)}); known {
 		t.Error("no certificate is known")

@@ -48,8 +48,8 @@ func (a *Auth) rows(r *files.Reader) *setting.Setting {
 	return setting.Mapping("auth", "Who may call. A request is asked for a token of an issuer, then for a certificate, then for a static token; "+
 		"the first of them that knows what it brings decides.",
 		setting.RestartOnly(a, modeChanged, setting.Value("mode", &a.Mode, rule.OneOf(AuthNone, AuthTokens), AuthNone,
-			"How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`, and nobody else. "+
-				"Leave it out where there are `issuers` or `clientCertificates`: then nobody calls but by these and by `tokens` beside them. To and from `none` it needs a restart.")),
+			"How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`, and no one else. "+
+				"Leave it out where there are `issuers` or `clientCertificates`: then no one calls but by these and by `tokens` beside them. To and from `none` it needs a restart.")),
 		issuerRows(r, &a.Issuers),
 		a.Keys.rows(),
 		a.Certificates.rows(r),
@@ -61,7 +61,7 @@ func (a *Auth) rows(r *files.Reader) *setting.Setting {
 			}).Default("none"),
 		setting.Value("roles", &a.Roles, rule.OneOf(RolesEnforced, RolesIgnored), RolesEnforced,
 			"`enforced`: callers may do what the roles that they are assigned allow, and nothing else. `ignored`: every caller of a tenant may do everything in its subscriptions. "+
-				"Without authentication (`mode: none`) there is nobody to assign a role to: it means nothing then."),
+				"Without authentication (`mode: none`) there is no one to assign a role to: it means nothing then."),
 		ownerRows(r, &a.Owners),
 	).Check(func(o *setting.Object) {
 		if o.Get("mode") == nil && (given(o.Get("issuers")) || o.Get("clientCertificates") != nil || given(o.Get("tokens"))) {
@@ -96,7 +96,7 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 	items := auth.Get("tokens")
 	switch hasTokens := given(items); {
 	case c.Auth.Mode == AuthTokens && !hasTokens && !auth.Broken:
-		auth.Fault(auth.At("mode"), "auth.mode is tokens, but there are none, so nobody could call",
+		auth.Fault(auth.At("mode"), "auth.mode is tokens, but there are none, so no one could call",
 			"auth.tokens with at least one {sha256, tenantId, objectId}")
 	case c.Auth.Mode == AuthNone && hasTokens:
 		auth.Fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")

@@ -29,7 +29,7 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 		setting.Required("ca", &c.CA, rule.PEMFile(), "The authorities that callers' certificates must come from. It is read anew when it changes."),
 		setting.Value("crl", &c.CRL, rule.PEMFile(), "",
 			"The lists of revoked certificates, one of each authority in `ca`, whole and signed by it. They are read anew when they change. "+
-				"A certificate whose issuer's list has ended is refused with 503, and so is one whose issuer has none.").Default("none: nobody asks whether a certificate was revoked"),
+				"A certificate whose issuer's list has ended is refused with 503, and so is one whose issuer has none.").Default("none: no one asks whether a certificate was revoked"),
 		setting.Mappings("principals", "Whom certificates stand for.", (*CertificatePrincipal).rows,
 			func(o *setting.Object, p CertificatePrincipal) {
 				if (p.Subject == "") == (p.SAN == "") && !o.Broken {

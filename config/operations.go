@@ -27,7 +27,7 @@ func (p *Operations) rows() *setting.Setting {
 		setting.Value("perCaller", &p.PerCaller, rule.Count(), 100000,
 			"How many polling URLs are remembered for one caller in one subscription. From then on the caller's writes there are answered with 429, and not sent, until older ones are forgotten."),
 		setting.Value("learned", &p.Learned, rule.Count(), 1000,
-			"How many polling URLs that reads have named, and that belong to nobody, are remembered in one subscription; the oldest give way.").RestartOnly(),
+			"How many polling URLs that reads have named, and that belong to no one, are remembered in one subscription; the oldest give way.").RestartOnly(),
 	).Check(func(o *setting.Object) {
 		if p.RetryAfterMin > p.RetryAfterMax {
 			o.Fault(o.At("retryAfterMin", "retryAfterMax"), "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),

@@ -62,7 +62,7 @@ func checkOwners(auth *setting.Object, c *Config) {
 		auth.Warn(at, "auth.owners names none of the callers that there are: unless roles were assigned before, everybody is refused everything",
 			"the objectId of one of auth.tokens or auth.clientCertificates")
 	default:
-		auth.Warn(auth.At("roles"), "roles are enforced, and auth.owners names nobody: unless roles were assigned before, everybody is refused everything",
+		auth.Warn(auth.At("roles"), "roles are enforced, and auth.owners names no one: unless roles were assigned before, everybody is refused everything",
 			"auth.owners: [{principalId: GUID}], or roles: ignored")
 	}
 }

@@ -53,7 +53,7 @@ func TestRemoved(t *testing.T) {
 	write(path, head)
 	write(secrets, auth+token("1"))
 	if got := Removed(&open, path); got != 1 {
-		t.Errorf("from nobody needs one to tokens: %d", got)
+		t.Errorf("from no one needs one to tokens: %d", got)
 	}
 	open.Server.AdminTokens = []AdminToken{{SHA256: strings.Repeat("9", 64)}}
 	if got := Removed(&open, path); got != 2 {

@@ -132,7 +132,7 @@ func TestHandshakesThatFail(t *testing.T) {
 			t.Errorf("%s: %v", reason, err)
 		}
 	})
-	t.Run("while nobody is authenticated", func(t *testing.T) {
+	t.Run("while no one is authenticated", func(t *testing.T) {
 		s := startSecure(t, time.Millisecond, time.Hour, http.NotFoundHandler())
 		s.dial(t)
 		if reason := <-s.refused; reason != ReasonUnauthenticated {

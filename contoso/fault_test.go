@@ -103,7 +103,7 @@ func TestDelay(t *testing.T) {
 func TestSlowAnswersShowThePast(t *testing.T) {
 	s := newSite(t, "westus")
 	s.do(201, "PUT", vm+version, westVM)
-	begun := time.Now()
+	started := time.Now()
 	answered := make(chan reply, 1)
 	go func() {
 		a, err := s.send("DELETE", vm+version, "", faulty("slow=200ms"))
@@ -119,7 +119,7 @@ func TestSlowAnswersShowThePast(t *testing.T) {
 	if a := <-answered; a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	if time.Since(begun) < 200*time.Millisecond { // it may take longer, never less
+	if time.Since(started) < 200*time.Millisecond { // it may take longer, never less
 		t.Error("the answer was not slow")
 	}
 }

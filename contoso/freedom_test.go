@@ -202,19 +202,19 @@ func TestOperationsThatBeginAfterNoAnswer(t *testing.T) {
 	if _, err := s.send("PUT", vm+version, westVM, accepted, inASecond, faulty("late=1ms")); err == nil {
 		t.Error("it was answered")
 	}
-	begun := func() bool {
+	started := func() bool {
 		s.Provider.mu.Lock()
 		defer s.Provider.mu.Unlock()
 		return len(s.state.running) == 1
 	}
-	eventually(t, begun)
+	eventually(t, started)
 	s.do(404, "GET", vm+version, "")
 	s.advance(time.Second)
 	s.get(vm + version)
 	if _, err := s.send("DELETE", vm+version, "", byLocation, inASecond, faulty("late=1ms")); err == nil {
 		t.Error("it was answered")
 	}
-	eventually(t, begun)
+	eventually(t, started)
 	s.get(vm + version)
 	s.advance(time.Second)
 	s.do(404, "GET", vm+version, "")

@@ -129,9 +129,9 @@ func TestActivityLogTellsTheEnd(t *testing.T) {
 	m := machinePath("g", "m")
 	local := strings.TrimPrefix(m, inSubscription)
 	const correlation = "00000000-0000-0000-0000-0000000000c3"
-	begun := s.ok(202, "PUT", m+api, westus, as(secret, "x-contoso-async", "accepted-async", "x-contoso-duration", "1h", "x-contoso-outcome", "Failed", "x-ms-correlation-request-id", correlation)...)
+	started := s.ok(202, "PUT", m+api, westus, as(secret, "x-contoso-async", "accepted-async", "x-contoso-duration", "1h", "x-contoso-outcome", "Failed", "x-ms-correlation-request-id", correlation)...)
 	s.at("westus").clock.advance(2 * hour)
-	s.do("GET", s.local(begun.header.Get("Azure-AsyncOperation")), "", as(secret)...)
+	s.do("GET", s.local(started.header.Get("Azure-AsyncOperation")), "", as(secret)...)
 	s.do("GET", m+api, "", as(second)...) // somebody else looks at what has become of it
 	got := s.activitiesOf(m, as(third)...)
 	told := lines(got)

@@ -50,7 +50,7 @@ func (s *site) doubts(query string) map[string]doubt {
 func TestAdminDoubts(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
-	begun := s.store.Now().Add(-hour)
+	started := s.store.Now().Add(-hour)
 	for _, name := range []string{"sure", "Broken", "Never", "deleted", "flagged"} {
 		s.machine("g", name, "westus")
 	}
@@ -82,7 +82,7 @@ func TestAdminDoubts(t *testing.T) {
 		for _, r := range d.Why {
 			why = append(why, r.Reason+" "+r.Kind)
 			ofJob := r.Reason == "operationFollowed" || r.Reason == "verificationPending"
-			if r.Message == "" || r.Since.Before(begun) || ofJob != (r.Job != "") || ofJob != (r.Next != nil) || (r.Reason == "verificationPending") == (r.Until != nil) {
+			if r.Message == "" || r.Since.Before(started) || ofJob != (r.Job != "") || ofJob != (r.Next != nil) || (r.Reason == "verificationPending") == (r.Until != nil) {
 				t.Errorf("%s: %+v", name, r)
 			}
 			if ofJob {

@@ -45,12 +45,12 @@ func (s *site) endAsTimePasses(step time.Duration, accepted seen, header ...stri
 	if accepted.status != 202 {
 		s.t.Fatalf("%d %s", accepted.status, accepted.text)
 	}
-	begun := time.Now()
-	for bound := begun.Add(3 * time.Minute); time.Now().Before(bound); time.Sleep(2 * time.Millisecond) {
+	started := time.Now()
+	for bound := started.Add(3 * time.Minute); time.Now().Before(bound); time.Sleep(2 * time.Millisecond) {
 		if got = s.do("GET", s.local(accepted.header.Get("Location")), "", header...); got.status != 202 {
 			return got
 		}
-		if time.Since(begun) > standstill {
+		if time.Since(started) > standstill {
 			step = max(step, time.Second)
 		}
 		s.clock.advance(step)
@@ -190,20 +190,20 @@ func TestDeletionsAreTheirCallers(t *testing.T) {
 	g := groupPath("g")
 	s.ok(201, "PUT", g+own, westus, first...)
 	s.ok(201, "PUT", machinePath("g", "m")+api, westus, first...)
-	begun := s.ok(202, "DELETE", g+own, "", first...)
+	started := s.ok(202, "DELETE", g+own, "", first...)
 	joined := s.ok(202, "DELETE", g+own, "", other...)
 	s.want(404, "SubscriptionNotFound", "DELETE", g+own, "", foreign...)
-	if begun.header.Get("Location") == joined.header.Get("Location") {
+	if started.header.Get("Location") == joined.header.Get("Location") {
 		t.Error("two callers have one operation")
 	}
 	for _, url := range []func(seen) string{s.resultOf, s.statusOf} {
-		s.want(404, "HttpResourceNotFound", "GET", url(begun), "", other...)
+		s.want(404, "HttpResourceNotFound", "GET", url(started), "", other...)
 		s.want(404, "HttpResourceNotFound", "GET", url(joined), "", first...)
 		s.want(404, "SubscriptionNotFound", "GET", url(joined), "", foreign...)
 	}
 	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/operationresults/00000000-0000-0000-0000-00000000dead"+own, "", first...)
 	s.work()
-	if got := s.end(begun, first...); got.status != 200 {
+	if got := s.end(started, first...); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.text)
 	}
 	if got := s.end(joined, other...); got.status != 200 {

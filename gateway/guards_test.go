@@ -100,7 +100,7 @@ func TestContent(t *testing.T) {
 		if got := s.chunked("PUT", target, westus); got.status != 200 && got.status != 201 {
 			t.Errorf("without a length: %d %s", got.status, got.text)
 		}
-		s.ok(200, "GET", target, "no JSON, and nobody asked for any", "Content-Type", "text/plain")
+		s.ok(200, "GET", target, "no JSON, and no one asked for any", "Content-Type", "text/plain")
 		s.want(400, "InvalidRequestContent", "PUT", target, `{"location":`)
 	}
 	s.want(400, "InvalidRequestContent", "POST", register, `{`)

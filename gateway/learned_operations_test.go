@@ -13,26 +13,26 @@ func TestReadingTakesNoOperation(t *testing.T) {
 	p.ok(201, "PUT", groupPath("g")+own, westus, auth(secret)...)
 	item := groupPath("g") + "/providers/Contoso.Script/items/i"
 	status := inSubscription + "/providers/Contoso.Script/operationStatuses/"
-	begun, other, plain := status+"begun", status+"other", `{"id":"`+item+`","location":"westus","properties":{"provisioningState":"Updating"}}`
-	p.say("PUT "+item+api, 201, plain, "Azure-Asyncoperation", p.at+begun)
+	started, other, plain := status+"begun", status+"other", `{"id":"`+item+`","location":"westus","properties":{"provisioningState":"Updating"}}`
+	p.say("PUT "+item+api, 201, plain, "Azure-Asyncoperation", p.at+started)
 	p.ok(201, "PUT", item+api, westus, auth(secret)...)
-	before, err := p.recordedOperation(begun)
+	before, err := p.recordedOperation(started)
 	if err != nil || before.Method != "PUT" || before.ObjectID != callers[secret].ObjectID {
 		t.Fatalf("%+v %v", before, err)
 	}
-	p.say("GET "+item+api, 200, plain, "Azure-Asyncoperation", p.at+begun)
+	p.say("GET "+item+api, 200, plain, "Azure-Asyncoperation", p.at+started)
 	for _, reader := range []string{second, secret} {
 		got := p.ok(200, "GET", item+api, "", auth(reader)...)
-		if p.local(got.header.Get("Azure-Asyncoperation")) != begun {
+		if p.local(got.header.Get("Azure-Asyncoperation")) != started {
 			t.Errorf("%v", got.header)
 		}
-		if after, err := p.recordedOperation(begun); err != nil || after != before {
+		if after, err := p.recordedOperation(started); err != nil || after != before {
 			t.Errorf("%+v %v, was %+v", after, err, before)
 		}
 	}
-	p.say("GET "+begun, 200, `{"status":"Running"}`)
-	p.ok(200, "GET", begun, "", auth(secret)...)
-	p.want(404, "HttpResourceNotFound", "GET", begun, "", auth(second)...)
+	p.say("GET "+started, 200, `{"status":"Running"}`)
+	p.ok(200, "GET", started, "", auth(secret)...)
+	p.want(404, "HttpResourceNotFound", "GET", started, "", auth(second)...)
 
 	p.say("GET "+item+api, 200, plain, "Azure-Asyncoperation", p.at+other)
 	p.ok(200, "GET", item+api, "", auth(second)...)

@@ -124,7 +124,7 @@ func TestNoticesAreRepeated(t *testing.T) {
 			s.at("eastus").do("POST", "/contoso/faults", `{"method":"PUT","pathContains":"/subscriptions/`+foreign+`","fault":"`+fault+`","count":2}`, 201)
 			s.work()
 			s.asked(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+tenant+`","state":"Warned"}`)
-			s.within("that all know, and nobody is refused any more", func() bool {
+			s.within("that all know, and no one is refused any more", func() bool {
 				return s.known(foreign, "Contoso.Compute") == "Warned" && string(s.at("eastus").do("GET", "/contoso/faults", "", 200)) == `{"value":[]}`
 			})
 		})

@@ -118,7 +118,7 @@ func TestMoveRefusals(t *testing.T) {
 		{name: "a child", body: moveTo(to, m, m+"/disks/d"), status: 400, code: "ResourceNotTopLevel", text: "Identifier '" + m + "/disks/d' is not a top level resource.", target: m + "/disks/d"},
 		{name: "an extension", body: moveTo(to, m+"/providers/Contoso.Insight/diagnosticSettings/s"), status: 400, code: "ResourceNotTopLevel"},
 		{name: "a type that does not move", body: moveTo(to, m, nic), status: 400, code: "ResourceMoveValidationFailed", text: "Resource move is not supported for resource types 'Contoso.Compute/networkInterfaces'", target: "Contoso.Compute/networkInterfaces"},
-		{name: "a type that nobody knows", body: moveTo(to, from+"/providers/Contoso.Other/things/t"), status: 400, code: "ResourceMoveValidationFailed", text: "'Contoso.Other/things'"},
+		{name: "a type that no one knows", body: moveTo(to, from+"/providers/Contoso.Other/things/t"), status: 400, code: "ResourceMoveValidationFailed", text: "'Contoso.Other/things'"},
 		{name: "too many", body: moveTo(to, many...), status: 400, code: "CannotMoveResource", text: "at most 800", target: "resources"},
 		{name: "quota", body: moveTo(to, m), status: 409, code: "ResourceQuotaExceeded", text: "would exceed the quota of 3 resources of type Contoso.Compute/virtualMachines", target: "Contoso.Compute/virtualMachines",
 			before: func() { s.machine("to", "y", "westus"); s.machine("to", "z", "westus") },
@@ -182,12 +182,12 @@ func TestMoveRefusals(t *testing.T) {
 // To anybody but who began it a move does not exist.
 func TestMoveIsItsCallersAlone(t *testing.T) {
 	s := newSite(t, setup{tokens: true})
-	begun := []string{"Authorization", bearer(secret)}
+	started := []string{"Authorization", bearer(secret)}
 	for _, name := range []string{"from", "to"} {
-		s.ok(201, "PUT", groupPath(name)+own, westus, begun...)
+		s.ok(201, "PUT", groupPath(name)+own, westus, started...)
 	}
-	s.ok(201, "PUT", machinePath("from", "m")+api, westus, begun...)
-	got := s.ok(202, "POST", groupPath("from")+"/moveResources"+own, moveTo(groupPath("to"), machinePath("from", "m")), begun...)
+	s.ok(201, "PUT", machinePath("from", "m")+api, westus, started...)
+	got := s.ok(202, "POST", groupPath("from")+"/moveResources"+own, moveTo(groupPath("to"), machinePath("from", "m")), started...)
 	location, status := s.resultOf(got), s.statusOf(got)
 	if got.text != "" || got.header.Get("Retry-After") != "15" || !strings.HasPrefix(location, inSubscription+"/operationresults/") || len(got.header["Azure-Asyncoperation"]) != 0 {
 		t.Errorf("%s %v", got.text, got.header)
@@ -196,10 +196,10 @@ func TestMoveIsItsCallersAlone(t *testing.T) {
 		s.want(404, "HttpResourceNotFound", "GET", url, "", "Authorization", bearer(second))
 		s.want(404, "SubscriptionNotFound", "GET", url, "", "Authorization", bearer(stranger))
 	}
-	if again := s.ok(202, "GET", location, "", begun...); s.local(again.header.Get("Location")) != location || again.header.Get("Retry-After") != "15" {
+	if again := s.ok(202, "GET", location, "", started...); s.local(again.header.Get("Location")) != location || again.header.Get("Retry-After") != "15" {
 		t.Errorf("%v", again.header)
 	}
-	now := decode[moveStatus](t, s.ok(200, "GET", status, "", begun...))
+	now := decode[moveStatus](t, s.ok(200, "GET", status, "", started...))
 	if now.Status != "Moving" || now.Total != 1 || now.Waiting != 1 || now.EndTime != nil {
 		t.Errorf("%+v", now)
 	}

@@ -32,14 +32,14 @@ func (s *site) moveByHand(from, to, id string) {
 	}
 	ctx := s.t.Context()
 	call := inventory.MoveCall{Source: name(from), Target: name(to), Members: []inventory.MoveMember{{Key: strings.ToLower(id), Region: "westus"}}}
-	begun, err := s.store.BeginMove(ctx, inventory.MoveRequest{
+	started, err := s.store.BeginMove(ctx, inventory.MoveRequest{
 		Source: call.Source, Target: call.Target, Keys: []string{id}, Payload: func(_, _ inventory.Group) string { return "{}" },
 		Operation: operations.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	})
 	fail(err)
 	jobs, err := s.store.ClaimJobs(ctx, "by hand", time.Minute, 1, inventory.MoveJob)
 	fail(err)
-	if len(jobs) != 1 || jobs[0].ID != begun.ID {
+	if len(jobs) != 1 || jobs[0].ID != started.ID {
 		s.t.Fatalf("%+v", jobs)
 	}
 	fail(s.store.BeginMoveCall(ctx, &jobs[0], call, "{}"))
@@ -116,10 +116,10 @@ func TestMoveIntoADeletedSubscription(t *testing.T) {
 	from, far := s.group("from"), groupIn(secondSubscription, "far")
 	s.ok(201, "PUT", far+own, westus)
 	m := s.machine("from", "m", "westus")
-	begun := s.ok(202, "POST", from+"/moveResources"+own, moveTo(far, m))
+	started := s.ok(202, "POST", from+"/moveResources"+own, moveTo(far, m))
 	s.seed(secondSubscription, tenant, inventory.Deleted)
 	s.work()
-	if got := s.end(begun); got.status != 409 || got.code != "ResourceMoveFailed" || !strings.Contains(got.text, "SubscriptionNotFound") {
+	if got := s.end(started); got.status != 409 || got.code != "ResourceMoveFailed" || !strings.Contains(got.text, "SubscriptionNotFound") {
 		t.Errorf("%d %s", got.status, got.text)
 	}
 	for _, call := range s.at("westus").requests() {

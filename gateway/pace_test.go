@@ -42,7 +42,7 @@ func TestEveryAnswerHasToBeTaken(t *testing.T) {
 		r.Host = "portico.example"
 		r.Header.Set("Authorization", bearer(c.token))
 		r.Header.Set("Content-Type", "application/json")
-		begun := time.Now()
+		started := time.Now()
 		s.gateway.Public().ServeHTTP(w, r)
 		if w.Code != c.status {
 			t.Errorf("%s %s: %d %s", c.method, c.target, w.Code, w.Body)
@@ -55,7 +55,7 @@ func TestEveryAnswerHasToBeTaken(t *testing.T) {
 			}
 			d = d[1:]
 		}
-		if len(d) != 1 || d[0].Before(begun.Add(limit)) || d[0].After(time.Now().Add(limit)) {
+		if len(d) != 1 || d[0].Before(started.Add(limit)) || d[0].After(time.Now().Add(limit)) {
 			t.Errorf("%s %s: %v", c.method, c.target, d)
 		}
 	}

@@ -69,7 +69,7 @@ func TestIndexKeepsWhatPassesThrough(t *testing.T) {
 func TestResourceExpand(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
-	begun := time.Now().Add(-time.Millisecond)
+	started := time.Now().Add(-time.Millisecond)
 	m := s.machine("g", "m", "westus")
 	list := inSubscription + "/resources" + own
 	plain := s.shown()
@@ -99,7 +99,7 @@ func TestResourceExpand(t *testing.T) {
 	s.ok(200, "PATCH", m+api, `{"tags":{"a":"b"}}`)
 	second := read(all)
 	created, err := time.Parse(time.RFC3339Nano, first["createdTime"].(string))
-	if err != nil || created.Before(begun) || created.After(time.Now()) || second["createdTime"] != first["createdTime"] || second["changedTime"] == first["changedTime"] {
+	if err != nil || created.Before(started) || created.After(time.Now()) || second["createdTime"] != first["createdTime"] || second["changedTime"] == first["changedTime"] {
 		t.Errorf("%v: %v, then %v", err, first, second)
 	}
 	if first["provisioningState"] != "Succeeded" {

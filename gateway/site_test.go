@@ -429,10 +429,10 @@ func (s *site) within(what string, cond func() bool) {
 // nothing is left but to wait, the clock goes on.
 func (s *site) inTime(what string, cond func() bool) {
 	s.t.Helper()
-	begun := time.Now()
+	started := time.Now()
 	s.within(what, func() bool {
-		if time.Since(begun) > 5*standstill {
-			begun = time.Now()
+		if time.Since(started) > 5*standstill {
+			started = time.Now()
 			s.clock.advance(2 * time.Minute)
 		}
 		return cond()

@@ -154,11 +154,11 @@ func TestForeignSubscriptionsThrottleTheirCaller(t *testing.T) {
 func (s *site) paid(of string, do func()) (least, most int) {
 	s.t.Helper()
 	target := map[string]string{"Subscription-Reads": inSubscription + own, "Tenant-Writes": "/subscriptions" + own}[of]
-	begun := time.Now()
+	started := time.Now()
 	before := s.do("GET", target, "", "Authorization", bearer(secret)).left(of)
 	do()
 	after := s.do("GET", target, "", "Authorization", bearer(secret)).left(of)
-	came := int(math.Ceil(time.Since(begun).Seconds()))
+	came := int(math.Ceil(time.Since(started).Seconds()))
 	return before - after - 1, before - after - 1 + came
 }
 
@@ -247,11 +247,11 @@ func TestReloadKeepsLevels(t *testing.T) {
 	live := NewLive(s.gateway)
 	live.Replace(s.gateway.Succeed(&next, s.authenticator(), nil, nil))
 	s.server.Config.Handler = live.Public()
-	begun, n := time.Now(), 0
+	started, n := time.Now(), 0
 	for s.do("GET", inSubscription+own, "", "Authorization", bearer(secret)).status == 200 {
 		n++
 	}
-	if came := int(math.Ceil(time.Since(begun).Seconds())); n > 2+came {
+	if came := int(math.Ceil(time.Since(started).Seconds())); n > 2+came {
 		t.Errorf("%d requests are let through after a reload", n)
 	}
 	if got := s.do("GET", inSubscription+own, "", "Authorization", bearer(second)); got.left("Subscription-Reads") != 50 {

@@ -252,12 +252,12 @@ func TestClientThatDoesNotTakeItsPage(t *testing.T) {
 		}
 	}
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}
-	begun := time.Now()
+	started := time.Now()
 	if ended := list(w); ended != nil || w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"a"`) {
 		t.Errorf("%v: %d %s", ended, w.Code, w.Body)
 	}
 	// The last of it may leave when all of it was written: the time is not lifted.
-	if d := w.deadlines; len(d) != 2 || d[1].Before(begun.Add(exchange.DeliveryTime(0))) || d[1].After(time.Now().Add(exchange.DeliveryTime(0)+time.Second)) {
+	if d := w.deadlines; len(d) != 2 || d[1].Before(started.Add(exchange.DeliveryTime(0))) || d[1].After(time.Now().Add(exchange.DeliveryTime(0)+time.Second)) {
 		t.Errorf("%v", d)
 	}
 }

@@ -90,12 +90,12 @@ func benchmarkCreate(b *testing.B, o Options, writers int) {
 	var took, tookBare time.Duration
 	var compared []float64
 	for b.Loop() {
-		before, begun := s.Stats(), time.Now()
+		before, started := s.Stats(), time.Now()
 		createAll(b, s, len(compared), writers, perWriter)
 		middle, after := time.Now(), s.Stats()
 		flushed := after.Flushes - before.Flushes
 		harness.OK(b, bare.creates(b.Context(), len(compared), creates, int(flushed)))
-		of, ofBare := middle.Sub(begun), time.Since(middle)
+		of, ofBare := middle.Sub(started), time.Since(middle)
 		took, tookBare = took+of, tookBare+ofBare
 		flushes, commits = flushes+flushed, commits+after.Commits-before.Commits
 		compared = append(compared, 100*ofBare.Seconds()/of.Seconds())

@@ -8,7 +8,7 @@ import (
 	"portico/test/harness"
 )
 
-// BenchmarkNumber numbers the events of creates by few writers, which nobody has read.
+// BenchmarkNumber numbers the events of creates by few writers, which no one has read.
 // Reported is what one event takes, and the processor time of this process in it.
 func BenchmarkNumber(b *testing.B) {
 	for _, driver := range []string{engine.SQLite, engine.Postgres} {
@@ -27,11 +27,11 @@ func BenchmarkNumber(b *testing.B) {
 				b.StopTimer()
 				createAll(b, s, rounds, writers, each)
 				b.StartTimer()
-				begun, before := time.Now(), harness.ProcessorTime()
+				started, before := time.Now(), harness.ProcessorTime()
 				if n := number(); n != all {
 					b.Errorf("%d events of %d creates were numbered", n, all)
 				}
-				took, used = took+time.Since(begun), used+harness.ProcessorTime()-before
+				took, used = took+time.Since(started), used+harness.ProcessorTime()-before
 			}
 			numbered := float64(rounds * all)
 			b.ReportMetric(float64(took.Microseconds())/numbered, "µs/event")

@@ -174,9 +174,9 @@ func TestStraysAllowForClocksThatDiffer(t *testing.T) {
 	}
 	clockError := s.engine.ClockSlack()
 	for i, want := range []int{0, 1} {
-		begun := strays[0].Seen.Add([]time.Duration{clockError / 2, 2 * clockError}[i])
-		if n, err := s.ForgetStrays(t.Context(), "s", w.Type, "eastus", begun); err != nil || n != want {
-			t.Errorf("a list that was begun %v after it was seen: %d forgotten, %v", begun.Sub(strays[0].Seen), n, err)
+		started := strays[0].Seen.Add([]time.Duration{clockError / 2, 2 * clockError}[i])
+		if n, err := s.ForgetStrays(t.Context(), "s", w.Type, "eastus", started); err != nil || n != want {
+			t.Errorf("a list that was begun %v after it was seen: %d forgotten, %v", started.Sub(strays[0].Seen), n, err)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range 20 {
 			wait.Go(func() {
-				begun := time.Now()
+				started := time.Now()
 				if err := put(fmt.Sprint(name, i)); !errors.Is(err, inventory.ErrUnavailable) {
 					t.Errorf("%s: a write: %v", name, err)
 				}
@@ -96,8 +96,8 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 				if _, err := store.Resource(ctx, storetest.Sub, "x"); !errors.Is(err, inventory.ErrUnavailable) {
 					t.Errorf("%s: a read: %v", name, err)
 				}
-				if time.Since(begun) >= patience {
-					t.Errorf("%s: it took %v", name, time.Since(begun))
+				if time.Since(started) >= patience {
+					t.Errorf("%s: it took %v", name, time.Since(started))
 				}
 			})
 		}
@@ -381,17 +381,17 @@ func TestADeadlockIsRetried(t *testing.T) {
 	}
 	exec("BEGIN")
 	exec("SELECT key FROM resources FOR UPDATE")
-	begun := make(chan error, 1)
+	started := make(chan error, 1)
 	go func() {
 		_, err := store.Begin(t.Context(), seededWrite("vm"))
-		begun <- err
+		started <- err
 	}()
 	// It holds the group and waits for the row; being the first to wait, it is
 	// the one that the server ends.
 	cluster.WaitFor(t, "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'portico' AND wait_event_type = 'Lock')")
 	exec("SELECT key FROM resource_groups FOR UPDATE")
 	exec("COMMIT")
-	if err := <-begun; err != nil {
+	if err := <-started; err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(cluster.Log(), "deadlock detected") {

@@ -38,9 +38,9 @@ func TestRoundTrips(t *testing.T) {
 		createdIn(t, s, group, "parent")
 	}
 	for round := range 2 { // the first one creates
-		var begun, settled int
+		var started, settled int
 		tickets := make([]Ticket, 0, len(groups)*len(names))
-		begun = tripsOf(t, s, trips, func(do func(func() error)) {
+		started = tripsOf(t, s, trips, func(do func(func() error)) {
 			var mu sync.Mutex
 			for i, group := range groups {
 				for _, name := range names {
@@ -66,8 +66,8 @@ func TestRoundTrips(t *testing.T) {
 				})
 			}
 		})
-		if begun != 2 || settled != 1 {
-			t.Errorf("round %d: %d writes began in %d round trips, and ended in %d", round, len(tickets), begun, settled)
+		if started != 2 || settled != 1 {
+			t.Errorf("round %d: %d writes began in %d round trips, and ended in %d", round, len(tickets), started, settled)
 		}
 	}
 	// What is assigned at a resource goes with it, without another round trip.
@@ -162,7 +162,7 @@ func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ask() {
-		t.Fatal("memory knows what nobody has read")
+		t.Fatal("memory knows what no one has read")
 	}
 	for _, pause := range []time.Duration{memory.Bound + time.Microsecond, memory.Window / 2} {
 		asked = asked.Add(pause)

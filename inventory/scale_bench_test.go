@@ -117,11 +117,11 @@ func (e *estate) group(i int) string {
 func (e *estate) compare(b *testing.B, other *estate, ask func(context.Context, *estate, int) error, turn int) {
 	next := 0
 	take := func(e *estate) time.Duration {
-		begun := time.Now()
+		started := time.Now()
 		for i := range turn {
 			harness.OK(b, ask(b.Context(), e, next+i))
 		}
-		return time.Since(begun)
+		return time.Since(started)
 	}
 	var compared, times []float64
 	for b.Loop() {

@@ -123,9 +123,9 @@ func TestCostsGrowWithResources(t *testing.T) {
 					}
 				}
 				harness.OK(t, db.Close())
-				begun := time.Now()
+				started := time.Now()
 				work(t, s, n)
-				t.Logf("%d resources: %v for each", n, time.Since(begun)/time.Duration(n))
+				t.Logf("%d resources: %v for each", n, time.Since(started)/time.Duration(n))
 			}
 		})
 	}

@@ -22,9 +22,9 @@ type tx struct {
 	unassigned assignments.Removals
 }
 
-func (s *Store) newTx(begun *engine.Tx) engine.Unit {
+func (s *Store) newTx(started *engine.Tx) engine.Unit {
 	t := &tx{store: s, locked: newLockedState()}
-	t.Tx = s.database.Begin(begun, t)
+	t.Tx = s.database.Begin(started, t)
 	return t
 }
 

@@ -52,11 +52,11 @@ func vmWrite(group, name string) Write {
 // called, and waits until so many others are queued.
 func blocked(t *testing.T, s *Store) (release func(), queued func(n int)) {
 	t.Helper()
-	begun, stop := make(chan struct{}), make(chan struct{})
+	started, stop := make(chan struct{}), make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(*tx) error {
-			close(begun)
+			close(started)
 			<-stop
 			return nil
 		})
@@ -64,7 +64,7 @@ func blocked(t *testing.T, s *Store) (release func(), queued func(n int)) {
 			t.Errorf("the blocking write: %v", err)
 		}
 	})
-	<-begun
+	<-started
 	release = sync.OnceFunc(func() {
 		close(stop)
 		wait.Wait()

@@ -25,7 +25,7 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 		stored:  jobs.MustCurryWith(prometheus.Labels{"state": "stored"}),
 		running: jobs.MustCurryWith(prometheus.Labels{"state": "running"}),
 		due: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_jobs_due", Help: "Jobs that are due and that nobody works on.",
+			Name: "portico_jobs_due", Help: "Jobs that are due and that no one works on.",
 		}, []string{"kind"}),
 		overdue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_jobs_overdue", Help: "Jobs that have been due for more than three leases.",

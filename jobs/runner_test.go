@@ -33,10 +33,10 @@ func one(name string, kind jobs.Kind) map[string]jobs.Kind { return map[string]j
 func TestLeasesAreRenewed(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	id := b.AddJob("long", "x")
-	var begun, ended atomic.Int32
+	var started, ended atomic.Int32
 	release := make(chan struct{})
 	kind := work(func(ctx context.Context, _ *jobs.Claim) (jobs.Result, error) {
-		begun.Add(1)
+		started.Add(1)
 		select {
 		case <-release:
 			ended.Add(1)
@@ -49,7 +49,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 	length := func(o *jobs.Options) { o.Lease = 5 * time.Second }
 	first := b.Run(b.Store, one("long", kind), length)
 	other := b.Run(b.Open(), one("long", kind), length)
-	b.Within("the beginning", func() bool { return begun.Load() == 1 })
+	b.Within("the beginning", func() bool { return started.Load() == 1 })
 	until := b.Load(id).Until
 	b.Within("renewals", func() bool { return b.Load(id).Until.After(until.Add(time.Second)) })
 	close(release)
@@ -57,8 +57,8 @@ func TestLeasesAreRenewed(t *testing.T) {
 	b.Within("the count of one end", func() bool {
 		return first.Metric(t, "portico_job_attempts_total", "long", "done")+other.Metric(t, "portico_job_attempts_total", "long", "done") == 1
 	})
-	if begun.Load() != 1 || ended.Load() != 1 {
-		t.Errorf("begun %d times, ended %d times", begun.Load(), ended.Load())
+	if started.Load() != 1 || ended.Load() != 1 {
+		t.Errorf("begun %d times, ended %d times", started.Load(), ended.Load())
 	}
 }
 
@@ -132,9 +132,9 @@ func (described) Describe() jobs.Description {
 func TestEndingRunnersReleaseTheirJobs(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	id := b.AddJob("long", "x")
-	var begun atomic.Int32
+	var started atomic.Int32
 	kind := work(func(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
-		begun.Add(1)
+		started.Add(1)
 		if err := claim.Save(ctx, `{"progress":1}`); err != nil {
 			return jobs.Result{}, err
 		}
@@ -152,7 +152,7 @@ func TestEndingRunnersReleaseTheirJobs(t *testing.T) {
 		t.Errorf("%v were released", n)
 	}
 	b.Run(b.Open(), one("long", kind), slow)
-	b.Within("the other's turn", func() bool { return begun.Load() == 2 })
+	b.Within("the other's turn", func() bool { return started.Load() == 2 })
 }
 
 // What goes wrong in one attempt stays in it.
@@ -257,7 +257,7 @@ func TestKindsAreReplaced(t *testing.T) {
 		})
 	}
 	r := b.Run(b.Store, one("work", by("old", release)), func(o *jobs.Options) { o.Lease = time.Minute })
-	begun := b.AddJob("work", "begun")
+	started := b.AddJob("work", "begun")
 	b.Within("it is begun", func() bool { return r.Metric(t, "portico_jobs", "work", "running") == 1 })
 	open := make(chan struct{})
 	close(open)
@@ -265,8 +265,8 @@ func TestKindsAreReplaced(t *testing.T) {
 	later := b.AddJob("work", "later")
 	b.Within("what came later", func() bool { return b.Load(later).State == jobrow.Done })
 	close(release)
-	b.Within("what was begun", func() bool { return b.Load(begun).State == jobrow.Done })
-	if got := b.Load(begun).Payload + ", " + b.Load(later).Payload; got != "old, new" {
+	b.Within("what was begun", func() bool { return b.Load(started).State == jobrow.Done })
+	if got := b.Load(started).Payload + ", " + b.Load(later).Payload; got != "old, new" {
 		t.Errorf("done by %s", got)
 	}
 }

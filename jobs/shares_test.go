@@ -27,10 +27,10 @@ func (f commissioned) Caller(_ context.Context, j jobrow.Job) (string, error) {
 // A caller's jobs beyond its share come again; those of others, and those of no one,
 // are worked on.
 func TestCallersShareAKind(t *testing.T) {
-	begun, release := make(chan struct{}), make(chan struct{})
+	started, release := make(chan struct{}), make(chan struct{})
 	kind := commissioned(func(claim *Claim) Result {
 		if claim.Job.Payload == "held" {
-			begun <- struct{}{}
+			started <- struct{}{}
 			<-release
 		}
 		return Result{End: jobrow.Done}
@@ -46,7 +46,7 @@ func TestCallersShareAKind(t *testing.T) {
 	var wait sync.WaitGroup
 	for range slots {
 		wait.Go(func() { run("alice", "held") })
-		<-begun
+		<-started
 	}
 	if v := run("alice", ""); v.Again != time.Minute {
 		t.Errorf("one more of the same caller: %+v", v)

@@ -39,7 +39,7 @@ func (s *SubscriptionScan) VisitSome(ctx context.Context, store *inventory.Store
 
 // visit ends between two subscriptions of a page once the time is over.
 func (s *SubscriptionScan) visit(ctx context.Context, store *inventory.Store, within time.Duration, each func(inventory.Subscription) error) error {
-	begun := time.Now()
+	started := time.Now()
 	for !s.ended {
 		page, err := store.AllSubscriptions(ctx, s.after, subscriptionsAtOnce)
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *SubscriptionScan) visit(ctx context.Context, store *inventory.Store, wi
 				return err
 			}
 			s.after = sub.ID
-			if i < len(page)-1 && timing.Elapsed(begun, time.Now()) >= within {
+			if i < len(page)-1 && timing.Elapsed(started, time.Now()) >= within {
 				return nil
 			}
 		}

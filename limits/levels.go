@@ -19,7 +19,7 @@ const (
 
 // BucketLevels are the levels of all buckets. They outlive configurations.
 type BucketLevels struct {
-	begun         time.Time // times count from it
+	started       time.Time // times count from it
 	seed          maphash.Seed
 	callers       table
 	subscriptions table
@@ -27,7 +27,7 @@ type BucketLevels struct {
 
 // NewBucketLevels returns levels that are all full.
 func NewBucketLevels(now time.Time) *BucketLevels {
-	l := &BucketLevels{begun: now, seed: maphash.MakeSeed()}
+	l := &BucketLevels{started: now, seed: maphash.MakeSeed()}
 	l.callers.init()
 	l.subscriptions.init()
 	return l

@@ -105,7 +105,7 @@ type Refusal struct {
 // what is left. exists reports whether the subscription exists for the caller. It is asked
 // only where the caller has no bucket there, after the caller's tenant has paid.
 func (t *Throttle) Take(r ThrottledRequest, exists func() bool) (Ticket, *Refusal) {
-	ticket := Ticket{throttle: t, kind: r.Kind, now: r.Arrived.Sub(t.levels.begun)}
+	ticket := Ticket{throttle: t, kind: r.Kind, now: r.Arrived.Sub(t.levels.started)}
 	ticket.atTenant, ticket.within, ticket.whole = t.levels.keys(r.Caller, r.Subscription)
 	replicas := t.replicas()
 	ticket.tenantRate = t.settings.Rates[r.Kind].share(replicas)

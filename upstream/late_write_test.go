@@ -18,17 +18,17 @@ import (
 // slowReader is a server that reads on only when it is told to.
 type slowReader struct {
 	*httptest.Server
-	begun chan struct{}
-	goOn  chan struct{}
-	whole atomic.Int64
+	started chan struct{}
+	goOn    chan struct{}
+	whole   atomic.Int64
 }
 
 func newSlowReader(t *testing.T, start func(*httptest.Server)) *slowReader {
 	t.Helper()
-	r := &slowReader{begun: make(chan struct{}, 1), goOn: make(chan struct{})}
+	r := &slowReader{started: make(chan struct{}, 1), goOn: make(chan struct{})}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		if q.URL.Path == "/slow" {
-			r.begun <- struct{}{}
+			r.started <- struct{}{}
 			<-r.goOn
 		}
 		if n, err := io.Copy(io.Discard, q.Body); err == nil && n == q.ContentLength {
@@ -64,7 +64,7 @@ func TestContentIsBrokenOffAtTheEnd(t *testing.T) {
 					Since: time.Now(), SendWithin: time.Minute, EndWithin: 30 * time.Minute,
 				})
 			})
-			<-server.begun
+			<-server.started
 			(<-guards).Set(time.Now().Add(-time.Hour), time.Minute, 30*time.Minute)
 			close(server.goOn)
 			calling.Wait()

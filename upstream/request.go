@@ -79,11 +79,11 @@ func (x *request) begin(now time.Time) {
 }
 
 // end records the attempt. If there is an answer its body is measured from now on.
-func (x *request) end(begun time.Time, response *http.Response, err error, call *Call) {
+func (x *request) end(started time.Time, response *http.Response, err error, call *Call) {
 	x.ended = time.Now()
 	x.timing.end(x.ended)
 	x.series.inFlight.Dec()
-	x.series.seconds.Observe(x.ended.Sub(begun), x.ended, correlationOf(call), x.span.TraceID())
+	x.series.seconds.Observe(x.ended.Sub(started), x.ended, correlationOf(call), x.span.TraceID())
 	if err != nil {
 		x.series.failed(err)
 		return

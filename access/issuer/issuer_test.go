@@ -104,7 +104,7 @@ func TestTokensOfAnIssuer(t *testing.T) {
 		"for an issuer with a slash":      {good.Token(t, "iss", good.URL+"/"), "another's"},
 		"for no issuer":                   {good.Token(t, "iss", nil), "another's"},
 		"signed by nobody":                {unsigned, "another's"},
-		"signed by nobody, with text":     {unsigned + "x", access.Malformed},
+		"signed by no one, with text":     {unsigned + "x", access.Malformed},
 		"signed by a stranger's key":      {stranger.Sign(t, good.Claims()), access.Signature},
 		"with the stranger's key in it":   {harness.Sign(t, jose.RS256, stranger.Private, map[jose.HeaderKey]any{"kid": key.ID, "jwk": jwk}, good.Claims()), access.Signature},
 		"with the key's place in it":      {harness.Sign(t, jose.RS256, stranger.Private, map[jose.HeaderKey]any{"kid": key.ID, "jku": other.URL + "/keys"}, good.Claims()), access.Signature},

@@ -107,7 +107,7 @@ func (r *reader) rows() []*setting.Setting {
 		setting.Value("tenant", &c.Tenant, rule.GUID(), "",
 			"The tenant of the subscription and of its callers, as the provider is to see it. Required with `endpoints`; a front door knows it by the tokens.").Conditional(),
 		setting.Value("sibling", &c.Sibling, rule.GUID(), "",
-			"Another subscription of the same tenant, in which nothing is registered.").Default("one that nobody knows"),
+			"Another subscription of the same tenant, in which nothing is registered.").Default("one that no one knows"),
 		setting.Value("resourceGroup", &c.ResourceGroup, groupName(), "certify",
 			"Everything is made below this resource group, and removed in the end; it must not hold anything when a run begins. "+
 				"Where a rule is about several groups, they are named after it: `certify-2`, `certify-3`."),
@@ -116,7 +116,7 @@ func (r *reader) rows() []*setting.Setting {
 		setting.Mapping("portico", "Through a front door, in place of `endpoints`. Its answers say in which regions the types are.",
 			setting.Required("url", &c.Portico.URL, rule.WebURL(), "Its public URL."),
 			setting.Value("tokenFile", &r.token[contract.Owner], rule.File(), "",
-				"A file that holds the bearer token of the caller who makes everything, on one line.").Default("none: the front door asks nobody who they are, as `portico demo`"),
+				"A file that holds the bearer token of the caller who makes everything, on one line.").Default("none: the front door asks no one who they are, as `portico demo`"),
 			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "What the front door calls that caller in `systemData`.").Default("none: rules about it are left out"),
 			setting.Value("colleagueTokenFile", &r.token[contract.Colleague], rule.File(), "",
 				"The token of another caller of the same tenant, who may do the same.").Default("none: rules about several callers are left out"),

@@ -213,8 +213,8 @@ func (s *Scene) retryAfters() []*Answer {
 		wanted[name] = "42"
 	}
 	var found []*Answer
-	for begun := range s.operations(s.Description.Asynchrony.Long, wanted) {
-		for _, a := range append([]*Answer{begun}, s.polls(begun)...) {
+	for started := range s.operations(s.Description.Asynchrony.Long, wanted) {
+		for _, a := range append([]*Answer{started}, s.polls(started)...) {
 			if a.Header.Get("Retry-After") != "" {
 				found = append(found, a)
 			}
@@ -312,9 +312,9 @@ func (s *Scene) whileItRuns(w write, method string) {
 }
 
 // surelyRuns reports whether polls in a row find an operation running.
-func (s *Scene) surelyRuns(begun *Answer) bool {
+func (s *Scene) surelyRuns(started *Answer) bool {
 	for range certainPolls {
-		if !s.stillRuns(begun) {
+		if !s.stillRuns(started) {
 			return false
 		}
 	}
@@ -322,9 +322,9 @@ func (s *Scene) surelyRuns(begun *Answer) bool {
 }
 
 // runs checks the poll of a running operation: the Location answers 202, with itself.
-func (s *Scene) runs(begun *Answer, p Pattern) {
+func (s *Scene) runs(started *Answer, p Pattern) {
 	if p.Location {
-		s.follow(begun.link("Location"), begun).status(202).link("Location")
+		s.follow(started.link("Location"), started).status(202).link("Location")
 	}
 }
 
@@ -333,8 +333,8 @@ func (s *Scene) runs(begun *Answer, p Pattern) {
 func (s *Scene) operation(asked ...Headers) *Answer { return s.operationBy(Owner, asked...) }
 
 func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
-	for begun := range s.operationsBy(caller, asked) {
-		return begun
+	for started := range s.operationsBy(caller, asked) {
+		return started
 	}
 	return nil // operationsBy has left the case
 }
@@ -415,11 +415,11 @@ func fullest(s *Scene, method string) (best Pattern, there bool) {
 }
 
 // polls calls each polling URL of an answer once.
-func (s *Scene) polls(begun *Answer) []*Answer {
+func (s *Scene) polls(started *Answer) []*Answer {
 	var all []*Answer
 	for _, header := range []string{"Location", "Azure-AsyncOperation"} {
-		if begun.Header.Get(header) != "" {
-			all = append(all, s.follow(begun.Header.Get(header), begun))
+		if started.Header.Get(header) != "" {
+			all = append(all, s.follow(started.Header.Get(header), started))
 		}
 	}
 	return all

@@ -213,26 +213,26 @@ func (s *Scene) endedIn(state, id string) *Answer {
 
 // statusEnded waits until the operation resource has a terminal status. What its polls
 // answer meanwhile is a rule of its own.
-func (s *Scene) statusEnded(begun *Answer) *Answer {
+func (s *Scene) statusEnded(started *Answer) *Answer {
 	var link string
-	s.prepare(func() { link = begun.link("Azure-AsyncOperation") })
+	s.prepare(func() { link = started.link("Azure-AsyncOperation") })
 	return s.await("the operation ends", func() (*Answer, bool) {
-		a := s.follow(link, begun)
+		a := s.follow(link, started)
 		return a, a.Status > 299 || terminal(text(a.doc, "status"))
 	})
 }
 
 // result waits until the Location no longer reports a running operation.
-func (s *Scene) result(begun *Answer) *Answer {
+func (s *Scene) result(started *Answer) *Answer {
 	var link string
-	s.prepare(func() { link = begun.link("Location") })
-	return s.locationEnded(link, begun)
+	s.prepare(func() { link = started.link("Location") })
+	return s.locationEnded(link, started)
 }
 
 // locationEnded polls a Location until it does not answer 202.
-func (s *Scene) locationEnded(link string, begun *Answer) *Answer {
+func (s *Scene) locationEnded(link string, started *Answer) *Answer {
 	return s.await("the operation ends", func() (*Answer, bool) {
-		a := s.follow(link, begun)
+		a := s.follow(link, started)
 		return a, a.Status != http.StatusAccepted
 	})
 }
@@ -250,13 +250,13 @@ func (s *Scene) preparedPut(id string, body Object, options ...option) *Answer {
 
 // inProgress expects the answer of a PUT by a pattern, and a GET after it, to show a
 // resource that is not there yet as it is to be.
-func (s *Scene) inProgress(p Pattern, begun *Answer, id string, status int) {
-	s.beginsShown(&p, begun)
+func (s *Scene) inProgress(p Pattern, started *Answer, id string, status int) {
+	s.beginsShown(&p, started)
 	if p.natural {
-		stateTold(s, begun, id)
+		stateTold(s, started, id)
 		return
 	}
-	begun.status(status).running().links(p)
+	started.status(status).running().links(p)
 	s.get(id).status(200).running()
 }
 
@@ -364,21 +364,21 @@ func asyncPutCases() []Case {
 // stateTold checks a state that was seen while an operation ran that may end at any
 // time: it must not have been terminal if a later poll finds the operation still
 // running.
-func stateTold(s *Scene, begun *Answer, id string) {
-	link := begun.Header.Get("Azure-AsyncOperation")
+func stateTold(s *Scene, started *Answer, id string) {
+	link := started.Header.Get("Azure-AsyncOperation")
 	if link == "" {
-		begun.running()
+		started.running()
 		s.get(id).status(200)
 		return
 	}
 	read := s.get(id).status(200)
 	for range certainPolls {
-		a := s.follow(link, begun)
+		a := s.follow(link, started)
 		if status := text(a.doc, "status"); a.Status != http.StatusOK || status == "" || terminal(status) {
 			return
 		}
 	}
-	begun.running()
+	started.running()
 	read.running()
 }
 
@@ -461,8 +461,8 @@ func acceptedPutCases() []Case {
 }
 
 // stillRuns reports whether a poll finds an operation running that a 202 began.
-func (s *Scene) stillRuns(begun *Answer) bool {
-	for _, a := range s.polls(begun) {
+func (s *Scene) stillRuns(started *Answer) bool {
+	for _, a := range s.polls(started) {
 		status := text(a.doc, "status")
 		if a.Status == http.StatusAccepted || a.Status == http.StatusOK && status != "" && !terminal(status) {
 			return true

@@ -65,9 +65,9 @@ func operationCases() []Case {
 
 // statusURL starts an operation that has an operation resource, and returns its URL.
 func (s *Scene) statusURL(asked ...Headers) (*Answer, string) {
-	for begun := range s.operations(asked...) {
-		if link := begun.Header.Get("Azure-AsyncOperation"); link != "" {
-			return begun, link
+	for started := range s.operations(asked...) {
+		if link := started.Header.Get("Azure-AsyncOperation"); link != "" {
+			return started, link
 		}
 	}
 	s.leave("no write was answered with an Azure-AsyncOperation, which is optional")
@@ -111,8 +111,8 @@ func (a *Answer) wellFormed(link string) *Answer {
 
 // inAnyPlace expects the polling URL below the provider in the subscription, or below the
 // resource.
-func inAnyPlace(s *Scene, begun *Answer) {
-	link := begun.Header.Get("Location")
+func inAnyPlace(s *Scene, started *Answer) {
+	link := started.Header.Get("Location")
 	if link == "" {
 		s.leave("no write was answered with a Location")
 	}
@@ -123,16 +123,16 @@ func inAnyPlace(s *Scene, begun *Answer) {
 	}
 	under := func(id string) bool { return strings.HasPrefix(path, strings.ToLower(id)+"/") }
 	provider := "/subscriptions/" + s.Adapter.Subscription + "/providers/" + s.Type.provider.Namespace
-	begun.check(under(provider) || under(idOf(begun)), "the Location lies below "+provider+" or the resource", "%s", link)
+	started.check(under(provider) || under(idOf(started)), "the Location lies below "+provider+" or the resource", "%s", link)
 }
 
 // inPlace expects the polling URL in the requested form.
-func inPlace(s *Scene, begun *Answer, form Place) {
-	u, err := url.Parse(begun.link("Location"))
+func inPlace(s *Scene, started *Answer, form Place) {
+	u, err := url.Parse(started.link("Location"))
 	if err != nil {
-		begun.fatal("the Location is well-formed", begun.link("Location"))
+		started.fatal("the Location is well-formed", started.link("Location"))
 	}
-	resource, _, _ := strings.Cut(begun.call.target, "?")
+	resource, _, _ := strings.Cut(started.call.target, "?")
 	want := strings.NewReplacer(
 		"{subscription}", "/subscriptions/"+s.Adapter.Subscription,
 		"{namespace}", s.Type.provider.Namespace,
@@ -268,10 +268,10 @@ func pollerCases() []Case {
 	}
 }
 
-func pollingURLs(begun *Answer) []string {
+func pollingURLs(started *Answer) []string {
 	var links []string
 	for _, header := range []string{"Location", "Azure-AsyncOperation"} {
-		if link := begun.Header.Get(header); link != "" {
+		if link := started.Header.Get(header); link != "" {
 			links = append(links, link)
 		}
 	}
@@ -280,11 +280,11 @@ func pollingURLs(begun *Answer) []string {
 
 // exposed returns the ids that others may see of the request that started an operation,
 // and of its first poll.
-func exposed(s *Scene, begun *Answer) map[string]string {
+func exposed(s *Scene, started *Answer) map[string]string {
 	all := map[string]string{
-		"the correlation id": begun.ids.correlation, "the client-request id": begun.ids.client, "the routing id": begun.ids.routing,
+		"the correlation id": started.ids.correlation, "the client-request id": started.ids.client, "the routing id": started.ids.routing,
 	}
-	answers := append([]*Answer{begun}, s.polls(begun)...)
+	answers := append([]*Answer{started}, s.polls(started)...)
 	for _, a := range answers {
 		for _, name := range []string{"x-ms-request-id", "x-ms-correlation-request-id", "x-ms-routing-request-id"} {
 			if id := a.Header.Get(name); id != "" {
@@ -292,7 +292,7 @@ func exposed(s *Scene, begun *Answer) map[string]string {
 			}
 		}
 	}
-	all["the resource"] = string(s.get(idOf(begun)).Body)
+	all["the resource"] = string(s.get(idOf(started)).Body)
 	return all
 }
 

@@ -74,7 +74,7 @@ func (s *Scene) startOfWalk(ids []string) (first *Answer, link string) {
 		}
 		all := listing{items: append(values(alone), s.walkOn(text(alone.doc, "nextLink"), alone).items...)}
 		for _, id := range ids {
-			s.check(len(all.like(id)) == 1, "the pages have "+nameOf(id)+" once while nobody writes", "%s", all)
+			s.check(len(all.like(id)) == 1, "the pages have "+nameOf(id)+" once while no one writes", "%s", all)
 		}
 		first = s.firstPage().status(http.StatusOK)
 	})

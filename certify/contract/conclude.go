@@ -13,22 +13,22 @@ type conclusion struct {
 
 // concluded waits for the end of the operation that a 202 started; any other answer is
 // the end itself. A 202 without a polling URL counts as done.
-func (s *Scene) concluded(begun *Answer) conclusion {
-	if begun.Status != http.StatusAccepted {
-		return conclusion{begun, begun.Status < 300}
+func (s *Scene) concluded(started *Answer) conclusion {
+	if started.Status != http.StatusAccepted {
+		return conclusion{started, started.Status < 300}
 	}
-	if link := begun.Header.Get("Location"); link != "" {
-		end := s.locationEnded(link, begun)
+	if link := started.Header.Get("Location"); link != "" {
+		end := s.locationEnded(link, started)
 		return conclusion{end, end.Status < 300}
 	}
-	if link := begun.Header.Get("Azure-AsyncOperation"); link != "" {
+	if link := started.Header.Get("Azure-AsyncOperation"); link != "" {
 		end := s.await("the operation at "+link+" ends", func() (*Answer, bool) {
-			a := s.follow(link, begun)
+			a := s.follow(link, started)
 			return a, a.Status != http.StatusOK || terminal(text(a.doc, "status"))
 		})
 		return conclusion{end, end.Status == http.StatusOK && text(end.doc, "status") == "Succeeded"}
 	}
-	return conclusion{begun, true}
+	return conclusion{started, true}
 }
 
 // over waits until a resource is settled: its state is terminal, or it is absent, whatever

@@ -41,7 +41,7 @@ func Profiles() []ProfileDescription {
 		{SKUs, "SKUs of a resource and the change between them."},
 		{Subscriptions, "Notices of the life cycle of subscriptions."},
 		{ResourceCreatedFor, "Resources that a provider makes in its own subscription for those of its users."},
-		{Certificates, "Nobody is served but who shows the front door's client certificate."},
+		{Certificates, "No one is served but who shows the front door's client certificate."},
 		{Preflights, "Verdicts on planned resources."},
 	}
 }

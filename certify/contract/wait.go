@@ -124,8 +124,8 @@ func (s *Scene) settled(a *Answer, id string) *Answer {
 
 // followed polls the URLs of a 202 until one of them tells that the operation is no more
 // running.
-func (s *Scene) followed(begun *Answer) {
-	location, status := begun.Header.Get("Location"), begun.Header.Get("Azure-AsyncOperation")
+func (s *Scene) followed(started *Answer) {
+	location, status := started.Header.Get("Location"), started.Header.Get("Azure-AsyncOperation")
 	if location == "" && status == "" {
 		return
 	}
@@ -133,11 +133,11 @@ func (s *Scene) followed(begun *Answer) {
 		var a *Answer
 		over := false
 		if location != "" {
-			a = s.follow(location, begun)
+			a = s.follow(location, started)
 			over = a.Status != http.StatusAccepted
 		}
 		if status != "" && !over {
-			a = s.follow(status, begun)
+			a = s.follow(status, started)
 			over = a.Status > 299 || terminal(text(a.doc, "status"))
 		}
 		return a, over

@@ -76,7 +76,7 @@ func sameLocations(declared []placed, effective []string) bool {
 
 func (b *reader) checkTopLevel(n typeNodes, t *regions.ResourceType) {
 	if t.Kind == regions.ProxyOnly && t.Routing == regions.Regional && len(t.Locations) > 1 {
-		b.Fault(n.At("name"), fmt.Sprintf("top-level proxyOnly type %s lies in several regions (%s): nobody could find its instances",
+		b.Fault(n.At("name"), fmt.Sprintf("top-level proxyOnly type %s lies in several regions (%s): no one could find its instances",
 			t.FullName, yamltree.Choice(t.Locations)), "routing: global, one location, a parent, or kind: tracked")
 	}
 }

@@ -363,14 +363,14 @@ func TestPanics(t *testing.T) {
 // Content is not read behind a handler that panicked: the buffer is another connection's.
 func TestContentEndsWithAPanic(t *testing.T) {
 	t.Parallel()
-	begun, read := make(chan struct{}), make(chan error, 1)
+	started, read := make(chan struct{}), make(chan error, 1)
 	s := start(t, func(_ http.ResponseWriter, r *http.Request) {
 		go func() {
-			close(begun)
+			close(started)
 			_, err := io.Copy(io.Discard, r.Body)
 			read <- err
 		}()
-		<-begun
+		<-started
 		panic(http.ErrAbortHandler)
 	})
 	c := s.dial(t)

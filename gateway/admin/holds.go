@@ -165,7 +165,7 @@ func (l *listener) regionGone(row *inventory.Resource) []api.Waiting {
 	}
 	return []api.Waiting{{
 		Reason: api.RegionGone, Region: row.Region, Since: row.Changed, Command: command("retire", row.Region, "--dry-run"),
-		Message: "The map has no region " + row.Region + ", where the index has it: nobody can be asked for it.",
+		Message: "The map has no region " + row.Region + ", where the index has it: no one can be asked for it.",
 	}}
 }
 

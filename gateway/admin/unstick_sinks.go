@@ -111,7 +111,7 @@ func sinkRefusal(err error) error {
 		return arm.NewError(arm.Conflict).Saying("The event waits for the event %d of the same resource: give that up first.", behind.First)
 	}
 	if errors.Is(err, webhook.ErrNotTaken) {
-		fault := arm.NewError(arm.ServiceUnavailable, "").Saying("Nobody who delivers to the sink has taken the order in time. Nothing was done.")
+		fault := arm.NewError(arm.ServiceUnavailable, "").Saying("No one who delivers to the sink has taken the order in time. Nothing was done.")
 		fault.RetryAfter = orderRetry
 		return fault
 	}

@@ -154,9 +154,9 @@ func TestAgeOfMemoryIsJudgedWhenItDecides(t *testing.T) {
 	in := inventory{memory: reader, remembers: true}
 	x := as(ann)
 	x.Started = time.Now().Add(-time.Minute)
-	begun := time.Now()
-	if err := authorizer(&in).Check(t.Context(), x, read, group); err != nil || in.by.Before(begun) {
-		t.Errorf("memory was judged by its age %v before the decision, %v", begun.Sub(in.by), err)
+	started := time.Now()
+	if err := authorizer(&in).Check(t.Context(), x, read, group); err != nil || in.by.Before(started) {
+		t.Errorf("memory was judged by its age %v before the decision, %v", started.Sub(in.by), err)
 	}
 }
 

@@ -43,7 +43,7 @@ func (w *Walked) signedIn() string {
 	case s == nil:
 		return ""
 	case s.Result != access.Accepted:
-		return "nobody has to sign in for this: " + s.Result + ". " + s.Advice
+		return "no one has to sign in for this: " + s.Result + ". " + s.Advice
 	}
 	if s.Method == "" {
 		return s.Advice

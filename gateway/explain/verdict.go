@@ -225,7 +225,7 @@ func (w *Walked) roles() string {
 	case w.Roles == api.RolesIgnored:
 		return "roles are not enforced"
 	case w.Roles == api.RolesNotAsked:
-		return "nobody was asked for roles: the question names no principal"
+		return "no one was asked for roles: the question names no principal"
 	}
 	var said []string
 	for _, a := range w.Exchange.Trail.RoleChecks {

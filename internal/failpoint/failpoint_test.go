@@ -219,9 +219,9 @@ func TestPauses(t *testing.T) {
 		t.Error(err)
 	}
 	r, _ = newRegistry(t)
-	begun := time.Now()
-	if err := <-pause("50ms"); err != nil || time.Since(begun) < 50*time.Millisecond {
-		t.Errorf("%v after %v", err, time.Since(begun))
+	started := time.Now()
+	if err := <-pause("50ms"); err != nil || time.Since(started) < 50*time.Millisecond {
+		t.Errorf("%v after %v", err, time.Since(started))
 	}
 }
 

@@ -104,7 +104,7 @@ type Description struct {
 func All() []Description {
 	return []Description{
 		{StoreCommitBefore, true, "A transaction has written everything and is about to be committed; a failure loses it."},
-		{StoreCommitAfter, true, "A transaction was committed and nobody has been told; a failure has its callers believe that this is unknown."},
+		{StoreCommitAfter, true, "A transaction was committed and no one has been told; a failure has its callers believe that this is unknown."},
 
 		{EventRecordBefore, false, "The events of what a transaction has changed are about to be recorded."},
 		{EventRecordAfter, false, "The events of what a transaction has changed were recorded."},

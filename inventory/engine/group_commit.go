@@ -126,25 +126,25 @@ func (g *groupCommit) transact() error {
 
 // complete does the members' work for the end of the transaction, and commits. It
 // returns when the commit began.
-func (g *groupCommit) complete(unit Unit, conn Conn) (begun time.Time, err error) {
+func (g *groupCommit) complete(unit Unit, conn Conn) (started time.Time, err error) {
 	err = unit.Complete()
 	if err == nil {
 		if err := failpoint.Hit(failpoint.StoreCommitBefore); err != nil {
-			return begun, err
+			return started, err
 		}
-		begun = time.Now()
+		started = time.Now()
 		err = conn.Commit()
 	}
 	switch {
 	case err == nil:
 		if err := failpoint.Hit(failpoint.StoreCommitAfter); err != nil {
-			return begun, UnsureError{err}
+			return started, UnsureError{err}
 		}
-		return begun, nil
+		return started, nil
 	case !unsure(err) && !g.separately && !retryable(err) && !down(err):
-		return begun, ErrRunSeparately // to find out which member is at fault
+		return started, ErrRunSeparately // to find out which member is at fault
 	}
-	return begun, err
+	return started, err
 }
 
 func (q *commitQueue) count(written int, d Durability) {

@@ -172,7 +172,7 @@ func (q query) One(statement string, args ...any) Scanner {
 
 // Each implements [Source].
 func (q query) Each(row func(Scanner) error, statement string, args ...any) error {
-	return q.again(func(ctx context.Context) (begun bool, err error) {
+	return q.again(func(ctx context.Context) (started bool, err error) {
 		prepared, err := q.statements.get(ctx, statement)
 		if err != nil {
 			return false, err
@@ -186,26 +186,26 @@ func (q query) Each(row func(Scanner) error, statement string, args ...any) erro
 }
 
 // passOn passes all rows on, and closes them. started reports whether there was any.
-func passOn(rows *sql.Rows, row func(Scanner) error) (begun bool, err error) {
+func passOn(rows *sql.Rows, row func(Scanner) error) (started bool, err error) {
 	defer rows.Close()
-	for ; rows.Next(); begun = true {
+	for ; rows.Next(); started = true {
 		if err := row(rows.Scan); err != nil {
 			return true, err
 		}
 	}
-	return begun, rows.Err()
+	return started, rows.Err()
 }
 
 // again reads, within the limit, and once more on another connection if the first one
 // turns out to be broken before the first row.
-func (q query) again(read func(context.Context) (begun bool, err error)) error {
+func (q query) again(read func(context.Context) (started bool, err error)) error {
 	span := beginSpan(q.ctx, q.statements.driver, spans.StoreRead, "store read")
 	err := q.tryTwice(read)
 	endSpan(span, err)
 	return err
 }
 
-func (q query) tryTwice(read func(context.Context) (begun bool, err error)) error {
+func (q query) tryTwice(read func(context.Context) (started bool, err error)) error {
 	ctx := q.ctx
 	if q.statements.limit > 0 {
 		var cancel context.CancelFunc

@@ -97,7 +97,7 @@ func (w *world) release(m *model) {
 		case s.pending && m.reads:
 			*s = slot{use: spent, kind: s.kind, region: s.region, pending: true}
 		case s.remembered():
-			*s = slot{use: spent, kind: s.kind, now: mark{begun: s.now.begun}, before: mark{begun: s.before.begun}}
+			*s = slot{use: spent, kind: s.kind, now: mark{started: s.now.started}, before: mark{started: s.before.started}}
 		default:
 			*s = slot{}
 		}
@@ -126,14 +126,14 @@ func (w *world) narrow() {
 
 // bare is an intent as only time will end it.
 func (in mark) bare() mark {
-	return mark{open: in.open, left: in.left, ended: in.ended, fence: in.fence, followed: in.followed, begun: in.begun}
+	return mark{open: in.open, left: in.left, ended: in.ended, fence: in.fence, followed: in.followed, started: in.started}
 }
 
 // stands reports whether the store knows of a write.
 func (in mark) stands() bool { return in.open || in.fence }
 
 // remembered reports whether the row remembers a write.
-func (s *slot) remembered() bool { return s.now.begun > 0 || s.before.begun > 0 }
+func (s *slot) remembered() bool { return s.now.started > 0 || s.before.started > 0 }
 
 // acts reports whether a replica will do something about a write.
 func (s *slot) acts() bool { return s.use == resolved || s.waiting || s.early }
@@ -194,9 +194,9 @@ func (s *slot) rank() uint64 {
 
 func (in *mark) rank() uint64 {
 	if !in.stands() {
-		return uint64(in.begun) << 10
+		return uint64(in.started) << 10
 	}
-	return uint64(in.begun)<<10 | 512 | bit(in.ended)<<8 | bit(in.fence)<<7 | bit(in.followed)<<6 | bit(in.made)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
+	return uint64(in.started)<<10 | 512 | bit(in.ended)<<8 | bit(in.fence)<<7 | bit(in.followed)<<6 | bit(in.made)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
 }
 
 func bit(b bool) uint64 {

@@ -13,7 +13,7 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 	switch e := event.(type) {
 	case Intended:
 		if after.Row != nil {
-			w.slots[e.ID[0]-1].now.begun = w.lastBegun() + 1
+			w.slots[e.ID[0]-1].now.started = w.lastBegun() + 1
 			w.count()
 		}
 	case Answered:
@@ -22,7 +22,7 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 		follows := e.Continues(kind) && slices.ContainsFunc(found.Open, func(in Intent) bool { return in.ID == e.ID && in.Ends > 0 })
 		w.replay(m, EventOfAnswer(kind, e, did.Settled, follows))
 		if did.Settled && !follows && e.Outcome != Accepted {
-			w.slots[i].now.begun = 0
+			w.slots[i].now.started = 0
 		}
 	case Observed:
 		if did.Settled {
@@ -46,7 +46,7 @@ func (w *world) replay(m *model, told ...events.Payload) {
 
 func (w *world) lastBegun() (last uint8) {
 	for i := range w.slots {
-		last = max(last, w.slots[i].now.begun)
+		last = max(last, w.slots[i].now.started)
 	}
 	return last
 }
@@ -55,8 +55,8 @@ func (w *world) lastBegun() (last uint8) {
 func (w *world) endBegun(after State) (kinds []WriteKind) {
 	for nth := uint8(1); nth <= slots; nth++ {
 		for i := range w.slots {
-			if in := &w.slots[i].now; in.begun == nth && !after.MayRun(idOf(i), w.slots[i].kind) {
-				in.begun = 0
+			if in := &w.slots[i].now; in.started == nth && !after.MayRun(idOf(i), w.slots[i].kind) {
+				in.started = 0
 				kinds = append(kinds, w.slots[i].kind)
 			}
 		}
@@ -70,9 +70,9 @@ func (w *world) count() {
 		var next uint8
 		for nth := uint8(1); nth <= slots+1; nth++ {
 			for i := range w.slots {
-				if in := of(&w.slots[i]); in.begun == nth {
+				if in := of(&w.slots[i]); in.started == nth {
 					next++
-					in.begun = next
+					in.started = next
 				}
 			}
 		}

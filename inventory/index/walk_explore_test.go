@@ -110,9 +110,9 @@ type exploration struct {
 // doubt can end. It stops at the first fault, and gives up at limit states.
 func explore(m model, limit int) found {
 	x := &exploration{model: m, seed: maphash.MakeSeed()}
-	begun := time.Now()
+	started := time.Now()
 	x.run(limit)
-	x.found.took = time.Since(begun)
+	x.found.took = time.Since(started)
 	return x.found
 }
 

@@ -355,7 +355,7 @@ func (m *model) close(w *world) {
 	after.now = book{group: gone, exists: after.now.exists && !after.now.row}
 	for i := range after.slots {
 		in := &after.slots[i].now
-		in.begun = 0
+		in.started = 0
 		if in.open {
 			*in = mark{fence: !m.off.openIntents, left: in.left}
 		}

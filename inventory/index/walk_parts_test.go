@@ -106,7 +106,7 @@ var parts = []part{
 	{name: "R6 and not asked for at once instead", rule: patchesAskedAtOnce, found: patchAsync},
 	{name: "R6 a GET ends no followed PATCH", rule: patchesEndByGET, found: patchAsync},
 	{name: "R6 the end of a PATCH's follow flags", rule: unflaggedByPatch, found: patchAsync},
-	{name: "R7 of writes that overlap nobody knows the last", rule: answersInOrder, found: patchSync},
+	{name: "R7 of writes that overlap no one knows the last", rule: answersInOrder, found: patchSync},
 	{name: "R11 writes take the region from the store", off: switches{cachedWrites: true}, found: smallReads},
 	{name: "R11 a 404 from a cached region is looked at twice", off: switches{secondLook: true}, found: smallReads},
 	{name: "events agree with the row, whatever write they speak of", off: switches{goneEvents: true}, found: toldSync},

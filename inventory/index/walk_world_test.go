@@ -109,7 +109,7 @@ type mark struct {
 	fence, followed bool
 	// begun: the row remembers the write, as no event says yet how it has ended; the
 	// lowest number began first.
-	begun uint8
+	started uint8
 }
 
 // use is how far a write is.
@@ -291,16 +291,16 @@ func (w *world) take(s State, region uint8) {
 	}
 	for i := range w.slots {
 		if in := &w.slots[i].now; !in.fence {
-			*in = mark{begun: in.begun}
+			*in = mark{started: in.started}
 			if s.Row == nil {
-				in.begun = 0
+				in.started = 0
 			}
 		}
 	}
 	for _, in := range s.Open {
-		begun := w.slots[in.ID[0]-1].now.begun
+		started := w.slots[in.ID[0]-1].now.started
 		w.slots[in.ID[0]-1].now = mark{
-			open: true, made: in.CreatedRow, spoiled: in.Overlapped, ended: in.CallEnded, generation: in.Generation[0], left: uint8(in.Ends), begun: begun,
+			open: true, made: in.CreatedRow, spoiled: in.Overlapped, ended: in.CallEnded, generation: in.Generation[0], left: uint8(in.Ends), started: started,
 		}
 	}
 }

@@ -99,21 +99,21 @@ func (m *model) begins(w *world) {
 	}
 	for replica := range m.replicas(w) {
 		for _, kind := range m.writes {
-			begun := *w
-			begun.left.writes--
-			begun.slots[i] = slot{use: resolved, kind: kind.kind, region: kind.region, replica: replica, shows: m.contents}
+			started := *w
+			started.left.writes--
+			started.slots[i] = slot{use: resolved, kind: kind.kind, region: kind.region, replica: replica, shows: m.contents}
 			if kind.kind != Put {
-				m.resolveKnown(w, begun, i)
+				m.resolveKnown(w, started, i)
 				continue
 			}
 			if m.off.cachedWrites && w.cache[replica] > 0 {
-				begun.slots[i].region = w.cache[replica] - 1
+				started.slots[i].region = w.cache[replica] - 1
 			}
-			begun.invoke(m, i)
+			started.invoke(m, i)
 			if m.resolves {
-				m.take(begun, "the place of a write is decided", i, false)
+				m.take(started, "the place of a write is decided", i, false)
 			} else {
-				m.record(&begun, i)
+				m.record(&started, i)
 			}
 		}
 	}
@@ -148,26 +148,26 @@ func (m *model) replicas(w *world) uint8 {
 
 // resolveKnown finds the region of a DELETE or PATCH by the row. Without one the
 // client is told at once that there is nothing.
-func (m *model) resolveKnown(w *world, begun world, i int) {
+func (m *model) resolveKnown(w *world, started world, i int) {
 	region := w.now.region
 	known := w.now.row
-	if m.off.cachedWrites && w.cache[begun.slots[i].replica] > 0 {
-		region, known = w.cache[begun.slots[i].replica]-1, true
+	if m.off.cachedWrites && w.cache[started.slots[i].replica] > 0 {
+		region, known = w.cache[started.slots[i].replica]-1, true
 	}
 	switch {
-	case !known && m.reads && begun.slots[i].kind == Delete:
-		begun.invoke(m, i)
-		begun.acknowledge(i)
-		begun.slots[i] = slot{}
-		m.take(begun, "a DELETE finds no row, 204", i, false)
+	case !known && m.reads && started.slots[i].kind == Delete:
+		started.invoke(m, i)
+		started.acknowledge(i)
+		started.slots[i] = slot{}
+		m.take(started, "a DELETE finds no row, 204", i, false)
 	case known && m.resolves:
-		begun.slots[i].region = region
-		begun.invoke(m, i)
-		m.take(begun, "the place of a write is decided", i, false)
+		started.slots[i].region = region
+		started.invoke(m, i)
+		m.take(started, "the place of a write is decided", i, false)
 	case known:
-		begun.slots[i].region = region
-		begun.invoke(m, i)
-		m.record(&begun, i)
+		started.slots[i].region = region
+		started.invoke(m, i)
+		m.record(&started, i)
 	}
 }
 

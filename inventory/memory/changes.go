@@ -37,7 +37,7 @@ type Change struct {
 // use.
 type Changes struct {
 	options ChangesOptions
-	begun   time.Time // by ChangesOptions.Now; ages of values count from there
+	started time.Time // by ChangesOptions.Now; ages of values count from there
 	seed    maphash.Seed
 	// counts are those of changes, per class of subscriptions: what was kept under
 	// another count is out of date.
@@ -80,8 +80,8 @@ type ChangesOptions struct {
 // NewChanges begins to follow the change sequence; Close ends that.
 func NewChanges(o ChangesOptions) *Changes {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Changes{options: o, begun: o.Now(), seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), stop: stop}
-	c.last.Store(&question{at: c.begun}) // nothing was remembered before
+	c := &Changes{options: o, started: o.Now(), seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), stop: stop}
+	c.last.Store(&question{at: c.started}) // nothing was remembered before
 	c.endQuestion()
 	c.wait.Go(func() { c.follow(ctx) })
 	return c

@@ -34,7 +34,7 @@ type Question struct {
 // of a value.
 func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T], error) {
 	known, err := newLRUTable[counted[T]](tableBounds{
-		Entries: entries, TTL: c.options.TTL, Begun: c.begun, Bytes: bytes,
+		Entries: entries, TTL: c.options.TTL, Begun: c.started, Bytes: bytes,
 	})
 	if err != nil {
 		return nil, err

@@ -68,9 +68,9 @@ type turns struct{ least time.Duration }
 func newTurns() *turns { return &turns{1 << 62} }
 
 func (t *turns) take(run func()) {
-	begun := time.Now()
+	started := time.Now()
 	run()
-	t.least = min(t.least, time.Since(begun))
+	t.least = min(t.least, time.Since(started))
 }
 
 // nanos is the time of one lookup in the fastest turn.

@@ -94,7 +94,7 @@ func TestNobodyWaitsInVain(t *testing.T) {
 			t.Errorf("remembered %t, %v", remembered, err)
 		}
 		<-b.asking
-		wants(t, b.table, b.changes.begun.Add(-Bound-1), 0, false)
+		wants(t, b.table, b.changes.started.Add(-Bound-1), 0, false)
 	})
 }
 
@@ -137,9 +137,9 @@ func TestWaitForAQuestionEnds(t *testing.T) {
 			}
 			wants(t, table, time.Now(), 0, false)
 			time.Sleep(Bound + 1)
-			begun := time.Now()
-			wants(t, table, begun, 0, false)
-			if waited := time.Since(begun); waited != patience {
+			started := time.Now()
+			wants(t, table, started, 0, false)
+			if waited := time.Since(started); waited != patience {
 				t.Errorf("a request waited %v", waited)
 			}
 		})
@@ -160,9 +160,9 @@ func TestWaitForAQuestionEnds(t *testing.T) {
 			ended := get(t.Context(), b)
 			b.changes.Close()
 			<-ended
-			begun := time.Now()
+			started := time.Now()
 			get(t.Context(), b)
-			if waited := time.Since(begun); waited != 0 {
+			if waited := time.Since(started); waited != 0 {
 				t.Errorf("a request waited %v for a store that is closed", waited)
 			}
 		})

@@ -18,7 +18,7 @@ type ScopeTable[T any] struct {
 // the store; its subscription and name are folded. What keep refuses is not
 // remembered.
 func NewScopeTable[T any](c *Changes, entries int, read func(ctx context.Context, subscription, name string) (T, error), keep func(T) bool) (*ScopeTable[T], error) {
-	known, err := newLRUTable[counted[T]](tableBounds{Entries: entries, TTL: c.options.TTL, Begun: c.begun})
+	known, err := newLRUTable[counted[T]](tableBounds{Entries: entries, TTL: c.options.TTL, Begun: c.started})
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func TestKeys(t *testing.T) {
 	}
 	for range 2 {
 		for _, key := range [][2]string{{"s", ""}, {"S", "A"}, {"s", "ab"}, {"sa", "b"}, {"s", "ÄB"}} {
-			got, _, err := table.Get(t.Context(), key[0], key[1], c.begun)
+			got, _, err := table.Get(t.Context(), key[0], key[1], c.started)
 			if want := map[[2]string]string{{"s", ""}: "s ", {"S", "A"}: "s a", {"s", "ab"}: "s ab", {"sa", "b"}: "sa b", {"s", "ÄB"}: "s äb"}[key]; err != nil || got != want {
 				t.Errorf("%q: %q, %v; want %q", key, got, err, want)
 			}
@@ -284,7 +284,7 @@ func TestStoreThatIsDown(t *testing.T) {
 				t.Errorf("%d reads, want %d", d.reads, reads)
 			}
 			if _, _, err := table.Get(t.Context(), "s", "other", d.clock()); !errors.Is(err, engine.ErrUnavailable) {
-				t.Errorf("what nobody has read: %v", err)
+				t.Errorf("what no one has read: %v", err)
 			}
 			if _, _, err := table.Get(t.Context(), "s", "name", d.pass(ttl/2)); !errors.Is(err, engine.ErrUnavailable) {
 				t.Errorf("after its time: %v", err)

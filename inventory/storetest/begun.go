@@ -118,7 +118,7 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 			b.ok(err)
 			b.seen("Succeeded")
 		}, "write Started by ann\nwrite Succeeded by ann"},
-		{"one that nobody answers", func(b *bench) {
+		{"one that no one answers", func(b *bench) {
 			b.settleBy("ann", b.beginBy("ann", write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Ambiguous})
 			b.seen("Succeeded")
 		}, "write Started by ann\nwrite Succeeded by ann"},

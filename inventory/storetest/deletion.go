@@ -347,16 +347,16 @@ func testLocks(t *testing.T, database Database) {
 			name := fmt.Sprintf("rg%d", i)
 			b.group(name)
 			var wait sync.WaitGroup
-			var locked, begun error
+			var locked, started error
 			wait.Go(func() {
 				_, _, locked = b.EditLock(b.ctx, Sub, name, "/subscriptions/"+Sub+"/resourceGroups/"+name, "l", func(*inventory.Lock) (*inventory.Lock, error) {
 					return &inventory.Lock{Level: inventory.LockCanNotDelete}, nil
 				})
 			})
-			wait.Go(func() { _, begun = b.deletion(name, fmt.Sprint(i)) })
+			wait.Go(func() { _, started = b.deletion(name, fmt.Sprint(i)) })
 			wait.Wait()
-			if (locked == nil) == (begun == nil) {
-				b.Fatalf("lock: %v, deletion: %v", locked, begun)
+			if (locked == nil) == (started == nil) {
+				b.Fatalf("lock: %v, deletion: %v", locked, started)
 			}
 		}
 	})

@@ -78,7 +78,7 @@ func testEvents(t *testing.T, database Database) {
 			t.Errorf("the first event is %+v", e)
 		}
 		if found[1].Cause != (events.Cause{}) {
-			t.Errorf("an event of nobody has the cause of its neighbour: %+v", found[1].Cause)
+			t.Errorf("an event of no one has the cause of its neighbour: %+v", found[1].Cause)
 		}
 	})
 	t.Run("a write whose answer is lost, and what a GET finds", func(t *testing.T) {
@@ -150,7 +150,7 @@ func testEvents(t *testing.T, database Database) {
 		b.live("rg", "vm")
 		equal(b, b.eventsAfter(last)[0].Number, last+1)
 	})
-	t.Run("too many events of one subscription end nobody else's", func(t *testing.T) {
+	t.Run("too many events of one subscription end no one else's", func(t *testing.T) {
 		const most, noisy = 20, "00000000-0000-0000-0000-0000000000a2"
 		b := newBench(t, database, func(o *inventory.Options) { o.MostEvents = most })
 		b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{{ID: noisy, TenantID: "t"}}))

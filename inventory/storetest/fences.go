@@ -175,7 +175,7 @@ func testFences(t *testing.T, database Database) {
 		seen.ListedSince = before
 		b.adopts(seen, inventory.TooYoung)
 	})
-	t.Run("R17 nobody asks about a fence of a copy, which stands until its time", func(t *testing.T) {
+	t.Run("R17 no one asks about a fence of a copy, which stands until its time", func(t *testing.T) {
 		b := fresh(t)
 		b.fencePut()
 		_, err := b.Disarm(b.ctx, notResumed)

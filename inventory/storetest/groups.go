@@ -69,19 +69,19 @@ func testGroupDelete(t *testing.T, database Database) {
 			group := fmt.Sprintf("rg%d", i)
 			b.group(group)
 			var wait sync.WaitGroup
-			var begun, deleted error
-			wait.Go(func() { _, begun = b.Begin(b.ctx, write(index.Put, group, "vm")) })
+			var started, deleted error
+			wait.Go(func() { _, started = b.Begin(b.ctx, write(index.Put, group, "vm")) })
 			wait.Go(func() { deleted = b.DeleteGroup(b.ctx, Sub, group, inventory.DeleteGroupConditions{}) })
 			wait.Wait()
 			_, groupErr := b.Group(b.ctx, Sub, group)
 			_, rowErr := b.Resource(b.ctx, Sub, id(group, "vm"))
-			if begun == nil {
+			if started == nil {
 				refuses[*inventory.GroupNotEmptyError](b, deleted)
 				b.ok(groupErr)
 				b.ok(rowErr)
 				continue
 			}
-			b.is(begun, index.ErrGroupNotFound)
+			b.is(started, index.ErrGroupNotFound)
 			b.ok(deleted)
 			b.is(groupErr, inventory.ErrNotFound)
 			b.is(rowErr, inventory.ErrNotFound)

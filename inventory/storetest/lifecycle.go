@@ -377,7 +377,7 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 		w.Namespace = computeNamespace
 		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
 		var ticket inventory.Ticket
-		var begun, ended error
+		var started, ended error
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			time.Sleep(max(lead, 0))
@@ -385,21 +385,21 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 				w.Group, w.Key, w.ID = "new"+name, id("new"+name, vm), id("new"+name, vm)
 				begins.group(w.Group)
 			}
-			ticket, begun = begins.Begin(begins.ctx, w)
+			ticket, started = begins.Begin(begins.ctx, w)
 		})
 		wait.Go(func() {
 			time.Sleep(max(-lead, 0))
 			_, ended = ends.Unregister(ends.ctx, compute)
 		})
 		wait.Wait()
-		if begun == nil {
+		if started == nil {
 			won[0]++
 			begins.is(ended, inventory.ErrNamespaceInUse)
 			begins.settle(ticket, index.NotSent)
 			continue
 		}
 		won[1]++
-		refuses[*inventory.RegistrationStateError](begins, begun)
+		refuses[*inventory.RegistrationStateError](begins, started)
 		ends.ok(ended)
 	}
 	if won[0] == 0 || won[1] == 0 {

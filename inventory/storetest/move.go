@@ -56,8 +56,8 @@ func (m *mover) order(names ...string) inventory.MoveRequest {
 	return o
 }
 
-// begun begins a move and claims its job.
-func (m *mover) begun(names ...string) jobrow.Job {
+// started begins a move and claims its job.
+func (m *mover) started(names ...string) jobrow.Job {
 	m.Helper()
 	_, err := m.BeginMove(m.ctx, m.order(names...))
 	m.ok(err)
@@ -151,7 +151,7 @@ func testMove(t *testing.T, database Database) {
 	t.Run("a job that is not held records nothing", func(t *testing.T) {
 		m := newMover(t, database, Sub)
 		m.live("rg", "vm")
-		j := m.begun("vm")
+		j := m.started("vm")
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		stale := j
 		m.claimed(inventory.MoveJob)
@@ -163,7 +163,7 @@ func testMove(t *testing.T, database Database) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		ticket := m.begin(write(index.Delete, "rg", "vm"))
-		j := m.begun("vm")
+		j := m.started("vm")
 		_, drained, err := m.Drained(m.ctx, m.from, m.to)
 		m.ok(err)
 		equal(m.bench, drained, false)
@@ -263,7 +263,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		lock(Sub, "", "/subscriptions/"+Sub, inventory.LockCanNotDelete)(m)
-		m.begun("vm")
+		m.started("vm")
 	})
 	t.Run("to validate marks nothing", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
@@ -301,7 +301,7 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	created := m.row("rg", "vm").Created
 	old := m.row("rg", "vm")
 
-	j := m.begun("vm")
+	j := m.started("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{"sent":1}`))
 	equal(m.bench, j.Payload, `{"sent":1}`)
 	m.is(asErr(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil)), errNotEmpty)
@@ -404,7 +404,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 	m.live("rg", "vm")
 	m.settle(m.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
 	asked := m.row("rg", "vm")
-	j := m.begun("vm")
+	j := m.started("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 	for _, key := range []string{id("rg", "vm"), id("rg", "vm") + "/disks/d"} {
 		row, removalOpen, err := m.ResourceAndRemoval(m.ctx, Sub, key)
@@ -452,7 +452,7 @@ func testMoveOfStrays(t *testing.T, database Database) {
 	seen := m.discovery("rg", "vm")
 	seen.Region = "eastus"
 	m.adopts(seen, inventory.Strayed)
-	j := m.begun("vm")
+	j := m.started("vm")
 	call := m.call("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, call, `{}`))
 	astray := []inventory.MoveMember{{Key: arm.Fold(id("rg", "vm")), Region: "eastus", Stray: true}}

@@ -54,7 +54,7 @@ func testMoveBeside(t *testing.T, database Database) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		ticket := m.begin(write(index.Patch, "rg", "vm"))
-		m.begun("vm")
+		m.started("vm")
 		drained := func(want bool) {
 			t.Helper()
 			_, got, err := m.Drained(m.ctx, m.from, m.to)
@@ -81,7 +81,7 @@ func testMoveBeside(t *testing.T, database Database) {
 			return lease, taken
 		}
 		lease, _ := take(Sub, id("rg", "vm"))
-		j := m.begun("vm")
+		j := m.started("vm")
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.settles(&j, inventory.MoveResult{Moved: members("vm")})
 		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
@@ -176,25 +176,25 @@ func testUnregisterAgainstMove(t *testing.T, database Database) {
 		order := begins.order("vm")
 		order.Namespaces = []string{computeNamespace}
 		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
-		var begun, ended error
+		var started, ended error
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			time.Sleep(max(lead, 0))
-			_, begun = begins.BeginMove(begins.ctx, order)
+			_, started = begins.BeginMove(begins.ctx, order)
 		})
 		wait.Go(func() {
 			time.Sleep(max(-lead, 0))
 			_, ended = ends.Unregister(ends.ctx, computeThere())
 		})
 		wait.Wait()
-		if begun == nil {
+		if started == nil {
 			won[0]++
 			begins.is(ended, inventory.ErrNamespaceInUse)
 			begins.stop()
 			continue
 		}
 		won[1]++
-		refuses[*inventory.RegistrationStateError](begins.bench, begun)
+		refuses[*inventory.RegistrationStateError](begins.bench, started)
 		ends.ok(ended)
 	}
 	if won[0] == 0 || won[1] == 0 {
@@ -207,7 +207,7 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 	for _, sent := range []bool{false, true} {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		j := m.begun("vm")
+		j := m.started("vm")
 		if sent {
 			m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 			m.delete(deleted)
@@ -260,7 +260,7 @@ func testMoveAndLocks(t *testing.T, database Database) {
 			m.ok(err)
 		}
 	}
-	j := m.begun("vm", "gone")
+	j := m.started("vm", "gone")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm", "gone"), `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: members("vm"), Gone: members("gone")})
 	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))

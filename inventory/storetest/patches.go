@@ -93,7 +93,7 @@ func testPatches(t *testing.T, database Database) {
 		shows(b, "VM", "new")
 		equal(b, b.jobs(), "")
 	})
-	t.Run("R4 of one that nobody answers for, time alone tells", func(t *testing.T) {
+	t.Run("R4 of one that no one answers for, time alone tells", func(t *testing.T) {
 		b, _ := fresh(t)
 		b.begin(patch("vm"))
 		b.stands("vm", index.Live, false)
@@ -161,7 +161,7 @@ func testPatches(t *testing.T, database Database) {
 			equal(b, b.jobs(), "")
 		}
 	})
-	t.Run("R7 of writes that overlap nobody knows which was the last", func(t *testing.T) {
+	t.Run("R7 of writes that overlap no one knows which was the last", func(t *testing.T) {
 		for _, kinds := range [][2]index.WriteKind{
 			{index.Patch, index.Patch}, {index.Patch, index.Put}, {index.Put, index.Patch}, {index.Put, index.Put},
 		} {

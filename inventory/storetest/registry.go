@@ -76,7 +76,7 @@ func testSubscriptions(t *testing.T, database Database) {
 	})
 	t.Run("put creates, then replaces", func(t *testing.T) {
 		b := newBench(t, database)
-		begun := b.clock.Now()
+		started := b.clock.Now()
 		_, created, err := b.PutSubscription(b.ctx, inventory.Subscription{ID: "aaaa", TenantID: "t1", Covered: true})
 		b.ok(err)
 		equal(b, created, true)
@@ -85,7 +85,7 @@ func testSubscriptions(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, created, false)
 		equal(b, reflect.DeepEqual(got, inventory.Subscription{ID: "aaaa", TenantID: "t2", DisplayName: "d", State: inventory.Warned,
-			Covered: true, Version: 2, Created: begun, Changed: begun.Add(time.Hour)}), true)
+			Covered: true, Version: 2, Created: started, Changed: started.Add(time.Hour)}), true)
 		_, err = b.Subscription(b.ctx, "cccc")
 		b.is(err, inventory.ErrNotFound)
 	})

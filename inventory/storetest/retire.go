@@ -184,7 +184,7 @@ func testRetirementBesideMove(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")
 	m.live("rg", "beside")
-	j := m.begun("vm")
+	j := m.started("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 	r, err := m.RetireRegion(m.ctx, "westus")
 	m.ok(err)

@@ -468,7 +468,7 @@ func testRolesOfScopes(t *testing.T, database Database) {
 			m.live("rg", "other")
 			m.ok(m.assign(id("RG", "vm"), 1, alice, roles.Owner))
 			m.ok(m.assign(id("RG", "other"), 2, alice, roles.Owner))
-			job := m.begun("vm")
+			job := m.started("vm")
 			refuses[*index.GroupStateError](m.bench, m.assign(id("RG", "vm"), 3, bob, roles.Owner))
 			m.ok(m.BeginMoveCall(m.ctx, &job, m.call("vm"), "{}"))
 			m.settles(&job, inventory.MoveResult{Moved: members("vm")})

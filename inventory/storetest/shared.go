@@ -144,11 +144,11 @@ func testGroupDeleteAgainstCreate(t *testing.T, database Database) {
 		pair[0].group(name)
 		begins, deletes := pair[i%2], pair[1-i%2]
 		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
-		var begun, deleted error
+		var started, deleted error
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			time.Sleep(max(lead, 0))
-			_, begun = begins.Begin(begins.ctx, write(index.Put, name, "vm"))
+			_, started = begins.Begin(begins.ctx, write(index.Put, name, "vm"))
 		})
 		wait.Go(func() {
 			time.Sleep(max(-lead, 0))
@@ -157,14 +157,14 @@ func testGroupDeleteAgainstCreate(t *testing.T, database Database) {
 		wait.Wait()
 		_, groupErr := begins.Group(begins.ctx, Sub, name)
 		_, rowErr := deletes.Resource(deletes.ctx, Sub, id(name, "vm"))
-		if begun == nil {
+		if started == nil {
 			won[0]++
 			refuses[*inventory.GroupNotEmptyError](deletes, deleted)
 			begins.ok(errors.Join(groupErr, rowErr))
 			continue
 		}
 		won[1]++
-		begins.is(begun, index.ErrGroupNotFound)
+		begins.is(started, index.ErrGroupNotFound)
 		deletes.ok(deleted)
 		begins.is(groupErr, inventory.ErrNotFound)
 		begins.is(rowErr, inventory.ErrNotFound)
@@ -302,10 +302,10 @@ func testLateAnswers(t *testing.T, database Database) {
 				}
 			})
 		}
-		var begun inventory.Ticket
+		var started inventory.Ticket
 		wait.Go(func() {
 			var err error
-			if begun, err = a.Begin(a.ctx, write(index.Put, "rg", name)); err != nil {
+			if started, err = a.Begin(a.ctx, write(index.Put, "rg", name)); err != nil {
 				a.Error(err)
 			}
 		})
@@ -314,7 +314,7 @@ func testLateAnswers(t *testing.T, database Database) {
 			t.Fatalf("%d answers to one write settled", settled.Load())
 		}
 		row := a.row("rg", name) // the PUT is open, so there is one
-		if made := begun.CreatedRow; made != (row.Phase == index.Pending) || made != (settled.Load() == 1) {
+		if made := started.CreatedRow; made != (row.Phase == index.Pending) || made != (settled.Load() == 1) {
 			t.Fatalf("the PUT made a row: %v, now %s; %d answers settled", made, row.Phase, settled.Load())
 		}
 	}

@@ -91,10 +91,10 @@ func testUnstick(t *testing.T, database Database) {
 			return b.GiveUpFollow(b.ctx, Sub, id("rg", "vm"), kind, time.Hour, time.Minute)
 		}
 		b.is(give(index.Put), inventory.ErrNotFound)
-		begun := b.clock.Now()
+		started := b.clock.Now()
 		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.is(give(index.Delete), inventory.ErrNotFound)
-		b.refusedBy(give(index.Put), inventory.OperationFollowed, begun.Add(time.Hour))
+		b.refusedBy(give(index.Put), inventory.OperationFollowed, started.Add(time.Hour))
 		b.refusedBy(b.forgetsRow(), inventory.OperationFollowed, time.Time{})
 		b.clock.Pass(time.Hour)
 		b.ok(give(index.Put))
@@ -123,7 +123,7 @@ func testUnstick(t *testing.T, database Database) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		m.ok(m.RequestVerify(m.ctx, Sub, id("rg", "vm")))
-		j := m.begun("vm")
+		j := m.started("vm")
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.refusedBy(m.forgetsRow(), inventory.MoveOpen, time.Time{})
 	})
@@ -166,17 +166,17 @@ func testUnstick(t *testing.T, database Database) {
 		b.is(err, inventory.ErrNotFound)
 		j := b.addJob("survey", "s", b.clock.Now())
 		held := b.one("a")
-		hasten := func(want bool) {
+		trigger := func(want bool) {
 			t.Helper()
 			held, err := b.TriggerJob(b.ctx, j.Subscription, j.ID)
 			b.ok(err)
 			equal(b, held, want)
 		}
-		hasten(true)
+		trigger(true)
 		held.Attempts = 7
 		b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
 		for range 2 {
-			hasten(false)
+			trigger(false)
 			after := b.job(j.ID)
 			equal(b, after.Due, b.clock.Now())
 			equal(b, after.Attempts, 0)
@@ -186,7 +186,7 @@ func testUnstick(t *testing.T, database Database) {
 		_, err = b.TriggerJob(b.ctx, j.Subscription, j.ID)
 		b.is(err, jobrow.ErrEnded)
 	})
-	t.Run("a notice is given up while nobody sends it", func(t *testing.T) {
+	t.Run("a notice is given up while no one sends it", func(t *testing.T) {
 		b := newBench(t, database)
 		b.put(inventory.Subscription{OfferID: "free"})
 		held, _ := b.claim("teller", 1, inventory.NoticeJob)

@@ -48,7 +48,7 @@ func testUnverified(t *testing.T, database Database) {
 	for _, name := range []string{"sure", "broken", "twice", "followed", "both", "flagged"} {
 		b.live("rg", name)
 	}
-	begun := b.clock.Now()
+	started := b.clock.Now()
 	b.settle(b.begin(write(index.Put, "rg", "broken")), index.Ambiguous)
 	b.settle(b.begin(write(index.Delete, "rg", "nothing")), index.Ambiguous)
 	b.clock.Pass(time.Second)
@@ -80,7 +80,7 @@ func testUnverified(t *testing.T, database Database) {
 	}
 	equal(b, broken.Writes[0], inventory.OpenWrite{
 		Key:  broken.Key,
-		Kind: index.Put, Region: "westus", Started: begun, NotAfter: begun.Add(callLife), CallEnded: true, Ends: begun.Add(intentLife),
+		Kind: index.Put, Region: "westus", Started: started, NotAfter: started.Add(callLife), CallEnded: true, Ends: started.Add(intentLife),
 	})
 	if u := all["nothing"]; u.Row != nil || len(u.Writes) != 1 || u.Writes[0].Kind != index.Delete || len(u.Jobs) != 0 {
 		t.Errorf("%+v", u)

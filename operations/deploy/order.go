@@ -98,7 +98,7 @@ func (o *Order) Plan(of *document.Node, arguments []template.Argument) (*templat
 	return p, in, faults
 }
 
-// guids makes UUIDs that nobody else can foresee, always the same ones of a part of an order.
+// guids makes UUIDs that no one else can foresee, always the same ones of a part of an order.
 func (o *Order) guids(part string) func() string {
 	seed := append(o.Seed[:], part...)
 	n := uint64(0)

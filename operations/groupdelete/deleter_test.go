@@ -368,13 +368,13 @@ func TestRefusalsWithRetryAfterAreRetried(t *testing.T) {
 		return 0, ""
 	}
 	y.begin()
-	begun := time.Now()
+	started := time.Now()
 	y.deletes(y.Store)
 	if job, p := y.ended(); job.State != jobrow.Done {
 		t.Errorf("%v %s", job.State, p.Fault)
 	}
-	if y.tried["m000"] != 3 || y.tried["m001"] != 3 || time.Since(begun) < 2*time.Second {
-		t.Errorf("%v within %v", y.tried, time.Since(begun))
+	if y.tried["m000"] != 3 || y.tried["m001"] != 3 || time.Since(started) < 2*time.Second {
+		t.Errorf("%v within %v", y.tried, time.Since(started))
 	}
 }
 

@@ -252,13 +252,13 @@ func (k *Mover) header(p *Payload) http.Header {
 
 // exchange sends a call. Once the request has left, exchange waits for its end even if
 // the attempt is over.
-func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) plan.Result {
+func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request, to *regions.Endpoint, content []byte, started time.Time) plan.Result {
 	header := w.header(w.payload)
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Started)) // the same for every resource of a move
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
-		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallTimeout + w.CallMargin, Job: w.claim.Job.Name(),
+		Since: started, SendWithin: w.SendWithin, EndWithin: w.CallTimeout + w.CallMargin, Job: w.claim.Job.Name(),
 	})
 	if got.Status == 0 {
 		return unanswered(err, c)

@@ -243,7 +243,7 @@ type attempt struct {
 // send makes one call. A 202 means that the endpoint is not done: Portico does not
 // follow its Location, but notifies the endpoint again (subscription lifecycle,
 // Response).
-func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, begun time.Time) attempt {
+func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, started time.Time) attempt {
 	path, query := "/subscriptions/"+snapshot.Subscription.ID, "api-version="+apiVersion
 	header := claim.Header(k.Region)
 	header.Set("Referer", answers.PublicLink(k.Public, path, query))
@@ -252,7 +252,7 @@ func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snap
 	content := noticeBody(snapshot, state, p.Namespace)
 	got, err := k.Upstream.Send(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPut, Path: path, Query: query, Header: header, Content: content,
-		Since: begun, SendWithin: k.SendWithin, EndWithin: k.CallLimit, Job: claim.Job.Name(),
+		Since: started, SendWithin: k.SendWithin, EndWithin: k.CallLimit, Job: claim.Job.Name(),
 	})
 	if got.Status == 0 {
 		return attempt{over: upstream.Unsent(err), text: "no answer"}

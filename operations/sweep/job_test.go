@@ -131,11 +131,11 @@ func TestSweepResumes(t *testing.T) {
 func TestSweepIsCancelled(t *testing.T) {
 	s := newSite(t)
 	s.west.hold(vm("v"))
-	begun, ended := make(chan struct{}), make(chan struct{})
+	started, ended := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(ended) })
 	s.west.fail(func(r *http.Request) int {
 		select {
-		case begun <- struct{}{}:
+		case started <- struct{}{}:
 		default:
 		}
 		select {
@@ -146,7 +146,7 @@ func TestSweepIsCancelled(t *testing.T) {
 	})
 	job := s.order(everything)
 	s.work()
-	<-begun
+	<-started
 	s.ok(s.Store.CancelJob(t.Context(), job.Subscription, job.ID))
 	s.ends(job, jobrow.Cancelled)
 	if s.knows(vm("v")) {

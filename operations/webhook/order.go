@@ -22,7 +22,7 @@ const (
 )
 
 // ErrNotTaken is the error of an order that no holder of the sink's job has taken in time.
-var ErrNotTaken = errors.New("webhook: nobody who delivers has taken the order")
+var ErrNotTaken = errors.New("webhook: no one who delivers has taken the order")
 
 // Order is an operator's order for events that a sink has not taken.
 type Order struct {

@@ -10,7 +10,7 @@ import (
 
 // A client waits for two transactions, whatever its provider answers: the intent, which
 // is on disk before the provider is called, and the answer's effect, which the next
-// reader sees but whose flush nobody waits for, unless the client is told of something to
+// reader sees but whose flush no one waits for, unless the client is told of something to
 // poll, which the effect has the record of.
 func TestAWriteTakesTwoCommits(t *testing.T) {
 	for _, engine := range engines {

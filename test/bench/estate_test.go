@@ -71,9 +71,9 @@ func (c *cloud) compareOwnLists(b *testing.B, subscriptions int) {
 			if filter != "" {
 				path += "&$filter=" + url.QueryEscape(filter)
 			}
-			begun := time.Now()
+			started := time.Now()
 			returned += c.countOwn(b, path)
-			took += time.Since(begun)
+			took += time.Since(started)
 		}
 		return float64(took.Microseconds()) / float64(returned+rounds*ofPage), returned / rounds
 	}
@@ -109,9 +109,9 @@ func (c *cloud) compareWithRegion(b *testing.B, pages, subscriptions int) {
 	b.Helper()
 	var first, single, walked, walkedAlone time.Duration
 	took := func(d *time.Duration, do func()) {
-		begun := time.Now()
+		started := time.Now()
 		do()
-		*d += time.Since(begun)
+		*d += time.Since(started)
 	}
 	const rounds = 3
 	var peaks [rounds]float64

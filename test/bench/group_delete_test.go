@@ -266,7 +266,7 @@ func (y deletionWorld) deleteGroup(b *testing.B, p *provider) cost {
 	for i := range p.there {
 		p.there[i] = true
 	}
-	begun := time.Now()
+	started := time.Now()
 	r := httptest.NewRequest(http.MethodDelete, group+version, nil)
 	r.Host = "portico.example"
 	answer := httptest.NewRecorder()
@@ -278,14 +278,14 @@ func (y deletionWorld) deleteGroup(b *testing.B, p *provider) cost {
 		if _, err := y.store.Group(ctx, subscription, "rg"); errors.Is(err, inventory.ErrNotFound) {
 			break
 		}
-		if time.Since(begun) > 5*time.Minute {
+		if time.Since(started) > 5*time.Minute {
 			b.Fatal("the deletion does not end")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return cost{float64(p.calls) / inGroup, time.Since(begun)}
+	return cost{float64(p.calls) / inGroup, time.Since(started)}
 }
 
 func (y deletionWorld) make(ctx context.Context, i int) error {

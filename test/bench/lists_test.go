@@ -20,12 +20,12 @@ func BenchmarkListTime(b *testing.B) {
 			c.get(b, c.portico.URL+listPath) // connections are open from here on
 			var merged, single time.Duration
 			for b.Loop() {
-				begun := time.Now()
+				started := time.Now()
 				c.get(b, c.portico.URL+listPath)
-				merged += time.Since(begun)
-				begun = time.Now()
+				merged += time.Since(started)
+				started = time.Now()
 				c.get(b, c.urls[0]+listPath)
-				single += time.Since(begun)
+				single += time.Since(started)
 			}
 			b.ReportMetric(float64(merged)/float64(single), "x-single-region")
 		})

@@ -83,9 +83,9 @@ type expense struct {
 func (e *expense) of(work func()) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	begun := harness.ProcessorTime()
+	started := harness.ProcessorTime()
 	work()
-	e.processor += harness.ProcessorTime() - begun
+	e.processor += harness.ProcessorTime() - started
 	runtime.ReadMemStats(&after)
 	e.allocations += after.Mallocs - before.Mallocs
 }

@@ -44,9 +44,9 @@ func list(b *testing.B, handler http.Handler, target string) time.Duration {
 	r := httptest.NewRequest(http.MethodGet, target, nil)
 	r.Host = "portico.example"
 	w := httptest.NewRecorder()
-	begun := time.Now()
+	started := time.Now()
 	handler.ServeHTTP(w, r)
-	took := time.Since(begun)
+	took := time.Since(started)
 	if w.Code != http.StatusOK {
 		b.Fatalf("%d %s", w.Code, w.Body)
 	}

@@ -47,7 +47,7 @@ func BenchmarkFloodBeside(b *testing.B) {
 		for end := time.Now().Add(length); time.Now().Before(end); {
 			<-tick.C
 			calls.Go(func() {
-				begun := time.Now()
+				started := time.Now()
 				a, err := w.Portico.Try(ctx, harness.Request{Path: path, Header: harness.Header("Authorization", "Bearer "+who.Raw)})
 				mu.Lock()
 				defer mu.Unlock()
@@ -55,7 +55,7 @@ func BenchmarkFloodBeside(b *testing.B) {
 					b.Error(err)
 					return
 				}
-				took = append(took, time.Since(begun))
+				took = append(took, time.Since(started))
 				if a.Status == http.StatusOK {
 					passed++
 				}

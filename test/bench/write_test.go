@@ -79,7 +79,7 @@ func send(b *testing.B, front http.Handler, name string, want int) {
 // bareWrite makes the two transactions of a create.
 func bareWrite(b *testing.B, store *inventory.Store, name string) (begin, settle time.Duration) {
 	b.Helper()
-	ctx, begun := context.Background(), time.Now()
+	ctx, started := context.Background(), time.Now()
 	ticket, err := store.Begin(ctx, machine(name, "westus"))
 	middle := time.Now()
 	if err == nil {
@@ -88,5 +88,5 @@ func bareWrite(b *testing.B, store *inventory.Store, name string) (begin, settle
 	if err != nil {
 		b.Fatal(err)
 	}
-	return middle.Sub(begun), time.Since(middle)
+	return middle.Sub(started), time.Since(middle)
 }

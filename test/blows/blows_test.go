@@ -298,7 +298,7 @@ func (c *course) strike(t *testing.T, b *blow) {
 	for _, g := range s.gateways {
 		g.SetPoint(t, b.point, b.rule())
 	}
-	begun := time.Now()
+	started := time.Now()
 	w := c.begin(p)
 	victim := w.struck(t, b)
 	if victim != nil && b.way == repeat {
@@ -310,7 +310,7 @@ func (c *course) strike(t *testing.T, b *blow) {
 		t.Errorf("%v: %v", b, w.err)
 	}
 	b.differ = p.becomes(c.end)
-	b.took = time.Since(begun)
+	b.took = time.Since(started)
 	if b.way == pause && victim != nil {
 		victim.Resume(t)
 		victim.ClearPoint(t, b.point)

@@ -100,7 +100,7 @@ func kinds() []kind {
 			},
 		},
 		{
-			name: "operation that nobody polls", jobs: []string{"follow"}, holds: 1, prepare: place.putTwoAndADisk,
+			name: "operation that no one polls", jobs: []string{"follow"}, holds: 1, prepare: place.putTwoAndADisk,
 			points: []failpoint.Point{failpoint.FollowEndBefore, failpoint.FollowEndAfter, failpoint.AnswerSettleAfter},
 			do: func(p place) error {
 				return all(p.machine("b", "eastus", "X-Contoso-Async", "azure-async", "X-Contoso-Duration", "50ms"),

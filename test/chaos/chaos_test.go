@@ -83,12 +83,12 @@ func TestChaos(t *testing.T) {
 	r.finalReads(t)
 	r.site.lists(t)
 	r.checkEvents(t)
-	begun := r.clock()
+	started := r.clock()
 	r.checkHistories(t)
 	if r.staleReads == 0 || r.staleGroupReads == 0 {
 		t.Errorf("histories long enough to put a stale read into: %d, after a group's delete: %d", r.staleReads, r.staleGroupReads)
 	}
-	text := r.report(chosen, worked, quiet, r.clock()-begun)
+	text := r.report(chosen, worked, quiet, r.clock()-started)
 	t.Log("\n" + text)
 	for _, s := range r.count.surprises {
 		t.Errorf("an answer that no client should get: %s", s)
@@ -158,9 +158,9 @@ func (r *run) finalReads(t *testing.T) {
 // checkHistories checks that the history of each resource is linearizable.
 func (r *run) checkHistories(t *testing.T) {
 	for key, operations := range r.history.byResource() {
-		begun := time.Now()
+		started := time.Now()
 		verdict := linearizable(operations, checkBound)
-		r.longestCheck = max(r.longestCheck, time.Since(begun))
+		r.longestCheck = max(r.longestCheck, time.Since(started))
 		switch verdict {
 		case porcupine.Ok:
 			r.insertStaleReads(t, key, operations)
@@ -189,11 +189,11 @@ func (r *run) insertStaleReads(t *testing.T, key string, operations []operation)
 }
 
 func (r *run) mustFind(t *testing.T, key string, operations []operation, stale operation) {
-	begun := time.Now()
+	started := time.Now()
 	if got := linearizable(append(slices.Clone(operations), stale), checkBound); got != porcupine.Illegal {
 		t.Errorf("%s: with the stale read %v, put in by hand, the history is judged %s", key, stale, got)
 	}
-	r.longestCheck = max(r.longestCheck, time.Since(begun))
+	r.longestCheck = max(r.longestCheck, time.Since(started))
 }
 
 // staleRead returns a read, after all operations, of an acknowledged value that

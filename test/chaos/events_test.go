@@ -83,8 +83,8 @@ func (c *consumer) storeAway() {
 // mayBeLost reports whether the store may have been away when an answer came, or may have
 // crashed before what it means was on disk.
 func (c *consumer) mayBeLost(p promise) bool {
-	return slices.ContainsFunc(c.away, func(begun time.Time) bool {
-		return p.at.After(begun.Add(-3*time.Second)) && p.at.Before(begun.Add(longestPause+storeWait))
+	return slices.ContainsFunc(c.away, func(started time.Time) bool {
+		return p.at.After(started.Add(-3*time.Second)) && p.at.Before(started.Add(longestPause+storeWait))
 	})
 }
 

@@ -73,13 +73,13 @@ func (c *client) delay(ctx context.Context, name string) {
 
 // find returns a group's ETag, "" if there is no group or no answer.
 func (c *client) find(ctx context.Context, name string, members []resource) string {
-	begun := c.clock()
+	started := c.clock()
 	a, err := c.callUnrecorded(ctx, "group", harness.Request{Method: http.MethodGet, Path: groupPath(name) + groupVersion})
 	if err != nil {
 		return ""
 	}
 	if a.Status == http.StatusNotFound {
-		c.gone(ctx, members, begun, a)
+		c.gone(ctx, members, started, a)
 	}
 	return a.Header.Get("ETag")
 }
@@ -106,23 +106,23 @@ func (c *client) deleteGroup(ctx context.Context, name, etag string, members []r
 		asking, cancel = context.WithTimeout(ctx, time.Duration(c.random.Int64N(int64(10*time.Millisecond))))
 	}
 	defer cancel()
-	begun := c.clock()
+	started := c.clock()
 	a, err := c.callUnrecorded(asking, "group", harness.Request{
 		Method: http.MethodDelete, Path: groupPath(name) + groupVersion, Header: harness.Header("If-Match", etag),
 	})
 	switch {
 	case err == nil && (a.Status == http.StatusOK || a.Status == http.StatusNotFound):
-		c.gone(ctx, members, begun, a)
+		c.gone(ctx, members, started, a)
 		c.checkGone(ctx, name, members)
 		return
 	case err == nil && a.Status < 500 && a.Status != http.StatusAccepted:
 		return // refused
 	}
-	c.threat(members, threatened, begun)
+	c.threat(members, threatened, started)
 	if err == nil && a.Status == http.StatusAccepted && c.ended(ctx, a) {
-		c.span(members, operation{Verb: remove, Verdict: vanished, Answer: "202", Call: begun, Return: c.clock()})
+		c.span(members, operation{Verb: remove, Verdict: vanished, Answer: "202", Call: started, Return: c.clock()})
 		c.checkGone(ctx, name, members)
-		defer c.checkLeftovers(ctx, members, begun)
+		defer c.checkLeftovers(ctx, members, started)
 	} else if !c.make(ctx, name) {
 		return // it may go on
 	}
@@ -152,9 +152,9 @@ func (c *client) ended(ctx context.Context, accepted harness.Answer) bool {
 
 // gone records that a group and its resources were absent at some moment since a
 // call.
-func (c *client) gone(ctx context.Context, members []resource, begun time.Duration, a harness.Answer) {
-	c.span(members, operation{Verb: head, Verdict: absent, Answer: describe(a), Call: begun, Return: c.clock()})
-	c.checkLeftovers(ctx, members, begun)
+func (c *client) gone(ctx context.Context, members []resource, started time.Duration, a harness.Answer) {
+	c.span(members, operation{Verb: head, Verdict: absent, Answer: describe(a), Call: started, Return: c.clock()})
+	c.checkLeftovers(ctx, members, started)
 }
 
 // checkGone reads a resource of a deleted group through each replica: until the group
@@ -195,7 +195,7 @@ const withGroup = "with its group"
 // checkLeftovers looks at the providers directly for resources that a deleted group
 // left behind: values whose write ended before the group's delete was called.
 // Later values may belong to the next group of that name.
-func (c *client) checkLeftovers(ctx context.Context, members []resource, begun time.Duration) {
+func (c *client) checkLeftovers(ctx context.Context, members []resource, started time.Duration) {
 	for _, region := range c.site.regions {
 		a, err := region.Call(ctx, harness.Request{Method: http.MethodGet, Path: "/contoso/resources"})
 		var list struct {
@@ -213,7 +213,7 @@ func (c *client) checkLeftovers(ctx context.Context, members []resource, begun t
 			if err != nil || a.Status != http.StatusOK {
 				continue
 			}
-			if at, err := contentOf(a); err == nil && c.history.written(at.value, begun) {
+			if at, err := contentOf(a); err == nil && c.history.written(at.value, started) {
 				c.count.surprise(fmt.Sprintf("the group has gone, %s still holds %s: %s", region.Region, on.key(), a.Body))
 			}
 		}

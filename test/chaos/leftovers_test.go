@@ -34,16 +34,16 @@ func TestLeftoversOfAGroupAreFound(t *testing.T) {
 	if written.Verdict != created && written.Verdict != became {
 		t.Fatal(written)
 	}
-	begun := c.clock()
+	started := c.clock()
 	c.deleteGroup(t.Context(), name, c.find(t.Context(), name, members), members)
 	if r.threatened() <= 0 {
 		t.Error("the group was not under deletion")
 	}
 	surprises(0, "after the group's end")
 	plant(written.Value + 1)
-	c.checkLeftovers(t.Context(), members, begun)
+	c.checkLeftovers(t.Context(), members, started)
 	surprises(0, "with what was written later")
 	plant(written.Value)
-	c.checkLeftovers(t.Context(), members, begun)
+	c.checkLeftovers(t.Context(), members, started)
 	surprises(1, "with what was written before")
 }

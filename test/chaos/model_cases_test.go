@@ -130,7 +130,7 @@ func TestModel(t *testing.T) {
 			first, step(remove, threatened, 11, 11, none), step(remove, threatened, 12, 12, none), step(remove, safe, 20, 20, none),
 			step(get, seen, 21, 22, west1), step(get, absent, 23, 24, none), step(remove, safe, 50, 50, none),
 		}, porcupine.Ok},
-		"a value that nobody wrote": {[]operation{first, step(get, seen, 15, 16, west2)}, porcupine.Illegal},
+		"a value that no one wrote": {[]operation{first, step(get, seen, 15, 16, west2)}, porcupine.Illegal},
 	} {
 		if got := linearizable(c.operations, 10*time.Second); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -55,7 +55,7 @@ func (of subscriptionRow) mismatch(namespace string, told harness.Notification) 
 			if told.State == "" || told.State == "Deleted" {
 				return ""
 			}
-			return fmt.Sprintf("it was told %s, where nobody registered", told.State)
+			return fmt.Sprintf("it was told %s, where no one registered", told.State)
 		case inventory.Unregistered:
 			state, newest = "Unregistered", false // it is not notified of later versions
 		case inventory.Registered:

@@ -204,8 +204,8 @@ func (s *site) calm(t *testing.T) {
 
 // since makes a clock that counts from now.
 func since() func() time.Duration {
-	begun := time.Now()
-	return func() time.Duration { return time.Since(begun) }
+	started := time.Now()
+	return func() time.Duration { return time.Since(started) }
 }
 
 // pause waits, or less when ctx ends.

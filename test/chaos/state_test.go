@@ -185,19 +185,19 @@ func (s *site) query(ctx context.Context, text string, each func(scan func(...an
 // more, and tells how long that took.
 func (s *site) settle(t *testing.T, bound time.Duration) time.Duration {
 	t.Helper()
-	begun := time.Now()
+	started := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
 	for {
 		all, err := s.differences(ctx, t)
 		if err == nil && len(all) == 0 {
-			return time.Since(begun)
+			return time.Since(started)
 		}
 		pause(ctx, 250*time.Millisecond)
 		if ctx.Err() != nil {
 			text := strings.Join(all, "\n")
 			t.Errorf("not at rest after %v (%v):\n%s\nThe last requests that providers had for these:\n%s", bound, err, text, s.asked(t, text))
-			return time.Since(begun)
+			return time.Since(started)
 		}
 	}
 }

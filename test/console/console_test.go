@@ -256,7 +256,7 @@ func TestExplainAs(t *testing.T) {
 	w := newWorld(t, harness.Config{Tokens: []harness.Token{{Raw: "t", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000005cc", Name: "Owner"}}})
 	b := newTab(t, newBrowser(t))
 	b.explain(w.Portico.AdminURL, "", w.SubscriptionPath())
-	b.sees("answered by Portico: 200", "nobody is asked for roles")
+	b.sees("answered by Portico: 200", "no one is asked for roles")
 	b.fill("#principal", somebody)
 	b.keys("\r")
 	b.sees("refused: 404 SubscriptionNotFound", "Caller "+somebody, "roles count")

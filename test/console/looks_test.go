@@ -84,7 +84,7 @@ func testLooks(b *tab, at string, w *harness.World) {
 				}
 			}
 			if moving := b.text(moving); moving != "0" {
-				b.t.Errorf("%s: %s elements move although nobody wants them to", p[0], moving)
+				b.t.Errorf("%s: %s elements move although no one wants them to", p[0], moving)
 			}
 		}
 	}

@@ -72,13 +72,13 @@ type finding struct {
 }
 
 // investigate reads the panels that the runbook names, and the log.
-func investigate(t *testing.T, p *harness.Prometheus, s *site, begun, broken time.Time) finding {
+func investigate(t *testing.T, p *harness.Prometheus, s *site, started, broken time.Time) finding {
 	t.Helper()
 	f := finding{expr: map[string]string{}, panels: map[string][]harness.Series{}, suffering: map[string]int{}}
 	for _, title := range []string{"Regions that fail", "Share of calls that fail", "Errors by whose they are", "Portico's own errors"} {
 		expr := panelQuery(t, "overview.json", title)
 		f.expr[title] = expr
-		series, err := p.QueryRange(t.Context(), strings.ReplaceAll(strings.ReplaceAll(expr, `=~"$job"`, `="`+s.job+`"`), "$__rate_interval", "10s"), begun, time.Second)
+		series, err := p.QueryRange(t.Context(), strings.ReplaceAll(strings.ReplaceAll(expr, `=~"$job"`, `="`+s.job+`"`), "$__rate_interval", "10s"), started, time.Second)
 		if err != nil || len(series) == 0 {
 			t.Fatalf("%s: %v, %v", title, series, err)
 		}
@@ -158,7 +158,7 @@ const (
 )
 
 // publish writes the example and its pictures.
-func (f finding) publish(t *testing.T, s *site, begun, broken time.Time) {
+func (f finding) publish(t *testing.T, s *site, started, broken time.Time) {
 	t.Helper()
 	clock := func(at time.Time) string { return at.UTC().Format("15:04:05") }
 	to := time.Now()
@@ -168,8 +168,8 @@ func (f finding) publish(t *testing.T, s *site, begun, broken time.Time) {
 		return func(s harness.Series) string { return s.Labels[name] }
 	}
 	pictures := map[string]string{
-		"share.svg":  chart("Share of calls that fail, by region", f.panels["Share of calls that fail"], label("region"), percent, begun, to, broken, "eastus is killed"),
-		"errors.svg": chart("Errors by whose they are", f.panels["Errors by whose they are"], label("cause"), perSecond, begun, to, broken, "eastus is killed"),
+		"share.svg":  chart("Share of calls that fail, by region", f.panels["Share of calls that fail"], label("region"), percent, started, to, broken, "eastus is killed"),
+		"errors.svg": chart("Errors by whose they are", f.panels["Errors by whose they are"], label("cause"), perSecond, started, to, broken, "eastus is killed"),
 	}
 	for name, text := range pictures {
 		harness.OK(t, os.WriteFile(filepath.Join(deploy, "pictures", name), []byte(text), 0o600))

@@ -83,7 +83,7 @@ events:
 	for _, s := range sites {
 		targets[s.job] = []string{s.address()}
 	}
-	begun := time.Now()
+	started := time.Now()
 	prometheus := harness.StartPrometheus(t, targets, rulesFile)
 
 	want := &expected{must: map[string]bool{}, may: map[string]bool{}}
@@ -100,7 +100,7 @@ events:
 	sound.sweep(t)
 	ledger.sweep(t)
 	watch = &watcher{prometheus: prometheus, want: want, fired: map[string]bool{}}
-	watch.until(t, soundFor, func() bool { return time.Since(begun) > soundFor })
+	watch.until(t, soundFor, func() bool { return time.Since(started) > soundFor })
 
 	want.fires(region, "PorticoRegionDown", "PorticoGroupDeleteWaiting", "PorticoOperationTooLong")
 	region.prepareLoss(t)
@@ -128,13 +128,13 @@ events:
 
 	want.complete(t)
 	watch.until(t, firingTime, watch.all)
-	t.Logf("every alert has fired %v after the start", time.Since(begun).Round(time.Second))
-	askPanels(t, prometheus, begun)
-	askAnnotations(t, prometheus, begun)
-	found := investigate(t, prometheus, region, begun, broken)
+	t.Logf("every alert has fired %v after the start", time.Since(started).Round(time.Second))
+	askPanels(t, prometheus, started)
+	askAnnotations(t, prometheus, started)
+	found := investigate(t, prometheus, region, started, broken)
 	found.check(t, region, broken)
 	if *write && !t.Failed() {
-		found.publish(t, region, begun, broken)
+		found.publish(t, region, started, broken)
 	}
 }
 
@@ -190,7 +190,7 @@ func (w *watcher) all() bool { return len(w.fired) == len(w.want.must) }
 
 // askPanels queries everything that the dashboards show, and the values of their
 // variables, since the beginning.
-func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
+func askPanels(t *testing.T, p *harness.Prometheus, started time.Time) {
 	t.Helper()
 	asked := 0
 	for _, d := range readDashboards(t) {
@@ -203,21 +203,21 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 				t.Errorf("%s, variable %s: %q", d.file, v.Name, v.Definition)
 				continue
 			}
-			if !hasData(t.Context(), t, p, "count by ("+label+") ("+metric+")", begun) {
+			if !hasData(t.Context(), t, p, "count by ("+label+") ("+metric+")", started) {
 				t.Errorf("%s: variable %s has no value", d.file, v.Name)
 			}
 		}
 		for _, panel := range d.Panels {
-			checkLinkLabels(t, p, panel, begun)
+			checkLinkLabels(t, p, panel, started)
 			for _, target := range panel.Targets {
 				asked++
-				if !hasData(t.Context(), t, p, filled(target.Expr), begun) {
+				if !hasData(t.Context(), t, p, filled(target.Expr), started) {
 					t.Errorf("%s: %q has no data: %s", d.file, panel.Title, target.Expr)
 				}
 				if !target.Exemplar {
 					continue
 				}
-				if ids, err := p.Exemplars(t.Context(), filled(target.Expr), begun, "correlation_id"); err != nil || len(ids) == 0 {
+				if ids, err := p.Exemplars(t.Context(), filled(target.Expr), started, "correlation_id"); err != nil || len(ids) == 0 {
 					t.Errorf("%s: %q has no exemplars: %v", d.file, panel.Title, err)
 				}
 			}
@@ -228,14 +228,14 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 
 // checkLinkLabels checks that series of a panel have the labels by which its links are
 // filled in.
-func checkLinkLabels(t *testing.T, p *harness.Prometheus, panel panel, begun time.Time) {
+func checkLinkLabels(t *testing.T, p *harness.Prometheus, panel panel, started time.Time) {
 	t.Helper()
 	for _, link := range panel.FieldConfig.Defaults.Links {
 		if strings.HasSuffix(panel.Targets[0].Expr, "or vector(0)") {
 			continue // it has labels only after what no site does
 		}
 		for _, label := range fieldLabel.FindAllStringSubmatch(link.URL, -1) {
-			series, err := p.QueryRange(t.Context(), filled(panel.Targets[0].Expr), begun, 2*time.Second)
+			series, err := p.QueryRange(t.Context(), filled(panel.Targets[0].Expr), started, 2*time.Second)
 			if err != nil || !slices.ContainsFunc(series, func(s harness.Series) bool { return s.Labels[label[1]] != "" }) {
 				t.Errorf("%q links by the label %s, which no series has: %v", panel.Title, label[1], err)
 			}
@@ -245,17 +245,17 @@ func checkLinkLabels(t *testing.T, p *harness.Prometheus, panel panel, begun tim
 
 // askAnnotations queries what the dashboards mark on their panels: of versions, reloads and
 // refused reloads, the times at which they happened, and nothing where nothing happened.
-func askAnnotations(t *testing.T, p *harness.Prometheus, begun time.Time) {
+func askAnnotations(t *testing.T, p *harness.Prometheus, started time.Time) {
 	t.Helper()
 	marked := map[string]map[string]bool{}
 	for _, a := range readDashboards(t)[0].Annotations.List {
-		series, err := p.QueryRange(t.Context(), filled(a.Expr), begun, 2*time.Second)
+		series, err := p.QueryRange(t.Context(), filled(a.Expr), started, 2*time.Second)
 		harness.OK(t, err)
 		marked[a.Name] = map[string]bool{}
 		for _, s := range series {
 			marked[a.Name][s.Labels["job"]] = true
 			// All sites have started a moment before the beginning.
-			if at := time.UnixMilli(int64(s.Last())); at.Before(begun.Add(-firingTime)) || at.After(time.Now()) {
+			if at := time.UnixMilli(int64(s.Last())); at.Before(started.Add(-firingTime)) || at.After(time.Now()) {
 				t.Errorf("%s of %v: at %v", a.Name, s.Labels, at)
 			}
 			for _, label := range legendLabel.FindAllStringSubmatch(a.TitleFormat+a.TextFormat, -1) {

@@ -59,6 +59,6 @@ func TestChartIsPlain(t *testing.T) {
 	all := rendered(t, "testdata/chart/sets/least.yaml")
 	if object[monitoring.PrometheusRule](t, all, "PrometheusRule", "") != nil || object[monitoring.ServiceMonitor](t, all, "ServiceMonitor", "") != nil ||
 		object[core.ConfigMap](t, all, "ConfigMap", "-dashboards") != nil {
-		t.Error("monitoring that nobody asked for")
+		t.Error("monitoring that no one asked for")
 	}
 }

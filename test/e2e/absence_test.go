@@ -22,7 +22,7 @@ func TestRowOutlivesAGETAnsweredWithAnIngressPage(t *testing.T) {
 		if !w.shown(t, id) {
 			t.Fatal("the resource is not shown in /resources any more")
 		}
-		w.wantRefusedInEastUS(t, "while nobody says that the resource is gone", id)
+		w.wantRefusedInEastUS(t, "while no one says that the resource is gone", id)
 	}
 	end()
 	w.wantLiveInWestUS(t, id)

@@ -146,7 +146,7 @@ func TestCertifyJudgesThroughAFrontDoor(t *testing.T) {
 
 	f["portico"].(map[string]any)["tokenFile"] = writeToken(t, harness.Token{Raw: "nobody-s-token"})
 	if refused := certify(t, f, 2); !strings.Contains(refused.stderr, "401") || strings.Contains(refused.stderr, "nobody-s-token") {
-		t.Errorf("with a token of nobody it says %s", refused.stderr)
+		t.Errorf("with a token of no one it says %s", refused.stderr)
 	}
 }
 

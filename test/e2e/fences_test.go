@@ -79,7 +79,7 @@ func (w stubWorld) waitsFor(t *testing.T, status string) (ended bool, all []wait
 // a reason and a time at which that ends at the latest.
 func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(waitedFor) bool) {
 	t.Helper()
-	begun := time.Now()
+	started := time.Now()
 	var told waitedFor
 	find := func() bool {
 		ended, all := w.waitsFor(t, status)
@@ -97,7 +97,7 @@ func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(w
 		if !find() {
 			t.Fatalf("the status does not say any more that the deletion waits for %s", what)
 		}
-		if until, err := time.Parse(time.RFC3339, told.Until); told.Reason == "" || err != nil || until.Before(begun.Truncate(time.Second)) {
+		if until, err := time.Parse(time.RFC3339, told.Until); told.Reason == "" || err != nil || until.Before(started.Truncate(time.Second)) {
 			t.Fatalf("of %s the status says %+v, want a reason, and a time to come (%v)", what, told, err)
 		}
 		time.Sleep(50 * time.Millisecond)

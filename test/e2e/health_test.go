@@ -110,8 +110,8 @@ func (w twoAddresses) load(t *testing.T, id string) *traffic {
 // more waits for so many further calls, and returns how many of them failed.
 func (l *traffic) more(t *testing.T, calls int64) int64 {
 	t.Helper()
-	begun, failed := l.calls.Load(), l.failed.Load()
-	soon(t, "further calls", func() bool { return l.calls.Load() >= begun+calls })
+	started, failed := l.calls.Load(), l.failed.Load()
+	soon(t, "further calls", func() bool { return l.calls.Load() >= started+calls })
 	return l.failed.Load() - failed
 }
 

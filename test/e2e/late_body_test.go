@@ -19,8 +19,8 @@ import (
 // reads on only when the test asks for it.
 type unhurried struct {
 	*httptest.Server
-	goOn        chan struct{}
-	begun, read atomic.Int64 // contents, and bytes of them
+	goOn          chan struct{}
+	started, read atomic.Int64 // contents, and bytes of them
 }
 
 func startUnhurried(t *testing.T) *unhurried {
@@ -36,7 +36,7 @@ func startUnhurried(t *testing.T) *unhurried {
 func (p *unhurried) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	into := io.Discard
 	if strings.Contains(r.URL.Path, "/virtualMachines/") {
-		p.begun.Add(1)
+		p.started.Add(1)
 		<-p.goOn
 		into = (*counting)(&p.read)
 	}
@@ -131,7 +131,7 @@ func sentAroundStop(t *testing.T) (late, inTime int64) {
 		}
 	}
 	soon(t, "every write has begun, or come to its end", func() bool {
-		return provider.begun.Load()+answered.Load() >= stoppedGateways*stoppedPuts
+		return provider.started.Load()+answered.Load() >= stoppedGateways*stoppedPuts
 	})
 	for _, gateway := range gateways {
 		gateway.Pause(t)

@@ -235,7 +235,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 	nobody := client(true, authority.Client(t, "bob.contoso.example"))
 	if got, _ := status(nobody, http.Header{}); got != 401 {
-		t.Errorf("a certificate of nobody: %d", got)
+		t.Errorf("a certificate of no one: %d", got)
 	}
 	if got, _ := status(nobody, as(alice)); got != 200 {
 		t.Errorf("that with a static token: %d", got)

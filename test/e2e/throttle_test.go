@@ -70,7 +70,7 @@ func TestReplicasShareLimits(t *testing.T) {
 	path := w.SubscriptionPath() + version
 	both := func(what string, replicas ...*harness.Portico) {
 		t.Helper()
-		begun, passed := time.Now(), make([]int, len(replicas))
+		started, passed := time.Now(), make([]int, len(replicas))
 		var floods sync.WaitGroup
 		for i, p := range replicas {
 			floods.Go(func() { passed[i] = flood(t, p, path, alice, 4*time.Second) })
@@ -80,7 +80,7 @@ func TestReplicasShareLimits(t *testing.T) {
 		for _, n := range passed {
 			sum += n
 		}
-		came := perSecond * time.Since(begun).Seconds()
+		came := perSecond * time.Since(started).Seconds()
 		t.Logf("%s: %v passed", what, passed)
 		if most := bucket + int(came) + len(replicas); sum > most || sum < bucket {
 			t.Errorf("%s: %v passed, want %d to %d together", what, passed, bucket, most)

@@ -99,7 +99,7 @@ func TestGroupDeleteIsOneTrace(t *testing.T) {
 	last = last[len(last)-1:]
 	for _, s := range spans {
 		if _, ok := known[s.Parent]; !ok && s.ID != request.ID && s.Resource["service.instance.id"] == last[0].Resource["service.instance.id"] {
-			t.Errorf("%s has the parent %q, which nobody sent", s.Name, s.Parent)
+			t.Errorf("%s has the parent %q, which no one sent", s.Name, s.Parent)
 		}
 	}
 	for _, attempt := range named(spans, "job group-delete") {
@@ -203,7 +203,7 @@ func TestTraceContextOfCallers(t *testing.T) {
 		t.Errorf("a trusted caller's %q passes as %q, with the state %q", unsampled, got, state)
 	}
 	if n := len(c.Spans()); n > 0 {
-		t.Errorf("%d spans of what nobody may have traced", n)
+		t.Errorf("%d spans of what no one may have traced", n)
 	}
 	parent, state := told(trusted, sampled, "a=1,b=2")
 	var all []harness.TraceSpan

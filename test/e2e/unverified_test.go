@@ -56,7 +56,7 @@ func TestUnverifiedResourcesAreShown(t *testing.T) {
 	create(t, w.Portico, w.ResourcePath("doubts", "Contoso.Compute/virtualMachines/sure"), "eastus")
 	// The provider says that it failed, and nothing of it is there.
 	unsure := w.ResourcePath("doubts", "Contoso.Compute/virtualMachines/unsure")
-	begun := time.Now().Add(-time.Minute) // the store's clock is this machine's
+	started := time.Now().Add(-time.Minute) // the store's clock is this machine's
 	w.Portico.Do(t, harness.Request{
 		Method: http.MethodPut, Path: unsure + "?api-version=" + harness.Version, Body: body("eastus"),
 		Header: harness.Header("x-contoso-fault", "status=500"),
@@ -75,7 +75,7 @@ func TestUnverifiedResourcesAreShown(t *testing.T) {
 	reasons := map[string]bool{}
 	for _, why := range shown[0].Why {
 		reasons[why.Reason] = true
-		if why.Message == "" || why.Since.Before(begun) {
+		if why.Message == "" || why.Since.Before(started) {
 			t.Errorf("%+v", why)
 		}
 		switch why.Reason {

@@ -89,14 +89,14 @@ func TestARemovedTokenEndsItsBatches(t *testing.T) {
 func TestABatchOfARemovedTokenIsNotResumed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name  string
-		begun []harness.Token
+		name    string
+		started []harness.Token
 	}{{"tokens", []harness.Token{alice, carol, bob}}, {"none", nil}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{Settings: "jobs: {lease: 1s}\nbatch: {immediate: 1, atOnce: 1}\n"})
 			body := w.slow(t, 4)
-			if c.begun == nil {
+			if c.started == nil {
 				w.Portico.Stop(t)
 				w.Portico.Write(t, w.text(t))
 				w.Portico.Restart(t)

@@ -106,7 +106,7 @@ func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 	same := func(q row, real, made string) {
 		t.Helper()
 		if got, want := seen(ask(q, real), real), seen(ask(q, made), made); got != want {
-			t.Errorf("%s %s %s\nof another tenant: %s\nof nobody: %s", q.method, q.target, q.body, got, want)
+			t.Errorf("%s %s %s\nof another tenant: %s\nof no one: %s", q.method, q.target, q.body, got, want)
 		}
 	}
 	for _, q := range inSubscription {

@@ -62,15 +62,15 @@ func (s *site) startTraffic(t *testing.T) *traffic {
 
 func (l *traffic) run(ctx context.Context, p *harness.Portico, kind string, request harness.Request) {
 	for ctx.Err() == nil {
-		begun := time.Now()
+		started := time.Now()
 		a, err := p.Try(ctx, request)
 		if ctx.Err() != nil {
 			return // the end may have cut it off
 		}
-		l.count(kind, time.Since(begun), a, err)
+		l.count(kind, time.Since(started), a, err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause - time.Since(begun)):
+		case <-time.After(pause - time.Since(started)):
 		}
 	}
 }

@@ -124,9 +124,9 @@ func put(id, region string) harness.Request {
 }
 
 func milliseconds(do func()) float64 {
-	begun := time.Now()
+	started := time.Now()
 	do()
-	return float64(time.Since(begun)) / float64(time.Millisecond)
+	return float64(time.Since(started)) / float64(time.Millisecond)
 }
 
 // each asks about n subscriptions, spread over all, after a tenth as many that do not count.

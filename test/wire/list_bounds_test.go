@@ -130,7 +130,7 @@ func (w *world) everythingFails(t *testing.T, list string) {
 	w.pages("eastus", map[string]string{"": hangUp})
 	w.forget(t)
 	const lists, clients = 400, 20
-	begun := time.Now()
+	started := time.Now()
 	var wait sync.WaitGroup
 	for range clients {
 		wait.Go(func() {
@@ -142,7 +142,7 @@ func (w *world) everythingFails(t *testing.T, list string) {
 		})
 	}
 	wait.Wait()
-	always := 10 * (2 + int(time.Since(begun)/(10*time.Second)))
+	always := 10 * (2 + int(time.Since(started)/(10*time.Second)))
 	seen := map[string]int{}
 	for _, r := range w.received(t) {
 		if strings.HasPrefix(r.target, list) {

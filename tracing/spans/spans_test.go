@@ -206,7 +206,7 @@ func TestAttempt(t *testing.T) {
 	var r recorded
 	never, always := r.tracer(Sampling{}), r.tracer(Sampling{Share: 1})
 	if s := never.Attempt("job x", "", 0); s != nil {
-		t.Error("an attempt is traced that nobody asked for")
+		t.Error("an attempt is traced that no one asked for")
 	}
 	if s := never.Attempt("job x", sampled, 2*time.Hour); s != nil {
 		t.Error("a late attempt is traced, of a share of nothing")

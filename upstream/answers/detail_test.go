@@ -42,9 +42,9 @@ func TestDetails(t *testing.T) {
 
 // What is kept of a long refusal may end anywhere, and tells its code all the same.
 func TestDetailsOfLongRefusals(t *testing.T) {
-	const begun = `{"error":{"code":"A","message":"m","details":[`
+	const started = `{"error":{"code":"A","message":"m","details":[`
 	for text, message := range map[string]string{
-		begun: "m", begun + `{"code":"B","mess`: "m", `{"error":{"code":"A","message":"m`: `{"error":{"code":"A","message":"m`,
+		started: "m", started + `{"code":"B","mess`: "m", `{"error":{"code":"A","message":"m`: `{"error":{"code":"A","message":"m`,
 		`{"error":{"code":"A","details":[],"message":"m"`: "m", `{"x":{"code":"X"},"error":{"code":"A","message":"m"},"y":`: "m",
 	} {
 		if l := NewDetail("/x", text, 1<<10); l.Code == nil || *l.Code != "A" || l.Message != message || l.Details != nil {

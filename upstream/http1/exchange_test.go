@@ -209,10 +209,10 @@ func TestContentThatNobodyReads(t *testing.T) {
 		want    error
 	}{"time": {100 * time.Millisecond, context.DeadlineExceeded}, "caller": {0, context.Canceled}} {
 		t.Run(name, func(t *testing.T) {
-			begun := make(chan struct{}, 2)
+			started := make(chan struct{}, 2)
 			plainAndTLS(t, func(_ int64, _ net.Conn, r *requests) {
 				if _, ok := r.next(); ok {
-					begun <- struct{}{}
+					started <- struct{}{}
 					r.wait()
 				}
 			}, func(t *testing.T, _ *peer, o Options) {
@@ -222,7 +222,7 @@ func TestContentThatNobodyReads(t *testing.T) {
 				if c.timeout > 0 {
 					r.Deadline = time.Now().Add(c.timeout)
 				} else {
-					go func() { <-begun; cancel() }()
+					go func() { <-started; cancel() }()
 				}
 				client := newClient(t, o)
 				if got := readAll(client.Do(ctx, r)); !errors.Is(got.err, c.want) || client.pool.open != 0 {

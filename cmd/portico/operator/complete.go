@@ -78,10 +78,10 @@ var (
 
 // onlyFirst completes the first argument alone.
 func onlyFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(c *cobra.Command, args []string, started string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return complete(c, args, begun)
+		return complete(c, args, started)
 	}
 }

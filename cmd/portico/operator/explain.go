@@ -63,7 +63,7 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	}
 	a.Flags(c)
 	a.outputFlags(c)
-	c.Flags().StringVar(&o.question.Principal, "as", "", "object id of the caller; without it nobody is asked for roles")
+	c.Flags().StringVar(&o.question.Principal, "as", "", "object id of the caller; without it no one is asked for roles")
 	c.Flags().StringArrayVar(&o.question.Groups, "group", nil, "object id of a group that the caller belongs to; may be repeated")
 	c.Flags().StringVar(&o.question.Tenant, "tenant", "", "tenant of the caller; that of the path's subscription by default")
 	c.Flags().StringArrayVar(&o.headers, "header", nil, "a header of the request, as 'Name: value'; may be repeated")

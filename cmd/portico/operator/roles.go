@@ -45,11 +45,11 @@ func rolesCheckCommand(p Program) *cobra.Command {
 		Long: `Say whether a caller may do something, and by what.
 
 The running service answers by its store, as it would answer a request now. Groups
-of the caller come from its token, which nobody has here: name them.
+of the caller come from its token, which no one has here: name them.
 
 ` + findingService + `
 
-Exit status 0: yes. 1: no. 2: nobody knows.`,
+Exit status 0: yes. 1: no. 2: no one knows.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, flag := range []string{"principal", "group", "tenant"} {
@@ -86,7 +86,7 @@ func rolesWhoCommand(p Program) *cobra.Command {
 		Use:   "who --action ACTION --scope SCOPE",
 		Short: "Say who may do something, and by which assignments",
 		Long: `Say who may do something, and by which assignments: those at the scope and above, and
-the owners of the configuration. A group stands for its members, whom nobody knows here.
+the owners of the configuration. A group stands for its members, whom no one knows here.
 
 ` + findingService,
 		Args: cobra.NoArgs,
@@ -116,7 +116,7 @@ func (a *asking) writeHolders(to io.Writer, h api.RoleHolders) error {
 	case h.Everybody:
 		none = "Everybody may: roles are not enforced."
 	case len(h.Value) == 0:
-		none = "Nobody has an assignment that allows it."
+		none = "No one has an assignment that allows it."
 	}
 	if none != "" {
 		_, err := fmt.Fprintln(to, none)

@@ -24,7 +24,7 @@ func statusCommand(p Program) *cobra.Command {
 
 ` + findingService + `
 
-Exit status 0: nothing critical is wrong. 1: something is. 2: nobody has answered.`,
+Exit status 0: nothing critical is wrong. 1: something is. 2: no one has answered.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			critical := false

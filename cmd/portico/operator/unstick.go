@@ -43,7 +43,7 @@ sink/NAME, for all that wait).
              --resource ID only the step of that resource fails: what depends on it
              ends, the rest goes on
   --forget   forgets a resource, with --fence the fences on its ID, with --region
-             the stray there. You say that it does not exist: nobody asks a provider
+             the stray there. You say that it does not exist: no one asks a provider
              for it any more. Of a sink it forgets a dead letter. It needs --reason, which
              goes to the audit log, and --yes.
 

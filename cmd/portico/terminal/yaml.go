@@ -35,12 +35,12 @@ func opens(token json.Token) bool { return token == json.Delim('{') || token == 
 
 // children writes the members or elements of what was opened. The first one stands on the
 // line that is already begun where it is the child of a list.
-func (y yamlWriter) children(opened json.Token, indent string, begun bool) error {
+func (y yamlWriter) children(opened json.Token, indent string, started bool) error {
 	for y.from.More() {
-		if !begun {
+		if !started {
 			y.WriteString(indent)
 		}
-		begun = false
+		started = false
 		sign := "-"
 		if opened == json.Delim('{') {
 			key, err := y.from.Token()

@@ -50,7 +50,7 @@ func ProblemKinds() []ProblemKind {
 		{CertificateEnded, Critical, "A certificate has ended.", "portico reload"},
 		{AuditLinesLost, Critical, "Audit lines could not be written since the gateway started.", ""},
 		{RemovedCredentials, Critical, "Tokens that the configuration's file has no more are still accepted.", "portico reload"},
-		{JobsOverdue, Critical, "Jobs have been due for more than three leases, and nobody works on them.", "portico jobs list --kind " + NextOf},
+		{JobsOverdue, Critical, "Jobs have been due for more than three leases, and no one works on them.", "portico jobs list --kind " + NextOf},
 		{ProviderSheds, Warning, "Calls were refused within the last minutes, as all slots of an endpoint were taken.", "portico regions"},
 		{CircuitOpen, Warning, "Connections to an address could not be made.", "portico regions"},
 		{AddressDown, Warning, "An address is left out, for its probes or for its answers.", "portico regions"},

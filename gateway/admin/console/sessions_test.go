@@ -34,7 +34,7 @@ func TestSessionsEnd(t *testing.T) {
 	ended := s.Begin("a")
 	s.End(ended)
 	if alive(ended, true) || alive("", true) || alive("guessed", true) {
-		t.Error("there is a session that nobody began")
+		t.Error("there is a session that no one began")
 	}
 }
 

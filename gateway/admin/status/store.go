@@ -58,7 +58,7 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 	for kind, c := range counts {
 		if c.Overdue > 0 {
 			f.add(api.Problem{Code: api.JobsOverdue, Subject: kind, Count: c.Overdue, Since: since(now.Add(-c.Oldest)),
-				Summary: fmt.Sprintf("%s of the kind %s should have been worked on, and nobody does.", count(c.Overdue, "job", "jobs"), kind)})
+				Summary: fmt.Sprintf("%s of the kind %s should have been worked on, and no one does.", count(c.Overdue, "job", "jobs"), kind)})
 		}
 		if c.PutOff > 0 {
 			f.add(api.Problem{Code: api.JobsPutOff, Subject: kind, Count: c.PutOff,

@@ -108,22 +108,22 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return err
 	}
 	record := o.Record(content.Template, planned)
-	begun := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)+len(planned.Deployments)), History: d.History, Running: d.Running}
-	if begun.Record, err = json.Marshal(record); err != nil {
+	started := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)+len(planned.Deployments)), History: d.History, Running: d.Running}
+	if started.Record, err = json.Marshal(record); err != nil {
 		return err
 	}
-	if begun.Content, err = json.Marshal(o); err != nil {
+	if started.Content, err = json.Marshal(o); err != nil {
 		return err
 	}
 	if err := d.Admission.CheckOperation(r.Context(), x, &req.Subscription); err != nil {
 		return err
 	}
 	id := uuid.NewString()
-	begun.Operation = d.Polls.Record(x, req.Subscription, id)
-	if until := d.Store.Now().Add(2 * d.Limit); begun.Operation.Until.Before(until) {
-		begun.Operation.Until = until
+	started.Operation = d.Polls.Record(x, req.Subscription, id)
+	if until := d.Store.Now().Add(2 * d.Limit); started.Operation.Until.Before(until) {
+		started.Operation.Until = until
 	}
-	created, err := d.Store.Deployments.Begin(r.Context(), begun)
+	created, err := d.Store.Deployments.Begin(r.Context(), started)
 	if err != nil {
 		return d.refusal(r.Context(), x, n, err)
 	}

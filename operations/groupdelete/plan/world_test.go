@@ -353,7 +353,7 @@ type ending struct {
 // run deletes everything, as the job does, and kills the runner with a chance of
 // one in kill at each step (0: never).
 func (w *world) run(limits Limits, order []TypeOrder, kill int) (ending, error) {
-	begun, watch := w.now, 50*time.Millisecond
+	started, watch := w.now, 50*time.Millisecond
 	d := w.plan(limits, order, nil)
 	seen := w.now
 	kills := 30
@@ -382,7 +382,7 @@ func (w *world) run(limits Limits, order []TypeOrder, kill int) (ending, error) 
 		case e == EndEmpty && w.look(), e == EndBlocked && d.counts[InFlight] == 0 && w.returned():
 			w.refresh(d)
 		case e != EndNone && d.counts[InFlight] == 0:
-			return ending{e, d, w.now.Sub(begun), w.calls}, nil
+			return ending{e, d, w.now.Sub(started), w.calls}, nil
 		}
 		w.step(w.now.Add(watch))
 		if w.now.Sub(seen) >= watch {

@@ -39,7 +39,7 @@ func TestPeers(t *testing.T) {
 	if *rounds != 5 {
 		command += fmt.Sprintf(" PEERS_ROUNDS=%d", *rounds)
 	}
-	begun := time.Now()
+	started := time.Now()
 	seen := evidence.Observe(command, versions()...)
 	r := newRun(t, *only)
 	r.check(t)
@@ -49,7 +49,7 @@ func TestPeers(t *testing.T) {
 		r.round(t)
 		took := time.Since(begunRound)
 		t.Logf("round %d of %d took %v", r.rounds, *rounds, took.Round(time.Second))
-		if time.Since(begun)+took > *limit {
+		if time.Since(started)+took > *limit {
 			t.Logf("no further round: it would not end within %v", *limit)
 			break
 		}

@@ -45,7 +45,7 @@ async function holding({ scope, principal }, signal) {
 
 function whoTable({ everybody, value, further }, { action }) {
   const found = value.map(({ grant, ...who }) => ({ ...who, ...grant }));
-  return [heading('Who can do this here'), everybody ? note('Everybody can: roles are not enforced.') : table(`${found.length} assignments allow ${action}; one of a group allows it its members`, columns, found, { key, empty: 'Nobody has an assignment that allows it.' }),
+  return [heading('Who can do this here'), everybody ? note('Everybody can: roles are not enforced.') : table(`${found.length} assignments allow ${action}; one of a group allows it its members`, columns, found, { key, empty: 'No one has an assignment that allows it.' }),
     further ? note('There are more assignments than were looked at; name the caller.') : ''];
 }
 

@@ -6,7 +6,7 @@ import * as links from './links.js';
 import { badge, facts, heading, note, table, text } from './parts.js';
 
 const outcomes = { forwarded: 'good', answered: 'good', refused: 'bad', open: 'warn' };
-const roles = { enforced: 'roles count', ignored: 'roles do not count: the configuration says so', notAsked: 'nobody is asked for roles: no caller is named' };
+const roles = { enforced: 'roles count', ignored: 'roles do not count: the configuration says so', notAsked: 'no one is asked for roles: no caller is named' };
 
 export function explanationOf(e) {
   return [verdictOf(e), waitingOf('What refuses or delays it', e.heldBy ?? []), signInOf(e.signIn), heading('Steps'), table('The steps of the way, up to the one that ends it', [

@@ -62,7 +62,7 @@ export function ask(question, agree, { shown = [], reason = false } = {}) {
   });
 }
 
-// button does something that says what came of it, or nothing where nobody agreed.
+// button does something that says what came of it, or nothing where no one agreed.
 export function button(id, title, work, refresh = async () => {}) {
   return el('button', {
     type: 'button', id,

@@ -2,7 +2,7 @@
 import { call } from './api.js';
 import { ask, facts } from './parts.js';
 
-// unstick resolves to what came of a step, or to nothing where nobody agreed. What is
+// unstick resolves to what came of a step, or to nothing where no one agreed. What is
 // refused is refused before anybody is asked.
 export async function unstick(order, question, agree, { shown = [], reason = false } = {}) {
   const { outcome } = await call('POST', '/admin/unstick', { ...order, dryRun: true });
