@@ -80,13 +80,11 @@ demo: ## the gateway and three regions of the reference provider, in one process
 	go build -o .bin/ ./cmd/portico
 	.bin/portico demo
 
-# Those that wait more than they work are run at a time; what is measured, alone.
+# Those that wait more than they work are run at a time.
 test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory prepare
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going suites beside
-	@$(MAKE) --no-print-directory bench-short
-	@$(MAKE) --no-print-directory vuln
 	@echo 'test: everything passed'
 
 suites: ## all that waits for disks and processes
@@ -95,9 +93,11 @@ suites: ## all that waits for disks and processes
 
 # They need a processor and no time of their own: what waits leaves them enough, on a
 # slow machine only after half an hour.
-beside: ## the walk and the fuzz targets, while others wait
+beside: ## the walk, the fuzz targets and benchmarks, while others wait
 	@nice $(MAKE) --no-print-directory walk
 	@nice $(MAKE) --no-print-directory fuzz-short
+	@nice $(MAKE) --no-print-directory bench-short
+	@nice $(MAKE) --no-print-directory vuln
 
 test-long: programs race-programs ## the longer forms of what has a shorter one in test: an hour and a half
 	$(MAKE) --no-print-directory chaos
@@ -227,7 +227,7 @@ fuzz-short: ## 5,000 inputs to each fuzz target whose code has changed; longer: 
 vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh
 
-bench-short: ## where the code has changed: that the index costs the same with ten times the rows, as ratios; allocations
+bench-short: ## that benchmarks still run, where their code has changed; what they measure here is not judged
 	test/once.sh ./inventory/memory go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory/memory
 	$(MEMORY) test/once.sh ./inventory go test -timeout 10m -run '^$$' -bench '^BenchmarkCreate' -benchtime 2x ./inventory
 	$(MEMORY) test/once.sh ./inventory go test -timeout 10m -run '^$$' -bench '^BenchmarkScale' -benchtime 5x ./inventory

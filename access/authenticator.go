@@ -106,7 +106,8 @@ func NewMethods(authority string, metrics *Metrics, methods ...Method) *Methods 
 	return m
 }
 
-// Reporting has f log which issuers tokens name that are refused for that, and returns m.
+// Reporting sets f, which logs the issuers of tokens that are refused for their issuer, and
+// returns m.
 func (m *Methods) Reporting(f *ForeignTokens) *Methods {
 	m.foreigns = f
 	return m

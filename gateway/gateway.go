@@ -303,7 +303,7 @@ func chain(last http.Handler, links ...middleware) http.Handler {
 // check answers a request that goes no further, and reports whether one does.
 type check func(http.ResponseWriter, *http.Request) (goesOn bool)
 
-// inTurn has a request meet checks before the next handler. They hold nothing of the
+// inTurn runs checks on a request before the next handler. They hold nothing of the
 // stack while that waits for a provider, as middlewares do.
 func inTurn(checks ...check) middleware {
 	return func(next http.Handler) http.Handler {
@@ -322,7 +322,7 @@ func inTurn(checks ...check) middleware {
 // goes on answering, but ends each connection that it answers on.
 func (g *Gateway) Drain() { g.draining.Store(true) }
 
-// part has a client that is answered while the gateway drains come back by
+// part makes a client that is answered while the gateway drains come back by
 // another connection, which a load balancer gives to another gateway: a
 // connection that is closed without a word may have a request on its way. Over
 // HTTP/2 net/http makes a GOAWAY of it.

@@ -25,7 +25,7 @@ func NewLive(g *Gateway) *Live {
 	return l
 }
 
-// Replace has the next gateway, made by [Gateway.Succeed], answer what comes in
+// Replace makes the next gateway, created by [Gateway.Succeed], answer what comes in
 // from now on.
 func (l *Live) Replace(next *Gateway) {
 	l.now.Store(&faces{next, next.Public(), next.Admin()})

@@ -50,7 +50,7 @@ func (g *Gateway) limitRate(w http.ResponseWriter, r *http.Request) (goesOn bool
 	return true
 }
 
-// take has the request pay as one of a kind in a subscription.
+// take charges the request as one of a kind in a subscription.
 func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, kind limits.RequestKind, id string) (refusal *limits.Refusal) {
 	x.Ticket, refusal = g.throttle.Take(
 		limits.ThrottledRequest{Kind: kind, Caller: x.Caller(), Subscription: id, Arrived: x.Started},
@@ -59,7 +59,7 @@ func (g *Gateway) take(ctx context.Context, x *exchange.Exchange, kind limits.Re
 	return refusal
 }
 
-// chargeReads has a request pay for so many reads in a subscription in place of what it has
+// chargeReads charges a request for so many reads in a subscription, in place of what it has
 // paid, but for no more than its caller has left.
 func (g *Gateway) chargeReads(ctx context.Context, x *exchange.Exchange, id string, n int) error {
 	if g.throttle == nil {

@@ -24,7 +24,7 @@ import (
 // million, or from there to ten million where PORTICO_BENCH_LONG is set, all of
 // one subscription, which is what makes them hard to keep apart.
 func BenchmarkScale(b *testing.B) {
-	small := 100_000
+	small := 30_000
 	if os.Getenv("PORTICO_BENCH_LONG") != "" {
 		small = 1_000_000
 	}

@@ -106,7 +106,7 @@ func (t *Ticket) charge(from *table, k key, r Rate, n int) int64 {
 	return b.whole(r)
 }
 
-// Disown has the caller's bucket at its tenant pay what the subscription's has paid, and
+// Disown charges the caller's bucket at its tenant for what the subscription's has paid, and
 // for the next request too: the subscription turned out not to exist for the caller.
 func (t *Ticket) Disown() {
 	if t.paid == CallerBucket {

@@ -91,7 +91,7 @@ func (s *scope) emptyLoop(name string) bool {
 // mayBeBroken reports whether a name may be that of a resource whose fault is reported.
 func (s *scope) mayBeBroken(name string) bool { return s.nameless || s.broken[strings.ToLower(name)] }
 
-// after has d wait for another resource.
+// after makes d wait for another resource.
 func (d *declaration) after(other *declaration) {
 	if !d.waits[other] {
 		d.waits[other] = true

@@ -101,7 +101,7 @@ func (d *declaration) deployment(waits []*Resource, within *Deployment) *Deploym
 	return &Deployment{ID: d.id, Name: d.name, Scope: d.at, Location: d.location, Template: d.template, Within: within, Condition: d.condition, DependsOn: waits}
 }
 
-// conditionNested has a deployment's resources share its condition where that needs an
+// conditionNested gives a deployment's condition to its resources where that needs an
 // answer.
 func (d *declaration) conditionNested() {
 	if d.condition.Known() {

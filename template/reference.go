@@ -101,7 +101,7 @@ func (s *scope) find(name string) []*declaration {
 	}
 }
 
-// depend has the resource of the expression wait for target.
+// depend makes the resource of the expression wait for target.
 func (s *scope) depend(target *declaration) error {
 	owner := s.frame.owner
 	for owner != nil && owner.s != target.s {

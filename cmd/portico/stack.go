@@ -8,7 +8,7 @@ import (
 // stackRoom makes a stack of 16 KiB: as much as a request that is forwarded needs.
 const stackRoom = 10 << 10
 
-// withStack has a handler run on a stack that is large enough from the beginning. HTTP/2
+// withStack runs a handler on a stack that is large enough from the beginning. HTTP/2
 // serves each request on a goroutine of its own, whose stack of 2 KiB would be copied
 // three times on the way down, the more frames it has the slower: a tenth of a GET.
 func withStack(h http.Handler) http.Handler {
@@ -18,7 +18,7 @@ func withStack(h http.Handler) http.Handler {
 	})
 }
 
-// growStack has a frame that only a large stack holds, which the goroutine then keeps.
+// growStack needs a frame that only a large stack holds; the goroutine then keeps that stack.
 //
 //go:noinline
 func growStack() {

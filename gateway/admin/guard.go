@@ -30,8 +30,8 @@ func refuseAmbiguous(next http.Handler) http.Handler {
 	})
 }
 
-// keepFromCaches has no answer kept, nor taken for anything but what it is: it may tell of
-// all tenants.
+// keepFromCaches sets the headers by which no answer is cached, or read as another type
+// than its own: it may hold data of all tenants.
 func keepFromCaches(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")

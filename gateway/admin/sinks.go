@@ -179,7 +179,7 @@ func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEv
 	return &shown, err
 }
 
-// replayDead has dead letters tried again: those of {"ids": […]}, or all.
+// replayDead queues dead letters for another try: those of {"ids": […]}, or all.
 func (l sinkRoutes) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {

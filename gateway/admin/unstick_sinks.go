@@ -47,7 +47,7 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 // delivers to the sink can judge.
 var rehearsedOrder = api.Unstuck{Outcome: "Whoever delivers to the sink is told, and says what comes of it."}
 
-// askSink has an event tried now; 0: all that wait.
+// askSink orders a delivery now: of one event, or with 0 of all that wait.
 func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
 	if engine.Rehearsed(ctx) {
 		return rehearsedOrder, nil

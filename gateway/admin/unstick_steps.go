@@ -108,7 +108,7 @@ func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 	return &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: w.Ends}
 }
 
-// resumeDeletion has the deletion of a group, if there is one, look again at once. It
+// resumeDeletion makes the deletion of a group, if there is one, look again at once. It
 // does so by itself later.
 func (l unsticker) resumeDeletion(ctx context.Context, sub, group string) {
 	g, err := l.Store.Group(ctx, sub, group)

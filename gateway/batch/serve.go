@@ -14,7 +14,7 @@ import (
 	"portico/upstream"
 )
 
-// serve has one request answered, and returns the answer as the caller gets it,
+// serve passes one request to the gateway, and returns the answer as the caller gets it,
 // with its status.
 func (b *Batches) serve(ctx context.Context, caller *Caller, q *Request) (answer []byte, status int) {
 	status, header, text, fault := b.Send(ctx, caller, q)
@@ -24,7 +24,7 @@ func (b *Batches) serve(ctx context.Context, caller *Caller, q *Request) (answer
 	return encode(q.Name, status, header, text), status
 }
 
-// Send has one request answered, and returns the answer as its caller gets it: a fault in
+// Send passes one request to the gateway, and returns the answer as its caller gets it: a fault in
 // its place where there is none that is whole.
 func (b *Batches) Send(ctx context.Context, caller *Caller, q *Request) (status int, header http.Header, body []byte, fault *arm.Error) {
 	limit := b.Config.Limits.AnswerBody

@@ -13,7 +13,7 @@ const providerOperationsType = "Microsoft.Authorization/providerOperations"
 
 // providerOperations are the actions that roles can name, of each namespace and its
 // types: those of Portico's own types, and what can be done with the types of the map.
-// Which further actions a provider's resources take, the map does not know.
+// The map does not know which further actions a provider's resources take.
 type providerOperations struct{ regions *regions.Map }
 
 // Routes implements Resource.

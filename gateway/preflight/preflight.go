@@ -29,7 +29,7 @@ type Options struct {
 	Map *regions.Map
 	// Judge begins the judging of one call, whose resources may exist once they passed.
 	Judge func(x *exchange.Exchange, p *Plan, withoutWrite bool) Judge
-	// Charge has the call pay for n reads in a subscription.
+	// Charge charges the call for n reads in a subscription.
 	Charge func(ctx context.Context, x *exchange.Exchange, subscription string, n int) error
 	// Upstream calls the providers that judge planned resources themselves, all those of one
 	// call within Timeout.
@@ -117,7 +117,7 @@ func merged(questions []question, faults []*arm.Error) []*arm.Error {
 	return faults
 }
 
-// judgeAll has the gateway judge all resources of a call.
+// judgeAll lets the gateway judge all resources of a call.
 func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, withoutWrite bool) (questions []question, err error) {
 	plan := &Plan{}
 	judge := p.Judge(x, plan, withoutWrite)

@@ -125,7 +125,7 @@ func (p *Proxy) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
 	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
 }
 
-// chargeRegions has the caller pay for each region that a page asks. The first one was
+// chargeRegions charges the caller for each region that a page asks. The first one was
 // paid for when the request came in.
 func chargeRegions(x *exchange.Exchange) func(int) {
 	paid := 1

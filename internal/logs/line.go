@@ -129,7 +129,7 @@ func appendSeconds(b []byte, d time.Duration) []byte {
 	return append(append(b, '.'), digits[:n]...)
 }
 
-// asIs has the bytes that stand in a JSON string as they are, and are a character each.
+// asIs marks the bytes that stand in a JSON string as they are, and are a character each.
 var asIs = func() (all [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		all[c] = c != '"' && c != '\\'

@@ -16,7 +16,7 @@ func (l *Live[T]) Set(job [16]byte, v T) {
 	l.change(func() { l.jobs[job] = v })
 }
 
-// Forget has a job count no more.
+// Forget stops counting a job.
 func (l *Live[T]) Forget(job [16]byte) {
 	l.change(func() { delete(l.jobs, job) })
 }

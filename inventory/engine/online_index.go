@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// onlineIndexes has PostgreSQL build the indexes of those migrations that run outside of a
+// onlineIndexes makes PostgreSQL build the indexes of those migrations that run outside of a
 // transaction while others write to their tables. SQLite, which has one process alone,
 // gets the files as they are.
 type onlineIndexes struct{ fs.FS }

@@ -15,7 +15,7 @@ const (
 	firstCount = 100
 )
 
-// CountRows has PostgreSQL count the rows of tables that it has never counted, where there
+// CountRows makes PostgreSQL count the rows of tables that it has never counted, where there
 // may be some by now: at first, and as the process writes more. PostgreSQL plans a prepared
 // statement once, and where it knows nothing of a table it takes any index for as good as the
 // primary key: each look-up by that reads a whole partition. By itself it counts a table

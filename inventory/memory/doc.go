@@ -1,7 +1,7 @@
 // Package memory is what a replica remembers of the store, in bounded memory and for a
 // bounded time: which region holds a resource ([Locations]), and what every request asks
 // for first, its subscription, its group, a registration, what its caller was granted.
-// What these are, its users say: a [ScopeTable] holds values of one kind, each of one
+// Its users say what these are: a [ScopeTable] holds values of one kind, each of one
 // subscription, a [Joint] those that depend on a tenant as well, and [Changes] says whether
 // they still hold. Under all of them a lookup takes no string and allocates nothing, and
 // callers share reads of the store, but never one that began before they asked.
@@ -62,7 +62,6 @@
 //
 // A value is at most [Bound] behind what another replica committed. Memory thus
 // answers reads, and what a caller may do, and what it denies is asked of the store
-// before it is said.
-// Which stale yes could be seen, and what keeps it from being seen, users of the
-// tables have to say: see the scopes of package inventory.
+// before it is said. A yes may thus be stale. Each user of the tables documents where,
+// and why no caller sees it: see the scopes of package inventory.
 package memory

@@ -31,7 +31,7 @@ func (b *bench) settleBy(who string, ticket inventory.Ticket, a inventory.Answer
 	return result
 }
 
-// seen has somebody else read the machine, who finds it in a state; "" finds none.
+// seen records a read of the machine by another caller, which shows a state; "" shows none.
 func (b *bench) seen(state string) {
 	b.Helper()
 	row := b.row("rg", "vm")

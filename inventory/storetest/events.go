@@ -301,7 +301,7 @@ func (f *follower) read() {
 	}
 }
 
-// during has two stores number what writers write, some events at a time, while the
+// during lets two stores number what writers write, some events at a time, while the
 // follower reads; then it reads the rest.
 func (f *follower) during(pair [2]*bench, writers ...func()) {
 	f.b.Helper()
@@ -341,7 +341,7 @@ func (f *follower) during(pair [2]*bench, writers ...func()) {
 	f.read()
 }
 
-// testEventsInOrder has many writers change few resources through two stores whose clocks
+// testEventsInOrder lets many writers change few resources through two stores whose clocks
 // are minutes apart: of one resource events come in the order of its changes.
 func testEventsInOrder(t *testing.T, database Database) {
 	pair := newPair(t, database)
@@ -388,7 +388,7 @@ func testEventsInOrder(t *testing.T, database Database) {
 	}
 }
 
-// testOwnEventsInOrder has resources of Portico's own come and go through two stores whose
+// testOwnEventsInOrder creates and deletes resources of Portico's own through two stores whose
 // clocks are minutes apart, at once: replayed, the events say what there is, and none goes
 // that has not come.
 func testOwnEventsInOrder(t *testing.T, database Database) {

@@ -25,7 +25,7 @@ func (m *mover) stop() {
 	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Failed, ``, nil))
 }
 
-// delete has a subscription Deleted.
+// delete sets a subscription to Deleted.
 func (m *mover) delete(sub string) {
 	m.Helper()
 	_, _, err := m.PutSubscription(m.ctx, inventory.Subscription{ID: sub, TenantID: "t", State: inventory.Deleted})

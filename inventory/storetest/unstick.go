@@ -19,7 +19,7 @@ func (b *bench) refusedBy(err error, why inventory.Obstacle, until time.Time) {
 	}
 }
 
-// forgetsRow has an operator say that the machine does not exist.
+// forgetsRow: an operator says that the machine does not exist.
 func (b *bench) forgetsRow() error {
 	_, err := b.ForgetResource(b.ctx, Sub, id("rg", "vm"))
 	return err

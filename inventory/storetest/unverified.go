@@ -112,7 +112,7 @@ func testUnverified(t *testing.T, database Database) {
 	testUnverifiedAmongJobs(b)
 }
 
-// testUnverifiedAmongJobs has more jobs of other kinds than one page scans.
+// testUnverifiedAmongJobs creates more jobs of other kinds than one page scans.
 func testUnverifiedAmongJobs(b *bench) {
 	want, _ := b.unverified("", 100)
 	var adding sync.WaitGroup

@@ -263,7 +263,7 @@ func (b *Bench) WriteTo(kind index.WriteKind, id, typeName, parent string, a inv
 	}
 }
 
-// Live has the machine created.
+// Live creates the machine.
 func (b *Bench) Live() { b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded}) }
 
 // Accept makes an accepted write that is followed.

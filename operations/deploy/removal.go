@@ -52,7 +52,7 @@ func (a *attempt) loadRemoval(number int, step deployments.Step) error {
 	return nil
 }
 
-// planRemovals has the plan delete what the group holds and the template lacks.
+// planRemovals adds to the plan the deletion of what the group holds and the template lacks.
 func (a *attempt) planRemovals(ctx context.Context) error {
 	orders, err := a.Store.TypeOrders(ctx, a.job.Subscription)
 	if err != nil {

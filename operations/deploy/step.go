@@ -66,7 +66,7 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (
 	return []expr.Value{body}
 }
 
-// keep has it recorded with the end of a step what was sent of its resource, if that is known,
+// keep records, with the end of a step, what was sent of its resource, if that is known,
 // and what was answered then.
 func (s *settled) keep(r *template.Resource, body expr.Value, known bool) {
 	s.made = &deployments.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}

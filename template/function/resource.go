@@ -19,7 +19,7 @@ func resourceFunctions() []row {
 	}
 }
 
-// anchored has calls whose arguments are not all known keep the scope that they stand in.
+// anchored makes calls whose arguments are not all known keep the scope that they stand in.
 func (r row) anchored(anchor func(expr.Scope, []expr.Value) []expr.Value) row {
 	r.Anchor = anchor
 	return r

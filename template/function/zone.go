@@ -18,7 +18,7 @@ func zoneFunctions() []row {
 	}
 }
 
-// each has a function of a location and a zone take one zone, or an array of them.
+// each makes a function of a location and a zone take one zone, or an array of them.
 func each(of func(location, zone string) (string, error)) call {
 	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		location := strings.ToLower(strings.ReplaceAll(args[1].Text(), " ", ""))

@@ -8,7 +8,7 @@ import (
 	"portico/arm"
 )
 
-// withGUIDs has a command refuse other values of some flags than GUIDs before it asks the
+// withGUIDs makes a command refuse values of some flags that are no GUIDs, before it asks the
 // service.
 func withGUIDs(c *cobra.Command, flags ...string) *cobra.Command {
 	run := c.RunE

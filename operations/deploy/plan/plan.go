@@ -145,7 +145,7 @@ func (p *Plan) HeldEnd(nested int) (end State, over bool) {
 	return end, true
 }
 
-// Cancel has nothing further sent. What runs is followed to its end.
+// Cancel stops sending. What runs is followed to its end.
 func (p *Plan) Cancel() {
 	p.Canceled = true
 	for i := range p.Steps {

@@ -90,7 +90,7 @@ func appendForms(to []string, text string) []string {
 		url.QueryEscape(text), url.PathEscape(text), lowerEscapes(url.QueryEscape(text)), lowerEscapes(url.PathEscape(text)))
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
-			// What bytes around it make of its first and last digits is not known.
+			// Its first and last digits depend on the bytes around it, which are unknown.
 			digits := encoding.EncodeToString(append(make([]byte, before), text...))
 			if form := digits[(before*8+5)/6 : (before+len(text))*8/6]; form != "" {
 				to = append(to, form)
