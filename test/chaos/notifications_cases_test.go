@@ -49,7 +49,7 @@ func TestNotificationMismatch(t *testing.T) {
 		"unregistered":                  {is(enabled, inventory.Unregistered), registered, notice("Unregistered", "offer-1"), ""},
 		"unregistered, and not told":    {is(enabled, inventory.Unregistered), registered, notice("Registered", "offer-2"), `want "Unregistered"`},
 		"never registered":              {enabled, registered, notice("", ""), ""},
-		"never registered, but told":    {enabled, registered, notice("Registered", "offer-2"), "nobody registered"},
+		"never registered, but told":    {enabled, registered, notice("Registered", "offer-2"), "no one registered"},
 		"not registered since anew":     {enabled, registered, notice("Deleted", "offer-1"), ""},
 		"deleted, without registration": {in(inventory.Deleted), registered, notice("", ""), `"", want "Deleted"`},
 		"left registering":              {is(enabled, inventory.Registering), registered, notice("Registered", "offer-2"), "it is left Registering"},
