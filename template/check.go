@@ -209,17 +209,21 @@ func (c checker) array(d definition, v expr.Value, at *document.Node, ok bool) (
 	if prefix == nil && !items.Is(expr.Object) && !isFalse(items) {
 		return v, ok
 	}
+	var first []*document.Node // of the type; `items` is for the elements after them
+	if prefix != nil {
+		first = prefix.Elements
+	}
 	elements := make([]expr.Value, v.Len())
 	for i := range elements {
 		elements[i] = v.Element(i)
 		n := items
-		if prefix != nil && i < len(prefix.Elements) {
-			n = prefix.Elements[i]
+		if i < len(first) {
+			n = first[i]
 		}
 		place := c.part(fmt.Sprintf("[%d]", i))
 		switch {
 		case isFalse(n):
-			c.fault(elementAt(at, i), "%s is not allowed: the array has %d elements", place.what, len(prefix.Elements))
+			c.fault(elementAt(at, i), "%s is not allowed: its type has %d elements", place.what, len(first))
 			ok = false
 		case n.Is(expr.Object):
 			var fine bool
@@ -227,8 +231,8 @@ func (c checker) array(d definition, v expr.Value, at *document.Node, ok bool) (
 			ok = ok && fine
 		}
 	}
-	if prefix != nil && len(elements) < len(prefix.Elements) {
-		c.fault(at, "%s has %d elements, and its type has %d", c.what, len(elements), len(prefix.Elements))
+	if len(elements) < len(first) {
+		c.fault(at, "%s has %d elements, and its type has %d", c.what, len(elements), len(first))
 		ok = false
 	}
 	return sameSecrecy(expr.ArrayOf(elements...), v), ok
