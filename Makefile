@@ -48,8 +48,8 @@ PROGRAMS = inputs=$$(test/inputs.sh .bin/$(1) $(2)); PORTICO_INPUTS=$$inputs POR
 # too, as the directories of tests follow GOTMPDIR where it is set.
 MEMORY := $(shell test "$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1 | tr -dc 0-9)" -ge 12 2>/dev/null && echo TMPDIR=/dev/shm)
 
-# All other packages. The two that wait longest begin first.
-UNIT = ./inventory ./gateway $$(go list ./... | grep -v -E '^portico/(inventory|gateway|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|reload|outage|blows|chaos|dashboards|clients|packaging)(/|$$)')
+# All other packages. Those that wait longest begin first.
+UNIT = ./inventory ./gateway ./upstream $$(go list ./... | grep -v -E '^portico/(inventory|gateway|upstream|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|reload|outage|blows|chaos|dashboards|clients|packaging)(/|$$)')
 
 # Those of them that are tested without the race detector, which takes three times as long:
 # they have neither goroutines nor locks, or those of the packages below them alone, and
@@ -113,7 +113,7 @@ test-long: programs race-programs ## the longer forms of what has a shorter one 
 
 # Without the walk, and on one of the two engines.
 quick: format-check vet ## what one runs while working: half a minute, and four after a change that every package needs
-	$(MEMORY) GOGC=400 go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -parallel 4 $(UNIT)
+	$(MEMORY) GOGC=400 go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -p 3 -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
 	test/prepare.sh
@@ -183,7 +183,7 @@ clients-js: ## of these, the Azure SDK for JavaScript alone
 # The go command sees no files of another module, such as the chart.
 deploy: programs ## what Portico is deployed with: image, chart, Compose file, unit, schema, releases
 	$(call PROGRAMS,test,certify cmd configs deploy docs go.mod internal README.md) go test -C test/deploy -timeout 5m ./...
-	go test -C deploy/release -timeout 20m ./...
+	$(call PROGRAMS,test,deploy go.mod) go test -C deploy/release -timeout 20m ./...
 
 packaging: programs .bin/kube-apiserver ## the unit in a systemd that boots, the image by buildah, the chart at Kubernetes' API server: as root, a minute, and the first time a quarter of an hour to build that server; it installs the rest
 	test/packaging/prepare.sh

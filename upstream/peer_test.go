@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(overBoth{m}) }
 // httpClient is the client by which the tests' endpoints are called.
 var httpClient regions.HTTPClient
 
-// overBoth runs all tests over the package http1, and in a process of their own over
-// net/http: of tests that run twice in one process the go command keeps no result.
+// overBoth runs all tests over the package http1, and meanwhile, in a process of their own,
+// over net/http: of tests that run twice in one process the go command keeps no result.
 type overBoth struct{ *testing.M }
 
 func (b overBoth) Run() int {
@@ -37,19 +38,21 @@ func (b overBoth) Run() int {
 		httpClient = regions.StandardClient
 		return b.M.Run()
 	}
-	httpClient = regions.AutoClient
-	if code := b.M.Run(); code != 0 {
-		return code
-	}
-	fmt.Println("over net/http")
 	ofGo := func(arg string) bool { return strings.HasPrefix(arg, "-test.testlogfile=") }
 	cmd := exec.CommandContext(context.Background(), os.Args[0], slices.DeleteFunc(slices.Clone(os.Args[1:]), ofGo)...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), alone+"=1"), os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
+	var out bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), alone+"=1"), &out, &out
+	if err := cmd.Start(); err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	return 0
+	httpClient = regions.AutoClient
+	code := b.M.Run()
+	if err := cmd.Wait(); err != nil {
+		fmt.Printf("over net/http: %v\n%s", err, out.Bytes())
+		return 1
+	}
+	return code
 }
 
 // peer is a provider on a raw socket: it keeps what it is sent, byte for byte.
