@@ -112,7 +112,7 @@ test-long: programs race-programs ## the longer forms of what has a shorter one 
 	test/fuzz.sh 2m
 
 # Without the walk, and on one of the two engines.
-quick: format-check vet ## what one runs while working: half a minute, and four after a change that every package needs
+quick: format-check vet ## what one runs while working: a minute, and two after a change that every package needs
 	$(MEMORY) GOGC=400 go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -p 3 -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
