@@ -97,15 +97,17 @@ func requestCosts(w *harness.World) []costOf {
 	}
 }
 
-// costRounds is how often a call is made at most: until it costs no more than it should,
-// as the gateway also does work of its own.
+// costRounds is how often a call is made at most: until it costs just what it should, as
+// the gateway also does work of its own.
 const costRounds = 40
 
-// least makes the calls and returns the least of what the last one took, or what it took
-// when that was no more than want.
+// least makes the calls and returns the least of what the last one took. A round that took
+// less than want counts only where all did: where one waits long for its turn on a busy
+// machine, the gateway has read by itself what the call would have read.
 func (c costOf) least(t *testing.T, p *harness.Portico, want []int, take func() []int) (least []int) {
 	t.Helper()
-	for round := range costRounds {
+	var less []int
+	for round := 0; round < costRounds && !slices.Equal(least, want); round++ {
 		number := fmt.Sprintf("%d-%s", round, nameless.ReplaceAllString(strings.ToLower(c.name), "-"))
 		var last harness.Answer
 		for _, before := range c.before {
@@ -114,14 +116,28 @@ func (c costOf) least(t *testing.T, p *harness.Portico, want []int, take func() 
 		take()
 		c.call.do(t, p, number, last)
 		took := take()
+		if anyLess(took, want) {
+			less = took
+			continue
+		}
 		for i := range least {
 			took[i] = min(took[i], least[i])
 		}
-		if least = took; slices.Compare(least, want) <= 0 {
-			break
-		}
+		least = took
+	}
+	if least == nil {
+		return less
 	}
 	return least
+}
+
+func anyLess(took, want []int) bool {
+	for i, n := range took {
+		if n < want[i] {
+			return true
+		}
+	}
+	return false
 }
 
 var nameless = regexp.MustCompile(`[^a-z0-9]+`)
