@@ -35,6 +35,10 @@ CROWDED := ./test/reload/... ./test/outage/... ./test/blows/...
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -tags failpoints
 race-programs test-long: export CGO_ENABLED := 1
 
+# What tests leave is collected as rarely as what the compiler leaves, where no programs
+# inherit it.
+quick unit walk: export GOGC := 400
+
 # Before the tests, lint or vet has vetted everything.
 UNVETTED := -vet=off
 
@@ -113,7 +117,7 @@ test-long: programs race-programs ## the longer forms of what has a shorter one 
 
 # Without the walk, and on one of the two engines.
 quick: format-check vet ## what one runs while working: a minute, and two after a change that every package needs
-	$(MEMORY) GOGC=400 go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -p 3 -parallel 4 $(UNIT)
+	$(MEMORY) go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -p 3 -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
 	test/prepare.sh
@@ -146,11 +150,11 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector where goroutines share something
-	$(MEMORY) GOGC=400 go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -E '$(UNRACED)')
-	$(MEMORY) GOGC=400 CGO_ENABLED=1 go test $(UNVETTED) $(RACE) -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -v -E '$(UNRACED)')
+	$(MEMORY) go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -E '$(UNRACED)')
+	$(MEMORY) CGO_ENABLED=1 go test $(UNVETTED) $(RACE) -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -v -E '$(UNRACED)')
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
-	RAPID_CHECKS=500 GOGC=400 go test ./inventory/index -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
+	RAPID_CHECKS=500 go test ./inventory/index -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
 
 outside: ## the programs as their users meet them, some built with the race detector
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going e2e protocol crowded
