@@ -101,13 +101,16 @@ func requestCosts(w *harness.World) []costOf {
 // the gateway also does work of its own.
 const costRounds = 40
 
-// least makes the calls and returns the least of what the last one took. A round that took
-// less than want counts only where all did: where one waits long for its turn on a busy
-// machine, the gateway has read by itself what the call would have read.
+// confirming is how many rounds in a row have to confirm the table once one took less. That
+// was seen once, on a busy machine, and is not explained.
+const confirming = 10
+
+// least makes the calls and returns the least of what the last one took, or what a second
+// round took less than want.
 func (c costOf) least(t *testing.T, p *harness.Portico, want []int, take func() []int) (least []int) {
 	t.Helper()
-	var less []int
-	for round := 0; round < costRounds && !slices.Equal(least, want); round++ {
+	seenLess, needed := false, 1
+	for round := 0; round < costRounds && (needed > 0 || !slices.Equal(least, want)); round++ {
 		number := fmt.Sprintf("%d-%s", round, nameless.ReplaceAllString(strings.ToLower(c.name), "-"))
 		var last harness.Answer
 		for _, before := range c.before {
@@ -116,17 +119,19 @@ func (c costOf) least(t *testing.T, p *harness.Portico, want []int, take func() 
 		take()
 		c.call.do(t, p, number, last)
 		took := take()
+		needed--
 		if anyLess(took, want) {
-			less = took
+			if seenLess {
+				return took
+			}
+			t.Logf("round %d took %v, less than %v", round, took, want)
+			seenLess, needed = true, confirming
 			continue
 		}
 		for i := range least {
 			took[i] = min(took[i], least[i])
 		}
 		least = took
-	}
-	if least == nil {
-		return less
 	}
 	return least
 }
